@@ -26,7 +26,10 @@ function hubOn(driver: Parameters<typeof createConsoleHub>[0]['driver']): Consol
  * @param answers the results of the first attempts to open the console.
  * @param after the result of all later attempts.
  */
-function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ear: Ear; warnings: readonly unknown[] } {
+function attachedTo(
+  answers: (DriverError | Duplex)[],
+  after: DriverError,
+): { listener: RecordingListener; warnings: readonly unknown[] } {
   const warnings: unknown[] = [];
   const driver = new FakeDriver();
   const hub = createConsoleHub({
@@ -44,13 +47,13 @@ function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ea
     retryMs: 5,
   });
   hubs.push(hub);
-  const ear = new Ear();
-  hub.attach('5ac4fa6e-0000-4000-8000-000000000001', ear);
-  return { ear, warnings };
+  const listener = new RecordingListener();
+  hub.attach('5ac4fa6e-0000-4000-8000-000000000001', listener);
+  return { listener, warnings };
 }
 
 /** A listener that records output and states. */
-class Ear implements ConsoleListener, KeyboardClient {
+class RecordingListener implements ConsoleListener, KeyboardClient {
   readonly name: string;
   heard = '';
   /** The last report. */
@@ -81,7 +84,7 @@ class Ear implements ConsoleListener, KeyboardClient {
     while (!reached()) await new Promise<void>((resolve) => this.#changed.push(resolve));
   }
 
-  async hears(end: string): Promise<string> {
+  async receives(end: string): Promise<string> {
     await this.until(() => this.heard.endsWith(end));
     const { heard } = this;
     this.heard = '';
@@ -112,7 +115,7 @@ describe('the console hub', () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
-    const [first, second] = [new Ear(), new Ear()];
+    const [first, second] = [new RecordingListener(), new RecordingListener()];
     const one = hub.seat(uuid, first);
     await first.is(connected);
     const two = hub.seat(uuid, second);
@@ -122,14 +125,14 @@ describe('the console hub', () => {
     expect(await two.sendBreak()).toBe(false);
     one.releaseKeyboard();
     expect(two.write(Buffer.from('b\r'))).toBe(true);
-    expect(await first.hears('login: ')).toBe('ab\r\nnode-2 login: ');
-    expect(await second.hears('login: ')).toBe('ab\r\nnode-2 login: ');
+    expect(await first.receives('login: ')).toBe('ab\r\nnode-2 login: ');
+    expect(await second.receives('login: ')).toBe('ab\r\nnode-2 login: ');
     expect(await two.sendBreak()).toBe(true);
-    expect(await second.hears('HELP\r\n')).toBe('\r\nsysrq: HELP\r\n');
+    expect(await second.receives('HELP\r\n')).toBe('\r\nsysrq: HELP\r\n');
     two.detach();
     two.detach();
     one.write(Buffer.from('\r'));
-    await first.hears('login: ');
+    await first.receives('login: ');
     expect(second.heard).toBe('');
   });
 
@@ -137,62 +140,62 @@ describe('the console hub', () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
-    const ear = new Ear();
-    const attached = hub.seat(uuid, ear);
-    await ear.is(connected);
+    const listener = new RecordingListener();
+    const attached = hub.seat(uuid, listener);
+    await listener.is(connected);
     await expect(driver.console.open(uuid)).rejects.toMatchObject({ kind: 'consoleInUse' });
     attached.detach();
     // The same applies to a client that leaves before the console is open.
-    hub.attach(uuid, ear).detach();
+    hub.attach(uuid, listener).detach();
     let stream: Duplex | undefined;
     while (stream === undefined) stream = await driver.console.open(uuid).catch(() => undefined);
     stream.destroy();
-    expect(ear.states).toEqual([]);
+    expect(listener.states).toEqual([]);
   });
 
   it('reopens with each start of a machine, and receives its first output', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-1');
-    const ear = new Ear();
-    const attached = hub.seat(uuid, ear);
-    await ear.is(off);
+    const listener = new RecordingListener();
+    const attached = hub.seat(uuid, listener);
+    await listener.is(off);
     let thrownAway = false;
     attached.write(Buffer.from('lost'), () => (thrownAway = true));
     expect(thrownAway).toBe(true);
     for (let start = 0; start < 3; start += 1) {
       await driver.power(uuid, 'create');
-      await ear.is(connected);
-      expect(await ear.hears('login: ')).toMatch(/^\r\nRackless simulated firmware/);
+      await listener.is(connected);
+      expect(await listener.receives('login: ')).toMatch(/^\r\nRackless simulated firmware/);
       await driver.power(uuid, 'destroy');
-      await ear.is(off);
+      await listener.is(off);
     }
     await driver.power(uuid, 'create');
-    await ear.hears('login: ');
-    await ear.is(connected);
+    await listener.receives('login: ');
+    await listener.is(connected);
     // A stop and a start at the same time are also a new run.
     await Promise.all([driver.power(uuid, 'destroy'), driver.power(uuid, 'create')]);
-    expect(await ear.hears('login: ')).toMatch(/^\r\nRackless simulated firmware/);
-    await ear.is(connected);
+    expect(await listener.receives('login: ')).toMatch(/^\r\nRackless simulated firmware/);
+    await listener.is(connected);
   });
 
   it('waits after another program took the console by force, and reconnects when the console is free', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
-    const ear = new Ear();
-    const attached = hub.seat(uuid, ear);
-    await ear.is(connected);
+    const listener = new RecordingListener();
+    const attached = hub.seat(uuid, listener);
+    await listener.is(connected);
     const leave = driver.console.seize(uuid);
-    await ear.is(taken);
+    await listener.is(taken);
     leave();
-    await ear.is(connected);
+    await listener.is(connected);
     attached.write(Buffer.from('\r'));
-    await ear.hears('login: ');
+    await listener.receives('login: ');
     const leaveAgain = driver.console.seize(uuid);
-    await ear.is(taken);
+    await listener.is(taken);
     await driver.power(uuid, 'destroy');
-    await ear.is(off);
+    await listener.is(off);
     leaveAgain();
   });
 
@@ -202,7 +205,7 @@ describe('the console hub', () => {
     const { hasConsole, ...without } = await driver.getSystem('node-3');
     expect(hasConsole).toBe(true);
     driver.define(without);
-    const [portless, missing, removed] = [new Ear(), new Ear(), new Ear()];
+    const [portless, missing, removed] = [new RecordingListener(), new RecordingListener(), new RecordingListener()];
     hub.attach(without.uuid, portless);
     await portless.is('absent: it has no serial port for clients');
     hub.attach('5ac4fa6e-0000-4000-8000-00000000ffff', missing);
@@ -222,8 +225,8 @@ describe('the console hub', () => {
       broken,
       stream,
     ];
-    const { ear, warnings } = attachedTo(answers, broken);
-    await ear.is('closed: its hypervisor does not answer', 'closed: its console cannot be opened', connected);
+    const { listener, warnings } = attachedTo(answers, broken);
+    await listener.is('closed: its hypervisor does not answer', 'closed: its console cannot be opened', connected);
     expect(warnings).toEqual([broken]);
   });
 
@@ -234,10 +237,10 @@ describe('the console hub', () => {
       stream,
       new DriverError('internal', "connecting to the console of machine x: cannot open '/dev/pts/0'"),
     ];
-    const { ear, warnings } = attachedTo(answers, off);
-    await ear.is(connected);
+    const { listener, warnings } = attachedTo(answers, off);
+    await listener.is(connected);
     stream.destroy();
-    await ear.is('closed: the machine is off');
+    await listener.is('closed: the machine is off');
     expect(warnings).toEqual([]);
   });
 
@@ -252,9 +255,9 @@ describe('the console hub', () => {
       log,
     });
     hubs.push(hub);
-    const ear = new Ear();
-    const attached = hub.seat('5ac4fa6e-0000-4000-8000-000000000001', ear);
-    await ear.is(connected);
+    const listener = new RecordingListener();
+    const attached = hub.seat('5ac4fa6e-0000-4000-8000-000000000001', listener);
+    await listener.is(connected);
     stream.pause();
     let taken = 0;
     const all = new Promise<void>((resolve) => {
@@ -334,17 +337,17 @@ describe('a stream that libvirt loses', () => {
       const answer = answers.shift() ?? inUse;
       return answer instanceof DriverError ? Promise.reject(answer) : Promise.resolve(answer);
     });
-    const ear = new Ear();
-    const attached = port.hub.seat(uuid, ear);
-    await ear.until(() => ear.states.length === 2);
-    expect(ear.states).toEqual([
+    const listener = new RecordingListener();
+    const attached = port.hub.seat(uuid, listener);
+    await listener.until(() => listener.states.length === 2);
+    expect(listener.states).toEqual([
       connected,
       expect.stringMatching(/^open: connected again, output since 20[^ ]*Z may be missing$/),
     ]);
     expect(lost.destroyed).toBe(true);
     expect(port.infos).toEqual(['libvirt lost the console of a machine: connected again']);
     next.push('hello');
-    await ear.hears('hello');
+    await listener.receives('hello');
     await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));
   });
 
@@ -352,9 +355,9 @@ describe('a stream that libvirt loses', () => {
     const stuck = new Duplex({ read: () => undefined, write: () => undefined });
     const answers = [stuck, silentPort()];
     const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), { ...never, afterInputMs: 5 });
-    const ear = new Ear();
-    const attached = port.hub.seat(uuid, ear);
-    await ear.is(connected);
+    const listener = new RecordingListener();
+    const attached = port.hub.seat(uuid, listener);
+    await listener.is(connected);
     await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));
     expect(stuck.destroyed).toBe(true);
   });
@@ -368,13 +371,13 @@ describe('a stream that libvirt loses', () => {
       if (port.attempts() === 6) enough.emit('reached');
       return answer === undefined ? Promise.reject(inUse) : Promise.resolve(answer);
     });
-    const ear = new Ear();
+    const listener = new RecordingListener();
     const reached = once(enough, 'reached');
-    port.hub.attach(uuid, ear);
+    port.hub.attach(uuid, listener);
     await reached;
     silent.push('still here');
-    await ear.hears('still here');
-    expect(ear.states).toEqual([connected]);
+    await listener.receives('still here');
+    expect(listener.states).toEqual([connected]);
   });
 
   it('is closed when its machine is off, and opens with the next start', async () => {
@@ -385,29 +388,29 @@ describe('a stream that libvirt loses', () => {
       const answer = isOn ? answers.shift() : undefined;
       return answer === undefined ? Promise.reject(isOn ? inUse : isOff) : Promise.resolve(answer);
     }, never);
-    const ear = new Ear();
-    port.hub.attach(uuid, ear);
-    await ear.is(connected);
+    const listener = new RecordingListener();
+    port.hub.attach(uuid, listener);
+    await listener.is(connected);
     isOn = false;
     port.change('stopped');
-    await ear.is(off);
+    await listener.is(off);
     isOn = true;
     port.change('started');
-    await ear.is(connected);
+    await listener.is(connected);
     next.push('hello');
-    await ear.hears('hello');
+    await listener.receives('hello');
   });
 
   it('is replaced if a restart of its machine did not end it', async () => {
     const answers = [silentPort(), silentPort()];
     const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), never);
-    const ear = new Ear();
-    port.hub.attach(uuid, ear);
-    await ear.is(connected);
+    const listener = new RecordingListener();
+    port.hub.attach(uuid, listener);
+    await listener.is(connected);
     port.change('stopped');
     port.change('started');
-    await ear.until(() => ear.states.length === 1);
-    expect(ear.states[0]).toMatch(/connected again/);
+    await listener.until(() => listener.states.length === 1);
+    expect(listener.states[0]).toMatch(/connected again/);
   });
 
   it.each(['started', 'rebooted', 'stopped'] as const)(
@@ -416,13 +419,13 @@ describe('a stream that libvirt loses', () => {
       const lost = printedPort();
       const answers = [lost];
       const port = hubAt(() => Promise.resolve(answers.shift() ?? printedPort()), never, { acceptsSecondClient: true });
-      const ear = new Ear();
-      port.hub.attach(uuid, ear);
-      await ear.hears('x');
+      const listener = new RecordingListener();
+      port.hub.attach(uuid, listener);
+      await listener.receives('x');
       expect(port.attempts()).toBe(1);
       port.change(kind);
-      await ear.hears('x');
-      expect([lost.destroyed, ear.states]).toEqual([true, [connected, connected]]);
+      await listener.receives('x');
+      expect([lost.destroyed, listener.states]).toEqual([true, [connected, connected]]);
     },
   );
 
@@ -431,12 +434,12 @@ describe('a stream that libvirt loses', () => {
     const notReady = new DriverError('consoleNotReady', 'connecting to the console of machine x: it is starting');
     const open = () => (isReady ? Promise.resolve(silentPort()) : Promise.reject(notReady));
     const { hub, change } = hubAt(open, never, { retryMs: 3_600_000 });
-    const ear = new Ear();
-    hub.attach(uuid, ear);
-    await ear.is('closed: the machine is starting or stopping');
+    const listener = new RecordingListener();
+    hub.attach(uuid, listener);
+    await listener.is('closed: the machine is starting or stopping');
     isReady = true;
     change('rebooted');
-    await ear.is(connected);
+    await listener.is(connected);
   });
 
   it.each(['before', 'after'])('leaves exactly one stream if the old one ends %s a check succeeds', async (order) => {
@@ -451,19 +454,19 @@ describe('a stream that libvirt loses', () => {
         checking.emit('begun');
       });
     });
-    const ear = new Ear();
+    const listener = new RecordingListener();
     const begun = once(checking, 'begun');
-    port.hub.attach(uuid, ear);
+    port.hub.attach(uuid, listener);
     await begun;
     const ended = once(old, 'close');
     if (order === 'after') finish?.(next);
     old.destroy();
     await ended;
     finish?.(next);
-    await ear.until(() => ear.states.length === 2);
+    await listener.until(() => listener.states.length === 2);
     next.push('hello');
-    await ear.hears('hello');
-    expect(ear.states.filter((state) => state.startsWith('taken'))).toEqual([]);
+    await listener.receives('hello');
+    expect(listener.states.filter((state) => state.startsWith('taken'))).toEqual([]);
   });
 
   it('runs one check at a time, however many consoles are silent', async () => {
@@ -495,7 +498,7 @@ describe('a stream that libvirt loses', () => {
     hubs.push(hub);
     const ids = ['a', 'b', 'c'];
     const all = Promise.all(ids.map((id) => once(checked, id)));
-    for (const id of ids) hub.attach(id, new Ear());
+    for (const id of ids) hub.attach(id, new RecordingListener());
     await all;
     expect(most).toBe(1);
   });

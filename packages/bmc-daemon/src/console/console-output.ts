@@ -27,8 +27,8 @@ const CAUGHT_UP_BYTES = 64 * 1024;
 /** The output of a console to one client. */
 export class ConsoleOutput {
   readonly #options: ConsoleOutputOptions;
-  /** Bytes that were dropped since the client fell behind. */
-  #leftOut = 0;
+  /** Number of dropped bytes that the client does not know about yet. */
+  #missing = 0;
 
   constructor(options: ConsoleOutputOptions) {
     this.#options = options;
@@ -41,7 +41,7 @@ export class ConsoleOutput {
 
   /** Sends output, or counts it as missing. */
   show(bytes: Buffer): void {
-    if (this.#leftOut > 0 || this.isBehind) this.#leftOut += bytes.length;
+    if (this.#missing > 0 || this.isBehind) this.#missing += bytes.length;
     else this.#options.send(bytes, () => this.caughtUp());
   }
 
@@ -50,9 +50,9 @@ export class ConsoleOutput {
    * empty.
    */
   caughtUp(): void {
-    if (this.#leftOut === 0 || this.#options.behindBytes() > CAUGHT_UP_BYTES) return;
-    const leftOut = this.#leftOut;
-    this.#leftOut = 0;
-    this.#options.notice(`${leftOut} bytes are missing here: this connection is too slow`);
+    if (this.#missing === 0 || this.#options.behindBytes() > CAUGHT_UP_BYTES) return;
+    const missing = this.#missing;
+    this.#missing = 0;
+    this.#options.notice(`${missing} bytes are missing here: this connection is too slow`);
   }
 }

@@ -11,7 +11,7 @@ import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { StorageError } from '../../storage-error.js';
 import { contents, factsIn, names, numbersIn, parseMarks, type BootFacts } from './console-log-files.js';
 import type { Stretch } from './console-log-lines.js';
-import { leftOut, note, type Mark, type Piece } from './console-log-pending.js';
+import { missingBytesText, note, type Mark, type Piece } from './console-log-pending.js';
 
 /** Size limits of the folder of one machine. */
 export interface ConsoleLogLimits {
@@ -155,7 +155,9 @@ export class ConsoleLogFolder {
     return Buffer.concat(
       stretches.flatMap(({ start, bytes }, index) => {
         const before = stretches[index - 1];
-        return before === undefined ? [bytes] : [note(leftOut(start - before.start - before.bytes.length)), bytes];
+        return before === undefined
+          ? [bytes]
+          : [note(missingBytesText(start - before.start - before.bytes.length)), bytes];
       }),
     );
   }
@@ -282,7 +284,7 @@ function sizeOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { at, size }, index) => {
     const before = segments[index - 1];
     const gap = before === undefined ? 0 : at - before.at - before.size;
-    return sum + size + (gap > 0 ? note(leftOut(gap)).length : 0);
+    return sum + size + (gap > 0 ? note(missingBytesText(gap)).length : 0);
   }, 0);
 }
 

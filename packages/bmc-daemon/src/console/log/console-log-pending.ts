@@ -78,7 +78,7 @@ export class PendingText {
   /** Returns a copy of the buffered text, after a note if bytes were lost. */
   peek(): Buffer {
     return Buffer.concat([
-      ...(this.#lost === 0 ? [] : [note(leftOut(this.#lost))]),
+      ...(this.#lost === 0 ? [] : [note(missingBytesText(this.#lost))]),
       this.#bytes.subarray(0, this.#size),
     ]);
   }
@@ -97,7 +97,7 @@ export class PendingText {
     this.#marks = [];
     this.#lost = 0;
     if (lost === 0) return { bytes, marks, printed };
-    const gap = note(leftOut(lost));
+    const gap = note(missingBytesText(lost));
     return {
       bytes: Buffer.concat([gap, bytes]),
       printed,
@@ -125,6 +125,6 @@ export class PendingText {
 }
 
 /** Returns the text of a note about missing bytes. */
-export function leftOut(bytes: number): string {
+export function missingBytesText(bytes: number): string {
   return `${bytes} bytes left out`;
 }

@@ -166,11 +166,11 @@ export class ConsoleRecording {
     }
   }
 
-  /** Runs `look` when everything printed so far is on the disk, or could not be written. */
-  async read<Value>(look: (folder: ConsoleLogFolder) => Promise<Value>): Promise<Value> {
+  /** Calls `use` with the folder when everything printed so far is on the disk, or could not be written. */
+  async read<Value>(use: (folder: ConsoleLogFolder) => Promise<Value>): Promise<Value> {
     return await this.#enqueue(async () => {
       await this.#write({ urgent: true });
-      return await look(this.#options.folder);
+      return await use(this.#options.folder);
     });
   }
 

@@ -37,8 +37,8 @@ export class SshAdmission {
     ).length;
     const isFull =
       this.#sockets.size >= this.#limits.connections || this.#unauthenticated.size >= this.#limits.unauthenticated;
-    const victim = isFull ? chooseVictim([...this.#unauthenticated.keys()], sameNetwork) : undefined;
-    if (sameNetwork >= this.#limits.unauthenticatedPerNetwork || (isFull && victim === undefined)) {
+    const replaced = isFull ? connectionToClose([...this.#unauthenticated.keys()], sameNetwork) : undefined;
+    if (sameNetwork >= this.#limits.unauthenticatedPerNetwork || (isFull && replaced === undefined)) {
       this.#log.debug('rejecting an SSH connection: there are too many', { address });
       socket.destroy();
       return false;
@@ -51,11 +51,11 @@ export class SshAdmission {
       socket.destroy();
       return false;
     }
-    if (victim !== undefined) {
+    if (replaced !== undefined) {
       const message = 'an SSH connection without a login was closed to accept another';
-      this.#log.debug(message, { address: victim.remoteAddress });
-      this.authenticated(victim);
-      victim.destroy();
+      this.#log.debug(message, { address: replaced.remoteAddress });
+      this.authenticated(replaced);
+      replaced.destroy();
     }
     this.#add(peer, socket);
     return true;
@@ -103,7 +103,7 @@ export class SshAdmission {
  * @param sameNetwork number of connections in the network of the new connection.
  * @returns undefined if no network has more connections than the network of the new connection.
  */
-function chooseVictim(unauthenticated: readonly Socket[], sameNetwork: number): Socket | undefined {
+function connectionToClose(unauthenticated: readonly Socket[], sameNetwork: number): Socket | undefined {
   const networks = new Map<string, Socket[]>();
   for (const socket of unauthenticated) {
     const network = clientNetwork(socket.remoteAddress ?? '');

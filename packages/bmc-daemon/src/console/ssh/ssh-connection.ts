@@ -11,7 +11,7 @@ import { clientName } from '../console-keyboard.js';
 import { SshConsole } from './ssh-console.js';
 import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';
 import { readRequest, type ConsoleRequest } from './ssh-target.js';
-import { mendWindow } from './ssh-window.js';
+import { correctWindow } from './ssh-window.js';
 
 /** Options of {@link SshConnection}. */
 export interface SshConnectionOptions {
@@ -151,7 +151,7 @@ export class SshConnection {
       channel.close();
       return;
     }
-    mendWindow(channel);
+    correctWindow(channel);
     this.#open(channel, command, terminal).catch((error: unknown) => {
       const { log, socket } = this.#options;
       log.warn('opening a console failed', { address: socket.remoteAddress, error });

@@ -7,7 +7,7 @@ import { SshConsole } from './ssh-console.js';
 /**
  * Makes the parts of a channel that a console uses. The client types nothing, and reads nothing.
  */
-function deafChannel(): { readonly channel: ServerChannel; readonly typed: Duplex } {
+function unreadChannel(): { readonly channel: ServerChannel; readonly typed: Duplex } {
   const typed = new Duplex({ read: () => undefined, write: () => undefined });
   const channel = Object.assign(typed, {
     stderr: new Writable({ write: () => undefined }),
@@ -22,7 +22,7 @@ function open(options: { readonly terminal: boolean; readonly sendBreak: () => P
   readonly typed: Duplex;
   readonly channel: ServerChannel;
 } {
-  const { channel, typed } = deafChannel();
+  const { channel, typed } = unreadChannel();
   let listener: ConsoleListener | undefined;
   new SshConsole({
     channel,

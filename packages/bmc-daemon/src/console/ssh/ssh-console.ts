@@ -50,12 +50,12 @@ export class SshConsole {
   readonly #output: ConsoleOutput;
   readonly #escapes = new EscapeReader();
   readonly #returnKeys = new ReturnKeys();
-  /** Input in its order that was not handled yet. */
+  /** Text and commands of the client that wait, in their order. */
   readonly #input: Typed[] = [];
   /** Whether the input of a client without a terminal waits for the keyboard. */
   #waitsForKeyboard = false;
   #keyboard: KeyboardStatus = { holder: null, isYours: false, asker: null };
-  /** Whether the client was told that another client has the keyboard. */
+  /** Whether the client has received the message that another client has the keyboard. */
   #isToldHolder = false;
   #state: ConsoleState | undefined;
   /** The reason in the last message to the client. */
@@ -157,7 +157,7 @@ export class SshConsole {
     if (!this.#waitsForKeyboard) this.#continueInput();
   }
 
-  /** Handles input until it has to wait for the keyboard. */
+  /** Writes text to the guest and executes commands, until the input has to wait for the keyboard. */
   #continueInput(): void {
     this.#waitsForKeyboard = false;
     for (let typed = this.#input[0]; typed !== undefined && !this.#ended; typed = this.#input[0]) {

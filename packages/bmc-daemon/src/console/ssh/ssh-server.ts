@@ -146,7 +146,7 @@ class ConsoleServer implements SshServer {
     if (!this.#admission.admit(socket)) return;
     socket.setNoDelay(true);
     socket.once('close', () => this.#connections.delete(socket));
-    // The library handles errors only after the client's first message.
+    // The library listens for errors of the socket only after the client's first message.
     socket.on('error', () => undefined);
     this.#ssh.injectSocket(socket);
   }

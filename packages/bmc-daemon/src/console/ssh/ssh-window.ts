@@ -23,7 +23,7 @@ interface Waiting {
  * sends the old chunk of standard output again, and never the message. If chunks of both streams
  * wait, it continues only standard output.
  */
-export function mendWindow(channel: ServerChannel): void {
+export function correctWindow(channel: ServerChannel): void {
   const waiting = channel as ServerChannel & Waiting;
   const { stderr } = channel;
   const writeOutput: Write = channel._write.bind(channel);

@@ -107,7 +107,7 @@ describe('a console on a WebSocket', () => {
     expect(fixture.written).toEqual(['typed early']);
   });
 
-  it('works without a log, and with a log that cannot be read', async () => {
+  it('sends the live output without a log, and a notice if the log cannot be read', async () => {
     fixture = await new Fixture(null).begin();
     fixture.listener?.data(Buffer.from('one'));
     expect(fixture.received).toEqual(['one']);
