@@ -161,17 +161,20 @@ describe('the log', () => {
 });
 
 describe('the handler of a path', () => {
-  it.each(['/redfish', '/redfish?x', '/redfish/'])('%s is Redfish', async (path) => {
+  it.each(['/redfish', '/redfish?x', '/redfish/'])('is that of Redfish for %s', async (path) => {
     expect((await client.get(path)).json).toEqual({ v1: '/redfish/v1/' });
   });
 
-  it.each(['/redfishy', '/rest/v1', '/index.html'])('%s has no handler and gets a Redfish error', async (path) => {
-    const { status, json } = await client.get(path, authorization);
-    expect([status, json]).toEqual([
-      404,
-      { error: expect.objectContaining({ code: 'Base.1.22.ResourceMissingAtURI' }) },
-    ]);
-  });
+  it.each(['/redfishy', '/rest/v1', '/index.html'])(
+    'is missing for %s, and the client gets a Redfish error',
+    async (path) => {
+      const { status, json } = await client.get(path, authorization);
+      expect([status, json]).toEqual([
+        404,
+        { error: expect.objectContaining({ code: 'Base.1.22.ResourceMissingAtURI' }) },
+      ]);
+    },
+  );
 
   it('accepts an absolute URL, as proxies send it', async () => {
     const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');

@@ -278,7 +278,7 @@ describe('faults', () => {
       "EMULATOR_ALLOWED_INSTANCES = [\n'a',\n1]",
       'bmc.conf:3: EMULATOR_ALLOWED_INSTANCES[1] must be a UUID or a name (a string), not 1',
     ],
-  ])('%j is one line with file and line number', (text, fault) => {
+  ])('are one line each, with file and line number: %j', (text, fault) => {
     expect(load(text).faults).toEqual([fault]);
   });
 });
@@ -389,7 +389,7 @@ describe('warnings', () => {
       "EMULATOR_BOOT_LOADER_MAP = {\n 'Uefi': {'x86_64': None}}",
       "bmc.conf:2: EMULATOR_BOOT_LOADER_MAP: 'Uefi' is read as 'UEFI'",
     ],
-  ])('%j gives a warning', (text, warning) => {
+  ])('are given for %j', (text, warning) => {
     const { faults, warnings } = load(text);
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [warning] });
   });

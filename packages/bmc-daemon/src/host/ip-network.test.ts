@@ -9,7 +9,7 @@ describe('addresses and networks', () => {
     ['fe80::1%eth0', undefined],
     ['192.0.2.256', undefined],
     ['host', undefined],
-  ])('%s is spelled %s', (text, spelled) => {
+  ])('have one spelling: %s becomes %s', (text, spelled) => {
     expect(canonicalIp(text)).toBe(spelled);
   });
 
@@ -21,7 +21,7 @@ describe('addresses and networks', () => {
     ['2001:db8::/32', '2001:db8:1::1/64', true],
     ['2001:db8::/64', '2001:db8:0:1::/64', false],
     ['::/0', '192.0.2.1/32', false],
-  ])('%s and %s overlap: %s', (a, b, does) => {
+  ])('may overlap: %s and %s: %s', (a, b, does) => {
     const parse = (text: string) => {
       const [address = '', prefix] = text.split('/');
       return { address, prefix: Number(prefix) };
@@ -88,7 +88,7 @@ describe('addresses that count as one client', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1:2:3:4%eth0', 'fe80:0:0:0::/64'],
     ['', ''],
-  ])('%s belongs to %s', (address, network) => {
+  ])('have the same key: that of %s is %s', (address, network) => {
     expect(clientNetwork(address)).toBe(network);
   });
 });

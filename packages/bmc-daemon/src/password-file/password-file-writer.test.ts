@@ -68,7 +68,7 @@ describe('setting a password', () => {
     ['a:1', 'new', 'a:1\nnew:h\n'],
     ['a:1\nb:2\na:3\nab:4\n', 'a', 'a:h\nb:2\nab:4\n'],
     ['b:2\r\na:1\r\n', 'a', 'b:2\r\na:h\n'],
-  ])('%j with a line of %s has a single line of that user', (text, user, expected) => {
+  ])('changes %j so that %s has a single line', (text, user, expected) => {
     expect(withUserLine(text, user, `${user}:h`)).toBe(expected);
   });
 

@@ -21,7 +21,7 @@ const ONLY =
   'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is ' +
   'never executed';
 
-describe('literals that are read', () => {
+describe('the reader of literals', () => {
   it.each([
     ["'a'", 'a'],
     ['"it\'s"', "it's"],
@@ -124,7 +124,7 @@ describe('literals that are read', () => {
   });
 });
 
-describe('everything else is a fault with its line, and nothing is executed', () => {
+describe('the reader of literals, which reports all other code as a fault with its line and runs nothing,', () => {
   it.each([
     ['if True: A = 1', `1: 'if' is Python code; ${ONLY}`],
     ["\nA = os.environ['X']", "2: 'os.…' is Python code, which is not run"],
@@ -232,7 +232,7 @@ describe('names, imports and functions on paths', () => {
     ['import pathlib', "pathlib.Path('~').expanduser() / '/abs' / Path", undefined],
     ['import os', "{'UEFI': {'x86_64': os.path.join('/usr', 'fw')}}", { UEFI: { x86_64: '/usr/fw' } }],
     ['import os', "['a'] + ['b']", ['a', 'b']],
-  ])('%s; %s', (imports, expression, value) => {
+  ])('are evaluated as in Python: %s; %s', (imports, expression, value) => {
     if (value === undefined) expect(parse([imports, `EMULATOR_X = ${expression}`]).faults).toHaveLength(1);
     else expect(evaluate(imports, expression)).toEqual(value);
   });

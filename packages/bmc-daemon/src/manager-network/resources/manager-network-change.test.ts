@@ -154,7 +154,7 @@ describe("a PATCH of a manager's interface", () => {
         'PropertyValueConflict #/NameServers #/StaticNameServers',
       ],
     ],
-  ])('%j for a manager with %j is rejected with %j', (body, own, faults) => {
+  ])('rejects %j for a manager with %j: %j', (body, own, faults) => {
     expect(ask(body, own)).toEqual(faults);
   });
 
@@ -167,14 +167,14 @@ describe("a PATCH of a manager's interface", () => {
     [{ NameServers: [{}, '192.0.2.55'] }, ['192.0.2.60'], ['192.0.2.60', '192.0.2.55']],
     [{ StaticNameServers: [null] }, ['192.0.2.60'], []],
     [{ NameServers: [] }, ['192.0.2.60'], []],
-  ])('%j changes the name servers %j to %j', (body, own, nameServers) => {
+  ])('changes by %j the name servers %j to %j', (body, own, nameServers) => {
     expect(ask(body, [], own)).toEqual({ nameServers });
   });
 
   it.each([
     ['HostName', ['web-1', 'W', '1a', 'a'.repeat(63)], ['', 'web.example', '-web', 'web_1', 'a'.repeat(64), 7]],
     ['FQDN', ['web.example.org', '1.example'], ['web', 'web.', 'web..org', '192.0.2.1', `${'a.'.repeat(127)}a`]],
-  ])('%s accepts %j and rejects %j', (name, good, bad) => {
+  ])('accepts for %s the values %j, and rejects %j', (name, good, bad) => {
     for (const value of [...good, null])
       expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, true]);
     for (const value of bad) expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, false]);
@@ -191,7 +191,7 @@ describe("a PATCH of a manager's interface", () => {
     { IPv6StaticAddresses: [{ PrefixLength: 129 }] },
     { IPv6Addresses: [] },
     { MACAddress: '52:54:00:00:00:01' },
-  ])('%j is rejected', (body) => {
+  ])('rejects %j', (body) => {
     expect(networkBody.safeParse(body).success).toBe(false);
   });
 });

@@ -9,7 +9,7 @@ describe('durations', () => {
     ['P1DT2H3M4.5S', 93_784.5],
     ['PT0.1S', 0.1],
     ['PT0S', 0],
-  ])('%s converts to seconds and back', (text, seconds) => {
+  ])('are converted to seconds and back: %s', (text, seconds) => {
     expect([durationSeconds(text), durationText(seconds)]).toEqual([seconds, text]);
   });
 
