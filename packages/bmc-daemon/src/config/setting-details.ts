@@ -53,7 +53,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     '[Libvirt on another host](../guides/libvirt-hosts.md#libvirt-on-another-host) lists what differs there.',
     'If libvirt is not reachable at the start, the daemon starts and waits for it.',
     "A list serves several hosts: `['qemu+ssh://root@kvm-1/system', 'qemu+ssh://root@kvm-2/system']`. " +
-      'The name of a host in the URI is its name.',
+      'Each host has the name that its URI contains.',
     "A mapping gives them other names: `{'rack-1': 'qemu+ssh://root@192.0.2.1/system', 'rack-2': …}`.",
     'A flag or an environment variable contains a list or a mapping in the same form.',
     'SIGHUP adds and removes hosts of a list or a mapping. ' +
