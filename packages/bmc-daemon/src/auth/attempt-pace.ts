@@ -3,6 +3,7 @@
  * attempt, the next one must wait for a time (the gap) that doubles up to a limit.
  */
 
+/** The limits of a pace. A gap is the minimum time between two attempts. */
 export interface PaceLimits {
   /** Attempts without a gap. */
   readonly free: number;

@@ -3,6 +3,7 @@
  * @see RFC 7617
  */
 
+/** A user name and a password. */
 export interface BasicCredentials {
   readonly user: string;
   /** UTF-8 bytes without NUL; bytes, because bcrypt hashes bytes. */

@@ -13,6 +13,7 @@ import { startDaemon } from '../../src/daemon.js';
 
 const run = promisify(execFile);
 
+/** Options of {@link serveMachines}. */
 export interface ServedOptions {
   /** HTTPS with a password, or HTTP without authentication. */
   readonly secured: boolean;

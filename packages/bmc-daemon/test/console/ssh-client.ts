@@ -8,6 +8,7 @@ import path from 'node:path';
 /** The time limit of each wait for output. A healthy server needs a fraction of it. */
 const TIMEOUT_MS = 120_000;
 
+/** Options of one run of `ssh`. */
 export interface SshOptions {
   /** The user name, such as `admin/node-1`. */
   readonly user: string;

@@ -1,8 +1,10 @@
 /** Follows all links from the service root, and reports faults on the way. */
 import { Agent, request } from 'node:http';
 
+/** The JSON object of an answer. */
 export type Body = Readonly<Record<string, unknown>>;
 
+/** The answer to a GET of one path. Header names are in lower case. */
 export interface Crawled {
   readonly path: string;
   readonly status: number;

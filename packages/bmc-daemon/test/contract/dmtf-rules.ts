@@ -5,8 +5,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** The JSON object of an answer. */
 export type Body = Readonly<Record<string, unknown>>;
 
+/** The rules of DMTF's validators. */
 export interface DmtfRules {
   /**
    * Returns the faults of a resource.

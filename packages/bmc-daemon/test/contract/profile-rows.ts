@@ -4,6 +4,7 @@
  */
 import type { Body, Crawled } from './crawler.js';
 
+/** A requirement of a profile on one type of resource. */
 export interface ProfileRow {
   /** The type of the resource, such as `ComputerSystem`. */
   readonly type: string;

@@ -5,16 +5,22 @@
 import { clientAt, type Received, type Sent } from '../support/client.js';
 import { ConfigurationFolder } from '../spec/configured.js';
 
+/** The JSON object of a request or an answer. */
 export type Body = Readonly<Record<string, unknown>>;
 
+/** URI of the service root. */
 export const root = '/redfish/v1';
+/** URI of the collection of sessions. */
 export const sessions = `${root}/SessionService/Sessions`;
+/** URI of the collection of accounts. */
 export const accounts = `${root}/AccountService/Accounts`;
+/** URI of the collection of roles. */
 export const roles = `${root}/AccountService/Roles`;
 
 /** The only account. */
 export const administrator = { UserName: 'admin', Password: 'secret' } as const;
 
+/** A running daemon, and requests to it. */
 export interface RuleService {
   readonly port: number;
   /**

@@ -9,6 +9,7 @@ import { DaemonProcess, type RunOptions } from './process.js';
 /** Machines in memory, on a free port of loopback. */
 export const FAKE = ['--fake', '-i', '127.0.0.1', '-p', '0'];
 
+/** The folder of the running test, and the daemons in it. */
 export interface DaemonFixture {
   /** A path in the test's folder. */
   readonly at: (name: string) => string;

@@ -10,6 +10,7 @@ const BIN = path.join(import.meta.dirname, '../../bin');
 /** The limit of all waits. A healthy daemon needs a fraction of it. */
 const TIMEOUT_MS = 240_000;
 
+/** The result of a process. `code` is null if a signal ended the process. */
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -19,6 +20,7 @@ export interface Finished {
 /** A line of the daemon's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** Options of a process. `input` is the text of standard input. */
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -33,6 +35,7 @@ export interface RunOptions {
   readonly bin?: string;
 }
 
+/** A process of one of the commands, with its output so far. */
 export class DaemonProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #exit: Promise<number | null>;

@@ -1,6 +1,7 @@
 /** A plain HTTP client for Redfish. It uses only the URIs and bodies of the contract. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** An answer of the service. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -51,6 +52,7 @@ export class Bmc {
   }
 }
 
+/** The reset types that these tests send. */
 export type ResetType = 'On' | 'ForceOff' | 'GracefulShutdown' | 'GracefulRestart' | 'ForceRestart' | 'Nmi' | 'ForceOn';
 
 /** Target and Enabled of a boot override. */

@@ -21,6 +21,7 @@ export interface HeldDownload {
   readonly gone: Promise<void>;
 }
 
+/** A server of images on a free port of the loopback address. It answers unknown paths with 404. */
 export class ImageServer {
   readonly #images = new Map<string, Image>();
   readonly #server: Server;

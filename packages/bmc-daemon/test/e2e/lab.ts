@@ -25,6 +25,7 @@ const PATIENT = ['EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30', 'EMULATOR_TASK_AFTER_S
 /** The daemon's default pool for images. */
 const POOL = 'rackless-images';
 
+/** Options of a lab. */
 export interface LabOptions {
   /**
    * Lines of the configuration file, such as `EMULATOR_DISABLE_POWER_OFF = True`, in addition to
@@ -33,6 +34,7 @@ export interface LabOptions {
   readonly settings?: readonly string[];
 }
 
+/** The hardware and the program of a guest. */
 export interface GuestOptions {
   /** `bios` uses an i440FX with an IDE drive, `efi` a Q35 with a SATA drive. Default `bios`. */
   readonly firmware?: GuestMachine['firmware'];
@@ -123,6 +125,7 @@ export class Guest extends Machine {
   }
 }
 
+/** A libvirtd with guests, an image server, and the daemons in front of this libvirtd. */
 export class Lab {
   readonly #serials: SerialLine[] = [];
   readonly #daemons: DaemonProcess[] = [];

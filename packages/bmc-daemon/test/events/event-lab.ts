@@ -26,11 +26,13 @@ import { openTelemetry } from '../../src/telemetry/telemetry.js';
 import { serve, type Client, type Received } from '../support/client.js';
 import { testServices } from '../support/services.js';
 
+/** The JSON object of an answer or of an event. */
 export type Body = Readonly<Record<string, unknown>>;
 
 /** A record of an Event. */
 export type EventRecord = Body;
 
+/** The service, and requests to it. `logged` has the texts of the log so far. */
 export interface Lab {
   readonly client: Client;
   readonly services: AllServices;
@@ -151,6 +153,7 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
   }
 }
 
+/** A server that receives pushed events. */
 export interface PushListener {
   readonly url: string;
   /** Payloads in the order of arrival. */
@@ -193,6 +196,7 @@ export async function openListener(port = 0): Promise<PushListener> {
   return listener;
 }
 
+/** Returns the records of a payload. */
 export function recordsOf(payload: Body): readonly EventRecord[] {
   return payload['Events'] as readonly EventRecord[]; // Required by the schema.
 }
@@ -202,6 +206,7 @@ export function keysOf(records: readonly EventRecord[]): readonly string[] {
   return records.map(({ MessageId }) => String(MessageId).split('.').at(-1) ?? '');
 }
 
+/** An open event stream, and everything that it has received so far. */
 export interface StreamClient {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

@@ -39,6 +39,7 @@ export interface Subject {
   virsh(...words: readonly string[]): Promise<string>;
 }
 
+/** Reads the state of a machine and its host. */
 export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
   const { name, bmc, path } = subject;
   const inactive = await subject.virsh('dumpxml', '--inactive', name);
@@ -64,6 +65,7 @@ export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
   };
 }
 
+/** Returns the names of all storage pools, also of inactive ones. */
 export async function poolsOf(subject: Pick<Subject, 'virsh'>): Promise<readonly string[]> {
   return lines(await subject.virsh('pool-list', '--all', '--name'));
 }

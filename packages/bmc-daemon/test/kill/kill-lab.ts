@@ -26,6 +26,7 @@ export interface Run {
   readonly killed: boolean;
 }
 
+/** A machine on a private libvirtd, and a daemon that reaches this libvirtd only through a relay. */
 export class KillLab {
   readonly path = `/redfish/v1/Systems/${uuid}`;
   readonly manager = `/redfish/v1/Managers/${uuid}`;

@@ -174,4 +174,5 @@ const disks: readonly Operation[] = [
 /** Operations that change everything or nothing, even if libvirt refuses one of their calls. */
 export const atomicOperations: readonly Operation[] = [...changes, ...images, ...disks];
 
+/** All operations. */
 export const operations: readonly Operation[] = [...power, ...variables, ...atomicOperations];

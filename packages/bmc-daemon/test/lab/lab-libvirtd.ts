@@ -24,6 +24,7 @@ export interface HostContents {
 /** The account of swtpm, as that of the guests. The default one may not write to the private folders. */
 const qemuConf = ['swtpm_user = "root"', 'swtpm_group = "root"'];
 
+/** A private libvirtd on which `bmc-daemon machine` makes machines. */
 export class LabLibvirtd {
   private constructor(readonly libvirtd: PrivateLibvirtd) {}
 

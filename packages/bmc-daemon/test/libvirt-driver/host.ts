@@ -39,6 +39,7 @@ export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPower
   readonly diskBoot?: string;
 }
 
+/** A defined guest, the peer of its serial line, and the XML that defined it. */
 export interface Guest {
   readonly name: string;
   readonly uuid: string;
@@ -46,6 +47,7 @@ export interface Guest {
   readonly xml: string;
 }
 
+/** An empty CD drive on SATA, `sda`. */
 export const emptyCdDrive =
   `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/>` +
   `<target dev='sda' bus='sata'/><readonly/></disk>`;
@@ -55,6 +57,7 @@ export const emptyIdeDrive = emptyCdDrive.replace(`dev='sda' bus='sata'`, `dev='
 
 let guests = 0;
 
+/** A private libvirtd with its guests and drivers. `messages` has the texts that its drivers have logged. */
 export class TestHost {
   readonly messages: string[] = [];
   readonly #serials: SerialLine[] = [];
@@ -237,6 +240,7 @@ export async function until(what: string, probe: () => Promise<unknown>, timeout
   }
 }
 
+/** Waits until the driver shows a guest in the given state. */
 export async function reaches(driver: CompleteDriver, { uuid }: Guest, state: DomainState): Promise<void> {
   await until(`${uuid} to be ${state}`, async () => (await driver.getSystem(uuid)).state === state);
 }

@@ -9,12 +9,14 @@ import { describeUnless } from '../../../libvirt/test/harness/installed.js';
 
 const execute = promisify(execFile);
 
-/** Addresses of the host and of the client. */
+/** Address of the host. */
 export const HOST = '192.0.2.1';
+/** Address of the client. */
 export const CLIENT = '192.0.2.200';
 /** The interface of the host. */
 export const DEVICE = 'bmc0';
 
+/** An answer to the client. */
 export interface Answer {
   readonly status: number;
   /** Undefined if the body is not JSON. */
@@ -22,6 +24,7 @@ export interface Answer {
   readonly text: string;
 }
 
+/** Options of a request. `args` are further arguments of curl. */
 export interface AskOptions {
   readonly method?: string;
   readonly body?: object;
@@ -30,6 +33,7 @@ export interface AskOptions {
   readonly args?: readonly string[];
 }
 
+/** The host and the client. */
 export interface NetworkLab {
   /** The start of a command line that runs on the host. */
   readonly onHost: readonly string[];

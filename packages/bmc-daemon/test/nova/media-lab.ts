@@ -8,6 +8,7 @@ import type { LabOwner } from './lab.js';
 
 /** The line that a boot from {@link iso} prints. */
 export const PRINTED = 'boot rackless-iso';
+/** A bootable ISO image of 1 MiB. */
 export const iso = bootableIso({ label: 'rackless-iso' }, 1_048_576);
 
 /** An HTTP server whose images have an ETag. */

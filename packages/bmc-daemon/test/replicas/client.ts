@@ -1,9 +1,12 @@
 /** A client that sends each request to a replica of its choice, as a balancer does. */
 import { ADMIN, type Replica } from './replicas.js';
 
+/** URI of the service root. */
 export const root = '/redfish/v1';
+/** URI of the collection of sessions. */
 export const sessions = `${root}/SessionService/Sessions`;
 
+/** An answer of a replica. `body` is empty if the answer has no body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -45,7 +48,10 @@ export async function logIn(
 export const basic = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
+/** The header with the password of the administrator. */
 export const admin = basic(ADMIN.UserName, ADMIN.Password);
+/** Sends a GET to a replica. */
 export const read = (replica: Replica, uri: string, headers: Record<string, string>): Promise<Answer> =>
   send(replica, 'GET', uri, { headers });
+/** Returns the status of an answer. */
 export const statusOf = async (answer: Promise<Answer>): Promise<number> => (await answer).status;

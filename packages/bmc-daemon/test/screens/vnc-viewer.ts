@@ -9,6 +9,7 @@ const FORMAT_32_BIT = Buffer.from([32, 24, 0, 1, 0, 255, 0, 255, 0, 255, 16, 8, 
 const RAW = 0;
 const DESKTOP_SIZE = -223;
 
+/** A viewer of one machine's screen. */
 export class VncViewer {
   #received: Buffer[] = [];
   #length = 0;

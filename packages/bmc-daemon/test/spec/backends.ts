@@ -33,6 +33,7 @@ export interface PreparedHost {
   dispose(): Promise<void>;
 }
 
+/** A kind of host on which each contract suite runs. */
 export interface Backend {
   /** `a fake host`, for the titles of the suites. */
   readonly name: string;

@@ -7,6 +7,7 @@ import { inspectSettings } from '../../src/config/inspect.js';
 import { loadSettings } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon.js';
 
+/** The result of a start from a configuration file. */
 export interface Configured {
   /** The reasons why the daemon did not start, a line for each. Empty if it runs. */
   readonly faults: readonly string[];

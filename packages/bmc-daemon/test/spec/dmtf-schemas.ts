@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import type { Body } from './spec-daemon.js';
 
+/** Validation by DMTF's schemas. No fault means that the body is valid. */
 export interface DmtfSchemas {
   /** Returns the faults of a resource by the schema that its `@odata.type` names. */
   faults(resource: Body): readonly string[];

@@ -26,6 +26,7 @@ import { crawl, getter, linksOf, messageIds, objectAt, request, type Answer, typ
 
 export type { Answer, Body } from './spec-client.js';
 
+/** Settings of a service under test. `strict` is EMULATOR_DMTF_STRICT. */
 export interface SpecSettings extends Partial<ResourceSettings> {
   readonly strict?: boolean;
   /**

@@ -15,10 +15,13 @@ import { resources } from '../../src/features.js';
 import { serve, type Client, type Received } from './client.js';
 import { stateInMemory, testServices } from './services.js';
 
-/** URIs of the service. */
+/** URI of the service root. */
 export const root = '/redfish/v1';
+/** URI of the collection of sessions. */
 export const sessions = `${root}/SessionService/Sessions`;
+/** URI of the collection of accounts. */
 export const accounts = `${root}/AccountService/Accounts`;
+/** URI of the collection of roles. */
 export const roles = `${root}/AccountService/Roles`;
 
 /** An administrator, an operator and a read-only user, with their passwords. */

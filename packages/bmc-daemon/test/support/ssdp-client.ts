@@ -44,6 +44,7 @@ export async function freeUdpPort(): Promise<number> {
   return port;
 }
 
+/** An open client. */
 export interface SsdpClient {
   /** Received packets with the address of the sender. */
   readonly received: readonly { readonly text: string; readonly from: string }[];

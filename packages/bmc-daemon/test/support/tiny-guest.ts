@@ -38,6 +38,7 @@ const program = [
   '03 00 00 00 12 00 00 00 00 00 00 00', //    REQUEST SENSE: 18 bytes
 ].join(' ');
 
+/** Options of the program of a guest. */
 export interface ProgramOptions {
   /** Printed at boot, as `boot <label>`. */
   readonly label: string;

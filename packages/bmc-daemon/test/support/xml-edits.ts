@@ -27,19 +27,30 @@ function asText<Parameters extends readonly unknown[]>(
     });
 }
 
+/** Sets the machine's own boot order. */
 export const withOwnOrder = asText(order.setOwnOrder);
+/** Restores the boot order that an override has replaced. */
 export const restoreBootOrder = asText(order.restoreBootOrder);
+/** Changes the boot mode. */
 export const withFirmware = asText(setFirmware);
+/** Changes Secure Boot, without the record of the UEFI variables. */
 export const withSecureBoot = asText(setSecureBoot);
+/** Changes the CPUs, the memory, and whether the boot order contains the network. */
 export const withHardware = (xml: string, ...rest: Rest<typeof setHardware>): string =>
   edited(xml, (edit) => setHardware(edit, ...rest));
+/** Changes the image in a drive. */
 export const withDriveMedia = asText(setDriveMedia);
+/** Removes the image of a drive, and also the drive if it is a USB stick. */
 export const withoutImage = asText(removeImage);
+/** Removes a disk. */
 export const withoutDisk = asText(removeDisk);
+/** Adds a disk. */
 export const withDisk = (xml: string, disk: Parameters<typeof diskLines>[0]): string =>
   edited(xml, (edit) => addDisk(edit, diskLines(disk)));
+/** Replaces the daemon's record in the metadata. */
 export const withMetadata = (xml: string, record: MachineRecord): string =>
   edited(xml, (edit) => edit.setRecord(record));
+/** Adds the mark of a start that is not complete. */
 export const withStartingMark = (xml: string): string => edited(xml, (edit) => addStartingMark(edit.xml));
 
 /** Overrides the boot order. @param saved the order that an earlier override has replaced. */
