@@ -109,7 +109,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-async function act(daemon: string, uuid: string, action: string, body: object): Promise<void> {
+async function postAction(daemon: string, uuid: string, action: string, body: object): Promise<void> {
   const url = `${daemon}/redfish/v1/Managers/${uuid}/VirtualMedia/Cd/Actions/VirtualMedia.${action}`;
   const response = await fetch(url, {
     method: 'POST',
@@ -120,9 +120,9 @@ async function act(daemon: string, uuid: string, action: string, body: object): 
 }
 
 const insert = (daemon: string, image: string, on: readonly string[]): Promise<unknown> =>
-  Promise.all(on.map((uuid) => act(daemon, uuid, 'InsertMedia', { Image: image, Inserted: true })));
+  Promise.all(on.map((uuid) => postAction(daemon, uuid, 'InsertMedia', { Image: image, Inserted: true })));
 const eject = (daemon: string, on: readonly string[]): Promise<unknown> =>
-  Promise.all(on.map((uuid) => act(daemon, uuid, 'EjectMedia', {})));
+  Promise.all(on.map((uuid) => postAction(daemon, uuid, 'EjectMedia', {})));
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;

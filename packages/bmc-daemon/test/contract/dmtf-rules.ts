@@ -73,7 +73,7 @@ export function dmtfRules(folder: string): DmtfRules {
         ...annotationsIn(resource)
           .filter((name) => !known(name))
           .map((name) => `${id}: ${name} has no place in a payload`),
-        ...(last(id) === resource['Id'] || !('Id' in resource) || id === '/redfish/v1'
+        ...(lastSegment(id) === resource['Id'] || !('Id' in resource) || id === '/redfish/v1'
           ? []
           : [`${id}: Id is not its last segment`]),
       ];
@@ -81,7 +81,7 @@ export function dmtfRules(folder: string): DmtfRules {
   };
 }
 
-function last(uri: string): string | undefined {
+function lastSegment(uri: string): string | undefined {
   return uri.split('/').at(-1);
 }
 

@@ -98,7 +98,7 @@ describe('logging in', () => {
 });
 
 /** Sends a request, with JSON if there is a body. */
-async function call(
+async function send(
   method: string,
   url: string,
   body?: object,
@@ -117,7 +117,7 @@ async function call(
  */
 async function openSession(address: string, user: string, password: string): Promise<Readonly<Record<string, string>>> {
   const url = `${address}/redfish/v1/SessionService/Sessions`;
-  const answer = await call('POST', url, { UserName: user, Password: password });
+  const answer = await send('POST', url, { UserName: user, Password: password });
   expect(answer.status).toBe(201);
   return { 'X-Auth-Token': answer.headers.get('x-auth-token') ?? '' };
 }
@@ -132,9 +132,9 @@ describe('stored accounts', () => {
     const address = await daemon.address();
     const admin = await openSession(address, 'admin', 'secret');
     const role = { RoleId: 'Clerk', AssignedPrivileges: ['Login', 'ConfigureSelf'] };
-    expect((await call('POST', `${address}/redfish/v1/AccountService/Roles`, role, admin)).status).toBe(201);
+    expect((await send('POST', `${address}/redfish/v1/AccountService/Roles`, role, admin)).status).toBe(201);
     const ada = { ...created, RoleId: 'Clerk' };
-    expect((await call('POST', `${address}${accounts}`, ada, admin)).status).toBe(201);
+    expect((await send('POST', `${address}${accounts}`, ada, admin)).status).toBe(201);
     await execute('htpasswd', ['-vb', at('users'), 'ada', 'ada counts']);
     daemon.signal('SIGTERM');
     await daemon.finished();
@@ -142,13 +142,13 @@ describe('stored accounts', () => {
     const again = startWithUsers();
     const other = await again.address();
     const session = await openSession(other, 'ada', 'ada counts');
-    expect(await (await call('GET', `${other}${accounts}/ada`, undefined, session)).json()).toMatchObject({
+    expect(await (await send('GET', `${other}${accounts}/ada`, undefined, session)).json()).toMatchObject({
       RoleId: 'Clerk',
       Enabled: true,
     });
-    expect((await call('POST', `${other}${accounts}`, created, session)).status).toBe(403);
+    expect((await send('POST', `${other}${accounts}`, created, session)).status).toBe(403);
     // Sessions end with the daemon.
-    expect((await call('GET', `${other}/redfish/v1/Systems`, undefined, admin)).status).toBe(401);
+    expect((await send('GET', `${other}/redfish/v1/Systems`, undefined, admin)).status).toBe(401);
     for (const { stdout } of [daemon, again]) expect(stdout).not.toMatch(/secret|ada counts|[0-9a-f]{64}/);
   });
 

@@ -22,7 +22,7 @@ function snapshotOf(snapshot: HostSnapshot | undefined): HostSnapshot {
 const read = async (): Promise<HostSnapshot> => snapshotOf(await driver.hosts?.read('lab-1'));
 
 /** Reads a value of virsh: a line `name: value unit`. */
-async function shown(command: string, name: string): Promise<string> {
+async function virshValue(command: string, name: string): Promise<string> {
   const text = await host.virsh(command);
   return new RegExp(`^${name} *: *(.+)$`, 'm').exec(text)?.[1]?.trim() ?? '';
 }
@@ -39,13 +39,13 @@ describe('a libvirt host', () => {
       since: expect.any(Date) as unknown,
     });
     expect(facts).toMatchObject({
-      hypervisor: { name: 'QEMU', version: (await shown('version', 'Running hypervisor')).replace('QEMU ', '') },
-      libvirtVersion: (await shown('version', 'Using library')).replace('libvirt ', ''),
-      architecture: await shown('nodeinfo', 'CPU model'),
-      memoryBytes: Number.parseInt(await shown('nodememstats', 'total'), 10) * 1024,
+      hypervisor: { name: 'QEMU', version: (await virshValue('version', 'Running hypervisor')).replace('QEMU ', '') },
+      libvirtVersion: (await virshValue('version', 'Using library')).replace('libvirt ', ''),
+      architecture: await virshValue('nodeinfo', 'CPU model'),
+      memoryBytes: Number.parseInt(await virshValue('nodememstats', 'total'), 10) * 1024,
       processors: {
-        sockets: Number(await shown('nodeinfo', 'CPU socket\\(s\\)')),
-        threads: Number(await shown('nodeinfo', 'CPU\\(s\\)')),
+        sockets: Number(await virshValue('nodeinfo', 'CPU socket\\(s\\)')),
+        threads: Number(await virshValue('nodeinfo', 'CPU\\(s\\)')),
       },
     });
   });

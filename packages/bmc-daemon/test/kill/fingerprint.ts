@@ -51,15 +51,15 @@ export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
   const { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary } = system;
   return {
     power,
-    definition: plain(inactive),
-    guestDisks: lines(plain(disks)),
+    definition: withoutVaryingParts(inactive),
+    guestDisks: lines(withoutVaryingParts(disks)),
     guestOrder: isOff ? [] : await guestOrder(subject),
     autostart: lines(await subject.virsh('dominfo', name)).find((line) => line.startsWith('Autostart')) ?? '',
     system: { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary },
     settings: bios['Attributes'],
     drives: await Promise.all(['Cd', 'Usb'].map((id) => drive(subject, id))),
     variables: await variablesIn(subject.variablesFile),
-    volumes: (await volumesOf(subject)).map(plain).sort(),
+    volumes: (await volumesOf(subject)).map(withoutVaryingParts).sort(),
     pools: await poolsOf(subject),
     unfinished: inactive.match(/<\w+:(intent|unattached)\b[^>]*>/g) ?? [],
   };
@@ -112,7 +112,7 @@ async function variablesIn(file: string): Promise<readonly string[] | null> {
  * Removes the parts of a text that libvirt or QEMU adds or that are random: addresses, metadata,
  * names.
  */
-function plain(text: string): string {
+function withoutVaryingParts(text: string): string {
   return text
     .replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '')
     .replaceAll(/\s*<(address|alias|backingStore)\b[^>]*\/>/g, '')

@@ -43,7 +43,11 @@ export async function serveResources(driver: HypervisorDriver, parts: TestServic
   const send: Served['send'] = async (method, path, body) => {
     const { status, headers, json } = await client.send(method, path, body === undefined ? {} : { body });
     // All answers are objects.
-    return { status, location: headers.location, body: json === undefined ? undefined : plain(json as Body) };
+    return {
+      status,
+      location: headers.location,
+      body: json === undefined ? undefined : withoutAnnotations(json as Body),
+    };
   };
   return {
     send,
@@ -61,6 +65,6 @@ export async function serveResources(driver: HypervisorDriver, parts: TestServic
   };
 }
 
-function plain(body: Body): Body {
+function withoutAnnotations(body: Body): Body {
   return Object.fromEntries(Object.entries(body).filter(([name]) => name === '@odata.id' || !name.startsWith('@')));
 }

@@ -52,7 +52,7 @@ export function lastLines({ start, bytes, marks }: Stretch, max: number, began: 
     const newline = bytes.lastIndexOf(NEWLINE, end - 1);
     const parts = partsOf(bytes, newline + 1, end);
     for (const { from, to } of parts.toReversed()) {
-      const text = shown(bytes.toString('utf8', from, to));
+      const text = visibleText(bytes.toString('utf8', from, to));
       if (text === '' || lines.length === max) continue;
       while (mark >= 0 && (marks[mark]?.at ?? 0) > start + from) mark -= 1;
       lines.push({ at: start + from, time: marks[mark]?.time ?? began, text });
@@ -89,7 +89,7 @@ function charStart(bytes: Buffer, at: number): number {
 }
 
 /** Returns the text that a terminal would show of a line, without invisible characters. */
-function shown(raw: string): string {
+function visibleText(raw: string): string {
   const plain = raw.replace(ESCAPES, '').replaceAll('\t', '    ');
   // After a carriage return, new text overwrites the line, for example progress in percent.
   const last = plain.split('\r').findLast((part) => part.trim() !== '') ?? '';

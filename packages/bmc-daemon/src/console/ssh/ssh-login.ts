@@ -91,7 +91,7 @@ export class SshLogin {
     } else if (context.method === 'password') {
       await this.#admit(context, target, { user: target.account ?? context.username, password: context.password });
     } else if (context.method === 'keyboard-interactive') {
-      const credentials = await ask(context, target);
+      const credentials = await askForCredentials(context, target);
       if (credentials !== undefined) await this.#admit(context, target, credentials);
     }
   }
@@ -113,7 +113,10 @@ export class SshLogin {
       return;
     }
     if (passwordChangeRequired) {
-      await tell(context, 'The password of this account has to be changed first, over Redfish (AccountService).');
+      await showSentence(
+        context,
+        'The password of this account has to be changed first, over Redfish (AccountService).',
+      );
       endAndRefuse('the password has to be changed first');
       return;
     }
@@ -161,7 +164,10 @@ interface Credentials {
  * Asks for account and password.
  * @returns undefined if the client cancels.
  */
-async function ask(context: KeyboardAuthContext, { account, machine }: Target): Promise<Credentials | undefined> {
+async function askForCredentials(
+  context: KeyboardAuthContext,
+  { account, machine }: Target,
+): Promise<Credentials | undefined> {
   const password = { prompt: 'Password: ', echo: false };
   const [prompts, instructions] =
     account === null
@@ -177,7 +183,7 @@ async function ask(context: KeyboardAuthContext, { account, machine }: Target): 
 }
 
 /** Shows a sentence to the client, if its method can show text. */
-async function tell(context: AuthContext, sentence: string): Promise<void> {
+async function showSentence(context: AuthContext, sentence: string): Promise<void> {
   if (context.method === 'keyboard-interactive') await prompt(context, [], sentence);
 }
 

@@ -11,7 +11,7 @@ import { masked, renderPush, renderStream } from './subscription-rendering.js';
 
 const canonical = (link: { readonly '@odata.id': string }): string => link['@odata.id'].replace(/\/+$/, '');
 
-function find(services: Services, id: string): Subscription {
+function findSubscription(services: Services, id: string): Subscription {
   const found = services.subscriptions.find(id);
   if (found === undefined) throw redfishError('ResourceNotFound', 'EventDestination', id);
   return found;
@@ -78,7 +78,7 @@ const subscription = defineResource({
   uri: '/redfish/v1/EventService/Subscriptions/{subscriptionId}',
   isOwn,
   load: (request) => {
-    const found = find(request.services, request.params.subscriptionId);
+    const found = findSubscription(request.services, request.params.subscriptionId);
     const isConfigurable = request.requester.privileges.has('ConfigureManager') || isOwn(request);
     return found.kind === 'push' && !isConfigurable ? masked(found) : found;
   },

@@ -54,13 +54,13 @@ function* describeAll(
     if ((issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'unknown') continue;
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield unknownProperty([...path, key], target);
     else if (branch !== undefined) yield* describeAll(branch, path, body, target);
-    else yield describe(issue, path, body, target);
+    else yield messageOf(issue, path, body, target);
   }
 }
 
-function describe(issue: Issue, path: Path, body: JsonObject, target: BodyTarget): Message {
+function messageOf(issue: Issue, path: Path, body: JsonObject, target: BodyTarget): Message {
   const value = valueAt(body, path);
-  const fault = value === undefined ? missing(path, target) : wrong(issue, path, value, target);
+  const fault = value === undefined ? missingProperty(path, target) : wrongValue(issue, path, value, target);
   const detail = acceptedValues(issue);
   return withPointers(
     detail === undefined ? fault : withDetail(fault, detail),
@@ -88,7 +88,7 @@ function unknownProperty(path: Path, target: BodyTarget): Message {
   return withPointers(reason === undefined ? fault : withDetail(fault, reason), pointer(path));
 }
 
-function missing(path: Path, target: BodyTarget): Message {
+function missingProperty(path: Path, target: BodyTarget): Message {
   const name = nameOf(path);
   return target.kind === 'action'
     ? message('ActionParameterMissing', target.action, name)
@@ -97,7 +97,7 @@ function missing(path: Path, target: BodyTarget): Message {
 
 type ValueFault = 'ValueTypeError' | 'ValueNotInList' | 'ValueFormatError' | 'ValueOutOfRange';
 
-function wrong(issue: Issue, path: Path, value: Json, target: BodyTarget): Message {
+function wrongValue(issue: Issue, path: Path, value: Json, target: BodyTarget): Message {
   const name = nameOf(path);
   const quoted = quote(name, value);
   const fault = (kind: ValueFault): Message =>
@@ -119,16 +119,16 @@ function wrong(issue: Issue, path: Path, value: Json, target: BodyTarget): Messa
       return fault('ValueOutOfRange');
     case 'too_big':
       return (
-        size(issue.origin, ['StringValueTooLong', 'ArraySizeTooLong'], quoted, name, issue.maximum) ??
+        wrongLength(issue.origin, ['StringValueTooLong', 'ArraySizeTooLong'], quoted, name, issue.maximum) ??
         fault('ValueOutOfRange')
       );
     case 'too_small':
       return (
-        size(issue.origin, ['StringValueTooShort', 'ArraySizeTooShort'], quoted, name, issue.minimum) ??
+        wrongLength(issue.origin, ['StringValueTooShort', 'ArraySizeTooShort'], quoted, name, issue.minimum) ??
         fault('ValueOutOfRange')
       );
     case 'custom':
-      return custom(issue, name, target);
+      return refinementFault(issue, name, target);
     case 'invalid_key':
     case 'invalid_element':
     case 'unrecognized_keys':
@@ -137,7 +137,7 @@ function wrong(issue: Issue, path: Path, value: Json, target: BodyTarget): Messa
 }
 
 /** Returns the message for a wrong length, which differs for strings and arrays. */
-function size(
+function wrongLength(
   origin: string,
   [stringKey, arrayKey]: readonly [
     'StringValueTooLong' | 'StringValueTooShort',
@@ -151,7 +151,7 @@ function size(
   return origin === 'array' ? message(arrayKey, name, Number(limit)) : undefined;
 }
 
-function custom(issue: z.core.$ZodIssueCustom, name: string, target: BodyTarget): Message {
+function refinementFault(issue: z.core.$ZodIssueCustom, name: string, target: BodyTarget): Message {
   const refinementMessage: unknown = issue.params?.['message'];
   if (isMessage(refinementMessage)) return refinementMessage;
   return withDetail(valueError(name, target), sentence(issue.message));
