@@ -25,7 +25,10 @@ type Access = Pick<
   'rejectClientTags' | 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor' | 'closedPages' | 'enforceUserParam'
 >;
 
-/** Reads the settings. A page that needs the key, or a store, is a fault if no key is configured. */
+/**
+ * Reads the settings. Adds a fault for a path that does not exist in `admin_only_routes`. Without a master key,
+ * adds a fault for each setting that needs the key.
+ */
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
   const closedPages = new Set((adminOnlyRoutes ?? []).flatMap(pathsOfPage));
@@ -36,13 +39,13 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
       findings.fault(nodeAt(routesPlace.node, [index]), [...routesPlace.path, index], fault);
   }
   if (settings.values.requireAuthForMetrics === true) closedPages.add('/metrics');
-  const needKey = [
+  const placesThatNeedKey = [
     adminOnlyRoutes === undefined ? undefined : routesPlace,
     general.places.get('store'),
     settings.values.requireAuthForMetrics === true ? settings.places.get('requireAuthForMetrics') : undefined,
   ];
   if (!hasMasterKey)
-    for (const place of needKey)
+    for (const place of placesThatNeedKey)
       if (place !== undefined)
         findings.fault(place.node, place.path, 'needs general_settings.master_key: no key is configured');
   return {

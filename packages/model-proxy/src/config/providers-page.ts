@@ -136,8 +136,8 @@ translates answers, streams and errors back.
 
 Clients of Anthropic, such as its SDKs and Claude Code, can use every model that has chat. Requests to
 \`/v1/messages\` are forwarded without translation to the providers that serve this path: \`anthropic\`,
-\`litellm_proxy\` and \`openrouter\`. For all others, the proxy makes a request for chat, and expresses its
-answer, its events and its errors as Anthropic does.
+\`litellm_proxy\` and \`openrouter\`. For all others, the proxy makes a request for chat, and writes the
+answer, the events and the errors in Anthropic's form.
 
 New versions of vLLM, Ollama and LM Studio serve the path, too. If your server does, name the paths in the entry.
 The proxy then forwards the requests without translation:

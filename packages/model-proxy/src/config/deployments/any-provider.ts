@@ -12,8 +12,8 @@ import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-
  * `api_base` if it has one, otherwise the provider's address. Because clients choose the provider,
  * the proxy sends a key from an environment variable only to the provider of that variable.
  * @returns provider → target; undefined: the entry names one provider for all models. Without an
- *   `api_base`, the target is null if the provider's API is not implemented, and for
- *   {@link OTHER_NAMES}.
+ *   `api_base`, the target is null for {@link OTHER_NAMES}, and for a provider that the proxy cannot serve:
+ *   its API is not implemented, or its address is unknown.
  */
 export function targetsByProvider(
   block: Block<typeof paramsTable>,
@@ -28,9 +28,9 @@ export function targetsByProvider(
   const keyPlace = places.get('apiKey');
   const variable = keyPlace?.node.kind === 'scalar' ? keyPlace.node.variable : undefined;
   const hasAddress = values.apiBase !== undefined;
-  const isForAll = hasAddress || typeof values.apiKey !== 'string';
+  const isKeyForAll = hasAddress || typeof values.apiKey !== 'string';
   const isKeyOf = (name: string) => variable !== undefined && findProvider(name).apiKeyEnvironment.includes(variable);
-  if (!isForAll && keyPlace !== undefined && !knownProviders.some(isKeyOf))
+  if (!isKeyForAll && keyPlace !== undefined && !knownProviders.some(isKeyOf))
     findings.fault(
       keyPlace.node,
       keyPlace.path,
@@ -39,7 +39,7 @@ export function targetsByProvider(
   for (const name of knownProviders) {
     // With an api_base, the client's choice of a name must not select a key from the environment.
     const entryKey = hasAddress ? (values.apiKey ?? null) : values.apiKey;
-    const apiKey = isForAll || isKeyOf(name) ? entryKey : undefined;
+    const apiKey = isKeyForAll || isKeyOf(name) ? entryKey : undefined;
     const providerBlock = { ...block, values: { ...values, apiKey, model: `${name}/*` } };
     // A provider without a key or an address is not a fault, because the entry does not name it.
     const target = readTarget(providerBlock, params, {
@@ -47,7 +47,7 @@ export function targetsByProvider(
       findings: new Findings(),
     });
     if (typeof target === 'object') targets.set(name, hasAddress ? withoutToken(target) : target);
-    // A provider without a target needs an entry. Otherwise its names would go to the provider of names without a prefix.
+    // Without this null, the provider's names would go to the provider of names without a prefix.
     else if (!hasAddress) targets.set(name, null);
   }
   return targets;

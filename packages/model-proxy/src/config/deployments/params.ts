@@ -132,7 +132,7 @@ function tokenOf(token: TokenSettings | undefined, { tls, settings }: Inherited)
 function pricesOf(values: Block<typeof paramsTable>['values']): Record<string, number> {
   const given: Record<string, number> = {};
   for (const [key, row] of Object.entries(priceRows)) {
-    const price = values[key as keyof typeof priceRows]; // its own keys
+    const price = values[key as keyof typeof priceRows]; // Object.entries returns its keys as strings
     if (price !== undefined) given[row.name] = price;
   }
   return given;
@@ -162,8 +162,8 @@ function readParameters(
   for (const [key, node] of unknown)
     notes.findings.warn(node, [...path, key], 'is not known: it goes upstream as a parameter of every request');
   return Object.fromEntries(
-    [...parameters, ...unknown].filter(([, node]) => !isNothing(node)).map(([key, node]) => [key, toPlain(node)]),
+    [...parameters, ...unknown].filter(([, node]) => !isNull(node)).map(([key, node]) => [key, toPlain(node)]),
   );
 }
 
-const isNothing = (node: YamlNode) => node.kind === 'scalar' && node.value === null;
+const isNull = (node: YamlNode) => node.kind === 'scalar' && node.value === null;

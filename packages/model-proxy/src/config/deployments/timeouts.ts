@@ -20,7 +20,7 @@ function totalSeconds({ values }: Block<typeof paramsTable>, sources: TimeoutSou
   return values.timeout ?? router.values.timeout ?? settings.values.requestTimeout ?? requestTimeoutSeconds;
 }
 
-/** Returns the limits of a plain answer; null means no limit. */
+/** Returns the limits of a plain answer in milliseconds; null: no limit. */
 export function timeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSources): Timeouts {
   const own = block.values;
   const general = sources.settings.values;
@@ -34,8 +34,9 @@ export function timeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSou
 }
 
 /**
- * Returns the limits of a streamed answer. A stream has no limit for the total time. Without a limit
- * of its own, the first byte has the total limit of a plain answer, as in LiteLLM's HTTP client.
+ * Returns the limits of a streamed answer. A stream has no limit for the total time. If neither
+ * `stream_timeout` nor `first_byte_timeout` is set, the total limit of a plain answer limits the time to the
+ * first byte, as in LiteLLM's HTTP client.
  */
 export function streamTimeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSources): Timeouts {
   const { router } = sources;

@@ -80,7 +80,7 @@ export function readTarget(
   const provider = findProvider(name);
   const given = values.apiBase ?? environmentBase(provider, { environment, findings }) ?? null;
   const [address, query] = given?.split('?') ?? [];
-  const base = address === undefined ? null : withoutRoute(address, block, findings);
+  const base = address === undefined ? null : withoutEndpointPath(address, block, findings);
   const value = valueReader(block, environment);
   const derived =
     provider.targetOf?.({ apiBase: base, query: query ?? null, apiKey: values.apiKey ?? null, model, value }) ?? null;
@@ -115,7 +115,8 @@ export function readTarget(
 /** Returns the function that providers read settings and variables with. */
 function valueReader({ values }: Block<typeof paramsTable>, environment: Environment): TargetSettings['value'] {
   const texts = new Map(
-    Object.entries(paramsTable).map(([key, row]) => [row.name, values[key as keyof typeof paramsTable]]), // its own keys
+    // Object.entries returns the keys as strings.
+    Object.entries(paramsTable).map(([key, row]) => [row.name, values[key as keyof typeof paramsTable]]),
   );
   return (setting, ...variables) => {
     const configured = setting === null ? undefined : texts.get(setting);
@@ -235,7 +236,7 @@ function noteUnsentKey(
 }
 
 /** Removes an endpoint's path from the end of an address. LiteLLM also accepts such an address. */
-function withoutRoute(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
+function withoutEndpointPath(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
   const base = apiBase.replace(/\/+$/, '');
   const stripped = base.replace(/\/(chat\/completions|completions|embeddings|responses)$/, '');
   const place = block.places.get('apiBase');

@@ -16,7 +16,7 @@ model_list:
 The proxy translates requests to \`/v1/chat/completions\` and \`/v1/messages\` into Bedrock's Converse API,
 and translates answers, event streams and errors back.
 
-- The name may be that of a model, of an inference profile, or an ARN. \`bedrock/converse/…\` and
+- \`model\` names a model or an inference profile, or has an ARN. \`bedrock/converse/…\` and
     \`bedrock_converse/…\` mean the same as \`bedrock/…\`. A region in the name, or in the ARN, applies if
   \`aws_region_name\` and the variables for the region are not set.
 - The proxy signs requests with [credentials of AWS](#credentials-of-aws). With an API key of Bedrock
@@ -82,7 +82,7 @@ The proxy uses the first of these sources that the configuration has. The settin
 
 #### Credentials of a host
 
-The proxy asks these places in this order:
+The proxy looks for credentials in these places, in this order:
 
 1. The profile of \`AWS_PROFILE\`, or \`default\`.
 2. \`AWS_ROLE_ARN\` and \`AWS_WEB_IDENTITY_TOKEN_FILE\`, which EKS sets for service accounts.

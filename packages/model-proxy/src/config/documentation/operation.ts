@@ -18,14 +18,14 @@ general_settings:
   enable_health_check_routing: true
 \`\`\`
 
-- A check reads the list of the upstream's models (\`GET {api_base}/models\`), which costs no tokens. It
+- A check in the background reads the list of the upstream's models (\`GET {api_base}/models\`), which costs no tokens. It
   proves that the upstream answers and accepts the key. It does not prove that the model works.
 - If the upstream does not show its list (403, 404, 405 or 501), a check sends a request for one token.
   \`health_check_method: completion\` does this for all deployments. After 10 rounds, the check reads the
   list again. The log has one line about each such deployment, because these requests cost tokens.
 - Deployments with the same address and key share one request in each round.
 - The proxy starts at most 200 checks per second, so a round with 10,000 deployments takes a minute.
-- A check ends after ${defaults.modelListTimeoutSeconds} s, and after ${defaults.healthCheckTimeoutSeconds} s if it sends a request to the model.
+- A check by the list fails after ${defaults.modelListTimeoutSeconds} s. A check by a request to the model fails after ${defaults.healthCheckTimeoutSeconds} s.
 - With \`enable_health_check_routing\`, requests prefer deployments whose last check succeeded. If all checks
   of a group fail, the proxy ignores the checks. Checks never begin or end a [cooldown](#cooldowns).
 - A successful request of a client overrides an earlier failed check.
@@ -67,7 +67,7 @@ shows all of these metrics. In Grafana, choose *Dashboards*, *New*, *Import*, an
 | --- | --- |
 | \`litellm_proxy_total_requests_metric_total\`, \`litellm_proxy_failed_requests_metric_total\` | requests by status, and failures by kind |
 | \`litellm_request_total_latency_metric\` | seconds until the end of the answer |
-| \`litellm_llm_api_latency_metric\`, \`litellm_overhead_latency_metric\` | the part of the upstream, and of the proxy |
+| \`litellm_llm_api_latency_metric\`, \`litellm_overhead_latency_metric\` | seconds in the upstream, and in the proxy |
 | \`litellm_llm_api_time_to_first_token_metric\` | seconds until the first byte of a stream |
 | \`litellm_input_tokens_metric_total\`, \`…_output_…\`, \`…_total_…\` | tokens, as upstreams counted them |
 | \`litellm_spend_metric_total\` | US dollars, with the prices of \`model_info\` |
@@ -84,7 +84,8 @@ shows all of these metrics. In Grafana, choose *Dashboards*, *New*, *Import*, an
 
 ### OpenTelemetry
 
-The proxy sends traces and metrics with OTLP over HTTP (protobuf), if the configuration asks for it:
+With the callback \`otel\`, the proxy sends traces and metrics with OTLP over HTTP (protobuf). With
+\`langfuse_otel\`, it sends traces to Langfuse:
 
 \`\`\`yaml
 litellm_settings:
@@ -137,10 +138,10 @@ callback_settings:
   the failed ones.
 - Without \`callback_settings\`, the callback \`generic_api\` has the address in \`GENERIC_LOGGER_ENDPOINT\` and
   the headers in \`GENERIC_LOGGER_HEADERS\`. The callback \`webhook\` has the address in \`WEBHOOK_URL\`.
-- The proxy repeats failed requests, so a report can arrive twice. Its \`id\` is the same then. A report is not
-  repeated after a status below 500, except 408 and 429.
-- At most 10,000 reports wait. While the server is away, more reports are lost, and SIGKILL loses all that
-  wait. The log has a warning at most once a minute. For exact sums, use [the store](../guides/keys.md).
+- The proxy repeats a failed request, so a report can arrive twice, with the same \`id\`. After a status below
+  500, the proxy repeats a report only for 408 and 429.
+- At most 10,000 reports wait. If the server does not answer, the proxy drops further reports. SIGKILL loses
+  all that wait. The log has a warning at most once a minute. For exact sums, use [the store](../guides/keys.md).
 - The proxy follows no redirects. It verifies certificates with Node's CA certificates, and those of
   \`NODE_EXTRA_CA_CERTS\`.
 - A change needs a restart.`;

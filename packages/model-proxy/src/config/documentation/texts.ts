@@ -70,7 +70,8 @@ file. If both files set the same setting, the file with the \`include\` has prec
   \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
 - A file without models is an error. If the key is misspelled (\`model_lits\`), the message names
   \`model_list\`.
-- If the proxy cannot serve any model, it starts, and \`/health/readiness\` answers 503.
+- If the file has models, but the proxy cannot serve any of them, the proxy starts, and \`/health/readiness\`
+  answers 503.
 - An unknown key causes a warning with the nearest known key. It is an error if the nearest known key
   restricts access (\`master_kye\`).
 - A setting in the wrong block is an error if it restricts access.
@@ -97,7 +98,7 @@ is not the lowest. Then \`routing_strategy\` chooses:
 | \`latency-based-routing\` | the lowest average of the last ten requests |
 | \`cost-based-routing\` | the lowest sum of the two token prices in \`model_info\` |
 
-The latency of a stream is the time to its first byte. The latency of another answer is its time divided
+The latency of a stream is the time to its first byte. The latency of a plain answer is its time divided
 by the number of its tokens.
 
 ### Affinity
@@ -153,7 +154,7 @@ A deployment that fails gets no requests for \`cooldown_time\`, if its group has
 - After other failures, in two cases: five requests in a row failed; or it got at least five requests in
   a minute, and more than half of them failed.
 - With \`allowed_fails\`: after more failures in a minute, even without another deployment.
-- 400 and 422 do not count, nor a timeout that the client asked for.
+- 400 and 422 do not count. A timeout does not count if the client set it with a header.
 - A stream counts at its end. It has failed if it breaks off or ends with an error event.
 
 A cooldown lasts for the first of these times that exists:
@@ -199,8 +200,8 @@ router_settings:
 ### Overload
 
 \`max_in_flight_requests_per_worker\` limits the requests that run at the same time. More requests wait in
-a queue, up to \`max_queued_requests_per_worker\` and \`admission_queue_timeout_seconds\`. All other requests get 503
-with \`Retry-After\`. The proxy does not read the body of a request that waits, so the queue needs little
+a queue. A request that finds \`max_queued_requests_per_worker\` others there, or that waits longer than
+\`admission_queue_timeout_seconds\`, gets 503 with \`Retry-After\`. The proxy does not read the body of a request that waits, so the queue needs little
 memory. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each deployment, so
 that a slow one cannot take all places.
 

@@ -1,5 +1,5 @@
 /**
- * Handles LiteLLM's environment variables that are not implemented, and
+ * Reports LiteLLM's environment variables that the proxy does not implement, and reads
  * `general_settings.start_without`.
  */
 import type { Environment } from '../../settings.js';
@@ -9,7 +9,7 @@ import { scalar } from '../deployments/single-model.js';
 import { unimplemented } from './unimplemented.js';
 import { canBeRefused, refuseSetting, type Notes } from './unknown-keys.js';
 
-/** Rejects or ignores variables in the same way as settings of a file. */
+/** Adds the faults of variables that restrict access, and collects the ignored ones, as for settings of a file. */
 export function noteEnvironment(environment: Environment, notes: Notes): void {
   for (const { treatment, what, names } of unimplemented.environment)
     for (const name of names) {

@@ -1,6 +1,6 @@
 /**
- * Decides whether settings are rejected. This depends on their values: some values restrict access, other
- * values only add features.
+ * Decides by the value of a setting whether it prevents the start: some values of `callbacks` and `guardrails`
+ * restrict access, other values only add features.
  */
 import { toPlain, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 

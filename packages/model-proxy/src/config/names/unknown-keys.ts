@@ -1,5 +1,5 @@
 /**
- * Handles keys that are in no settings table: LiteLLM's unimplemented settings, misspelled names
+ * Reports keys that are in no settings table: LiteLLM's unimplemented settings, misspelled names
  * and unknown names.
  */
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
@@ -13,6 +13,7 @@ import { formatPath, type KeyPath, type YamlNode } from '@rackless/daemon/yaml/y
 
 /** The names that are known in a block. */
 interface BlockNames {
+  /** LiteLLM's name of the block, for messages; empty: the top of the file. */
   readonly canonical: string;
   readonly settings: readonly string[];
   /** Names of settings that restrict access. */
@@ -82,14 +83,14 @@ export const routerNames: BlockNames = {
 const allBlocks = [settingsNames, generalNames, routerNames, paramsNames, entryNames];
 
 /**
- * Collects ignored settings for one warning per file. Also stores which restrictions may be ignored
- * (`start_without`).
+ * Collects ignored settings for one warning per file. Also stores the names in `start_without`: restrictions
+ * that the proxy may ignore.
  */
 export class IgnoredSettings {
   readonly #byFile = new Map<string, string[]>();
   #allowed: ReadonlySet<string> = new Set();
 
-  /** Allows to ignore restrictions. @param names the names in `general_settings.start_without`. */
+  /** Stores the restrictions that the proxy may ignore. @param names the names in `general_settings.start_without`. */
   allowIgnoring(names: readonly string[]): void {
     this.#allowed = new Set(names);
   }
@@ -136,7 +137,7 @@ function restrictsNothing(key: string, node: YamlNode): boolean {
   return requestsNothing(key, node, noCallbacks) && !key.startsWith('allowed_');
 }
 
-/** Adds the fault of an unimplemented restriction, unless `start_without` allows to ignore it. */
+/** Adds the fault of an unimplemented restriction, unless `start_without` names it. */
 export function refuseSetting(
   name: string,
   node: YamlNode,
@@ -154,7 +155,7 @@ export function refuseSetting(
 }
 
 /**
- * Handles one of LiteLLM's unimplemented settings.
+ * Reports one of LiteLLM's unimplemented settings: as a fault, in the warning of the file, or not at all.
  * @returns false if the key is not such a setting.
  */
 function noteUnimplemented(key: string, node: YamlNode, path: KeyPath, names: BlockNames, notes: Notes): boolean {
@@ -201,9 +202,9 @@ function reportUnknownKey(
   const elsewhere = allBlocks.find((block) => block !== names && block.settings.includes(key)) ?? protectedBlock(key);
   if (elsewhere !== undefined) {
     const block = elsewhere.canonical;
-    // The proxy reads this variable in any case, so the line in the wrong block has no effect.
-    const isSet = key === 'master_key' && node.kind === 'scalar' && node.variable === 'LITELLM_MASTER_KEY';
-    if (protectedBlock(key) !== undefined && !isSet && !restrictsNothing(key, node))
+    // The proxy also reads this variable without the line, so the key is set although the block is wrong.
+    const isKeySet = key === 'master_key' && node.kind === 'scalar' && node.variable === 'LITELLM_MASTER_KEY';
+    if (protectedBlock(key) !== undefined && !isKeySet && !restrictsNothing(key, node))
       findings.fault(node, path, `restricts access only in ${block}: move it there`);
     else findings.warn(node, path, `is not known here; it belongs to ${block}`);
     return;
@@ -216,20 +217,20 @@ function reportUnknownKey(
   else findings.warn(node, path, `is not known; the nearest known name is ${near}`);
 }
 
-/** The results of {@link namesNear}: a file may have 10,000 blocks. */
-const nearNames = new Map<BlockNames, readonly string[]>();
+/** The results of {@link intendedNames}: a file may have 10,000 blocks. */
+const cachedNames = new Map<BlockNames, readonly string[]>();
 
 /**
- * Returns the names that a misspelled name in a block may mean.
+ * Returns all names that a misspelled name in a block may mean.
  * @param parameters further names, the same for each block of a kind.
  */
-function namesNear(names: BlockNames, parameters: readonly string[]): readonly string[] {
-  const found = nearNames.get(names);
+function intendedNames(names: BlockNames, parameters: readonly string[]): readonly string[] {
+  const found = cachedNames.get(names);
   if (found !== undefined) return found;
   const unimplementedNames = names.groups.flatMap((group) => (group.treatment === 'fulfilled' ? [] : [...group.names]));
   const isParams = names.canonical === paramsNames.canonical;
   const all = [...names.settings, ...unimplementedNames, ...(isParams ? [] : checkedByValue), ...parameters];
-  nearNames.set(names, all);
+  cachedNames.set(names, all);
   return all;
 }
 
@@ -249,7 +250,7 @@ export function reportUnknownKeys(
   for (const [key, node] of rest) {
     const at = [...path, key];
     if (noteUnimplemented(key, node, at, names, notes)) continue;
-    const near = nearestName(key, namesNear(names, parameters));
+    const near = nearestName(key, intendedNames(names, parameters));
     const isElsewhere = allBlocks.some((block) => block !== names && block.settings.includes(key));
     if (near !== undefined || isElsewhere || protectedBlock(key) !== undefined)
       reportUnknownKey(key, node, at, names, notes, near);

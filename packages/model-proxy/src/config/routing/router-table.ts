@@ -10,18 +10,18 @@ export const limitRows = {
   rpm: number(1, 1_000_000_000, {
     name: 'rpm',
     protects: true,
-    doc: 'Limit of requests per minute, counted by this process. At the limit, the proxy selects other deployments of the group. If all are at their limit, the client gets 429 with `Retry-After`.',
+    doc: 'Limit of requests per minute at this proxy. At the limit, the proxy selects other deployments of the group. If all are at their limit, the client gets 429 with `Retry-After`. [Several workers](../guides/keys.md#several-workers) divide the limit.',
   }),
   tpm: number(1, 1_000_000_000_000, {
     name: 'tpm',
     protects: true,
-    doc: 'Limit of tokens per minute, counted by this process. It has the same effect as `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. Streams of this deployment always report their usage.',
+    doc: 'Limit of tokens per minute at this proxy. It has the same effect as `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. Streams of this deployment always report their usage.',
   }),
   maxParallelRequests: wholeNumber(1, 1_000_000, {
     name: 'max_parallel_requests',
     protects: true,
     default: '`default_max_parallel_requests`',
-    doc: 'Limit of requests that run at the same time, counted by this process. It has the same effect as `rpm`.',
+    doc: 'Limit of requests that run at the same time at this proxy. It has the same effect as `rpm`.',
   }),
 };
 

@@ -48,7 +48,7 @@ const expectedCount = ({ max }: CountTable) => `a whole number from 0 to ${max}`
 /** Failures that have no name in LiteLLM's policy of retries. */
 const unnamed: readonly FailureKind[] = ['permission', 'badGateway'];
 
-/** Makes the type of a table. Converts it to a number for each failure. */
+/** Makes the zod type of a table. The type converts LiteLLM's names to a number for each kind of failure. */
 function countsOf(table: CountTable) {
   const { suffix, common, max } = table;
   const count = wholeNumbers(0, max).nullish();
