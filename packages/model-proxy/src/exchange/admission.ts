@@ -36,7 +36,8 @@ export function admitClient(exchange: Exchange, proceed: () => void): void {
 
 /**
  * Returns the error if the client's key may not request the path.
- * @param kind null: only keys with this path in their allowed routes may request it.
+ * @param kind a kind of routes that a key may allow; null: only keys with this path in their allowed routes
+ *   may request it.
  */
 export function pathFault({ request, client }: Exchange, kind: RouteKind | null): ProxyError | undefined {
   const key = client?.key;

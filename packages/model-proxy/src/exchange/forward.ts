@@ -114,8 +114,8 @@ function isOver(exchange: Exchange): boolean {
 }
 
 /**
- * Handles the end of a body that went upstream while it arrived. The upstream's time begins now,
- * and `stream` is known only now.
+ * Begins the upstream's time, because a body that went upstream while it arrived is complete now. Only now is
+ * `stream` certain, on which the timeout depends.
  */
 function beginUpstreamTime(exchange: Exchange, body: RequestBody): void {
   const { selection, clientTimeouts } = exchange;

@@ -11,7 +11,7 @@ import type { Exchange } from '../exchange.js';
 
 /** The upstream's answer to one request, which the proxy sends to the client. */
 export interface Answer {
-  /** Handles the next bytes of the answer. */
+  /** Receives the next bytes of the upstream's answer. */
   data(chunk: Buffer): void;
   /**
    * Completes the answer to the client. If the upstream's answer is incomplete, calls

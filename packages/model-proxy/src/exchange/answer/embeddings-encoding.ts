@@ -1,4 +1,4 @@
-/** Encodes embeddings as OpenAI does for `encoding_format: base64`, which OpenAI's SDKs ask for. */
+/** Encodes embeddings as OpenAI does for `encoding_format: base64`, which OpenAI's SDKs request. */
 
 /**
  * Returns a translated answer with its embeddings as base64 of 32-bit floats, in little endian.

@@ -10,8 +10,8 @@ export const MAX_SUCCESS_ERROR_BYTES = 65_536;
 
 const errorKey = Buffer.from('"error"');
 /**
- * The number of bytes at the beginning of an answer that contain `"error"` if the answer is an error.
- * The first member of an error is `error`, or it is `object` with the value `error`.
+ * An error contains `"error"` within this number of first bytes: its first member is `error`, or it is
+ * `object` with the value `error`.
  */
 const BEGINNING_BYTES = 64;
 

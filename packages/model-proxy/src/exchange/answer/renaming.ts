@@ -1,4 +1,4 @@
-/** Names of models in answers. */
+/** Decides which name of the model an answer contains (`model_name_in_response`). */
 import type { ModelNameInResponse } from '../../settings.js';
 import type { AnswerContext } from './answer.js';
 

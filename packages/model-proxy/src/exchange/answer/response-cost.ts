@@ -7,7 +7,7 @@ import type { Usage } from './usage.js';
 /**
  * Returns the cost of an answer. If only a single price is set, the other is 0. Looks for cached tokens and
  * other kinds only if they have prices of their own.
- * @returns null if the deployment has no prices.
+ * @returns US dollars; null: the deployment has no prices.
  */
 export function costOf(deployment: Deployment, usage: Usage): number | null {
   const { inputToken, outputToken, tokens, tiers, hasKinds } = pricesOf(deployment);

@@ -24,7 +24,7 @@ export interface AttemptOwner {
 }
 
 /**
- * Handles the upstream's answer to one attempt. Every attempt ends in {@link Attempt.complete},
+ * Receives the upstream's answer to one attempt. Every attempt ends in {@link Attempt.complete},
  * {@link Attempt.reject}, {@link Attempt.interrupt} or {@link Attempt.abort}.
  */
 export class Attempt implements UpstreamHandler, AttemptState {
@@ -115,8 +115,8 @@ export class Attempt implements UpstreamHandler, AttemptState {
   }
 
   /**
-   * Handles an answer that cannot be forwarded, and bugs in this proxy. Ends only this request: an
-   * exception in a callback of the upstream client would end the process.
+   * Ends the request after an exception: the answer cannot be forwarded, or this proxy has a bug. Without this,
+   * an exception in a callback of the upstream client would end the process.
    */
   #fault(thrown: unknown): void {
     const { exchange } = this.#context;

@@ -1,7 +1,7 @@
 /**
  * Makes the headers of requests to upstreams. They contain some headers of the client: the request
- * id, the content type of a form, `anthropic-version` and `anthropic-beta`, and others if the
- * configuration asks for that.
+ * id, the content type of a form, and for Anthropic's API `anthropic-version` and `anthropic-beta`. With
+ * `forward_client_headers_to_llm_api`, they also contain most `x-…` headers.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../../providers/deployment.js';
