@@ -100,7 +100,7 @@ const finishReasons: ReadonlyMap<string, string> = new Map([
 /**
  * Returns OpenAI's reason.
  * @param reason null: the upstream gives none.
- * @param hasCalls whether the answer has calls of the client's tools. The tool for JSON is not one.
+ * @param hasCalls whether the answer has calls of the client's tools. Calls of {@link JSON_TOOL} do not count.
  */
 export function finishReason(reason: string | null | undefined, hasCalls: boolean): string {
   if (reason === 'tool_use' && hasCalls) return 'tool_calls';

@@ -56,12 +56,12 @@ const azureTarget: TargetOf = (settings) => {
     ...(isReasoning ? { parameters: reasoningParameters } : {}),
   };
   const version = queryVersion(query) ?? value('api_version', 'AZURE_API_VERSION') ?? DEFAULT_VERSION;
-  const [, named, deployment] = deploymentUrl.exec(apiBase) ?? [];
-  if (named === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1')))
+  const [, openaiBase, deployment] = deploymentUrl.exec(apiBase) ?? [];
+  if (openaiBase === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1')))
     return { ...common, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
   return {
     ...common,
-    apiBase: named ?? `${apiBase.replace(/\/openai$/, '')}/openai`,
+    apiBase: openaiBase ?? `${apiBase.replace(/\/openai$/, '')}/openai`,
     query: query ?? `api-version=${encodeURIComponent(version)}`,
     pathOf: (path, { model: name }) =>
       path.startsWith('responses') ? path : `deployments/${deployment ?? segmentOf(name)}/${path}`,

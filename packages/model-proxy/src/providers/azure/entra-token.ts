@@ -10,14 +10,16 @@ import type { OauthToken, TokenSettings } from '../token.js';
 const AUTHORITY = 'https://login.microsoftonline.com';
 const SCOPE = 'https://cognitiveservices.azure.com/.default';
 
-const MEMBER = 'client_assertion';
+const ASSERTION_MEMBER = 'client_assertion';
 
 /** Returns how to get the tokens with the token of another identity provider; a string: the fault of a setting. */
 export function federatedToken(reference: string, settings: Pick<TargetSettings, 'value'>): TokenSettings | string {
   const application = applicationOf(settings);
   if (application === null) return 'azure_ad_token: oidc/… needs tenant_id and client_id';
   const token = identityTokenOf(reference, settings);
-  return typeof token === 'string' ? `azure_ad_token: ${token}` : { ...application, identityMember: [MEMBER, token] };
+  return typeof token === 'string'
+    ? `azure_ad_token: ${token}`
+    : { ...application, identityMember: [ASSERTION_MEMBER, token] };
 }
 
 /** Returns the token request without a secret and without the assertion; null: the configuration names no application. */
@@ -49,5 +51,7 @@ export function entraToken(settings: Pick<TargetSettings, 'value'>): TokenSettin
     return { ...application, form: { ...form, client_secret: secret } };
   }
   const assertionFile = settings.value(null, 'AZURE_FEDERATED_TOKEN_FILE');
-  return assertionFile === undefined ? null : { ...application, identityMember: [MEMBER, { file: assertionFile }] };
+  return assertionFile === undefined
+    ? null
+    : { ...application, identityMember: [ASSERTION_MEMBER, { file: assertionFile }] };
 }

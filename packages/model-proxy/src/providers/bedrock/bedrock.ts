@@ -31,7 +31,7 @@ const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/nova-reel|nova-sonic|nova-2-sonic/, 'videos or speech'],
 ];
 
-/** LiteLLM's prefixes for imported models, whose form Converse has too. Converse has no Qwen 2. */
+/** LiteLLM's prefixes for imported models that the proxy calls with Converse. Converse has no Qwen 2. */
 const imported = /^(?:llama|deepseek_r1|nova)\/(?=arn:)/;
 const importedWithOpenai = /^(?:openai|qwen[23])\/(?=arn:)/;
 

@@ -48,7 +48,7 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
     topP: value('top_p'),
     stopSequences: value('stop_sequences'),
   };
-  set('inferenceConfig', present(inference));
+  set('inferenceConfig', withoutUndefined(inference));
   set('toolConfig', toolConfig(recordsOf(value('tools')), recordOf(value('tool_choice')), messages));
   const { format, ...effort } = recordOf(value('output_config')) ?? {};
   set('outputConfig', outputConfig(recordOf(format)));
@@ -70,7 +70,7 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
   return body;
 }
 
-const present = (values: Block): Block =>
+const withoutUndefined = (values: Block): Block =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
 /**
@@ -84,14 +84,14 @@ function toolConfig(tools: readonly Block[], choice: Block | undefined, messages
   );
   if (tools.length === 0 || (type === 'none' && !isUsed)) return undefined;
   const specified = withCachePoints(tools, (tool) => ({
-    toolSpec: present({
+    toolSpec: withoutUndefined({
       name: tool['name'],
       description: tool['description'] === '' ? undefined : tool['description'],
       inputSchema: { json: tool['input_schema'] },
     }),
   }));
   const toolChoice = type === 'tool' ? { tool: { name } } : type === 'any' ? { any: {} } : undefined;
-  return present({ tools: specified, toolChoice });
+  return withoutUndefined({ tools: specified, toolChoice });
 }
 
 /** @see https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html */

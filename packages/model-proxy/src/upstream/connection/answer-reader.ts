@@ -124,7 +124,7 @@ export class AnswerReader {
   }
 
   /**
-   * Handles the end of the connection.
+   * Ends the answer, because the connection has ended.
    * @throws {AnswerFault} if the answer is incomplete.
    */
   finish(): void {

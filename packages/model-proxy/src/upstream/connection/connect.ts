@@ -50,7 +50,7 @@ export class ConnectError extends Error {
 
 type Done = (error: ConnectError | null, socket: Socket | null) => void;
 
-const tuning = {
+const socketOptions = {
   noDelay: true,
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
@@ -115,7 +115,7 @@ class Attempt {
       this.#openTls(tls, { host: hostname, port });
       return;
     }
-    const socket = connectTcp({ host: hostname, port, ...tuning, ...this.#reading() });
+    const socket = connectTcp({ host: hostname, port, ...socketOptions, ...this.#readOptions() });
     this.#watch(socket);
     socket.once('connect', () => this.#settle(socket));
   }
@@ -131,8 +131,8 @@ class Attempt {
     const sessions = this.#sessions;
     const options = {
       ...by,
-      ...tuning,
-      ...this.#reading(),
+      ...socketOptions,
+      ...this.#readOptions(),
       host: hostname,
       ...tlsOf(tls, hostname),
       ALPNProtocols: ['http/1.1'],
@@ -189,7 +189,7 @@ class Attempt {
     request.end();
   }
 
-  #reading(): ConnectOpts {
+  #readOptions(): ConnectOpts {
     return this.#onRead === undefined ? {} : { onread: readInto(this.#onRead) };
   }
 

@@ -134,7 +134,7 @@ export class Connection implements AnswerSink {
     this.#socket.destroy();
   }
 
-  /** Handles bytes that were read from the socket. */
+  /** Takes bytes of the socket. Stores them while paused. Closes the connection if they belong to no request. */
   received(bytes: Buffer): void {
     if (this.#isPaused) {
       this.#hold(bytes);
@@ -243,8 +243,8 @@ export class Connection implements AnswerSink {
   }
 
   /**
-   * Handles the first end of the socket and ignores further ends. After a fault, first reports the
-   * held bytes, which may be the rest of the answer.
+   * Ends the request in flight, or closes the connection, at the first end of the socket. Ignores further ends.
+   * After a fault, first reports the held bytes, which may be the rest of the answer.
    */
   #end(fault: Error | null): void {
     if (this.#hasEnded) return;
