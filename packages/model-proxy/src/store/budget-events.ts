@@ -24,9 +24,9 @@ const thresholds = [
 ] as const;
 
 /**
- * Returns the thresholds that lie between two spends of a key. Within a period, a spend shrinks only if
- * an administrator sets it, so otherwise each threshold is crossed once. If several parts of the budget are
- * crossed at once, returns the largest.
+ * Returns an event for each threshold that the spend of a key crosses. Within a period, a spend shrinks only if
+ * an administrator sets it, so otherwise each threshold is crossed once. If the spend crosses several parts of
+ * `maxBudget` at once, returns only the event of the largest part.
  */
 export function budgetEvents(digest: string, key: StoredKey, before: Period, after: Period): readonly BudgetEvent[] {
   const { maxBudget, softBudget } = key;

@@ -88,6 +88,7 @@ function cachedEnd(text: string, nowMs: number): number | null {
 
 /** A period of a budget and what was spent in it. */
 export interface Period {
+  /** US dollars. */
   readonly spend: number;
   /** Its end in milliseconds since 1970; null: the budget has no periods. */
   readonly resetAt: number | null;

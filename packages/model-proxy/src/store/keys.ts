@@ -20,11 +20,13 @@ export const storedKey = z.object({
   rpmLimit: limit,
   tpmLimit: limit,
   maxParallelRequests: limit,
+  /** US dollars in a period. */
   maxBudget: limit,
   /** Crossing it sends an alert, and rejects no request. */
   softBudget: limit.default(null),
   /** LiteLLM's form: `30d`. null: the budget is for the whole life of the key. */
   budgetDuration: z.string().nullable(),
+  /** null: never. */
   expiresAt: z.number().nullable(),
   /** Paths that the key may request; empty: all that need no master key. */
   allowedRoutes: names,

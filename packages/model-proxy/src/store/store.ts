@@ -36,7 +36,7 @@ export interface Store {
   changeKeys<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
   ): Promise<Result>;
-  /** Returns what a key has spent in the current period of its budget. */
+  /** Returns the current period of a key's budget, and what the key has spent in it. */
   spendOf(digest: string): Period;
   /**
    * Sets what a key has spent, for a change by an administrator. The spend is on the disk, or in Redis,
@@ -59,7 +59,7 @@ export interface Store {
 /** Usage that another process has counted. */
 export interface UsageBatch {
   readonly rows: readonly SubjectRow[];
-  /** The spend of keys: digest and cost. */
+  /** The cost for each key in US dollars, by digest. */
   readonly costs: readonly (readonly [digest: string, cost: number])[];
 }
 

@@ -8,6 +8,7 @@ export const usageNumbers = z.object({
   inputTokens: z.number(),
   outputTokens: z.number(),
   totalTokens: z.number(),
+  /** US dollars. */
   cost: z.number(),
 });
 type UsageNumbers = z.infer<typeof usageNumbers>;
@@ -39,6 +40,7 @@ export interface RequestUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  /** US dollars. */
   readonly cost: number;
 }
 

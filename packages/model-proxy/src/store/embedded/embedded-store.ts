@@ -24,7 +24,7 @@ export interface EmbeddedStoreOptions {
   /** Created if it is missing. */
   readonly folder: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** How many days the usage is stored, with the present day; null: without end. */
+  /** How many days the usage is stored, including the present day; null: without end. */
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. */
   readonly now?: () => number;

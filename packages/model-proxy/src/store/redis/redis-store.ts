@@ -20,7 +20,7 @@ interface RedisStoreOptions {
   /** `redis://user:password@host:6379/0`, or `rediss:` for TLS. */
   readonly url: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** How many days the usage is stored, with the present day; null: ten years. */
+  /** How many days the usage is stored, including the present day; null: ten years. */
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. Default: the clock of Redis. */
   readonly now?: () => number;

@@ -11,7 +11,7 @@ import { expiryScript, readScript, spendNames, usageScript } from './usage-scrip
 
 /** Options of {@link RedisUsage}. */
 interface RedisUsageOptions {
-  /** How many days the usage is stored, with the present day; null: {@link MAX_DAYS}. */
+  /** How many days the usage is stored, including the present day; null: {@link MAX_DAYS}. */
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
