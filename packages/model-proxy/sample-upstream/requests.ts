@@ -27,7 +27,7 @@ export function inputText(request: JsonObject): string {
   const text = prompt ?? input;
   return Array.isArray(text)
     ? text.map((item) => (typeof item === 'string' ? item : contentText(item))).join(' ')
-    : str(text);
+    : stringOf(text);
 }
 
 /** Returns the text of a message's content, which is a string or a list of parts. */
@@ -36,15 +36,15 @@ function contentText(message: unknown): string {
   const { content } = message;
   if (typeof content === 'string') return content;
   return arrayOf(content)
-    .map((part) => (isObject(part) ? str(part['text']) : ''))
+    .map((part) => (isObject(part) ? stringOf(part['text']) : ''))
     .join(' ');
 }
 
-function str(value: unknown): string {
+function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns the number of tokens. In this sample, a token is a word. */
+/** Splits a text into tokens. In this sample, a token is a word. */
 export function tokensOf(text: string): readonly string[] {
   return text.match(/\s*\S+/g) ?? [];
 }
@@ -56,7 +56,7 @@ export function maxTokens(request: JsonObject): number {
 }
 
 /**
- * Returns the first offered function tool without an answer; undefined if no tool must be called.
+ * Returns a call of the first offered function tool; undefined: no tool must be called.
  */
 export function toolToCall(request: JsonObject): { readonly name: string; readonly arguments: string } | undefined {
   const last = arrayOf(request['messages']).at(-1);
@@ -66,7 +66,7 @@ export function toolToCall(request: JsonObject): { readonly name: string; readon
   const { name, parameters } = tool['function'];
   const properties = isObject(parameters) && isObject(parameters['properties']) ? parameters['properties'] : {};
   const values = Object.entries(properties).map(([key, schema]) => [key, exampleOf(schema)]);
-  return { name: str(name), arguments: JSON.stringify(Object.fromEntries(values)) };
+  return { name: stringOf(name), arguments: JSON.stringify(Object.fromEntries(values)) };
 }
 
 /** Returns a value that fits the schema of a tool's argument. */

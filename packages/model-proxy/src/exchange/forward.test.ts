@@ -469,7 +469,7 @@ describe('a failure of the upstream', () => {
     });
   });
 
-  it('in the middle of JSON gives a 500 in JSON', async () => {
+  it('in the middle of JSON causes a 500 in JSON', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"model":', () => response.destroy());

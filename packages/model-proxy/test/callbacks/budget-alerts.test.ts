@@ -130,19 +130,19 @@ describe('alerts of proxies that share a Redis', () => {
   });
 });
 
-describe('the setting alerting', () => {
+describe('the setting `alerting`', () => {
   const load = (general: object, environment: Readonly<Record<string, string>> = {}) => {
     const model_list = [{ model_name: 'm', litellm_params: { model: 'hosted_vllm/m', api_base: 'http://x/v1' } }];
     const text = JSON.stringify({ model_list, general_settings: { master_key: 'sk-0123456789', ...general } });
     return loadConfig({ file: 'config.yaml', flags: {}, environment, readText: () => text });
   };
 
-  it('needs the address', () => {
+  it('prevents the start without a valid address in WEBHOOK_URL', () => {
     expect(() => load({ alerting: ['webhook'] })).toThrow(/alerting: \["webhook"\] needs WEBHOOK_URL/);
     expect(() => load({ alerting: ['webhook'] }, { WEBHOOK_URL: 'ftp://x' })).toThrow(/WEBHOOK_URL must be/);
   });
 
-  it('ignores other receivers with a warning, and other alerts', () => {
+  it('ignores receivers other than webhook, with a warning, and alert_types without budget_alerts', () => {
     const { listen, warnings } = load({ alerting: ['slack'] });
     expect(listen.budgetAlerts).toBeNull();
     expect(warnings.join('\n')).toContain('general_settings.alerting');

@@ -109,7 +109,7 @@ describe('a callback of callback_settings', () => {
     ['ndjson', (body: string) => body.trimEnd().split('\n').length],
     ['single', () => 1],
     ['json_array', (body: string) => (JSON.parse(body) as unknown[]).length],
-  ])('gets the format %s', async (format, countIn) => {
+  ])('gets its reports in log_format %s when the proxy stops', async (format, countIn) => {
     const { proxy, askMany } = await setUp([{}], reporting({ log_format: format, flush_interval: 3600 }));
     await askMany(20);
     expect(receiver.requests).toEqual([]);
@@ -118,7 +118,7 @@ describe('a callback of callback_settings', () => {
     expect(receiver.requests).toHaveLength(format === 'single' ? 20 : 1);
   });
 
-  it('gets batches of batch_size at once', async () => {
+  it('gets a batch as soon as batch_size reports wait, before flush_interval', async () => {
     const { askMany } = await setUp([{}], reporting({ batch_size: 10, flush_interval: 3600 }));
     await askMany(30);
     const all = await reports(30);
@@ -126,7 +126,7 @@ describe('a callback of callback_settings', () => {
     for (const { body } of receiver.requests) expect((JSON.parse(body) as unknown[]).length).toBeLessThanOrEqual(10);
   });
 
-  it('gets all reports after it works again', async () => {
+  it('gets the waiting reports again and again until it answers 200', async () => {
     receiver.status = 503;
     const { ask } = await setUp([{}], reporting({ max_retries: 100 }));
     await ask();
@@ -158,7 +158,7 @@ describe('a callback of callback_settings', () => {
     expect(proxy.logged().join('\n')).toMatch(/a callback did not get reports.*199/);
   });
 
-  it('gets a report that it rejects or redirects only once', async () => {
+  it('gets a report only once if it answers 400 or a redirect', async () => {
     for (const status of [400, 307]) {
       receiver.status = status;
       const { proxy, ask } = await setUp([{}], reporting({ max_retries: 5 }));

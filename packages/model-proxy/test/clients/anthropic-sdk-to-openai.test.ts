@@ -367,7 +367,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it('gets an estimate of the tokens for a call whose name is an object', async () => {
+  it('gets an estimate of the tokens even if the name of a tool call is an object instead of a text', async () => {
     const call = { type: 'tool_use', id: 'a', name: { toString: 1, valueOf: 1 }, input: 1 };
     const body = { model: 'gpt', messages: [{ role: 'assistant', content: [call] }] };
     const answer: unknown = await client.post('/v1/messages/count_tokens', { body });

@@ -224,7 +224,7 @@ describe('the openai SDK', () => {
     );
   });
 
-  it('moderates', async () => {
+  it('moderates a text', async () => {
     const moderation = await client.moderations.create({ model: PUBLIC_MODEL, input: 'harmless' });
     expect([moderation.results[0]?.flagged, moderation.model]).toEqual([false, ANSWERED_MODEL]);
   });

@@ -99,7 +99,7 @@ describe('the command line', () => {
     await once(other, 'close');
   });
 
-  it('needs neither a file for a single model nor flags for the address: HOST and PORT have it', async () => {
+  it('serves a single model without a file, at the address in HOST and PORT', async () => {
     const upstream = await TestUpstream.start({ secure: false });
     try {
       const proxy = start(
@@ -121,7 +121,7 @@ describe('the command line', () => {
     }
   });
 
-  it('reads the path of the file from CONFIG_FILE_PATH, too', async () => {
+  it('reads the file that CONFIG_FILE_PATH names', async () => {
     write('config.yaml', NOWHERE);
     const proxy = start(LOCAL, { env: { CONFIG_FILE_PATH: 'config.yaml' } });
     expect((await models(await proxy.address())).json()).toMatchObject({ data: [{ id: 'chat' }] });

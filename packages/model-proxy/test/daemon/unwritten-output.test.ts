@@ -43,7 +43,7 @@ const commands = [
 ];
 
 describe('a full disk', () => {
-  it.each(commands)('is a failure of %s %s', async (...args) => {
+  it.each(commands)('makes %s %s fail', async (...args) => {
     const { code, stderr } = await runInto('>/dev/full', args);
     const line = 'model-proxy: writing standard output: there is no room left on the device\n';
     // The check of a configuration also prints warnings.
@@ -52,7 +52,7 @@ describe('a full disk', () => {
 });
 
 describe('a reader that closes the pipe', () => {
-  it.each(commands)('is no failure of %s %s', async (...args) => {
+  it.each(commands)('does not make %s %s fail', async (...args) => {
     const { code, stderr } = await runInto('| true', args);
     expect([code, stderr.includes('EPIPE')]).toEqual([0, false]);
   });

@@ -38,7 +38,7 @@ describe('the dashboard', () => {
     expect(own.filter((name) => !shown.has(name))).toEqual([]);
   });
 
-  it('has queries that the check rejects if a name or the syntax is wrong', () => {
+  it('fails the previous test if a query has an unknown metric, an unknown label or wrong syntax', () => {
     const exposed = new Map([['known', new Set(['model'])]]);
     expect(unknownNames(exposed, 'sum by (model) (rate(known[1m]))', [])).toEqual([]);
     expect(unknownNames(exposed, 'sum by (place) (absent)', [])).toEqual(['absent is not in /metrics']);
@@ -53,7 +53,7 @@ describe('the dashboard', () => {
   // Without it there is no test.
   const program = process.env['RACKLESS_PROMETHEUS'];
   if (program !== undefined)
-    it('has a number for each query in Prometheus', async () => {
+    it('gets a number from Prometheus for each query', async () => {
       const setup = await setUp(models, blocks);
       const prometheus = await startPrometheus(program, setup.proxy.port);
       try {

@@ -68,7 +68,7 @@ const eventsOf = (text: string): unknown[] =>
     .filter((event) => event !== '' && event !== 'data: [DONE]')
     .map((event) => JSON.parse(event.replace(/^data: /, '')) as unknown);
 
-describe("a provider whose API is not OpenAI's", () => {
+describe("the proxy with a provider whose API is not OpenAI's", () => {
   it('translates a chat request and its answer', async () => {
     const proxy = await start(json({ says: 'Good day' }), {
       deployment: {
@@ -230,18 +230,18 @@ describe("a provider whose API is not OpenAI's", () => {
     ['a text', json('hello'), 502, 'a body that is not JSON: hello'],
     ['nothing', json(''), 502, 'an empty body'],
     ['half of an answer', json('{"says": "a'), 502, 'a body that is not JSON'],
-  ])('answers %s with an error', async (_what, answering, status, words) => {
+  ])('makes an error of %s from the provider', async (_what, answering, status, words) => {
     const proxy = await start(answering);
     const answer = await post('/v1/chat/completions', chat, proxy);
     expect({ status: answer.status, text: answer.text }).toEqual({ status, text: expect.stringContaining(words) });
   });
 
-  it('answers an answer above the limit with an error', async () => {
+  it('makes an error of an answer above the limit', async () => {
     const proxy = await start(json({ says: 'x'.repeat(2000) }), { settings: { maxResponseBytes: 1000 } });
     expect((await post('/v1/chat/completions', chat, proxy)).status).toBe(502);
   });
 
-  it('answers an error before the first event with its status', async () => {
+  it('sends the status of an error that comes before the first event', async () => {
     const proxy = await start(sse('event: trouble\ndata: {"trouble":{"kind":"busy","words":"come back"}}\n\n'));
     const answer = await post('/v1/chat/completions', { ...chat, stream: true }, proxy);
     expect({ status: answer.status, ...(JSON.parse(answer.text) as object) }).toMatchObject({
@@ -283,7 +283,7 @@ describe("a provider whose API is not OpenAI's", () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  it('answers an empty stream with an error', async () => {
+  it('makes an error of an empty stream', async () => {
     const proxy = await start(sse('', 1000));
     expect((await post('/v1/chat/completions', { ...chat, stream: true }, proxy)).status).toBe(500);
   });

@@ -169,7 +169,7 @@ describe('a hostile upstream', () => {
   };
 
   it(
-    `sends ${ANSWERS} mutated answers, and each later request gets its answer`,
+    `sends ${ANSWERS} mutated answers, and the request after each of them gets its own answer`,
     async () => {
       const faults: string[] = [];
       const runRounds = async (seeds: number[]) => {

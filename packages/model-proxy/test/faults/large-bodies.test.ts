@@ -15,7 +15,7 @@ const chat = (model: string, letter: string, length: number) =>
   Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', content: letter.repeat(length) }] }));
 
 /** An upstream that reads the beginning of a request, and the rest on demand. */
-class Reluctant {
+class PausedUpstream {
   readonly server: Server;
   #socket: Socket | undefined;
   #pieces: Buffer[] = [];
@@ -69,7 +69,7 @@ describe('the memory of a large body', () => {
   const quick = createHttpServer((request, response) => {
     request.resume().once('end', () => response.setHeader('content-type', 'application/json').end('{}'));
   });
-  const reluctant = new Reluctant();
+  const reluctant = new PausedUpstream();
   const servers = { quick, reluctant: reluctant.server };
   let proxy: TestProxy;
   let url: string;
@@ -90,7 +90,7 @@ describe('the memory of a large body', () => {
   });
 
   /** Sends other requests, which use the free memory. */
-  const passOthers = async () => {
+  const sendOthers = async () => {
     const answers = await Promise.all([1, 2].map(() => call(url, { body: chat('quick', 'b', 2 * MEGABYTE) })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   };
@@ -105,7 +105,7 @@ describe('the memory of a large body', () => {
     const expected = chat('theirs', 'a', 12 * MEGABYTE);
     const answer = call(url, { body: chat('reluctant', 'a', 12 * MEGABYTE) });
     await reluctant.begun();
-    await passOthers();
+    await sendOthers();
     expect((await reluctant.read(expected.length)).equals(expected)).toBe(true);
     reluctant.answer();
     expect((await answer).status).toBe(200);

@@ -58,7 +58,7 @@ describe('malformed requests', () => {
     ]),
   ];
 
-  it('are more than a thousand', () => {
+  it('include more than a thousand cases', () => {
     expect(kinds.length * EACH).toBeGreaterThan(1000);
   });
 

@@ -51,7 +51,7 @@ describe('slow bodies', () => {
     expect(upstream.received).toHaveLength(2);
   });
 
-  it('are freed when their clients close the connection', async () => {
+  it('take no memory any more after their clients have closed the connection', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void; // from the flag --expose-gc
     const heldMb = () => {

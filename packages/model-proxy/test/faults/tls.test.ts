@@ -80,7 +80,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(sampleConfig(strict)))).toEqual(refused(/certificate|Connection error/));
   });
 
-  it('gives a 500 at a plain HTTP port, and so does HTTP to a TLS port', async () => {
+  it('causes a 500 at a plain HTTP port, and so does HTTP to a TLS port', async () => {
     const plain = await serve({ secure: false });
     const encrypted = sampleConfig(plain).replace('http://', 'https://');
     expect(await ask(await start(encrypted))).toEqual(refused(/Connection error/));

@@ -12,7 +12,7 @@ describe('an upstream', () => {
   stopTime();
   const fixture = useProxy({ settings: ['request_timeout: 1', 'idle_timeout: 1'] });
 
-  it('with a rate limit gives a 429 with its Retry-After, plain and streamed', async () => {
+  it('with a rate limit causes a 429 with its Retry-After, plain and streamed', async () => {
     const { ask, stream } = fixture();
     const script: readonly Step[] = [
       { head: 429, headers: { ...JSON_TYPE, 'retry-after': '42', 'x-ratelimit-remaining-requests': '0' } },
@@ -58,7 +58,7 @@ describe('an upstream', () => {
   }
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`gives a 500 if it breaks off (${cut}) before its answer`, async () => {
+    it(`causes a 500 if it breaks off (${cut}) before its answer`, async () => {
       const { ask, works } = fixture();
       const { status, text } = await ask({ cut });
       expect([status, errorOf(text).type]).toEqual([500, 'internal_server_error']);
@@ -82,7 +82,7 @@ describe('an upstream', () => {
     });
   }
 
-  it('gives a 500 if it does not speak HTTP', async () => {
+  it('causes a 500 if it does not speak HTTP', async () => {
     const { ask, works } = fixture();
     for (const raw of [
       'SSH-2.0-OpenSSH\r\n',
@@ -96,7 +96,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('gives a 500 with an invalid chunked encoding', async () => {
+  it('causes a 500 with an invalid chunked encoding', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
     const { status, text } = await fixture().ask({ raw: `${head}5\r\n{"mod\r\nzz\r\n` }, { cut: 'close' });
     expect([status, errorOf(text).code]).toEqual([500, '500']);
@@ -117,7 +117,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('gives a 502 with an answer that is empty or not JSON', async () => {
+  it('causes a 502 with an answer that is empty or not JSON', async () => {
     for (const text of ['', 'plain text', '{"id": "m"', '[1,2', '}', '<html></html>']) {
       const written = text === '' ? [] : [{ write: text }];
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, ...written, end);
@@ -140,7 +140,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('gives a 408 or a closed connection if it stops inside its answer, never an incomplete answer', async () => {
+  it('causes a 408 or a closed connection if it stops inside its answer, never an incomplete answer', async () => {
     const { ask, upstream } = fixture();
     const asked = ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
       ({ status, text }) => [status, errorOf(text).code],
@@ -179,7 +179,7 @@ describe('an upstream', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('gives a 500 while it is down, and serves again after its restart', async () => {
+  it('causes a 500 while it is down, and serves again after its restart', async () => {
     const { ask, stream, upstream, works } = fixture();
     await works();
     await upstream.stop();

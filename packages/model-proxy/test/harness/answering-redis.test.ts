@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { whileRedisAnswers } from './answering-redis.js';
 
 describe('a measurement while Redis answers', () => {
-  it('ends the proxies that have applied limits alone, before it measures others', async () => {
+  it('ends all proxies if one of them applied limits alone, and then measures new ones', async () => {
     const events: string[] = [];
     let rounds = 0;
     const result = await whileRedisAnswers(

@@ -30,7 +30,7 @@ describe('the path of a program that a variable names', () => {
     expect(outsidePath('RACKLESS_LITELLM')).toBe(`${process.cwd()}/litellm`);
   });
 
-  it('is missing without the variable, and with an empty one', () => {
+  it('is undefined without the variable, and with an empty one', () => {
     expect(outsidePath('RACKLESS_LITELLM')).toBeUndefined();
     process.env['RACKLESS_LITELLM'] = '';
     expect(outsidePath('RACKLESS_LITELLM')).toBeUndefined();

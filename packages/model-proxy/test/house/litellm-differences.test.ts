@@ -22,7 +22,7 @@ it('lists the differences that the script explains', () => {
   expect(readFileSync(at('../../docs/reference/litellm-differences.md'), 'utf8')).toBe(renderDifferences());
 });
 
-it('gives no general reason for another status, another text or another request to the upstream', () => {
+it('explains no difference in the status, the text or the request to the upstream of an ordinary request', () => {
   for (const path of ['status', 'body.choices.0.message.content', 'body.text', 'upstream.0.path', 'upstream.0.body'])
     expect(['a chat', 'a stream', 'embeddings'].map((name) => reasonOf(name, path))).toEqual([
       undefined,

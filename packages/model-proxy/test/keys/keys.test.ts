@@ -112,7 +112,7 @@ describe('POST /key/generate', () => {
     expect(app.store.keys.size).toBe(1);
   });
 
-  it('gives an alias to one of two administrators who request it at the same time', async () => {
+  it('gives an alias to only one of two administrators who request it at the same time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => app.manage('POST', '/key/generate', { key_alias: 'a' })),
     );
@@ -285,7 +285,7 @@ describe('a virtual key', () => {
     expect(errorOf(answer)['message']).toMatch(/^Authentication Error - Expired Key\. Key Expiry time \d{4}-/);
   });
 
-  it('is not the digest of a key, and not a key with another case or a space', async () => {
+  it('is not accepted as its digest, in capitals, with more characters or with fewer', async () => {
     const key = await app.create();
     for (const wrong of [digestOf(key), key.toUpperCase(), `${key} x`, key.slice(0, -1)])
       expect((await app.chat(wrong)).status).toBe(401);

@@ -37,7 +37,7 @@ const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
   );
 
 describe('keys in Redis', () => {
-  it('reach the other proxies, also their changes and deletions', async () => {
+  it('reach the other proxies, and so do changes and deletions', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf({ alias: 'a' }));
     await until(() => two.keys.get('k')?.alias === 'a', 'the key');

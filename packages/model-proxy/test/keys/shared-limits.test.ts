@@ -58,8 +58,8 @@ const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
     async () => ((await isReached()) ? true : undefined),
     () => what,
   );
-const isApart = () => logged.some((line) => line.startsWith('limits of keys apply to each proxy alone'));
-const isTogether = () => logged.includes('limits of keys apply to all proxies together again');
+const isLimitedAlone = () => logged.some((line) => line.startsWith('limits of keys apply to each proxy alone'));
+const isLimitedTogether = () => logged.includes('limits of keys apply to all proxies together again');
 
 /** Sends requests at all proxies at the same time. @returns the refusals. */
 async function askAll(all: readonly KeyLimits[], key: VirtualKey, count: number): Promise<readonly ProxyError[]> {
@@ -165,7 +165,7 @@ describe('limits while Redis is away', () => {
     expect((await askAll([limits], key, 3)).map(({ status }) => status)).toEqual([429]);
     expect(logged.filter((line) => line.startsWith('limits of keys apply to each proxy alone'))).toHaveLength(1);
     redis.resume();
-    await until(isTogether, 'the recovery');
+    await until(isLimitedTogether, 'the recovery');
     expect((await ask(other, key))?.status).toBe(429);
   });
 
@@ -176,9 +176,9 @@ describe('limits while Redis is away', () => {
     redis.pause();
     // Redis gets these calls, and runs them when it continues.
     expect(await askAll([limits], key, 2)).toEqual([]);
-    expect(isApart()).toBe(true);
+    expect(isLimitedAlone()).toBe(true);
     redis.resume();
-    await until(isTogether, 'the recovery');
+    await until(isLimitedTogether, 'the recovery');
     expect((await ask(other, key))?.status).toBe(429);
     limits.release(key, 0);
     limits.release(key, 0);

@@ -62,24 +62,27 @@ describe('a stream', () => {
       [...words, last + usageEvent.slice(0, 20), usageEvent.slice(20, 60), usageEvent.slice(60) + DONE],
     ],
     ['no [DONE] at its end', [...words, last, usageEvent]],
-  ])('is counted and keeps its bytes if the client does not ask for usage: %s', async (_what, writes) => {
-    streams(writes);
-    const key = await app.create();
-    const answer = await stream(key);
-    expect(answer.text).toBe(renamed(writes.join('').replace(usageEvent, '')));
-    expect(sentOptions()).toEqual({ include_usage: true });
-    expect(await rowsOf()).toEqual([
-      expect.objectContaining({
-        name: digestOf(key),
-        requests: 1,
-        failed: 0,
-        inputTokens: 7,
-        outputTokens: 3,
-        totalTokens: 10,
-        cost: 0.07 + 0.06,
-      }),
-    ]);
-  });
+  ])(
+    'is counted, and reaches the client unchanged, if the client does not request usage: %s',
+    async (_what, writes) => {
+      streams(writes);
+      const key = await app.create();
+      const answer = await stream(key);
+      expect(answer.text).toBe(renamed(writes.join('').replace(usageEvent, '')));
+      expect(sentOptions()).toEqual({ include_usage: true });
+      expect(await rowsOf()).toEqual([
+        expect.objectContaining({
+          name: digestOf(key),
+          requests: 1,
+          failed: 0,
+          inputTokens: 7,
+          outputTokens: 3,
+          totalTokens: 10,
+          cost: 0.07 + 0.06,
+        }),
+      ]);
+    },
+  );
 
   it('contains the usage if the client asks for it', async () => {
     streams([...words, last, usageEvent, DONE]);
@@ -98,7 +101,7 @@ describe('a stream', () => {
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
   });
 
-  it('still has usage that is in an event with choices, and text that looks like usage', async () => {
+  it('loses neither usage in an event with choices nor text that looks like usage', async () => {
     const strange = chunk({ choices: [{ index: 0, delta: { content: '"usage":{} "choices":[]' } }] });
     const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
     streams([strange, both, DONE]);
@@ -213,7 +216,7 @@ describe('usage', () => {
     expect((await rowsOf('tag')).map(({ name }) => name)).toEqual(tags.slice(0, 10));
   });
 
-  it('has only the tags of keys if the configuration says so', async () => {
+  it('has only the tags of keys with reject_clientside_metadata_tags', async () => {
     await app.close();
     app = await serveKeys({ settings: { rejectClientTags: true } });
     const key = await app.create({ tags: ['of-key'] });
@@ -226,7 +229,7 @@ describe('usage', () => {
     expect((await rowsOf('tag')).map(({ name }) => name)).toEqual(['of-key']);
   });
 
-  it('counts requests of the master key without a name, and failed requests', async () => {
+  it('includes requests with the master key, in a row without a name, and failed requests', async () => {
     await app.chat(MASTER);
     app.answering = (_asked, response) =>
       response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}');

@@ -10,7 +10,7 @@ describe('a client that stops its upload because the upstream answered', () => {
   it.each([
     ['in chunks', {}, 'transfer-encoding: chunked', '\r\n9\r\ntoo large\r\n0\r\n\r\n'],
     ['with a length', { 'content-length': '9' }, 'content-length: 9', '\r\n\r\ntoo large'],
-  ])('gets an answer %s to its end', async (_kind, headers, framing, end) => {
+  ])('gets a whole answer %s', async (_kind, headers, framing, end) => {
     const { proxy, upstream } = fixture();
     upstream.intercept = (_request, response) => {
       response.writeHead(413, headers).end('too large');

@@ -55,7 +55,7 @@ describe('an upstream of raw requests', () => {
     ],
     ['with 1000 interim answers', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), 'The head of the answer of'],
   ])(
-    'gives a 500 with the reason if it answers %s, and the next request is answered',
+    'causes a 500 with the reason if it answers %s, and the next request is answered',
     async (_what, bytes, message) => {
       const { get, works } = await proxyBefore(bytes);
       const answer = await get('/openai/v1/x');
@@ -97,7 +97,7 @@ describe('an upstream of WebSockets', () => {
     ['with a 101 that upgrades to nothing', 'HTTP/1.1 101 X\r\n\r\n', '(status 101)'],
     ['with 1000 interim answers', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), 'The head of the answer of'],
   ])(
-    'gives a 500 with the reason if it answers %s, and the next request is answered',
+    'causes a 500 with the reason if it answers %s, and the next request is answered',
     async (_what, bytes, message) => {
       const { proxy, works } = await proxyBefore(bytes);
       const answer = await exchangeBytes(proxy.port, handshake);

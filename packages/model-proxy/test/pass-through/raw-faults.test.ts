@@ -32,7 +32,7 @@ async function proxyWith(params: readonly string[], options: TestProxyOptions = 
 const messageOf = ({ text }: { text: string }) => errorOf(text).message;
 
 describe('an upstream of raw requests', () => {
-  it('gives a 500 with the reason if it cannot be reached', async () => {
+  it('causes a 500 with the reason if it cannot be reached', async () => {
     const listening = createTcpServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const { port } = listening.address() as AddressInfo; // a TCP server has an AddressInfo
@@ -92,7 +92,7 @@ describe('an upstream of raw requests', () => {
   it.each([
     ['firstByteMs', 'first_byte_timeout: 0.2', 'within the first-byte timeout'],
     ['totalMs', 'timeout: 0.2', 'within the total timeout'],
-  ])('without an answer gives a 408 after %s', async (_name, param, words) => {
+  ])('without an answer causes a 408 after %s', async (_name, param, words) => {
     const { upstream } = fixture();
     upstream.intercept = () => true;
     const { get: ask } = await proxyWith([param]);
@@ -125,7 +125,7 @@ describe('an upstream of raw requests', () => {
     ['x-litellm-timeout', {}, 'within the total timeout'],
     ['x-litellm-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
     ['x-litellm-stream-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
-  ])('without an answer gives a 408 after %s of the client, with the headers %j', async (name, more, words) => {
+  ])('without an answer causes a 408 after %s of the client, with the headers %j', async (name, more, words) => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
@@ -150,7 +150,7 @@ describe('an upstream of raw requests', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('gives a 408 after connect_timeout if it does not finish its handshake', async () => {
+  it('causes a 408 after connect_timeout if it does not finish its handshake', async () => {
     const silent = createTcpServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const held: Socket[] = [];
@@ -204,7 +204,7 @@ describe('an upstream of raw requests', () => {
     ['bytes that are not HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'not valid HTTP/1.1'],
     ['nothing', '', 'closed the connection before it answered'],
     ['too large a head', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`, 'head of the answer'],
-  ])('gives a 500 with the reason if it answers %s', async (_what, bytes, words) => {
+  ])('causes a 500 with the reason if it answers %s', async (_what, bytes, words) => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(bytes));

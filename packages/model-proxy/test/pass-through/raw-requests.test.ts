@@ -50,7 +50,7 @@ describe('a raw request', () => {
     expect([answer.status, answer.json()]).toEqual([200, { method: 'GET', url: expected, length: 0 }]);
   });
 
-  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])('may be %s', async (method) => {
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])('may have the method %s', async (method) => {
     const answer = await ask('/openai/v1/assistants/a', { method });
     expect([answer.status, fixture().upstream.last.method]).toEqual([200, method]);
     expect(answer.text === '').toBe(method === 'HEAD');
@@ -162,7 +162,7 @@ describe('a raw request', () => {
     expect([status, headers['content-length'], text]).toEqual([204, undefined, '']);
   });
 
-  it('with an unknown method is 405, and the proxy answers OPTIONS', async () => {
+  it('gets 405 for an unknown method, and the proxy itself answers OPTIONS', async () => {
     const refused = await ask('/openai/v1/x', { method: 'PROPFIND' });
     expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD, POST, PUT, PATCH, DELETE']);
     const options = await ask('/v1/files', { method: 'OPTIONS' });
@@ -258,19 +258,22 @@ describe('a raw request', () => {
     ['text/event-stream', true],
     ['Text/Event-Stream; charset=utf-8', true],
     ['application/json', false],
-  ])('with a Vary header before type %s has a time to the first token: %s', async (type, isTimed) => {
-    const { proxy, upstream } = fixture();
-    upstream.intercept = (_request, response) => {
-      response.writeHead(200, ['vary', 'content-type', 'content-type', type]).end('data: 1\n\n');
-      return true;
-    };
-    const { headers } = await ask('/openai/v1/x');
-    const line = await waitFor(
-      () => proxy.logged().find((text) => text.includes(String(headers['x-request-id'])) && text.includes('GET')),
-      () => 'no line in the log',
-    );
-    expect(line.includes('firstTokenMs')).toBe(isTimed);
-  });
+  ])(
+    'with an answer of type %s, after a Vary header, counts in the metric of the first token: %s',
+    async (type, isTimed) => {
+      const { proxy, upstream } = fixture();
+      upstream.intercept = (_request, response) => {
+        response.writeHead(200, ['vary', 'content-type', 'content-type', type]).end('data: 1\n\n');
+        return true;
+      };
+      const { headers } = await ask('/openai/v1/x');
+      const line = await waitFor(
+        () => proxy.logged().find((text) => text.includes(String(headers['x-request-id'])) && text.includes('GET')),
+        () => 'no line in the log',
+      );
+      expect(line.includes('firstTokenMs')).toBe(isTimed);
+    },
+  );
 
   it('is in the log and in the metrics', async () => {
     const { proxy } = fixture();

@@ -192,7 +192,7 @@ describe('a WebSocket', () => {
     expect(fixture().upstream.seen).toEqual([]);
   });
 
-  it('with another method than GET is 405', async () => {
+  it('gets 405 with another method than GET', async () => {
     const { proxy } = fixture();
     const head = `POST /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
     const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n`;
@@ -220,7 +220,7 @@ describe('a WebSocket', () => {
     },
   );
 
-  it('may have its key in the subprotocols; other requests with such a key are 401', async () => {
+  it('may have its key in the subprotocols; other requests with such a key get 401', async () => {
     const { proxy, upstream } = fixture();
     const offered = `sec-websocket-protocol: openai-insecure-api-key.${MASTER}\r\n`;
     for (const more of ['', 'upgrade: websocket\r\n', 'connection: close\r\n']) {
@@ -278,7 +278,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('is a 500 with the reason if its upstream cannot be reached', async () => {
+  it('gets a 500 with the reason if its upstream cannot be reached', async () => {
     const listening = createServer();
     listening.listen(0, '127.0.0.1');
     await once(listening, 'listening');

@@ -202,7 +202,7 @@ describe('roles of AWS', () => {
     );
   });
 
-  it('give 401 with the reason of AWS, without secrets, if AWS rejects them', async () => {
+  it('cause 401 with the reason of AWS, without secrets, if AWS rejects them', async () => {
     vendors.answers.set(STS, rejection(403, 'AccessDenied', `not authorized to perform sts:AssumeRole (${SECRET})`));
     await serve({ ...keys, aws_role_name: ROLE });
     const { status, text } = await ask();
@@ -231,7 +231,7 @@ describe('roles of AWS', () => {
     ['a throttled request', rejection(400, 'Throttling', 'Rate exceeded')],
     ['an answer that is not XML', json({ nothing: true })],
     ['credentials that have expired', roles(-5)],
-  ] satisfies readonly (readonly [string, VendorAnswer])[])('give 503 after %s', async (_name, broken) => {
+  ] satisfies readonly (readonly [string, VendorAnswer])[])('cause 503 after %s', async (_name, broken) => {
     vendors.answers.set(STS, broken);
     await serve({ ...keys, aws_role_name: ROLE });
     const { status, text } = await ask();
@@ -294,7 +294,7 @@ describe('web identities of AWS', () => {
     expect(lastKey()[0]).toBe(`ASIAROLE${actions.length}`);
   });
 
-  it('give 401 without the token in the text if AWS rejects them', async () => {
+  it('cause 401 without the token in the text if AWS rejects them', async () => {
     vendors.answers.set(STS, rejection(400, 'InvalidIdentityToken', `No provider for ${WEB_TOKEN}`));
     await serve({ aws_web_identity_token: WEB_TOKEN, aws_role_name: ROLE });
     const { status, text } = await ask();
@@ -305,7 +305,7 @@ describe('web identities of AWS', () => {
     expect(logged()).not.toContain(WEB_TOKEN);
   });
 
-  it('give 401 if the file is missing', async () => {
+  it('cause 401 if the file is missing', async () => {
     await serve({ aws_web_identity_token: 'oidc/file//does/not/exist', aws_role_name: ROLE });
     expect(await ask()).toMatchObject({ status: 401, text: expect.stringContaining('ENOENT') as unknown });
   });
@@ -352,7 +352,7 @@ describe('SSO of AWS', () => {
     expect(lastKey()).toEqual(['ASIASSO', 'sso-session']);
   });
 
-  it('gives 401 with a hint after the end of the session', async () => {
+  it('causes 401 with a hint after the end of the session', async () => {
     writeFileSync(files['AWS_CONFIG_FILE'] ?? '', profiles.address);
     logIn(START, inSeconds(-60));
     await serve({ aws_profile_name: 'sso' });
@@ -421,7 +421,7 @@ describe('hosts at AWS', () => {
       },
     ],
   ] satisfies readonly (readonly [string, HostServer['answer']])[])(
-    'give 503, and stop no other model, if the metadata server %s',
+    'cause 503, and stop no other model, if the metadata server %s',
     async (_name, answer) => {
       host.answer = answer;
       vendors.answers.set(BEDROCK, json(answered));
@@ -439,7 +439,7 @@ describe('hosts at AWS', () => {
     60_000,
   );
 
-  it('give 401 with what to set if nothing has keys', async () => {
+  it('cause 401 with what to set if nothing has keys', async () => {
     await serve({});
     expect(await ask()).toMatchObject({
       status: 401,

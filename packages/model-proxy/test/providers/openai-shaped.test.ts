@@ -106,7 +106,7 @@ describe('a vendor with the API of OpenAI', () => {
     ['ollama/', { max_completion_tokens: 5 }, { max_tokens: 5 }],
     ['mistral/', { seed: 7 }, { random_seed: 7 }],
     ['gemini/', { thinking: { type: 'enabled', budget_tokens: 6000 } }, { reasoning_effort: 'medium' }],
-  ])('%s gets %j as %j', async (prefix, given, expected) => {
+  ])('%s gets the parameters %j as %j', async (prefix, given, expected) => {
     const model = byProvider(prefix);
     for (const [, , url] of targets) vendors.answers.set(hostOf(url), json(completion));
     await client.chat.completions.create({ model, messages, ...given });

@@ -174,7 +174,7 @@ describe('tokens of Microsoft Entra ID', () => {
   });
 
   it.each([{ expires_in: 1e12 }, { expires_in: '3599' }, { expires_in: undefined }])(
-    'may have %j',
+    'may come in an answer with %j',
     async (lifetime) => {
       vendors.answers.set(LOGIN_HOST, tokens(lifetime));
       vendors.answers.set(AZURE_HOST, json(completion));
@@ -232,7 +232,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(performance.now() - arrivedAt).toBeLessThan(2500);
   });
 
-  it('cannot be fetched: the error names only the model group of the request', async () => {
+  it('cause errors that name only the model group of the request, if they cannot be fetched', async () => {
     vendors.answers.set(LOGIN_HOST, closing);
     proxy = await vendors.proxy([
       entry('one', { ...azureModel, ...application }),
@@ -422,7 +422,7 @@ describe('tokens of Google', () => {
     ['{"private_key": "sec', 'is not valid JSON'],
     ['/nowhere/key.json', '/nowhere/key.json'],
     ['{"type": "service_account"}', 'no usable credentials'],
-  ])('with the key %j give 401, and the answer does not contain the key', async (credentials, text) => {
+  ])('with the key %j cause 401, and the answer does not contain the key', async (credentials, text) => {
     const params = { ...vertex, vertex_credentials: credentials, model: 'vertex_ai/gemini-2.5-pro' };
     proxy = await vendors.proxy([entry('vertex', params)]);
     const failure = await ask('vertex');

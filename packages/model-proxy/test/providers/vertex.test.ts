@@ -54,7 +54,7 @@ describe('models of Anthropic on Vertex AI', () => {
     });
   });
 
-  it('stream', async () => {
+  it('stream the text of a chat', async () => {
     answerWith((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(documentedStreams.text);

@@ -29,7 +29,7 @@ describe('a cooldown', () => {
     expect(proxy.logged().join('\n')).toContain('a deployment cools down deployment=0 seconds=200 ');
   });
 
-  it('for all deployments gives a 429 with the remaining time', async () => {
+  it('for all deployments causes a 429 with the remaining time', async () => {
     const behavior = { status: 429 };
     const { ask, upstreams } = await setUp([{ behavior }, { behavior }], long);
     expect((await ask()).status).toBe(429);

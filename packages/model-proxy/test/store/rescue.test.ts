@@ -45,7 +45,7 @@ async function readStore() {
 const keysFile = () => path.join(folder, 'keys.journal');
 const damage = () => writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').replace('"k"', '"K"'));
 const tear = () => writeFileSync(keysFile(), readFileSync(keysFile()).subarray(0, -3));
-const asides = () => readdirSync(folder).filter((name) => name.includes('damaged'));
+const filesAside = () => readdirSync(folder).filter((name) => name.includes('damaged'));
 
 describe('a killed start', () => {
   it.each([
@@ -65,7 +65,7 @@ describe('a killed start', () => {
       isKilled = openAndKill(calls);
       const { found } = await readStore();
       expect([calls, found]).toEqual([calls, expected]);
-      const copies = asides().map((name) => readFileSync(path.join(folder, name), 'utf8'));
+      const copies = filesAside().map((name) => readFileSync(path.join(folder, name), 'utf8'));
       if (change === damage) expect(copies).toContain(before);
       else expect(copies).toEqual([]);
     }

@@ -139,7 +139,7 @@ describe('the callback otel', () => {
     expect(tokens.map(({ sum }) => sum)[0]).toBe(10);
   });
 
-  it('shows rejected requests, sends its headers, and sends the last data before the end', async () => {
+  it('reports rejected requests but not probes, with the configured headers, before the process ends', async () => {
     const { ask, url, end } = await setUp([{}], otel, { OTEL_HEADERS: 'x-key=a%20b', OTEL_METRICS_EXPORTER: 'none' });
     expect((await ask({ model: 'unknown' })).status).toBe(400);
     await fetch(`${url}/health/readiness`);
@@ -150,7 +150,7 @@ describe('the callback otel', () => {
     expect(receiver.requests.map(({ url, headers }) => [url, headers['x-key']])).toEqual([['/v1/traces', 'a b']]);
   });
 
-  it('does not disturb requests if the receiver is away', async () => {
+  it('makes no request fail if no receiver listens', async () => {
     const { child, ask } = await setUp([{}], otel, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
     for (let count = 0; count < 5; count += 1) expect((await ask()).status).toBe(200);
     await child.said(/telemetry cannot be exported/);

@@ -11,7 +11,7 @@ import { ask, deploymentAt, upstreamFor } from './asking.js';
 
 const REFUSAL = '{"error":{"message":"too large"}}';
 /** Runs in its own process: in this process, the answer would always be read before the reset. */
-const HASTY = `
+const EARLY_SERVER = `
   import { createServer } from 'node:net';
   const server = createServer((socket) => {
     socket.on('error', () => {}).once('data', () => {
@@ -22,13 +22,15 @@ const HASTY = `
   server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 `;
 
-let hasty: ChildProcess;
+let earlyServer: ChildProcess;
 let apiBase: string;
 let proxy: TestProxy;
 beforeAll(async () => {
-  hasty = spawn(process.execPath, ['--input-type=module', '-e', HASTY], { stdio: ['ignore', 'pipe', 'inherit'] });
-  if (hasty.stdout === null) throw new Error('the output of the server is not a pipe');
-  const [port] = (await once(hasty.stdout, 'data')) as [Buffer]; // no encoding is set
+  earlyServer = spawn(process.execPath, ['--input-type=module', '-e', EARLY_SERVER], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (earlyServer.stdout === null) throw new Error('the output of the server is not a pipe');
+  const [port] = (await once(earlyServer.stdout, 'data')) as [Buffer]; // no encoding is set
   apiBase = `http://127.0.0.1:${String(port).trim()}/v1`;
   proxy = await startTestProxy(
     `model_list: [{model_name: m, litellm_params: {model: openai/m, api_base: '${apiBase}', api_key: k, use_in_pass_through: true}}]\n`,
@@ -36,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await proxy.close();
-  hasty.kill();
+  earlyServer.kill();
 });
 
 const ROUNDS = 20;

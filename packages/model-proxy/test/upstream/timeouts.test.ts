@@ -35,7 +35,7 @@ const HEAD = 'litellm.Timeout: APITimeoutError - Request timed out.';
 const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
 describe('a timeout', () => {
-  it('for the first byte gives a 408, and ends the upstream request', async () => {
+  it('for the first byte causes a 408, and ends the upstream request', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200 }, () => undefined);
     const asked = send(upstream, deployment);
     await waitForRequest(server);

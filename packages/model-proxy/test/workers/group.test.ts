@@ -106,7 +106,7 @@ describe('a group of workers', () => {
     expect(await run(['--config', file, ...args], environment)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 
-  it('is a single process with the value 1', async () => {
+  it('is a single process with --num_workers 1', async () => {
     const group = await startGroup(configuration(), ['--num_workers', '1']);
     expect(group.workers()).toEqual([]);
     expect(await group.chat(MASTER)).toBe(200);
@@ -122,7 +122,7 @@ describe('a group of workers', () => {
 });
 
 describe('a SIGHUP to all processes of a group', () => {
-  it('before the workers run their first line ends no start, and causes a reload', async () => {
+  it('does not stop the start if it comes before the workers run their first line, and causes a reload', async () => {
     const config = write('config.yaml', configuration());
     // Node runs this file in each process before the program. The first two workers end with SIGHUP.
     const ending = write(
