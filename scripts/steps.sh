@@ -2,7 +2,7 @@
 # The steps of scripts/test. A lane runs its steps one after the other; lanes run at the same time.
 # Sourced after setup.sh with `set -euo pipefail`.
 
-# scripts/test sets both.
+# scripts/test sets both: the arguments of jest, and `--node VERSION` for the scripts that it runs.
 jest_arguments=() node_option=()
 
 # The titles of the steps. A step is a function of one command.
@@ -33,11 +33,11 @@ run_jest() {
     npx --no-install jest "${@:2}" --json --outputFile="$step_folder/$1.json"
 }
 tests() { run_jest tests "${jest_arguments[@]}"; }
-# Tests that run the sources in jest's own processes, and need no host.
+# Tests that run the sources in jest's own processes, and start no daemon.
 fast=('packages/[^/]+/src/' 'packages/libvirt/test/fake-libvirtd/')
 fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2; }
-# The servers of the first test are rescued and restarted about thirty times, which takes up to 20 minutes. The
-# second one needs another lab, and two minutes. The nightly job of OpenStack runs both.
+# The first test rescues and restarts servers about thirty times, which takes up to 20 minutes. The second
+# test needs a lab of its own, and two minutes. The nightly job of OpenStack runs both.
 nightly=('packages/bmc-daemon/test/nova/media\.test' 'packages/bmc-daemon/test/nova/two-replicas\.test')
 other_tests() { run_jest other --testPathIgnorePatterns "${fast[@]}" "${nightly[@]}"; }
 attacks() { scripts/attack "${node_option[@]}"; }

@@ -47,7 +47,7 @@ async function printMuch(port, rounds) {
 }
 
 const packetAttack = {
-  name: 'SSH clients whose packets hold no byte, or one byte',
+  name: 'SSH clients whose packets contain no byte, or one byte',
   expected: 'the channel is closed, and GETs meanwhile are answered',
   seconds: 120,
   run: async (arena) => {
