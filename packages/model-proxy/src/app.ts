@@ -63,17 +63,17 @@ export interface AppOptions {
 
 /** A running application. */
 export interface App {
-  /** Handles requests: `http.createServer(app.handler)`. */
+  /** Answers requests: `http.createServer(app.handler)`. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Handles the server's `checkContinue`, so that clients do not send bodies which would be
+   * Answers the server's `checkContinue`, so that clients do not send bodies which would be
    * rejected.
    */
   readonly expectContinue: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Handles the server's `upgrade` for WebSocket handshakes. */
+  /** Answers the server's `upgrade` event: WebSocket handshakes. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
-   * Handles the server's `clientError`: if the parser rejects a request, answers with an error in
+   * Answers the server's `clientError`: if the parser rejects a request, answers with an error in
    * OpenAI's format.
    */
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
@@ -83,7 +83,7 @@ export interface App {
    * descriptor, Node would fail every later import of the same module.
    */
   loadModules(): Promise<void>;
-  /** Starts the checks of deployments in the background, if the settings ask for them. */
+  /** Starts the checks of deployments in the background, if the settings enable them. */
   startHealthChecks(): void;
   /**
    * Prepares other settings. Changes nothing.

@@ -30,7 +30,7 @@ export class ShareBook {
     this.#now = now;
   }
 
-  /** Handles reports of a worker. @returns the numbers that `shareScript` would return. */
+  /** Counts what a worker reports, and grants its shares. @returns the numbers that `shareScript` would return. */
   report(worker: number, words: readonly string[]): number[] {
     const answer: number[] = [];
     for (let at = 0; at + WORDS <= words.length; at += WORDS) {

@@ -60,7 +60,7 @@ function createCommand(addressOf: () => ProxyAddress, write: (text: string) => v
     .option('--rpm <number>', 'requests per minute', amount)
     .option('--tpm <number>', 'tokens per minute', amount)
     .option('--parallel <number>', 'requests at the same time', amount)
-    .option('--budget <amount>', 'maximum cost, in the unit of the prices', amount)
+    .option('--budget <amount>', 'maximum cost, in US dollars', amount)
     .option('--budget-duration <time>', 'reset the budget after this time: 1d, 30d')
     .option('--duration <time>', 'the key expires after this time: 24h, 90d')
     .option('--route <paths>', 'paths that the key may request, with commas', addItems)

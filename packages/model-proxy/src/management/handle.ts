@@ -1,4 +1,4 @@
-/** Handles management requests: authorization, body, answer. */
+/** Answers management requests: checks the key, reads the body, sends the result. */
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { adminOnly } from '../errors/access.js';
 import { ProxyError, requestFault, toProxyError } from '../errors/proxy-error.js';
