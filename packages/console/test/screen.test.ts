@@ -84,6 +84,11 @@ describe('the screen of a machine', () => {
         .toString(),
     ).toBe('PNG');
 
+    await page.getByRole('button', { name: 'Full screen' }).click();
+    await page.waitForFunction(() => document.fullscreenElement?.querySelector('canvas') instanceof HTMLCanvasElement);
+    await page.evaluate(() => document.exitFullscreen());
+    await page.waitForFunction(() => document.fullscreenElement === null);
+
     // The focus leaves the screen, and Ctrl+Alt+Del restarts the guest.
     await canvas(page).focus();
     await page.keyboard.press('Control+F6');

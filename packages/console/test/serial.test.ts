@@ -43,7 +43,7 @@ describeEndToEnd('the serial console of a machine', () => {
     await logIn(opened.page, user);
     return opened;
   };
-  const shows = (page: Page, text: string) => page.locator('.xterm-rows').getByText(text).first().waitFor();
+  const shows = (page: Page, text: RegExp | string) => page.locator('.xterm-rows').getByText(text).first().waitFor();
   const status = (page: Page, text: RegExp | string) => page.getByText(text).first().waitFor();
 
   it('shows the boot, takes what the user types, and hands the keyboard to another user', async () => {
@@ -81,6 +81,11 @@ describeEndToEnd('the serial console of a machine', () => {
     const download = await downloading;
     expect(download.suggestedFilename()).toBe(`${NAME}-serial.log`);
     expect(readFileSync(await download.path(), 'utf8')).toContain('RACKLESS-DISK label=SERIAL');
+    await first.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await first.page.getByRole('button', { name: 'Copy' }).click();
+    await first.page.waitForFunction(async () => (await navigator.clipboard.readText()).includes('typed-by-olga'));
+    await second.page.getByRole('button', { name: 'Set the size' }).click();
+    await shows(first.page, /stty columns \d+ rows \d+/);
     expect([...first.faults, ...second.faults]).toEqual([]);
     await second.page.context().close();
     await first.page.context().close();
