@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { waitFor } from '../../../test/daemon/process.js';
 import type { HypervisorDriver } from '../driver.js';
 import { BackgroundReads } from '../queue/background-reads.js';
 import { createHostsDriver } from './hosts-driver.js';
@@ -33,7 +34,10 @@ describe('a service with many hosts', () => {
     const { driver } = createHostsDriver({ hosts, open, store, backgroundReads: new BackgroundReads(), log });
     await driver.start();
     expect(await driver.listSystems()).toHaveLength(60);
-    while (done < 60) await nextTurn();
+    await waitFor(
+      () => (done === 60 ? true : undefined),
+      () => `only ${done} machines are read`,
+    );
     expect(most).toBe(4);
     await driver.close();
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { waitFor } from '../../../test/daemon/process.js';
 import { BackgroundReads } from './background-reads.js';
 
 /** Submits reads that end only when the test ends them. */
@@ -37,11 +38,21 @@ describe('background reads', () => {
     expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
+  it('begin after one that fails', async () => {
+    const reads = new BackgroundReads();
+    const failing = Array.from({ length: 4 }, () => reads.run(() => Promise.reject(new Error('no such host'))));
+    const results = await Promise.allSettled([...failing, reads.run(() => Promise.resolve())]);
+    expect(results.map(({ status }) => status)).toEqual([...failing.map(() => 'rejected'), 'fulfilled']);
+  });
+
   it('begin although earlier ones hang', async () => {
     const { begun, ends, all } = submitReads(8);
     // The first four let the others begin after half a second. The promise of each read of this test
     // resolves only below.
-    while (begun.length < 8) await nextTurn();
+    await waitFor(
+      () => (begun.length === 8 ? true : undefined),
+      () => `only ${begun.length} reads begin`,
+    );
     for (const end of ends) end();
     await all;
   });
