@@ -111,6 +111,41 @@ it.each([
   expect(await served.get(drive)).toMatchObject({ Inserted: false });
 });
 
+it('deletes a partial image later if Glance fails to delete it after a failed upload', async () => {
+  const served = await test.serve();
+  await untilSwept();
+  let isBroken = true;
+  test.api.others.set('image', (request, response, path) => {
+    if (request.method === 'DELETE' && isBroken) {
+      isBroken = false;
+      response.writeHead(500).end('broken');
+    } else glance.handler(request, response, path);
+  });
+  glance.uploadStatus = 413;
+  expect((await insert(served)).status).toBe(507);
+  expect(isBroken).toBe(false);
+  await untilImages(0);
+});
+
+it('deletes an image that Glance has created if its answer to the creation was lost', async () => {
+  const served = await test.serve();
+  await untilSwept();
+  let isLost = false;
+  test.api.others.set('image', (request, response, path) => {
+    if (request.method === 'POST' && !isLost) {
+      isLost = true;
+      response.writeHead = () => {
+        expect(glance.images.size).toBe(1);
+        return response.destroy();
+      };
+    }
+    glance.handler(request, response, path);
+  });
+  expect((await insert(served)).status).toBe(503);
+  expect(isLost).toBe(true);
+  await untilImages(0);
+});
+
 it('deletes unused images at the start, except images of others and images that another daemon has marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
   const later = glance.put();

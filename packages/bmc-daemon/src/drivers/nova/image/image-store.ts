@@ -203,7 +203,11 @@ export class CloudImageStore {
   async #create(name: string, url: string, fill: (id: string) => Promise<void>): Promise<string> {
     const { api, leases, bus, region } = this.#options;
     const properties = { ...leases.property, [REGION_PROPERTY]: region };
-    const { id } = await api.create({ name, url, bus, properties });
+    const { id } = await api.create({ name, url, bus, properties }).catch((error: unknown) => {
+      // Glance may have created the image, unless it has rejected the request.
+      if (!(error instanceof DriverError)) this.sweepSoon();
+      throw error;
+    });
     const release = leases.hold(id);
     try {
       await fill(id);
@@ -221,6 +225,7 @@ export class CloudImageStore {
   async #remove(id: string): Promise<void> {
     await this.#options.api.remove(id).catch((error: unknown) => {
       this.#options.log.warn('deleting a partial image of the cloud failed', { image: id, error });
+      this.sweepSoon();
     });
   }
 

@@ -1,4 +1,7 @@
-/** Runs the sweeps of unused images one after the other, and repeats those that are not complete. */
+/**
+ * Runs the sweeps of unused images one after the other: after events, regularly, and again after a sweep
+ * that is not complete.
+ */
 import type { Log } from '@rackless/daemon/log/log.js';
 
 /** Result of a sweep that did not fail. */
@@ -22,6 +25,11 @@ const pauses = {
   disturbed: { firstMs: 1000, growth: 4 },
 };
 const MAX_PAUSE_MS = 600_000;
+/**
+ * Pause after a complete sweep. No event tells this daemon about some unused images: another daemon was killed
+ * during an upload, or Glance created an image and its answer was lost.
+ */
+const PERIOD_MS = 600_000;
 /** Additional time, because the clocks of daemons differ. */
 const LEASE_TOLERANCE_MS = 1000;
 
@@ -87,7 +95,10 @@ export class SweepSchedule {
       const { isDisturbed, leasedForMs } = await this.#sweep();
       if (leasedForMs !== undefined) this.#runAfter(leasedForMs + LEASE_TOLERANCE_MS);
       if (isDisturbed) this.#repeat('disturbed');
-      else this.#incomplete = 0;
+      else {
+        this.#incomplete = 0;
+        this.#runAfter(PERIOD_MS);
+      }
     } catch (error) {
       if (this.#isClosed) return;
       const isFirst = this.#incomplete === 0;
