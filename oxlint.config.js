@@ -68,7 +68,16 @@ const layers = {
     ['redfish/'],
     ['drivers/'],
     ['media/', 'password-file/'],
-    ['findings/', 'host/', 'name-uuid.ts', 'replicas/', 'state-file.ts', 'storage-error.ts', 'version.ts'],
+    [
+      'findings/',
+      'host/',
+      'name-uuid.ts',
+      'replicas/',
+      'state-file.ts',
+      'storage-error.ts',
+      'stored-uuid.ts',
+      'version.ts',
+    ],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

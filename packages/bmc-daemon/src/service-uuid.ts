@@ -2,14 +2,12 @@
  * The UUID of the service root. It is the same after every restart if the host has a machine id or
  * the state folder is writable, and different for every host and every service of a host.
  */
-import { createHmac, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync } from 'node:fs';
-import path from 'node:path';
+import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
-import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
 import type { Settings } from './config/settings.js';
 import { unreadable } from './replicas/entry-changes.js';
+import { readTrimmed, storedUuid } from './stored-uuid.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
 /** Options of {@link serviceUuid}. */
@@ -20,17 +18,6 @@ interface ServiceUuidOptions {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Default: /etc/machine-id. @see machine-id(5) */
   readonly machineIdFile?: string;
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-function readTrimmed(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    // Missing or unreadable: the caller stores a UUID instead.
-    return '';
-  }
 }
 
 /**
@@ -45,22 +32,7 @@ export function serviceUuid(options: ServiceUuidOptions): string {
   if (/^[0-9a-f]{32}$/.test(machineId))
     return toUuid(createHmac('sha256', machineId).update(`bmc-daemon ${service}`).digest());
 
-  const file = path.join(stateDir, 'service-uuid');
-  removeLeftovers(file);
-  const stored = readTrimmed(file);
-  if (UUID.test(stored)) return stored;
-  const made = randomUUID();
-  try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    if (stored !== '') {
-      renameSync(file, `${file}.broken`);
-      log.error(`${file} is damaged: it was renamed to ${file}.broken, and the service has a new UUID`);
-    }
-    replaceFile(file, `${made}\n`);
-  } catch (error) {
-    log.warn(`storing the service's UUID in ${file} failed: it will change at the next restart`, { error });
-  }
-  return made;
+  return storedUuid({ owner: 'service', stateDir, log });
 }
 
 /**

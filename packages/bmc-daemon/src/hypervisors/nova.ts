@@ -1,7 +1,4 @@
 /** The servers of an OpenStack cloud: EMULATOR_OS_CLOUD. */
-import { createHash } from 'node:crypto';
-import { hostname } from 'node:os';
-import path from 'node:path';
 import { defaultStateDir } from '../config/state-folder.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
@@ -9,8 +6,13 @@ import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { unusedProxy } from '../drivers/nova/cloud/unused-proxy.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
 import type { SharedQueues } from '../drivers/queue/machine-queue.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
+import { storedUuid } from '../stored-uuid.js';
 import type { DriverContext } from './driver-context.js';
+
+/** The name of a daemon is part of a property of its images. */
+const NAME_LENGTH = 16;
 
 /**
  * Creates the driver of a cloud.
@@ -39,7 +41,7 @@ export async function nova(
         fetchedByGlance: !settings.osVmediaImageFileUpload,
         networkImage: settings.osIpxeImage,
         ...queues,
-        daemon: daemonName(settings.stateDir ?? defaultStateDir(environment, process.getuid?.())),
+        daemon: daemonName(settings.stateDir ?? defaultStateDir(environment, process.getuid?.()), log),
       },
       log,
     });
@@ -63,10 +65,9 @@ async function openQueues(store: SharedStore): Promise<SharedQueues> {
 }
 
 /**
- * Returns a name that differs for each daemon. It identifies the state folder, which only one
- * daemon uses at a time.
+ * Returns a name that differs for each daemon. The name is in the state folder, which only one daemon
+ * uses at a time.
  */
-function daemonName(stateDir: string): string {
-  const place = JSON.stringify([hostname(), path.resolve(stateDir)]);
-  return createHash('sha256').update(place).digest('hex').slice(0, 16);
+function daemonName(stateDir: string, log: Log): string {
+  return storedUuid({ owner: 'daemon', stateDir, log }).replaceAll('-', '').slice(0, NAME_LENGTH);
 }
