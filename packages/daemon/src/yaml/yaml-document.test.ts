@@ -59,6 +59,23 @@ describe('parsing YAML like LiteLLM', () => {
     expect(lineOf(text, 'two')).toBe(6);
   });
 
+  it('adds the text of numbers on request, also of merged ones and of aliases', () => {
+    const text = 'x: &x {a: 0777, b: "08", c: !!int "0x10"}\ny: {<<: *x}\nz: *x\n';
+    const { root } = parseYaml(text, 'config.yaml', { keepsNumbers: true });
+    const sources = ['x', 'y', 'z'].map((name) =>
+      ['a', 'b', 'c'].map((key) => {
+        const node = root === undefined ? undefined : nodeAt(root, [name, key]);
+        return node?.kind === 'scalar' ? [node.value, node.source] : undefined;
+      }),
+    );
+    const numbers = [
+      [511, '0777'],
+      ['08', undefined],
+      [16, '0x10'],
+    ];
+    expect(sources).toEqual([numbers, numbers, numbers]);
+  });
+
   it('reports the line of every value: the line of its key, or of the item in a list', () => {
     const text = '# first\nmodel_list:\n  - model_name: a\n    params:\n      model: |\n        x\n\n  - *none_yet\n';
     expect(lineOf(text)).toBeUndefined();

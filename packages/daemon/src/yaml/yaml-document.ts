@@ -38,8 +38,14 @@ const MAX_VALUES = 200_000;
 /** A value has three events at most: its key, and the beginning and the end of a collection. */
 const MAX_EVENTS = 3 * MAX_VALUES + 2;
 
+/** Options of {@link parseYaml}. */
+interface ParseOptions {
+  /** Whether numbers also have their text in the file. Default: false. */
+  readonly keepsNumbers?: boolean;
+}
+
 /** Parses a file with one document that is a mapping. @param file name for messages. */
-export function parseYaml(source: string, file: string): YamlDocument {
+export function parseYaml(source: string, file: string, { keepsNumbers = false }: ParseOptions = {}): YamlDocument {
   const fail = (message: string, line?: number): YamlDocument => ({
     faults: [line === undefined ? { message } : { line, message }],
   });
@@ -48,7 +54,7 @@ export function parseYaml(source: string, file: string): YamlDocument {
     if (events.length > MAX_EVENTS) throw tooManyValues();
     const documents = events.filter(({ type }) => type === EVENT_ID.DOCUMENT).length;
     if (documents > 1) return fail('there is more than one YAML document (---) in the file', secondDocument(text));
-    const reader = new Reader(text, file, events);
+    const reader = new Reader(text, file, { events, keepsNumbers });
     const root = reader.read();
     if (root === undefined || (root.kind === 'scalar' && root.value === null)) return fail('the file is empty');
     if (root.kind !== 'mapping') {
@@ -92,6 +98,7 @@ class Reader {
   readonly faults: YamlFault[] = [];
   readonly #text: string;
   readonly #file: string;
+  readonly #keepsNumbers: boolean;
   readonly #events: readonly Event[];
   readonly #anchors = new Map<string, Sized>();
   readonly #lineStarts: readonly number[];
@@ -102,9 +109,14 @@ class Reader {
   /** Line of the last event, for an empty value, which has no position. */
   #lastLine = 1;
 
-  constructor(text: string, file: string, events: readonly Event[]) {
+  constructor(
+    text: string,
+    file: string,
+    { events, keepsNumbers }: { readonly events: readonly Event[]; readonly keepsNumbers: boolean },
+  ) {
     this.#text = text;
     this.#file = file;
+    this.#keepsNumbers = keepsNumbers;
     this.#events = events;
     this.#scalars = scalarValues(text, file, events);
     this.#lineStarts = [0, ...[...text.matchAll(/\r\n|\r|\n/g)].map((match) => match.index + match[0].length)];
@@ -169,7 +181,11 @@ class Reader {
     const value = this.#scalars[this.#nextScalar];
     this.#nextScalar += 1;
     const plain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
-    return { node: { kind: 'scalar', file: this.#file, line, value: plain }, size: 1 };
+    const source =
+      this.#keepsNumbers && typeof plain === 'number'
+        ? { source: this.#text.slice(event.valueStart, event.valueEnd) }
+        : {};
+    return { node: { kind: 'scalar', file: this.#file, line, value: plain, ...source }, size: 1 };
   }
 
   /**

@@ -65,7 +65,7 @@ function readYaml(file: string, source: string): YamlMapping {
   } catch (error) {
     throw new CloudError([`${source}${file} cannot be read: ${fileReason(error)}`], { cause: error });
   }
-  const { root, faults } = parseYaml(text, file);
+  const { root, faults } = parseYaml(text, file, { keepsNumbers: true });
   if (root !== undefined) return root;
   throw new CloudError(faults.map(({ line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`));
 }

@@ -141,7 +141,7 @@ describe('the entry of a cloud', () => {
     ],
     [
       'old names, hyphens, numbers and a default domain',
-      'user-id: u\n      password: 007\n      tenant_name: 12\n      default_domain_id: d',
+      'user-id: u\n      password: 7\n      tenant_name: 12\n      default_domain_id: d',
       {
         identity: { methods: ['password'], password: { user: { id: 'u', password: '7' } } },
         scope: { project: { name: '12', domain: { id: 'd' } } },
@@ -150,6 +150,33 @@ describe('the entry of a cloud', () => {
   ])('gives the request for a token with %s', (_, auth, expected) => {
     write('work/clouds.yaml', `clouds:\n  a:\n    auth:\n      auth_url: http://a\n      ${auth}\n`);
     expect(read('a').credentials.auth).toEqual(expected);
+  });
+
+  it.each(['7', '12345678901234567890123', '1.5', '3.0'])(
+    'uses the unquoted number %s of a secret exactly',
+    (written) => {
+      write('work/clouds.yaml', entry('a', 'http://a').replace('pass-word', written));
+      expect(read('a').credentials.secrets).toEqual([written]);
+    },
+  );
+
+  it.each([
+    ...['0777', '007', '0x10', '0b11', '1_000', '1:30', '1.50', '+7', '-0', '.5', '.inf'],
+    '12345678901234567890_1',
+  ])('rejects the unquoted number %s of a secret, because YAML changes it, and does not show it', (written) => {
+    const text = entry('a', 'http://a');
+    write('work/clouds.yaml', text.replace('pass-word', written));
+    const place = `work/clouds.yaml:${text.split('\n').findIndex((line) => line.includes('pass-word')) + 1}`;
+    expect(faultsOf('a')).toEqual([`${place}: auth.password is a number that YAML changes: put it in quotes`]);
+    write('work/clouds.yaml', text.replace('pass-word', `"${written}"`));
+    expect(read('a').credentials.secrets).toEqual([written]);
+    const secrets = 'application_credential_id: i\n      application_credential_secret:';
+    for (const field of [secrets, 'project_id: p\n      token:']) {
+      write('work/clouds.yaml', `clouds:\n  a:\n    auth:\n      auth_url: http://a\n      ${field} ${written}\n`);
+      expect(faultsOf('a')).toEqual([
+        expect.stringMatching(/^work\/clouds\.yaml:6: auth\.\w+ is a number that YAML changes/),
+      ]);
+    }
   });
 
   it('accepts fields of auth next to auth, and prefers fields within auth', () => {

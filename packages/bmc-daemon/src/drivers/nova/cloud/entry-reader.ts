@@ -14,7 +14,8 @@ export interface EntryReader {
   /** Returns whether the entry has the field. An empty field is absent. */
   has(field: string): boolean;
   /**
-   * Returns a text. Accepts a number as text, because a name may consist of digits.
+   * Returns a text. Accepts a decimal number as text, because a name may consist of digits. Any other
+   * number is a fault, because YAML changes it.
    */
   text(field: string): string | undefined;
   /** Returns a text. An absent field is a fault. */
@@ -34,6 +35,9 @@ export interface EntryReader {
   /** Records a fault of a field. */
   fault(field: string, sentence: string): void;
 }
+
+/** A number whose text Python also shows. YAML reads `0777` as 511, `1_000` as 1000 and `1:30` as 90. */
+const decimal = /^(0|-?[1-9]\d*)(\.(0|\d*[1-9]))?$/;
 
 const booleans: Readonly<Record<string, boolean>> = {
   true: true,
@@ -61,8 +65,13 @@ export function readEntry(entry: YamlMapping): EntryReader {
   const text = (field: string): string | undefined => {
     const node = nodeOf(field);
     if (node === undefined) return undefined;
-    if (node.kind === 'scalar' && typeof node.value !== 'boolean') return String(node.value);
-    wrongKind(field, 'a text', node);
+    if (node.kind !== 'scalar' || typeof node.value === 'boolean') {
+      wrongKind(field, 'a text', node);
+      return undefined;
+    }
+    const written = node.source ?? String(node.value);
+    if (typeof node.value !== 'number' || decimal.test(written)) return written;
+    fault(field, 'is a number that YAML changes: put it in quotes');
     return undefined;
   };
   return {
