@@ -28,6 +28,8 @@ export interface YamlDocument {
   /** The mapping at the top; undefined if there are faults. */
   readonly root?: YamlMapping;
   readonly faults: readonly YamlFault[];
+  /** The only fault: the file contains nothing, or only comments. */
+  readonly isEmpty?: true;
 }
 
 /**
@@ -56,7 +58,9 @@ export function parseYaml(source: string, file: string, { keepsNumbers = false }
     if (documents > 1) return fail('there is more than one YAML document (---) in the file', secondDocument(text));
     const reader = new Reader(text, file, { events, keepsNumbers });
     const root = reader.read();
-    if (root === undefined || (root.kind === 'scalar' && root.value === null)) return fail('the file is empty');
+    if (root === undefined || (root.kind === 'scalar' && root.value === null)) {
+      return { ...fail('the file is empty'), isEmpty: true };
+    }
     if (root.kind !== 'mapping') {
       const rootKind = root.kind === 'sequence' ? 'a list' : 'a single value';
       return fail(`the file must be a mapping, not ${rootKind}`, root.line);

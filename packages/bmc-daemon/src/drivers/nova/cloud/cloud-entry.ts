@@ -50,7 +50,32 @@ export function cloudEntry(name: string, context: CloudContext): YamlMapping {
   const base = profile === undefined ? own : merged(profileEntry(profile, context), own);
   const secure = readCloudFile('secure', context)?.members.get('clouds');
   const secrets = secure?.kind === 'mapping' ? secure.members.get(name) : undefined;
-  return secrets?.kind === 'mapping' ? merged(base, normalized(secrets)) : base;
+  return withRegion(secrets?.kind === 'mapping' ? merged(base, normalized(secrets)) : base);
+}
+
+/**
+ * Adds the values of the region, which override those of the entry. The region is `region_name`, or the
+ * first one of `regions`.
+ * @throws {CloudError} if the values are not a mapping.
+ */
+function withRegion(entry: YamlMapping): YamlMapping {
+  const regions = entry.members.get('regions');
+  if (regions?.kind !== 'sequence') return entry;
+  const nameOf = (item: YamlNode | undefined): string => {
+    const name = item?.kind === 'mapping' ? item.members.get('name') : item;
+    return name?.kind === 'scalar' ? String(name.value) : '';
+  };
+  const name = nameOf(entry.members.get('region_name') ?? regions.items[0]);
+  const region = regions.items.find((item) => nameOf(item) === name);
+  const values = region?.kind === 'mapping' ? region.members.get('values') : undefined;
+  if (values === undefined || (values.kind === 'scalar' && values.value === null)) return entry;
+  if (values.kind !== 'mapping')
+    throw new CloudError([`${placeOf(values)}: values of region ${name} must be a mapping`]);
+  const members = new Map(normalized(values).members);
+  const auth = members.get('auth');
+  if (auth?.kind === 'mapping' && auth.members.size === 0) members.delete('auth');
+  const { file, line } = entry;
+  return { ...merged(entry, { ...values, members }), file, line };
 }
 
 /** Returns the fault of an entry that is missing or is not a mapping. */

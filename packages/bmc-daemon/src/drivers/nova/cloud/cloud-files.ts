@@ -28,7 +28,9 @@ const EXTENSIONS = ['yaml', 'yml', 'json'];
 /** Returns the folders that are searched, in their order. */
 export function searchedFolders({ environment, directory }: CloudContext): readonly string[] {
   const { XDG_CONFIG_HOME: config, HOME: home } = environment;
-  const user = config ?? (home === undefined ? undefined : path.join(home, '.config'));
+  // XDG Base Directory Specification: an empty variable counts as unset.
+  const isSet = config !== undefined && config !== '';
+  const user = isSet ? config : home === undefined ? undefined : path.join(home, '.config');
   return [
     directory,
     ...(user === undefined ? [] : [path.join(user, 'openstack')]),
@@ -38,19 +40,19 @@ export function searchedFolders({ environment, directory }: CloudContext): reado
 }
 
 /**
- * Reads the first file of a kind; undefined if there is none.
+ * Reads the first file of a kind; undefined if there is none, or if a file other than clouds.yaml is empty.
  * @throws {CloudError} if the file cannot be read, is not YAML, or is missing although a variable names it.
  */
 export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): YamlMapping | undefined {
   const variable = kinds[kind];
   const named = context.environment[variable];
   if (named !== undefined && named !== '') {
-    return readYaml(path.resolve(context.directory, expandHome(named, context)), `environment ${variable}: `);
+    return readYaml(kind, path.resolve(context.directory, expandHome(named, context)), `environment ${variable}: `);
   }
   const file = searchedFolders(context)
     .flatMap((folder) => EXTENSIONS.map((extension) => path.join(folder, `${kind}.${extension}`)))
     .find((candidate) => existsSync(candidate));
-  return file === undefined ? undefined : readYaml(file, '');
+  return file === undefined ? undefined : readYaml(kind, file, '');
 }
 
 /**
@@ -58,15 +60,17 @@ export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): 
  * @param source the start of the message if the file cannot be read: the variable that names the
  *   file. Empty: no variable names it.
  */
-function readYaml(file: string, source: string): YamlMapping {
+function readYaml(kind: keyof typeof kinds, file: string, source: string): YamlMapping | undefined {
   let text: string;
   try {
     text = readTextFile(file);
   } catch (error) {
     throw new CloudError([`${source}${file} cannot be read: ${fileReason(error)}`], { cause: error });
   }
-  const { root, faults } = parseYaml(text, file, { keepsNumbers: true });
+  const { root, faults, isEmpty } = parseYaml(text, file, { keepsNumbers: true });
   if (root !== undefined) return root;
+  // openstacksdk accepts such files. Without its clouds, the daemon cannot start.
+  if (isEmpty === true && kind !== 'clouds') return undefined;
   throw new CloudError(faults.map(({ line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`));
 }
 

@@ -92,6 +92,19 @@ describe('the files of a cloud', () => {
     expect(credentials.auth).toMatchObject({ identity: { password: { user: { name: 'admin', password: 'secret' } } } });
   });
 
+  it.each(['', '# no secrets yet\n', '---\n'])('may have a secure.yaml with the content %j, without values', (text) => {
+    write('work/clouds.yaml', entry('a', 'http://a'));
+    write('work/secure.yaml', text);
+    expect(read('a').credentials.secrets).toEqual(['pass-word']);
+    write('work/clouds.yaml', text);
+    expect(faultsOf('a')).toEqual(['work/clouds.yaml: the file is empty']);
+  });
+
+  it('are searched in ~/.config if XDG_CONFIG_HOME is empty', () => {
+    write('home/.config/openstack/clouds.yaml', entry('a', 'http://home:5000'));
+    expect(read('a', { XDG_CONFIG_HOME: '' }).identityUrl).toBe('http://home:5000/v3');
+  });
+
   it('may use a profile of clouds-public.yaml, which the entry overrides', () => {
     const text =
       'clouds:\n  a:\n    profile: vendor\n    region_name: R2\n    auth:\n      token: t\n      project_id: p\n';
@@ -247,6 +260,29 @@ describe('the entry of a cloud', () => {
     expect(faultsOf('a')).toEqual([
       'work/clouds.yaml:12: cert cannot be used: OpenSSL rejects it, its key does not fit, or cacert is invalid',
     ]);
+  });
+
+  it('uses the values of its region, which override those of the entry', () => {
+    const regions = [
+      ...[
+        '    regions:',
+        '    - name: R1',
+        '      values:',
+        '        auth_url: http://one',
+        '        interface: internal',
+      ],
+      ...['    - name: R2', '      values:', '        auth:', '          password: two', '    - R3', ''],
+    ].join('\n');
+    const readRegion = (first: string) => {
+      write('work/clouds.yaml', `${entry('a', 'http://a')}${first}${regions}`);
+      const { identityUrl, interface: accessed, region, credentials } = read('a');
+      return [region, identityUrl, accessed, ...credentials.secrets];
+    };
+    expect(readRegion('')).toEqual(['R1', 'http://one/v3', 'internal', 'pass-word']);
+    expect(readRegion('    region_name: R2\n')).toEqual(['R2', 'http://a/v3', 'public', 'two']);
+    expect(readRegion('    region_name: R3\n')).toEqual(['R3', 'http://a/v3', 'public', 'pass-word']);
+    write('work/clouds.yaml', `${entry('a', 'http://a')}    regions:\n    - name: R1\n      values: [1]\n`);
+    expect(faultsOf('a')).toEqual(['work/clouds.yaml:13: values of region R1 must be a mapping']);
   });
 
   it('uses the first region of its list, if region_name is absent', () => {
