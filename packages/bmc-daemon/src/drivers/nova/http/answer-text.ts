@@ -4,6 +4,8 @@ import type { CloudAnswer } from './exchange.js';
 
 /** Maximum length of a reason in characters. */
 const MAX_REASON = 300;
+/** Only the beginning of HTML is read for a reason. */
+const MAX_HTML = 20_000;
 
 /**
  * Returns the parsed JSON of an answer; undefined if the answer is not JSON. Glance answers some
@@ -20,13 +22,29 @@ export function jsonOf({ text }: Pick<CloudAnswer, 'text'>): unknown {
  */
 export function reasonOf(answer: CloudAnswer, secrets: readonly string[]): string {
   const body = jsonOf(answer);
-  const text = messageIn(body) ?? (body === undefined ? plainText(answer.text) : '');
-  const hidden = secrets.reduce((shown, secret) => shown.replaceAll(secret, '******'), text);
+  const forms = secrets.flatMap(formsOf);
+  const hide = (text: string): string => forms.reduce((shown, form) => shown.replaceAll(form, '******'), text);
+  // Hides the secrets first, because `plainText` could remove a part of a secret. Reads more than `plainText`,
+  // so that no secret is cut there.
+  const text = messageIn(body) ?? (body === undefined ? plainText(hide(answer.text.slice(0, 2 * MAX_HTML))) : '');
+  const hidden = hide(text);
   // Shortens the text last. Otherwise, the first part of a secret could remain, which is not
   // recognized.
   const line = hidden.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   const shown = line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
   return shown === '' ? String(answer.status) : `${answer.status}: ${shown}`;
+}
+
+/**
+ * Returns the forms in which an answer may repeat a secret: in JSON, in the ASCII JSON of Python, and as it is.
+ */
+function formsOf(secret: string): readonly string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const ascii = json.replace(
+    /[\u0080-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return [...new Set([ascii, json, secret])];
 }
 
 /** Finds `message` in `{conflictingRequest: {code, message}}`, `{error: {message}}` or `{message}`. */
@@ -49,7 +67,7 @@ const HIDDEN = /^<(\/?)(?:style|script|title)\b/i;
 function plainText(text: string): string {
   let isHidden = false;
   return text
-    .slice(0, 20_000)
+    .slice(0, MAX_HTML)
     .split(/(<[^<>]*>)/)
     .map((part, index) => {
       const isTag = index % 2 === 1;

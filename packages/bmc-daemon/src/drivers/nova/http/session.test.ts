@@ -12,6 +12,7 @@ import {
   settingsFor,
   startCloudServer,
   type CloudServer,
+  whenRead,
 } from '../../../../test/support/cloud-server.js';
 import { CloudError } from '../cloud/cloud-error.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
@@ -314,6 +315,23 @@ describe('reasons', () => {
     answerInTurn((response) => response.writeHead(418, { 'content-type': type }).end(text));
     const session = open();
     expect(session.reason(await get(session))).toBe(expected);
+  });
+});
+
+describe('the reason of an answer that repeats the request', () => {
+  it.each<[string, string, (body: string) => string]>([
+    ['JSON', 'hunter " and \\ hunter', (body) => `got ${body}`],
+    ['the ASCII JSON of Python', 'hunter ñ "hunter"', (body) => `got ${body.replaceAll('ñ', '\\u00f1')}`],
+    ['JSON in a message', 'hunter " and \\ hunter', (body) => JSON.stringify({ message: `got ${body}` })],
+    ['text with a part like HTML', 'hunter <b> hunter', (body) => `got ${body}`],
+  ])('hides a password in %s', async (_, password, answer) => {
+    cloud.keystone = (request, response) => {
+      whenRead(request, (body) => response.writeHead(401).end(answer(body)));
+    };
+    const error: unknown = await get(open({ password })).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(RejectedCredentials);
+    expect(String(error)).toContain('******');
+    expect(String(error)).not.toContain('hunter');
   });
 });
 
