@@ -15,15 +15,22 @@ type CloudFailureKind =
 export class CloudFailure extends Error {
   override readonly name = 'CloudFailure';
   readonly kind: CloudFailureKind;
+  /** The pause that the service asks for; undefined if it asks for none. */
+  readonly pauseMs: number | undefined;
 
-  constructor(kind: CloudFailureKind, message: string, options: { readonly cause?: unknown } = {}) {
+  constructor(
+    kind: CloudFailureKind,
+    message: string,
+    { pauseMs, ...options }: { readonly cause?: unknown; readonly pauseMs?: number | undefined } = {},
+  ) {
     super(message, options);
     this.kind = kind;
+    this.pauseMs = pauseMs;
   }
 }
 
 /**
- * Keystone rejected the credentials. The session then makes no request for some time, because
+ * Keystone rejected the credentials. The session then requests no token for some time, because
  * Keystone could lock the account.
  */
 export class RejectedCredentials extends Error {

@@ -3,6 +3,7 @@
  * was created from another token expires at the same time as that token.
  */
 import { z } from 'zod';
+import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
@@ -42,7 +43,8 @@ export interface Token {
  * @throws {RejectedCredentials} if Keystone rejects the credentials.
  * @throws {CloudError} if there is no Keystone API at the URL, or if Keystone rejects the form of
  *   the request.
- * @throws {CloudFailure} if Keystone does not answer, or cannot answer now.
+ * @throws {CloudFailure} if Keystone does not answer, or cannot answer now. After a 429, it has the
+ *   pause of `Retry-After`.
  */
 export async function authenticate(
   { identityUrl, credentials, place }: CloudSettings,
@@ -65,7 +67,8 @@ export async function authenticate(
   if (answer.status >= 200 && answer.status < 500 && answer.status !== 408 && answer.status !== 429) {
     throw new CloudError([`${place('auth.auth_url')}: there is no Keystone API version 3 (${shortReason(answer)})`]);
   }
-  throw new CloudFailure('interrupted', `asking Keystone for a token: it answers ${reason}`);
+  const pauseMs = answer.status === 429 ? retryAfterMs(answer.headers, Date.now()) : undefined;
+  throw new CloudFailure('interrupted', `asking Keystone for a token: it answers ${reason}`, { pauseMs });
 }
 
 /** Returns only the status, because the text of a server that is not Keystone does not help. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
@@ -26,6 +26,7 @@ beforeEach(async () => {
   sessions = [];
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const session of sessions) session.close();
   await cloud.close();
 });
@@ -105,6 +106,44 @@ describe('tokens', () => {
       expect(String(error)).not.toContain('wrong pass');
     }
     expect(cloud.requests).toEqual(['POST /v3/auth/tokens']);
+  });
+
+  /** Moves the clock of the session on. */
+  function clock(): { readonly passed: (seconds: number) => void } {
+    let passedMs = 0;
+    const now = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+    return { passed: (seconds) => void (passedMs += seconds * 1000) };
+  }
+
+  it('are requested again after rejections with growing pauses up to five minutes', async () => {
+    const { passed } = clock();
+    const session = open({ password: 'wrong' });
+    const logins: number[] = [];
+    for (let second = 0; second <= 1200; second += 10) {
+      const before = ofKeystone().length;
+      await expect(get(session)).rejects.toBeInstanceOf(RejectedCredentials);
+      if (ofKeystone().length > before) logins.push(second);
+      passed(10);
+    }
+    expect(logins).toEqual([0, 30, 90, 210, 450, 750, 1050]);
+  });
+
+  it('are not requested by any request until the end of the Retry-After of a 429', async () => {
+    const { passed } = clock();
+    const { keystone } = cloud;
+    cloud.keystone = (_request, response) => status(429, { 'retry-after': '120' })(response);
+    cloud.nova = (_request, response) => ok(response);
+    const session = open();
+    const message = 'asking Keystone for a token: it answers 429: not now';
+    for (const request of [get, act]) await expect(request(session)).rejects.toThrow(message);
+    passed(110);
+    await expect(session.offers('compute')).rejects.toThrow(message);
+    expect(ofKeystone()).toHaveLength(1);
+    cloud.keystone = keystone;
+    passed(11);
+    expect((await get(session)).status).toBe(200);
+    expect(ofKeystone()).toHaveLength(2);
   });
 
   it.each<[string, Parameters<typeof settingsFor>[1], string]>([

@@ -63,9 +63,12 @@ export interface CloudSession {
 
 /**
  * After rejected credentials, the session makes no attempt for this time, because Keystone may lock
- * the account.
+ * the account. Each further rejection doubles the pause, up to {@link MAX_REJECTED_PAUSE_MS}.
  */
 const REJECTED_PAUSE_MS = 30_000;
+const MAX_REJECTED_PAUSE_MS = 300_000;
+/** Maximum pause that Keystone can ask for, because an invalid date must not stop the daemon for days. */
+const MAX_PAUSE_MS = 3_600_000;
 
 /**
  * Creates a session. It does not connect yet.
@@ -158,18 +161,30 @@ function createTokens(
   { exchange, signal }: { readonly exchange: Exchange; readonly signal: AbortSignal },
 ) {
   let token: Promise<Token> | undefined;
-  let rejected: { readonly error: RejectedCredentials; readonly at: number } | undefined;
+  /** The last failure after which the session pauses. */
+  let paused: { readonly error: Error; readonly until: number } | undefined;
+  /** Number of rejections since the last token. */
+  let rejections = 0;
   let tokenId = '';
 
+  /** Returns the pause after a failure; undefined if the next request may try again. */
+  const pauseAfter = (error: Error): number | undefined => {
+    if (error instanceof CloudFailure && error.pauseMs !== undefined) return Math.min(error.pauseMs, MAX_PAUSE_MS);
+    if (!(error instanceof RejectedCredentials)) return undefined;
+    rejections += 1;
+    return Math.min(REJECTED_PAUSE_MS * 2 ** (rejections - 1), MAX_REJECTED_PAUSE_MS);
+  };
   const newToken = async (deadline: number): Promise<Token> => {
-    if (rejected !== undefined && performance.now() - rejected.at < REJECTED_PAUSE_MS) throw rejected.error;
+    if (paused !== undefined && performance.now() < paused.until) throw paused.error;
     try {
       const found = await authenticate(settings, exchange, { deadline, signal });
-      rejected = undefined;
+      paused = undefined;
+      rejections = 0;
       tokenId = found.id;
       return found;
     } catch (error) {
-      if (error instanceof RejectedCredentials) rejected = { error, at: performance.now() };
+      const pauseMs = error instanceof Error ? pauseAfter(error) : undefined;
+      if (error instanceof Error && pauseMs !== undefined) paused = { error, until: performance.now() + pauseMs };
       throw error;
     }
   };
