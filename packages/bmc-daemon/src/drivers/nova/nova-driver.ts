@@ -207,7 +207,10 @@ function createLogs(api: ComputeApi, uuidOf: (id: string) => Promise<string>): H
   };
 }
 
-/** Returns the signal that ends an operation: its own one, or that of a silent cloud. */
+/**
+ * Returns the signal that ends an operation before its next request: its own one, or that of a silent cloud. Nova
+ * may still execute an action that is already sent.
+ */
 function eitherOf(silent: AbortSignal, { signal }: OperationOptions = {}): AbortSignal {
   return signal === undefined ? silent : AbortSignal.any([signal, silent]);
 }

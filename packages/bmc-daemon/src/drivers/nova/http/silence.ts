@@ -28,8 +28,9 @@ export class Silence {
   }
 
   /**
-   * Runs an operation. If a request waits and no request has got an answer since the operation began, aborts its
-   * signal and does not wait for it. A service that has answered once may then be slow.
+   * Runs an operation. If no request has got an answer since the operation began, and a request waits for too long
+   * since then, aborts the signal and does not wait for the operation. A service that has answered once may then be
+   * slow. The signal stops no request that is already sent: the service may still execute it.
    * @throws {DriverError} unavailable, if the service is silent; the failure of the operation.
    */
   async guard<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -39,7 +40,7 @@ export class Silence {
     const silent = new Promise<never>((_resolve, reject) => {
       timer = setInterval(() => {
         if (this.#answeredAt >= since) clearInterval(timer);
-        else if (this.#waitedMs >= SILENT_MS) {
+        else if (this.#waitedMs(since) >= SILENT_MS) {
           const error = new DriverError('unavailable', `Nova has not answered any request for ${SILENT_MS / 1000} s`);
           ending.abort(error);
           reject(error);
@@ -53,9 +54,12 @@ export class Silence {
     }
   }
 
-  /** How long the oldest request has been waiting. */
-  get #waitedMs(): number {
+  /**
+   * Returns how long the oldest request has been waiting since a time. A slow listing may have begun long before
+   * that time. It then proves nothing about the requests of the operation.
+   */
+  #waitedMs(since: number): number {
     const [oldest] = this.#pending;
-    return oldest === undefined ? 0 : performance.now() - oldest.at;
+    return oldest === undefined ? 0 : performance.now() - Math.max(since, oldest.at);
   }
 }
