@@ -69,7 +69,7 @@ export function createNovaDriver({
   const session = createSession(cloud, { timeoutMs });
   const ignoredLog = createIgnoredLog(log);
   const api = createComputeApi(session, ignoredLog);
-  const list = new ServerList(api, filter);
+  const list = new ServerList(api, { filter, timeoutMs });
   const consoles = createConsoles(api, list, cloud);
   const statistics = createServerStatistics({ api, list, timeoutMs, log });
   const reader = createReader({ api, list, freshMs: FRESH_MS, onSingleRead: (server) => consoles.probe(server) });

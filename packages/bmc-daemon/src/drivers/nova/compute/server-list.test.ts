@@ -7,6 +7,7 @@ import { createComputeApi, type ComputeApi } from './compute-api.js';
 import { ServerList } from './server-list.js';
 import type { ServerFilter } from './server-filter.js';
 
+const TIMEOUT_MS = 60_000;
 let cloud: CloudServer;
 let session: CloudSession;
 let api: ComputeApi;
@@ -19,7 +20,7 @@ const put: ListedServers['put'] = (...server) => servers.put(...server);
 beforeEach(async () => {
   cloud = await startCloudServer();
   servers = listServers(cloud);
-  session = createSession(settingsFor(cloud.url), { timeoutMs: 60_000 });
+  session = createSession(settingsFor(cloud.url), { timeoutMs: TIMEOUT_MS });
   ignored = [];
   api = createComputeApi(session, {
     add: (_service, value, error) => ignored.push([value, error.issues[0]?.path.join('.') ?? '']),
@@ -34,7 +35,7 @@ const listings = () => cloud.requests.filter((line) => line.includes('/servers/d
 
 /** Returns a list with a record of its events. */
 function open(filter: ServerFilter = {}) {
-  const list = new ServerList(api, filter);
+  const list = new ServerList(api, { filter, timeoutMs: TIMEOUT_MS });
   const events: string[] = [];
   list.onChange(({ kind, name }) => events.push(`${kind} ${name}`));
   return { list, events };
@@ -308,6 +309,21 @@ describe('the list of servers', () => {
     list.record(idOf(1), undefined, { readAt: readAt + 1 });
     expect(list.record(idOf(1), old, { readAt })).toBeUndefined();
     expect([list.refs, events]).toEqual([[], ['stopped server-1', 'undefined server-1']]);
+  });
+
+  it('does not show a deleted server again if the answer to an older read arrives after further listings', async () => {
+    put(1);
+    const { list, events } = open();
+    await list.refresh(0);
+    const readAt = performance.now();
+    const old = await api.getServer(idOf(1));
+    servers.put(1, { status: 'DELETED', 'OS-EXT-STS:vm_state': 'deleted' });
+    for (let count = 0; count < 3; count += 1) await list.refresh(-1);
+    // The deletion is too old for the next listing of changes.
+    servers.all.delete(idOf(1));
+    for (let count = 0; count < 3; count += 1) await list.refresh(-1);
+    expect(list.record(idOf(1), old, { readAt })).toBeUndefined();
+    expect([list.refs, events]).toEqual([[], ['undefined server-1']]);
   });
 
   it.each([

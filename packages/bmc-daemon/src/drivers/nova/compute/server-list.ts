@@ -39,11 +39,15 @@ const FULL_EVERY_MS = 300_000;
  * Nova may store a change a moment after the `updated` time of the change.
  */
 const OVERLAP_MS = 30_000;
+/** Maximum number of requests for one read of a server: the API version and the server, each of them twice. */
+const REQUESTS_PER_READ = 4;
 
 /** The list of servers that the daemon serves. */
 export class ServerList {
   readonly #api: Pick<ComputeApi, 'listServers'>;
   readonly #filter: ServerFilter;
+  /** Maximum time of one read of a server. */
+  readonly #readMs: number;
   readonly #entries = new Map<string, Entry>();
   /** Servers that are no longer served, with the time of the request that showed this. */
   readonly #removed = new Map<string, number>();
@@ -67,9 +71,14 @@ export class ServerList {
   /** Nova's time when the last listing began. */
   #asOf: number | undefined;
 
-  constructor(api: Pick<ComputeApi, 'listServers'>, filter: ServerFilter) {
+  /** @param timeoutMs maximum time of one request to Nova. */
+  constructor(
+    api: Pick<ComputeApi, 'listServers'>,
+    { filter, timeoutMs }: { readonly filter: ServerFilter; readonly timeoutMs: number },
+  ) {
     this.#api = api;
     this.#filter = filter;
+    this.#readMs = REQUESTS_PER_READ * timeoutMs;
   }
 
   /** Lists the servers, unless a listing is younger than `maxAgeMs`. Simultaneous callers share it. */
@@ -211,8 +220,9 @@ export class ServerList {
       if (isIncomplete) this.#missedAt = performance.now();
       else if (isFull && this.#missedAt < startedAt) this.#missedAt = -Infinity;
       if (this.#missedAt === -Infinity) this.#confirmedAt = Math.max(this.#confirmedAt, startedAt);
-      // An old removal only protects against answers to requests that began before it.
-      const oldest = Math.min(...this.#running);
+      // An old removal only protects against answers to requests that began before it: the running listings, and
+      // reads of single servers.
+      const oldest = Math.min(...this.#running, performance.now() - this.#readMs);
       for (const [id, at] of this.#removed) if (at < oldest) this.#removed.delete(id);
       return { startedAt, asOf };
     } finally {
