@@ -151,6 +151,7 @@ const novaLayers = [
   ['nova-driver.ts', 'diagnosis.ts'],
   ['media/'],
   ['image/'],
+  ['server-lookup.ts'],
   ['power-control.ts', 'remote-consoles.ts', 'serial/', 'server-reader.ts', 'server-statistics.ts'],
   ['failure.ts'],
   ['inventory/'],

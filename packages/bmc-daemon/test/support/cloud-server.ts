@@ -36,6 +36,8 @@ export interface CloudServer {
   close(): Promise<void>;
 }
 
+/** The project of the server's tokens. */
+export const PROJECT_ID = 'p';
 /** The only password that the server accepts. */
 export const PASSWORD = 'correct horse';
 
@@ -102,7 +104,7 @@ export async function startCloudServer({
             url: `${url}/${type}/${name === 'public' ? '' : name}`,
           }));
         const catalog = ['compute', ...cloud.others.keys()].map((type) => ({ type, endpoints: endpointsOf(type) }));
-        const token = { token: { catalog } };
+        const token = { token: { catalog, project: { id: PROJECT_ID } } };
         sendJson(response, 201, token, { 'x-subject-token': `token-${tokens}` });
       });
     },
@@ -128,7 +130,7 @@ export function settingsFor(
     credentials: {
       auth: {
         identity: { methods: ['password'], password: { user: { id: 'u', password } } },
-        scope: { project: { id: 'p' } },
+        scope: { project: { id: PROJECT_ID } },
       },
       secrets: [password],
       place: 'clouds.yaml:7: auth.password',

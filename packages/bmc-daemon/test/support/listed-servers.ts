@@ -1,6 +1,6 @@
 /** Nova's servers for a {@link CloudServer}, for faults and numbers that the lab does not have. */
 import type { ServerResponse } from 'node:http';
-import { apiVersion, sendJson, whenRead, type CloudServer } from './cloud-server.js';
+import { apiVersion, PROJECT_ID, sendJson, whenRead, type CloudServer } from './cloud-server.js';
 
 /** Servers that a test adds, changes and deletes. */
 export interface ListedServers {
@@ -154,6 +154,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     put: (index, parts = {}, changed = Date.now()) => {
       const body = {
         id: idOf(index),
+        tenant_id: PROJECT_ID,
         name: `server-${index}`,
         status: 'ACTIVE',
         description: null,
@@ -175,11 +176,15 @@ export function listServers(cloud: CloudServer): ListedServers {
   };
 }
 
-/** Returns a page as Nova does: the newest first, and deleted servers with `changes-since` only. */
+/**
+ * Returns a page as Nova does: the newest first, and deleted servers with `changes-since` only. It lacks servers of
+ * other projects, which Nova shows an administrator by their ids.
+ */
 function pageOf(all: ListedServers['all'], query: URLSearchParams): { servers: unknown[]; servers_links?: unknown[] } {
   const since = query.get('changes-since');
   const shown = [...all.values()]
     .reverse()
+    .filter(({ body }) => (body['tenant_id'] ?? PROJECT_ID) === PROJECT_ID)
     .filter(({ body, changed }) => (since === null ? body['status'] !== 'DELETED' : changed >= Date.parse(since)))
     .map(({ body }) => body);
   const start = query.has('marker') ? shown.findIndex(({ id }) => id === query.get('marker')) + 1 : 0;

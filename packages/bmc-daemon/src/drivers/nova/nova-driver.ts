@@ -6,7 +6,7 @@ import { DriverError } from '../driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../driver.js';
 import type { HypervisorLogs } from '../hypervisor-logs.js';
 import type { OperationOptions } from '../operation-options.js';
-import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
 import { CloudError } from './cloud/cloud-error.js';
 import { MAX_ACTIONS } from './compute/action-records.js';
@@ -22,6 +22,7 @@ import { createSession } from './http/session.js';
 import { createInventory } from './inventory/inventory.js';
 import { createCloudMedia, type CloudMediaSettings } from './media/cloud-media.js';
 import { createRemoteConsoles } from './remote-consoles.js';
+import { createLookup } from './server-lookup.js';
 import { createReader } from './server-reader.js';
 import { createSerialConsoles } from './serial/serial-consoles.js';
 import { createServerStatistics } from './server-statistics.js';
@@ -53,8 +54,6 @@ const ACTION_LIMITS = { max: 100, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 /** Caches the console output of servers: up to 256 KiB each. */
 const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 
-const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-
 /**
  * Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings.
  */
@@ -77,7 +76,7 @@ export function createNovaDriver({
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
 
-  const { listSystems, uuidOf } = createLookup(list);
+  const { listSystems, uuidOf, servedUuidOf } = createLookup({ api, list, freshMs: FRESH_MS });
   const media = createCloudMedia({
     ...{ cloud, session, ignoredLog, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
     ...mediaSettings,
@@ -119,9 +118,9 @@ export function createNovaDriver({
     onChange: (listener) => list.onChange(listener),
     listSystems: () => translated(listSystems()),
     console: createConsoleControl(consoles.serial, uuidOf),
-    graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.graphical.open(uuid))) },
-    logs: createLogs(api, uuidOf),
-    statistics: { of: (id) => translated(uuidOf(id).then((uuid) => statistics.of(uuid))) },
+    graphicalConsole: { open: (id) => translated(servedUuidOf(id).then((uuid) => consoles.graphical.open(uuid))) },
+    logs: createLogs(api, servedUuidOf),
+    statistics: { of: (id) => translated(servedUuidOf(id).then((uuid) => statistics.of(uuid))) },
     getSystem: (id, shown, options) => translated(getSystem(id, shown, options)),
     power: (id, action, options) =>
       translated(
@@ -135,27 +134,6 @@ export function createNovaDriver({
       set: (id, device, change) => translated(media.media.set(id, device, change)),
     },
   });
-}
-
-/** Lists the servers, and finds them by UUID or name. */
-function createLookup(list: ServerList) {
-  const listSystems = async (): Promise<readonly SystemRef[]> => {
-    await list.refresh(FRESH_MS);
-    return list.refs;
-  };
-  const uuidOf = async (id: string): Promise<string> => {
-    const lower = id.toLowerCase();
-    if (uuidPattern.test(lower)) return lower;
-    const named = (await listSystems()).filter(({ name }) => name === id);
-    const [found] = named;
-    if (found === undefined) throw new DriverError('notFound', `looking up server ${id}: no such server`);
-    if (named.length === 1) return found.uuid;
-    throw new DriverError(
-      'notFound',
-      `looking up server ${id}: ${named.length} servers have this name, so use the UUID`,
-    );
-  };
-  return { listSystems, uuidOf };
 }
 
 /** Creates the graphical and the serial consoles of a cloud. */
@@ -196,14 +174,14 @@ function createConsoleControl(
   };
 }
 
-/** Reads the logs that Nova keeps. */
-function createLogs(api: ComputeApi, uuidOf: (id: string) => Promise<string>): HypervisorLogs {
+/** Reads the logs that Nova keeps. @param servedUuidOf returns the UUID of a served server. */
+function createLogs(api: ComputeApi, servedUuidOf: (id: string) => Promise<string>): HypervisorLogs {
   const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
   const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
   return {
     maxActions: MAX_ACTIONS,
-    consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),
-    actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
+    consoleOutput: (id) => translated(servedUuidOf(id).then((uuid) => outputs.read(uuid))),
+    actions: (id) => translated(servedUuidOf(id).then((uuid) => actions.read(uuid))),
   };
 }
 

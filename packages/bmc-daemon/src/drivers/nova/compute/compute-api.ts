@@ -18,7 +18,7 @@ import { consoleSchema, type ConsoleKind } from './remote-console.js';
 import { CONSOLE_LINES, consoleBytes } from './console-output.js';
 import { createComputeRequests, VERSION_MS, type ComputeRequests } from './compute-requests.js';
 import { diagnosticsSchema, statisticsOf } from './diagnostics.js';
-import { macSchema, MAX_PORTS, onlyId, parseServer, type Server, type UnknownServer } from './server.js';
+import { isForeign, macSchema, MAX_PORTS, onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
 /** The servers of all pages of a listing. */
 interface Listing {
@@ -52,11 +52,15 @@ export interface Rejected {
   readonly reason: string;
 }
 
-/** Nova's API. All methods throw as {@link ComputeRequests}. */
+/**
+ * Nova's API. All methods throw as {@link ComputeRequests}. Nova shows an administrator the servers of all projects.
+ * `listServers` and `getServer` hide those of other projects. The other methods do not check the project, so read a
+ * server before you call them.
+ */
 export interface ComputeApi {
   /** @param changesSince only servers that changed or were deleted since then, in milliseconds. */
   listServers(changesSince?: number): Promise<Listing>;
-  /** Returns one server; undefined if there is none. */
+  /** Returns one server of the project; undefined if there is none. */
   getServer(id: string): Promise<Server | UnknownServer | undefined>;
   /** Returns the metadata of a server; undefined if Nova does not show them, or if there is no such server. */
   getMetadata(id: string): Promise<Readonly<Record<string, string>> | undefined>;
@@ -102,19 +106,21 @@ const actionSchema = z.object({ instanceAction: z.object({ message: z.string().n
 export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog): ComputeApi {
   const { get, post } = createComputeRequests(session, { maxAgeMs: VERSION_MS });
   const pathOf = (id: string): string => `/servers/${encodeURIComponent(id)}`;
+  let project: string | undefined;
+  const projectId = async (): Promise<string | undefined> => (project ??= await session.projectId());
 
   return {
     listServers: async (changesSince) => {
       const since = changesSince === undefined ? {} : { 'changes-since': new Date(changesSince).toISOString() };
       const first = new URLSearchParams({ limit: String(PAGE_SIZE), ...since });
-      const pages = { get, session, ignoredLog };
+      const pages = { get, session, projectId, ignoredLog };
       return (await listPages(first, pages)) ?? (await listPages(first, pages)) ?? markerLost();
     },
     getServer: async (id) => {
       const answer = await get(pathOf(id));
       if (answer.status === 404) return undefined;
       const body = successOf(answer, `reading server ${id}`, session) as { readonly server?: unknown } | null; // any JSON
-      return parsedServer(body?.server);
+      return isForeign(body?.server, await projectId()) ? undefined : parsedServer(body?.server);
     },
     getMetadata: async (id) => {
       const answer = await get(`${pathOf(id)}/metadata`);
@@ -171,6 +177,7 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
 interface PageReader {
   readonly get: ComputeRequests['get'];
   readonly session: CloudSession;
+  readonly projectId: CloudSession['projectId'];
   readonly ignoredLog: IgnoredLog;
 }
 
@@ -180,7 +187,7 @@ interface PageReader {
  */
 async function listPages(
   first: URLSearchParams,
-  { get, session, ignoredLog }: PageReader,
+  { get, session, projectId, ignoredLog }: PageReader,
 ): Promise<Listing | undefined> {
   let query = first;
   const servers = new Map<string, Server | UnknownServer>();
@@ -194,7 +201,9 @@ async function listPages(
     if (page === 0) asOf = timeBefore(answer, performance.now() - askedAt);
     const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
     walk.count(members);
+    const project = await projectId();
     for (const member of members) {
+      if (isForeign(member, project)) continue;
       const server = parsedMember(member, ignoredLog);
       if (server === undefined) isIncomplete = true;
       else servers.set(server.id, server);

@@ -69,6 +69,7 @@ const volumeId = /^[\w-]{1,64}$/;
 /** The part of a server that Nova still knows while the server's cell is down. */
 const partialSchema = z.object({ id: idSchema, status: z.literal('UNKNOWN') });
 const onlyIdSchema = z.object({ id: idSchema });
+const projectSchema = z.object({ tenant_id: z.string() });
 
 /** The size of a server. Later changes of the flavor do not affect it. */
 interface Flavor {
@@ -124,6 +125,15 @@ export function parseServer(value: unknown): z.ZodSafeParseResult<Server | Unkno
   if (full.success) return { success: true, data: serverOf(full.data) };
   const partial = partialSchema.safeParse(value);
   return partial.success ? partial : full;
+}
+
+/**
+ * Returns whether a server, as Nova shows it, belongs to another project. False if Nova does not name its project.
+ * @param project id of the own project; undefined: not known.
+ */
+export function isForeign(value: unknown, project: string | undefined): boolean {
+  if (project === undefined) return false;
+  return (projectSchema.safeParse(value).data?.tenant_id ?? project) !== project;
 }
 
 /** Returns the id of a server with an unexpected form; undefined if it has none. */
