@@ -49,6 +49,18 @@ it('shows the task of an action as soon as Nova has accepted it, although no lis
   await ended;
 });
 
+it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_confirming', 'image_uploading'])(
+  'answers 503 to On without an action while Nova executes the task %s',
+  async (task) => {
+    cloud.servers.put(1, { 'OS-EXT-STS:task_state': task });
+    const served = await cloud.serve();
+    expect((await served.get(systemOf(1)))['PowerState']).not.toBe('PoweringOn');
+    const answer = await reset(served, 1, 'On');
+    expect([answer.status, served.messages(answer)]).toEqual([503, ['ServiceTemporarilyUnavailable']]);
+    expect(cloud.servers.actions).toEqual([]);
+  },
+);
+
 it('answers 503 to a reset before it becomes a task if the cloud hangs, and sends no action later', async () => {
   for (const index of [1, 2]) cloud.servers.put(index);
   const served = await cloud.serve();

@@ -34,6 +34,9 @@ const states = {
   haltedByGuest: server('active', 4),
   poweringOff: server('active', 1, 'powering-off'),
   rebooting: server('active', 1, 'reboot_started_hard'),
+  shelving: server('active', 1, 'shelving_image_uploading'),
+  confirming: server('resized', 1, 'resize_confirming'),
+  resizingWhileOff: server('stopped', 4, 'resize_migrating'),
   poweringOn: server('stopped', 4, 'powering-on'),
 } as const;
 
@@ -80,8 +83,11 @@ describe('power actions become actions of Nova', () => {
     ['rescued', ['-', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
     ['failed', ['os-start', '-', no, no, hard, no, no, no, no]],
     ['haltedByGuest', [hard, '-', no, no, hard, no, no, no, no]],
-    ['poweringOff', ['os-start', 'join', '-', soft, hard, nmi, 'pause', '-', 'suspend']],
+    ['poweringOff', ['unavailable', 'join', '-', soft, hard, nmi, 'pause', '-', 'suspend']],
     ['rebooting', ['join', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
+    ['shelving', ['unavailable', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
+    ['confirming', ['unavailable', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
+    ['resizingWhileOff', ['unavailable', 'os-stop', no, no, hard, no, no, no, no]],
     ['poweringOn', ['join', 'os-stop', no, no, hard, no, no, no, no]],
   ])('for a server that is %s', (state, expected) => {
     expect(columns.map((action) => planned(action, state))).toEqual(expected);
@@ -110,6 +116,37 @@ describe('snapshots', () => {
     const { state, starting, failure } = snapshotOf(server(vmState, powerState, task), undefined);
     expect({ state, ...(starting && { starting }), ...(failure && { failure }) }).toEqual(expected);
   });
+
+  const on = { state: 'running', starting: true };
+  const off = { state: 'shutdown' };
+  const unchanged = { state: 'running' };
+  it.each<[object, readonly string[]]>([
+    [on, ['scheduling', 'block_device_mapping', 'networking', 'spawning', 'powering-on', 'resuming', 'restoring']],
+    [on, ['rebooting', 'reboot_pending', 'reboot_started']],
+    [on, ['rebooting_hard', 'reboot_pending_hard', 'reboot_started_hard']],
+    [on, ['rescuing', 'unrescuing', 'unshelving', 'rebuilding', 'rebuild_block_device_mapping', 'rebuild_spawning']],
+    [on, ['resize_migrating', 'resize_migrated', 'resize_finish', 'resize_reverting']],
+    [off, ['powering-off', 'suspending', 'deleting', 'soft-deleting']],
+    [off, ['shelving', 'shelving_image_pending_upload', 'shelving_image_uploading', 'shelving_offloading']],
+    [unchanged, ['image_snapshot', 'image_snapshot_pending', 'image_pending_upload', 'image_uploading']],
+    [unchanged, ['image_backup', 'updating_password', 'pausing', 'unpausing', 'migrating']],
+    [unchanged, ['resize_prep', 'resize_confirming']],
+    // Tasks of other versions.
+    [unchanged, ['attaching', 'detaching', 'pre-warming', '']],
+  ])('show %j for a running server with one of the tasks %j', (expected, tasks) => {
+    for (const task of tasks) {
+      const { state, starting } = snapshotOf(server('active', 1, task), undefined);
+      expect([task, { state, ...(starting && { starting }) }]).toEqual([task, expected]);
+    }
+  });
+
+  it.each(['resize_migrating', 'resize_migrated', 'resize_finish', 'rebuilding', 'rebuild_spawning'])(
+    'show no start of a server that is off and stays off after the task %s',
+    (task) => {
+      const { state, starting } = snapshotOf(server('stopped', 4, task), undefined);
+      expect([state, starting]).toEqual(['shutoff', undefined]);
+    },
+  );
 
   it('show the flavor, and all ports if they are known', () => {
     const { active } = states;

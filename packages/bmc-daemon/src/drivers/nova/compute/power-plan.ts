@@ -55,16 +55,18 @@ export function taskOf(body: NonNullable<PowerPlan['body']>): string | undefined
 /**
  * Returns the plan of an action; undefined if there is nothing to do, because the server is already in
  * the requested state or a graceful shutdown already runs.
- * @throws {DriverError} conflict, if the action needs a guest and the server is off; unsupported.
+ * @throws {DriverError} conflict, if the action needs a guest and the server is off; unavailable,
+ *   if another task must end first; unsupported.
  */
 export function planAction(action: PowerAction, server: Server): PowerPlan | undefined {
-  const { task, vmState } = server;
+  const { name, task, vmState } = server;
   const state = stateOf(server);
   switch (action) {
     case 'create':
       if (isStarting(server)) return { body: undefined, goal: isRunning };
-      // Nova will reject the action, because another task runs. The client may retry.
-      if (task !== null && state === 'running') return { body: { 'os-start': null }, goal: isRunning };
+      // Nova starts no server while another task runs. This task may stop the guest. The client may retry.
+      if (task !== null)
+        throw new DriverError('unavailable', `start of server ${name}: Nova executes its task ${task}`);
       return state === 'running' ? undefined : powerOn(server);
     case 'destroy':
       if (task === 'powering-off') return { body: undefined, goal: isOff };

@@ -7,18 +7,24 @@ import type { Server } from './server.js';
 
 /** No machine of QEMU has more processors. */
 const MAX_SOCKETS = 4096;
-/** Tasks after which a server is off. */
+/**
+ * Tasks after which a server is off. Tasks of no set neither start nor stop a guest, or are not known.
+ * @see https://opendev.org/openstack/nova/src/branch/master/nova/compute/task_states.py
+ */
 const stopping: ReadonlySet<string> = new Set([
-  'powering-off',
-  'suspending',
-  'shelving',
-  'shelving_offloading',
-  'deleting',
+  ...['powering-off', 'suspending', 'deleting', 'soft-deleting'],
+  ...['shelving', 'shelving_image_pending_upload', 'shelving_image_uploading', 'shelving_offloading'],
 ]);
-/** Tasks that neither start nor stop a guest. */
-const harmless: ReadonlySet<string> = new Set([
-  ...['image_snapshot', 'image_snapshot_pending', 'image_pending_upload', 'image_uploading', 'image_backup'],
-  ...['updating_password', 'pausing', 'unpausing', 'migrating', 'resize_prep', 'attaching', 'detaching'],
+/** Tasks after which a guest runs. */
+const starting: ReadonlySet<string> = new Set([
+  ...['scheduling', 'block_device_mapping', 'networking', 'spawning'],
+  ...['rebooting', 'reboot_pending', 'reboot_started', 'rebooting_hard', 'reboot_pending_hard', 'reboot_started_hard'],
+  ...['powering-on', 'resuming', 'rescuing', 'unrescuing', 'restoring', 'unshelving'],
+]);
+/** Tasks that start the guest again, unless the server was off before. */
+const restarting: ReadonlySet<string> = new Set([
+  ...['resize_migrating', 'resize_migrated', 'resize_finish', 'resize_reverting'],
+  ...['rebuilding', 'rebuild_block_device_mapping', 'rebuild_spawning'],
 ]);
 /** States of a server without a guest. */
 const withoutGuest: ReadonlySet<string> = new Set([
@@ -44,8 +50,9 @@ export function stateOf({ vmState, powerState }: Pick<Server, 'vmState' | 'power
 }
 
 /** Returns whether a task ends with a running server. */
-export function isStarting({ task }: Pick<Server, 'task'>): boolean {
-  return task !== null && !stopping.has(task) && !harmless.has(task);
+export function isStarting({ task, vmState, powerState }: Pick<Server, 'task' | 'vmState' | 'powerState'>): boolean {
+  if (task === null) return false;
+  return starting.has(task) || (restarting.has(task) && vmState !== 'stopped' && powerState !== OFF);
 }
 
 /**
