@@ -163,6 +163,33 @@ it('keeps a one-time override if Nova rejects the image', async () => {
   expect(await boot(served)).toEqual(['Pxe', 'Once']);
 });
 
+it('keeps a one-time override if Nova accepts the image, and the boot then fails without a change of the state', async () => {
+  const served = await serve();
+  await setBoot(served, 'Pxe');
+  const failed = { action: 'rescue', request_id: 'req-7', user_id: 'u', start_time: '2026-11-23T01:15:03.960631' };
+  let isAccepted = false;
+  test.answer((request, response, path) => {
+    if (path.endsWith('/action')) {
+      isAccepted = true;
+      request.resume();
+      sendJson(response, 200, { adminPass: 'x' }, { 'x-compute-request-id': 'req-7' });
+      return true;
+    }
+    if (!isAccepted || !path.includes('/os-instance-actions')) return false;
+    const action = { ...failed, message: 'Error', events: [{ event: 'compute_rescue_instance', result: 'Error' }] };
+    const created = { ...failed, action: 'create', request_id: 'req-1', message: null };
+    sendJson(
+      response,
+      200,
+      path.includes('/req-7') ? { instanceAction: action } : { instanceActions: [action, created] },
+    );
+    return true;
+  });
+  const [status, body] = await reset(served, 'ForceRestart');
+  expect([status, body]).toEqual([409, expect.stringMatching(/from the network.*error in the list of its actions/)]);
+  expect([await boot(served), vmState(), isAccepted]).toEqual([['Pxe', 'Once'], 'active', true]);
+});
+
 it('warns at the start about an image that servers cannot boot, and waits for Glance', async () => {
   const session = createSession(settingsFor(test.api.url), { timeoutMs: 120_000 });
   const logged: string[] = [];
