@@ -86,6 +86,36 @@ it('answers 503 to a reset before it becomes a task if the cloud hangs, and send
   expect((await served.get(systemOf(1)))['PowerState']).toBe('On');
 });
 
+it('gives up an action that it has sent to a cloud that hangs, and Nova may still execute it', async () => {
+  cloud.servers.put(1);
+  const served = await cloud.serve();
+  let execute: (() => void) | undefined;
+  let executed = 0;
+  cloud.answer((request, response, path) => {
+    // The daemon asks for consoles in the background.
+    if (path.endsWith('/remote-consoles')) return true;
+    if (execute !== undefined) return executed === 0;
+    if (!path.endsWith('/action')) return false;
+    request.resume();
+    execute = () => {
+      executed += 1;
+      cloud.servers.put(1, { 'OS-EXT-STS:vm_state': 'paused', 'OS-EXT-STS:power_state': 3 });
+      response.writeHead(202).end();
+    };
+    return true;
+  });
+  // The driver has just read the state, so the action is its first request.
+  await served.driver.getSystem(idOf(1));
+  const paused = served.driver.power(idOf(1), 'suspend');
+  await expect(paused).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('7 s') });
+  execute?.();
+  await waitFor(
+    async () => ((await served.get(systemOf(1)))['PowerState'] === 'Paused' ? true : undefined),
+    () => 'the server is never paused',
+  );
+  expect(executed).toBe(1);
+});
+
 it('answers 202 to a reset that waits for a slow cloud, if the cloud has answered since the request', async () => {
   cloud.servers.put(1);
   const served = await cloud.serve();
