@@ -55,7 +55,7 @@ export class ServerList {
   #refs: readonly SystemRef[] | undefined;
   #refreshing: Promise<void> | undefined;
   /** Beginnings of the running listings. This time and those below are from {@link performance.now}. */
-  readonly #running = new Set<number>();
+  readonly #running = new Set<{ readonly startedAt: number }>();
   /** End of the last refresh. */
   #readAt = -Infinity;
   /** Beginning of the last refresh. */
@@ -207,7 +207,8 @@ export class ServerList {
   async #read(since: number | undefined): Promise<{ readonly startedAt: number; readonly asOf: number | undefined }> {
     const startedAt = performance.now();
     const isFull = since === undefined;
-    this.#running.add(startedAt);
+    const running = { startedAt };
+    this.#running.add(running);
     try {
       const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
       for (const server of servers) this.record(server.id, server, { readAt: startedAt });
@@ -222,11 +223,11 @@ export class ServerList {
       if (this.#missedAt === -Infinity) this.#confirmedAt = Math.max(this.#confirmedAt, startedAt);
       // An old removal only protects against answers to requests that began before it: the running listings, and
       // reads of single servers.
-      const oldest = Math.min(...this.#running, performance.now() - this.#readMs);
+      const oldest = Math.min(...[...this.#running].map((each) => each.startedAt), performance.now() - this.#readMs);
       for (const [id, at] of this.#removed) if (at < oldest) this.#removed.delete(id);
       return { startedAt, asOf };
     } finally {
-      this.#running.delete(startedAt);
+      this.#running.delete(running);
     }
   }
 
