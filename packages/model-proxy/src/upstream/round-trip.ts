@@ -53,15 +53,14 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   /** The connection of this request; null: before the start and after the end. */
   #connection: PooledConnection | null = null;
   #phase: Phase = 'connecting';
-  /** The clock's time when the phase began, or when the last byte moved. */
+  /** The clock's time when the phase began, or when the last byte moved. `waitedMs` moves it back until then. */
   #markedAt: number;
   /** The clock's time when the connection began to write the request. */
   #writtenAt = 0;
   #reused = false; // whether the connection carried another request before
   #repeated = false; // whether the request was sent a second time
   #answerBegun = false;
-  /** The client does not read: the connection must not read either. */
-  #paused = false;
+  #paused = false; // the client does not read, so the connection must not read either
   #isBodyFree = false;
   #decoder: Decoder | null = null;
 
@@ -113,16 +112,15 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
       return;
     }
     const quietMs = now - this.#markedAt;
-    const silentMs = quietMs + (this.#context.request.waitedMs ?? 0);
     switch (this.#phase) {
       case 'connecting':
         if (connectMs !== null && quietMs >= connectMs) this.#timeOut('connect', connectMs);
         return;
       case 'sending':
-        if (firstByteMs !== null && silentMs >= firstByteMs) this.#timeOut('send', firstByteMs);
+        if (firstByteMs !== null && quietMs >= firstByteMs) this.#timeOut('send', firstByteMs);
         return;
       case 'waiting':
-        if (firstByteMs !== null && silentMs >= firstByteMs) this.#timeOut('firstByte', firstByteMs);
+        if (firstByteMs !== null && quietMs >= firstByteMs) this.#timeOut('firstByte', firstByteMs);
         return;
       case 'receiving':
         // While the client does not read, the upstream cannot send.
@@ -138,11 +136,13 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   onWriting(): void {
     this.#reused = this.#connection?.isReused === true;
     this.#phase = 'sending';
-    this.#writtenAt = this.#markedAt = this.#context.clock.now;
+    this.#writtenAt = this.#context.clock.now;
+    this.#markedAt = this.#writtenAt - (this.#context.request.waitedMs ?? 0);
   }
 
   onBodySent(): void {
-    this.#markedAt = this.#context.clock.now;
+    // The socket accepts the first part at once, so that is no progress of the upstream.
+    if (this.#context.clock.now > this.#writtenAt) this.#markedAt = this.#context.clock.now;
   }
 
   onRequestSent(): void {

@@ -25,7 +25,10 @@ export interface UpstreamRequest {
    */
   readonly body: readonly Buffer[] | BodyStream;
   readonly timeouts: Timeouts;
-  /** Milliseconds of the timeouts that have passed before the request was sent. Default: 0. */
+  /**
+   * Milliseconds of the timeouts that have passed before the request was sent. {@link Timeouts.firstByteMs}
+   * includes them until the upload makes progress. Default: 0.
+   */
   readonly waitedMs?: number;
   /**
    * Whether the answer goes to the client as it is: the proxy does not decompress the answer, and

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Timeouts } from '../../src/providers/deployment.js';
+import { BodyStream } from '../../src/upstream/body-stream.js';
 import { holdUp, passTime, stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
 import { deploymentAt, send, upstreamFor } from './asking.js';
@@ -51,6 +52,40 @@ describe('a timeout', () => {
       () => server.open === 0 || undefined,
       () => 'the connection stays',
     );
+  });
+
+  it.each([
+    ['a small body', [Buffer.from('{}')]],
+    ['a large body', [Buffer.alloc(100_000)]],
+  ])('for the first byte includes a wait before the request, with %s', async (_what, body) => {
+    const { server, deployment, upstream } = await start({ firstByteMs: 3000 }, () => undefined);
+    const asked = send(upstream, deployment, { body, waitedMs: 2500 });
+    await waitForRequest(server);
+    expect(asked.callbacks).toEqual([]);
+    await passTime(700);
+    await asked.over();
+    expect(asked.error?.message).toContain('first-byte timeout - timeout value=3.0');
+  });
+
+  it('for the first byte forgets a wait before the request when the upload makes progress', async () => {
+    const { server, deployment, upstream } = await start({ firstByteMs: 3000 }, () => undefined);
+    const body = new BodyStream({ byteLength: 4, beginning: [Buffer.from('a')], onRoom: () => undefined });
+    const asked = send(upstream, deployment, { body, waitedMs: 2500 });
+    const connection = await server.connected(1);
+    for (const text of ['a', 'ab', 'abc']) {
+      await waitFor(
+        () => connection.text.endsWith(text) || undefined,
+        () => `only this came: ${connection.text}`,
+      );
+      await passTime(700);
+      expect(asked.callbacks).toEqual([]);
+      body.add(Buffer.from(String.fromCharCode(text.charCodeAt(text.length - 1) + 1)));
+    }
+    body.finish();
+    await waitForRequest(server);
+    await passTime(700);
+    connection.socket.write(answerOf('in time'));
+    expect([(await asked.over()).error, asked.text]).toEqual([undefined, 'in time']);
   });
 
   it('for the first byte includes the wait for the body after a head', async () => {
