@@ -5,7 +5,7 @@
 import { Distribution, quantile } from '@rackless/daemon/metrics/histogram.js';
 import type { ErrorKind } from './errors/proxy-error.js';
 
-/** An attempt that failed before its answer began. */
+/** An attempt that failed, before or after its answer began. */
 export interface FailedAttempt {
   readonly modelGroup: string;
   readonly modelId: string;
@@ -40,7 +40,7 @@ export interface RequestRecord {
   readonly fallbacks: number;
   /** Number of upstream headers that the answer omits because its head would be too large. */
   readonly droppedHeaders: number;
-  /** The failed attempts before an answer began. */
+  /** The failed attempts of a model request. */
   readonly failedAttempts: readonly FailedAttempt[];
 }
 
@@ -79,7 +79,7 @@ export class Series {
     const { errorKind } = record;
     if (errorKind !== null) {
       count(this.failures, record.status, errorKind);
-      // Without failed attempts, the only attempt failed after its answer had begun, or the client caused the error.
+      // Without failed attempts, the request went through raw pass-through, or the client caused the error.
       if (upstreamKinds.has(errorKind) && record.failedAttempts.length === 0)
         count(this.attempts, record.status, errorKind);
     }

@@ -121,7 +121,7 @@ export class Exchange {
   retries = 0;
   /** The maximum of {@link retries} after the last failure; 0: no attempt has failed. */
   maxRetries = 0;
-  /** Attempts that failed before their answer began. */
+  /** Attempts that failed, for the metrics. */
   failedAttempts: readonly FailedAttempt[] = NO_ATTEMPTS;
   /** Number of model groups that got the request after the first one. */
   fallbacks = 0;

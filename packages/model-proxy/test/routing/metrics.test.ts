@@ -1,5 +1,6 @@
 /** Metrics of deployments. */
 import { describe, expect, it } from '@jest/globals';
+import { FIRST_EVENT } from './faulty-upstream.js';
 import { useSetups } from './fixture.js';
 
 describe('/metrics', () => {
@@ -31,6 +32,26 @@ describe('/metrics', () => {
     expect(valueOf(failures, 'model_id="0",exception_status="429"')).toBe('1');
     expect(valueOf(failures, 'model_id="2",exception_status="401"')).toBe('1');
     expect(valueOf('litellm_proxy_failed_requests_metric_total', 'exception_status="429"')).toBeUndefined();
+  });
+
+  it('shows each failed attempt once if an answer breaks off, also after another failure', async () => {
+    const { proxy, ask } = await setUp(
+      [
+        { behavior: { status: 500 }, params: { order: 1 } },
+        { behavior: { events: FIRST_EVENT, end: 'closed' }, params: { order: 2 } },
+        { name: 'alone', behavior: { events: FIRST_EVENT, end: 'closed' } },
+      ],
+      { router_settings: { num_retries: 1 } },
+    );
+    for (const model of ['chat', 'alone']) expect((await ask({ model, stream: true })).text).toContain('"error"');
+    const lines = (await (await fetch(`${proxy.url}/metrics`)).text()).split('\n');
+    const failed = (model: string, id: string, status: number, kind: string) =>
+      `litellm_deployment_failure_responses_total{route="/v1/chat/completions",requested_model="${model}",model_id="${id}",exception_status="${status}",exception_class="${kind}"} 1`;
+    expect(lines.filter((line) => line.startsWith('litellm_deployment_failure_responses_total')).sort()).toEqual([
+      failed('alone', '2', 200, 'malformedAnswer'),
+      failed('chat', '0', 500, 'upstreamStatus'),
+      failed('chat', '1', 200, 'malformedAnswer'),
+    ]);
   });
 
   it('shows spending, retries, fallbacks, and requests in progress at deployments', async () => {

@@ -24,7 +24,7 @@ import { checkRequiredMembers } from '../request/required-members.js';
 import { storeReportOptions } from '../report-options.js';
 import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
-import { blame, noteAttempt } from './failure-reports.js';
+import { blame, noteAttempt, noteBreak } from './failure-reports.js';
 import { firstToRetry, type Failed, type LastError } from './failed.js';
 import { checkFallbacks, Fallbacks, selectFallback } from './fallbacks.js';
 import { outgoingRequest, tracedRequest } from './outgoing.js';
@@ -116,9 +116,8 @@ export class Attempts implements AttemptOwner {
   }
 
   onBreak(error: ProxyError): void {
-    const { selection } = this.#exchange;
     this.#release();
-    if (selection !== null) blame(this.#exchange, this.#model, selection, error);
+    noteBreak(this.#exchange, this.#model, error);
   }
 
   onFailure(error: ProxyError, upstream: readonly string[] | null): void {

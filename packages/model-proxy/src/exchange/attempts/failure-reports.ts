@@ -1,5 +1,5 @@
 /** Reports failed attempts: to the health of their deployments, and to the metrics. */
-import type { ProxyError } from '../../errors/proxy-error.js';
+import type { ErrorKind, ProxyError } from '../../errors/proxy-error.js';
 import { retryAfterOf } from '../../routing/retry-plan.js';
 import type { Selection } from '../../routing/router.js';
 import type { Exchange } from '../exchange.js';
@@ -22,11 +22,25 @@ export function blame(
   });
 }
 
-/** Stores a failed attempt for the metrics. */
+/** Ends the span of a failed attempt, and stores the attempt for the metrics. */
 export function noteAttempt(exchange: Exchange, { status, kind, failure }: ProxyError): void {
-  const { selection } = exchange;
-  if (selection === null || failure === null) return;
-  const { modelName: modelGroup, id: modelId } = selection.deployment;
+  if (exchange.selection === null || failure === null) return;
   exchange.span?.failAttempt(status, kind);
-  exchange.failedAttempts = [...exchange.failedAttempts, { modelGroup, modelId, status, errorKind: kind }];
+  storeAttempt(exchange, exchange.selection, status, kind);
+}
+
+/**
+ * Blames the deployment whose answer broke off, and stores the attempt for the metrics, with the status that
+ * the client got. The span of this attempt ends with the request, because it also reports the usage.
+ */
+export function noteBreak(exchange: Exchange, model: string, error: ProxyError): void {
+  const { selection, response } = exchange;
+  if (selection === null) return;
+  blame(exchange, model, selection, error);
+  storeAttempt(exchange, selection, response.statusCode, error.kind);
+}
+
+function storeAttempt(exchange: Exchange, { deployment }: Selection, status: number, errorKind: ErrorKind): void {
+  const { modelName: modelGroup, id: modelId } = deployment;
+  exchange.failedAttempts = [...exchange.failedAttempts, { modelGroup, modelId, status, errorKind }];
 }
