@@ -16,7 +16,7 @@ import { enterProxy, forward } from './exchange/forward.js';
 import { handleManagement } from './management/handle.js';
 import { isManagementPath, managementPaths } from './management/paths.js';
 import { CONSOLE_PATH, isConsolePath, showConsole } from './pages/console.js';
-import { pagePaths } from './pages/paths.js';
+import { modelInfoPage, pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
 import { isResponsePath, rawMethods } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
@@ -150,7 +150,7 @@ export function authorize(exchange: Exchange, open: boolean, elsewhere?: string)
 /** Pages that a virtual key may request by default. */
 const pagesOfKeys: ReadonlySet<string> = new Set([
   ...['/v1/models', '/v1/models/{id}'],
-  ...['/model/info', '/v1/model/info', '/model/status'],
+  ...[...modelInfoPage.paths, '/model/status'],
 ]);
 
 /** Authenticates a client for a page, as {@link authorize}. Pages that the configuration closes need the master key. */

@@ -58,13 +58,11 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
   };
 }
 
-/** The paths of the page with the models of the configuration. */
-const modelInfoPaths = ['/model/info', '/v1/model/info'];
-
 /** Returns all paths of a page: an operator who closes one of its paths means the page. */
 function pathsOfPage(route: string): readonly string[] {
   const path = plainPath(route);
-  if (modelInfoPaths.includes(path)) return modelInfoPaths;
+  const page = pagePaths.get(path);
+  if (page !== undefined) return page.paths;
   const label = polledPage(path)?.label;
   const others = label === undefined ? [] : polledPaths.filter((other) => polledPage(other)?.label === label);
   return [...new Set([path, ...others])];

@@ -5,6 +5,8 @@
 
 /** A page that Express answers. */
 interface PagePath {
+  /** All paths of the page. */
+  readonly paths: readonly string[];
   /**
    * Whether the page is available without a key, as in LiteLLM, unless the configuration closes it.
    * Such pages show no secrets.
@@ -12,14 +14,20 @@ interface PagePath {
   readonly isPublic: boolean;
 }
 
-/** All pages by their path. */
-export const pagePaths: ReadonlyMap<string, PagePath> = new Map([
-  ['/', { isPublic: true }],
-  ['/routes', { isPublic: true }],
-  ['/metrics', { isPublic: true }],
+/** The page with the models of the configuration. LiteLLM has two paths for it. */
+export const modelInfoPage: PagePath = { paths: ['/model/info', '/v1/model/info'], isPublic: false };
+
+const pages: readonly PagePath[] = [
+  { paths: ['/'], isPublic: true },
+  { paths: ['/routes'], isPublic: true },
+  { paths: ['/metrics'], isPublic: true },
   // A check costs tokens, so this page needs the key.
-  ['/health', { isPublic: false }],
-  ['/model/info', { isPublic: false }],
-  ['/v1/model/info', { isPublic: false }],
-  ['/model/status', { isPublic: false }],
-]);
+  { paths: ['/health'], isPublic: false },
+  modelInfoPage,
+  { paths: ['/model/status'], isPublic: false },
+];
+
+/** All pages by each of their paths. */
+export const pagePaths: ReadonlyMap<string, PagePath> = new Map(
+  pages.flatMap((page) => page.paths.map((path) => [path, page])),
+);

@@ -21,7 +21,7 @@ import { renderHome } from './home.js';
 import { scrapedState, siblingSnapshots } from './deployment-states.js';
 import { describeDeployments } from './models.js';
 import { modelStatus } from './model-status.js';
-import { pagePaths } from './paths.js';
+import { modelInfoPage, pagePaths } from './paths.js';
 import { polledPaths } from './polled.js';
 
 /** Answers a GET or HEAD request for one of {@link pagePaths}. The caller has authenticated the client if the page needs it. */
@@ -55,7 +55,7 @@ export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Page
     // As in LiteLLM: monitoring can rely on the status for a model.
     answerJson(exchange, isForAll || report.healthy_count > 0 ? 200 : 503, report);
   });
-  app.get(['/model/info', '/v1/model/info'], (request: Request, { locals: { exchange } }: Reply) => {
+  app.get([...modelInfoPage.paths], (request: Request, { locals: { exchange } }: Reply) => {
     const id = request.query['litellm_model_id'];
     const deployments = visibleDeployments(exchange);
     answerJson(
