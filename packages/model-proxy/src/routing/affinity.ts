@@ -5,18 +5,18 @@
  * sessions of a deployment that fails or is busy.
  */
 import type { Limits } from './limits.js';
-import type { Selection } from './router.js';
+import type { Selection, Session } from './router.js';
 
 /** A deployment with this multiple of the average number of running requests, rounded up, is busy. */
 const MAX_LOAD = 1.25;
 
 /**
  * Chooses the deployment with the highest score among those that are not busy.
- * @param selections one or more. @param session a text, or its bytes in latin1.
+ * @param selections one or more.
  */
 export function chooseForSession(
   selections: readonly Selection[],
-  session: string | Buffer,
+  session: Session,
   limits: Pick<Limits, 'useOf'>,
 ): Selection | undefined {
   let total = 0;

@@ -2,7 +2,7 @@
 import { chooseForSession } from './affinity.js';
 import type { DeploymentHealth } from './deployment-health.js';
 import type { Limits } from './limits.js';
-import type { Selection } from './router.js';
+import type { Selection, Session } from './router.js';
 import { strategies, type StrategyInput } from './strategies.js';
 
 /** The part of {@link DeploymentHealth} that the choice depends on. */
@@ -13,7 +13,7 @@ export interface ChoiceInput extends StrategyInput {
   readonly limits: Pick<Limits, 'hasRoom' | 'useOf'>;
   readonly health: Availability;
   /** As in `RoutedRequest`. */
-  readonly session: string | Buffer | null;
+  readonly session: Session | null;
 }
 
 /**

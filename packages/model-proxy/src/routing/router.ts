@@ -10,10 +10,16 @@ export interface Selection {
   readonly upstreamModel: string;
 }
 
+/**
+ * The text of a session, or the bytes of the text in latin1. Bytes can be a view of the request's body, so they
+ * are valid until `RequestBody.release`.
+ */
+export type Session = string | Buffer;
+
 /** The part of a request that the choice depends on. */
 export interface RoutedRequest {
-  /** Keeps requests with the same text at the same deployment; a Buffer: a text in latin1; null: no affinity. */
-  readonly session: string | Buffer | null;
+  /** Keeps requests with the same text at the same deployment; null: no affinity. */
+  readonly session: Session | null;
   /** Whether the client asks for a stream of events. */
   readonly streams: boolean;
 }

@@ -1,5 +1,6 @@
 /** Finds the text that keeps requests at the same deployment. */
 import type { AffinityKind } from '../../settings.js';
+import type { Session } from '../../routing/router.js';
 import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 
@@ -19,7 +20,7 @@ export function sessionOf(
   affinity: ReadonlySet<AffinityKind>,
   { request, client }: Pick<Exchange, 'request' | 'client'>,
   body: RequestBody,
-): string | Buffer | null {
+): Session | null {
   if (affinity.size === 0) return null;
   if (affinity.has('session'))
     for (const name of sessionHeaders) {

@@ -40,7 +40,10 @@ export interface RequestBody {
   readonly tags: readonly string[];
   /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;
-  /** Returns the first bytes of a parameter's JSON text; undefined: it is missing, or in a form. */
+  /**
+   * Returns the first bytes of a parameter's JSON text; undefined: it is missing, or in a form. They can be a
+   * view of the body, so they are valid until {@link RequestBody.release}.
+   */
   beginning(name: string, maxBytes: number): Buffer | undefined;
   /** Returns the value of a parameter for the proxy; undefined: it is missing, too long, or in a form. */
   parameter(name: string): unknown;
