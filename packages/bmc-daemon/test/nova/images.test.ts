@@ -12,11 +12,11 @@ import { mediaSettings, sendJson } from '../support/cloud-server.js';
 import { startImageCloud } from './image-cloud.js';
 import { iso, type Images } from './media-lab.js';
 
-const test = servedCloud();
+const cloud = servedCloud();
 let glance: Glance;
 let images: Images;
 beforeEach(async () => {
-  ({ images, glance } = await startImageCloud(test));
+  ({ images, glance } = await startImageCloud(cloud));
 });
 afterEach(() => images.close());
 
@@ -24,10 +24,10 @@ const system = `/redfish/v1/Systems/${idOf(1)}`;
 const drive = `${system}/VirtualMedia/Cd`;
 const insert = (served: Served) =>
   served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
-/** Waits for the sweep at the start, which lists the images too. */
-const untilSwept = () =>
+/** Waits until the sweep at the start has asked for the images. The sweep may still run afterward. */
+const untilSweepLists = () =>
   waitFor(
-    () => (test.requestsTo('/image/v2/images?').length > 0 ? true : undefined),
+    () => (cloud.requestsTo('/image/v2/images?').length > 0 ? true : undefined),
     () => 'the service has not listed the images',
   );
 const untilImages = (count: number) =>
@@ -37,7 +37,7 @@ const untilImages = (count: number) =>
   );
 
 it('lets Glance fetch an image if configured, and reports a failed import', async () => {
-  const served = await test.serve({ media: { fetchedByGlance: true } });
+  const served = await cloud.serve({ media: { fetchedByGlance: true } });
   glance.content = iso;
   glance.imported = 'queued';
   const failed = await insert(served);
@@ -49,7 +49,7 @@ it('lets Glance fetch an image if configured, and reports a failed import', asyn
   expect(images.downloads).toEqual([]);
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
   // Another server uses the same image.
-  test.servers.put(2);
+  cloud.servers.put(2);
   const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
   expect((await served.send('POST', other, { Image: `${images.url}/boot.iso` })).status).toBe(204);
   expect(glance.images.size).toBe(1);
@@ -59,27 +59,30 @@ it.each([
   ['is larger than the limit', iso, iso.length - 1],
   ['is no ISO image', Buffer.alloc(100_000), iso.length],
   ['is shorter than the signature of an ISO image', Buffer.from('CD001'), iso.length],
-])('rejects an image that Glance has fetched, like an upload, if it %s', async (_, content, maxBytes) => {
-  const limits = { ...mediaSettings.limits, maxBytes };
-  images.contents.set('/boot.iso', content);
-  const uploaded = await insert(await test.serve({ media: { limits } }));
-  // The image server sends neither size nor validator, so only the image in Glance shows them.
-  images.contents.clear();
-  glance.content = content;
-  for (const sendsRanges of [true, false]) {
-    glance.sendsRanges = sendsRanges;
-    const served = await test.serve({ media: { fetchedByGlance: true, limits } });
-    expect(await insert(served)).toEqual(uploaded);
-    expect(uploaded.status).toBeGreaterThanOrEqual(400);
-    await untilImages(0);
-    expect(await served.get(drive)).toMatchObject({ Inserted: false });
-  }
-});
+])(
+  'gives the same error for an image that Glance has fetched as for an upload, if it %s',
+  async (_, content, maxBytes) => {
+    const limits = { ...mediaSettings.limits, maxBytes };
+    images.contents.set('/boot.iso', content);
+    const uploaded = await insert(await cloud.serve({ media: { limits } }));
+    // The image server sends neither size nor validator, so only the image in Glance shows them.
+    images.contents.clear();
+    glance.content = content;
+    for (const sendsRanges of [true, false]) {
+      glance.sendsRanges = sendsRanges;
+      const served = await cloud.serve({ media: { fetchedByGlance: true, limits } });
+      expect(await insert(served)).toEqual(uploaded);
+      expect(uploaded.status).toBeGreaterThanOrEqual(400);
+      await untilImages(0);
+      expect(await served.get(drive)).toMatchObject({ Inserted: false });
+    }
+  },
+);
 
 it('reads only the beginning of an image that Glance has fetched, and shares no image that it has not checked', async () => {
   glance.content = iso;
   const unchecked: (readonly unknown[])[] = [];
-  test.api.others.set('image', (request, response, path) => {
+  cloud.api.others.set('image', (request, response, path) => {
     if (request.method !== 'GET' || !path.endsWith('/file')) {
       glance.handler(request, response, path);
       return;
@@ -91,7 +94,7 @@ it('reads only the beginning of an image that Glance has fetched, and shares no 
     response.writeHead(200);
     more();
   });
-  const served = await test.serve({ media: { fetchedByGlance: true } });
+  const served = await cloud.serve({ media: { fetchedByGlance: true } });
   expect((await insert(served)).status).toBe(204);
   const [[[status, name] = []] = []] = unchecked as string[][][]; // texts of images
   expect(status).toBe('active');
@@ -103,7 +106,7 @@ it.each([
   [403, 400, 'ActionNotSupported'],
   [503, 503, 'ServiceTemporarilyUnavailable'],
 ])('reports an upload that Glance answers with %d as %d, and deletes the image', async (upload, status, key) => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   glance.uploadStatus = upload;
   const answer = await insert(served);
   expect([answer.status, served.messages(answer)]).toEqual([status, [key]]);
@@ -112,10 +115,10 @@ it.each([
 });
 
 it('deletes a partial image later if Glance fails to delete it after a failed upload', async () => {
-  const served = await test.serve();
-  await untilSwept();
+  const served = await cloud.serve();
+  await untilSweepLists();
   let isBroken = true;
-  test.api.others.set('image', (request, response, path) => {
+  cloud.api.others.set('image', (request, response, path) => {
     if (request.method === 'DELETE' && isBroken) {
       isBroken = false;
       response.writeHead(500).end('broken');
@@ -128,10 +131,10 @@ it('deletes a partial image later if Glance fails to delete it after a failed up
 });
 
 it('deletes an image that Glance has created if its answer to the creation was lost', async () => {
-  const served = await test.serve();
-  await untilSwept();
+  const served = await cloud.serve();
+  await untilSweepLists();
   let isLost = false;
-  test.api.others.set('image', (request, response, path) => {
+  cloud.api.others.set('image', (request, response, path) => {
     if (request.method === 'POST' && !isLost) {
       isLost = true;
       response.writeHead = () => {
@@ -161,8 +164,8 @@ it('deletes unused images at the start, except images of others and images that 
   glance.put({ rackless_lease_other: old });
   glance.put({ rackless_lease_test: now, status: 'saving' });
   glance.put({ rackless_url: undefined });
-  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
-  const served = await test.serve();
+  cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
+  const served = await cloud.serve();
   await untilImages(kept.length);
   expect([...glance.images.keys()].sort()).toEqual(kept.sort());
   expect(await served.get(drive)).toMatchObject({ Inserted: true });
@@ -171,7 +174,7 @@ it('deletes unused images at the start, except images of others and images that 
 it('deletes no image that another daemon has inserted during the sweep, and sweeps again after its change', async () => {
   const [used, unused] = [glance.put(), glance.put()];
   const changed = new Set<string>();
-  test.api.others.set('image', (request, response, path) => {
+  cloud.api.others.set('image', (request, response, path) => {
     const id = path.split('/')[3] ?? '';
     const image = glance.images.get(id);
     // The servers have been read. The other daemon has marked the image, changed its server and
@@ -179,34 +182,34 @@ it('deletes no image that another daemon has inserted during the sweep, and swee
     if (image !== undefined && request.method === 'GET' && !changed.has(id)) {
       changed.add(id);
       glance.images.set(id, { ...image, updated_at: '2026-11-23T02:00:00Z' });
-      if (id === used) test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
+      if (id === used) cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
     }
     glance.handler(request, response, path);
   });
-  await test.serve();
+  await cloud.serve();
   await untilImages(1);
   expect([...changed]).toEqual([used, unused]);
   expect([...glance.images.keys()]).toEqual([used]);
 });
 
 it('deletes an image that a client ejects during a sweep, after the sweep has read the servers', async () => {
-  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
+  cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const unused = glance.put();
   let release: (() => void) | undefined;
-  test.api.others.set('image', (request, response, path) => {
+  cloud.api.others.set('image', (request, response, path) => {
     const pass = (): void => glance.handler(request, response, path);
     // The sweep of the start has read the servers.
     if (release === undefined && request.method === 'DELETE') release = pass;
     else pass();
   });
-  const served = await test.serve();
+  const served = await cloud.serve();
   const end = await waitFor(
     () => release,
     () => 'no sweep deletes the unused image',
   );
   const ejected = served.send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {});
   await waitFor(
-    () => (test.requestsTo('/compute').some((line) => line.startsWith('DELETE')) ? true : undefined),
+    () => (cloud.requestsTo('/compute').some((line) => line.startsWith('DELETE')) ? true : undefined),
     () => 'the eject does not change the server',
   );
   expect(glance.images.has(unused)).toBe(true);
@@ -219,7 +222,7 @@ it('deletes the other unused images if Glance does not delete one of them', asyn
   const kept = glance.put({ protected: true });
   glance.put();
   glance.put();
-  await test.serve();
+  await cloud.serve();
   await untilImages(1);
   expect([...glance.images.keys()]).toEqual([kept]);
 });
@@ -232,45 +235,45 @@ it.each([
   ['{"target":"usb"}'],
   ['{"enabled":"forever"}'],
   [`{"after":"${'x'.repeat(200)}"}`],
-])('ignores a state of a server such as %s', async (text) => {
-  test.servers.put(1, { metadata: { 'rackless:state': text } });
-  const served = await test.serve();
+])('ignores stored settings of an unexpected form: %j', async (text) => {
+  cloud.servers.put(1, { metadata: { 'rackless:state': text } });
+  const served = await cloud.serve();
   expect(await served.get(drive)).toMatchObject({ Inserted: false, Image: null });
   expect((await served.get(system))['Boot']).toMatchObject({
     BootSourceOverrideTarget: 'Hdd',
     BootSourceOverrideEnabled: 'Continuous',
   });
-  expect(test.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
+  expect(cloud.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
 it('shows servers while Glance fails', async () => {
   const used = glance.put();
-  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
-  test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
-  const served = await test.serve();
+  cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
+  cloud.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
+  const served = await cloud.serve();
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
-  const before = test.requestsTo('/image/v2/images?').length;
+  const before = cloud.requestsTo('/image/v2/images?').length;
   expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
   // A failing Glance is asked again later.
-  expect(test.requestsTo('/image/v2/images?')).toHaveLength(before);
+  expect(cloud.requestsTo('/image/v2/images?')).toHaveLength(before);
 });
 
-it('boots the image that another daemon has just inserted, although its own data of the server is recent', async () => {
+it('boots the image that another daemon has just inserted, although the daemon has just read the server', async () => {
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
-  test.servers.put(1, off);
+  cloud.servers.put(1, off);
   const rescues: string[] = [];
-  test.answer((_request, response, path) => {
+  cloud.answer((_request, response, path) => {
     if (!path.endsWith('/action')) return false;
-    const { metadata } = test.servers.all.get(idOf(1))?.body ?? {};
+    const { metadata } = cloud.servers.all.get(idOf(1))?.body ?? {};
     rescues.push(JSON.stringify(metadata));
-    test.servers.put(1, { 'OS-EXT-STS:vm_state': 'rescued', metadata });
+    cloud.servers.put(1, { 'OS-EXT-STS:vm_state': 'rescued', metadata });
     response.writeHead(202).end();
     return true;
   });
-  const served = await test.serve();
+  const served = await cloud.serve();
   expect(await served.get(system)).toMatchObject({ PowerState: 'Off' });
   const state = { cd: glance.put(), enabled: 'once', target: 'cdrom' };
-  test.servers.put(1, { ...off, metadata: { 'rackless:state': JSON.stringify(state) } });
+  cloud.servers.put(1, { ...off, metadata: { 'rackless:state': JSON.stringify(state) } });
   const answer = await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'On' });
   expect(answer.status).toBe(204);
   // The mark of the boot shows that the rescue was the first action.
@@ -278,11 +281,11 @@ it('boots the image that another daemon has just inserted, although its own data
   expect(rescues[0]).toContain('after');
 });
 
-it('switches off a server that another daemon has just booted from its CD drive, although its own data is recent', async () => {
-  const served = await test.serve();
+it('switches off a server that another daemon has just booted from its CD drive, although the daemon has just read the server', async () => {
+  const served = await cloud.serve();
   expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
   const state = { cd: glance.put(), enabled: 'continuous', target: 'cdrom', after: 'req-1' };
-  test.servers.put(1, {
+  cloud.servers.put(1, {
     'OS-EXT-STS:vm_state': 'rescued',
     metadata: { 'rackless:state': JSON.stringify(state) },
   });
@@ -292,8 +295,8 @@ it('switches off a server that another daemon has just booted from its CD drive,
 });
 
 it('reports the failure of an insert whose image other daemons delete again and again', async () => {
-  const served = await test.serve();
-  test.answer((request) => {
+  const served = await cloud.serve();
+  cloud.answer((request) => {
     if (request.url?.includes('/metadata/') === true) glance.images.clear();
     return false;
   });
@@ -316,13 +319,13 @@ it('ignores images of an unexpected form, logs each of them once, and serves the
   const strange = '0123abcd-0000-0000-0000-000000000001';
   glance.images.set(strange, { ...glance.images.get(used), id: strange });
   glance.images.delete(used);
-  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: strange }) } });
-  const served = await test.serve();
+  cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: strange }) } });
+  const served = await cloud.serve();
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: 'http://x/' });
-  test.servers.put(2);
+  cloud.servers.put(2);
   const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
   expect((await served.send('POST', other, { Image: `${images.url}/boot.iso` })).status).toBe(204);
-  const lines = test.logged.filter(({ message }) => String(message).includes('an object of Glance'));
+  const lines = cloud.logged.filter(({ message }) => String(message).includes('an object of Glance'));
   expect(lines.map(({ id, at }) => [id, at]).sort()).toEqual([
     ['', 'id'],
     ['../../v2/images', 'id'],
@@ -333,9 +336,9 @@ it('ignores images of an unexpected form, logs each of them once, and serves the
 
 it('deletes no image while the form of a server is unexpected, because its drive may contain the image', async () => {
   glance.put();
-  test.servers.put(2, { flavor: null });
-  test.servers.put(3, { id: 'odd' });
-  const served = await test.serve();
+  cloud.servers.put(2, { flavor: null });
+  cloud.servers.put(3, { id: 'odd' });
+  const served = await cloud.serve();
   const eject = async (): Promise<void> => {
     const answer = await served.send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {});
     expect(answer.status).toBe(204);
@@ -343,24 +346,24 @@ it('deletes no image while the form of a server is unexpected, because its drive
   // The answer to an eject follows a sweep.
   await eject();
   expect(glance.images.size).toBe(1);
-  test.servers.all.delete(idOf(2));
+  cloud.servers.all.delete(idOf(2));
   await eject();
   expect(glance.images.size).toBe(1);
-  test.servers.all.delete('odd');
+  cloud.servers.all.delete('odd');
   await eject();
   await untilImages(0);
 });
 
 it('shows the image of an insert, even if an older listing of the images arrives late', async () => {
-  const served = await test.serve();
-  await untilSwept();
+  const served = await cloud.serve();
+  await untilSweepLists();
   const old = glance.put();
-  test.servers.put(2, { metadata: { 'rackless:state': JSON.stringify({ cd: old }) } });
+  cloud.servers.put(2, { metadata: { 'rackless:state': JSON.stringify({ cd: old }) } });
   const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd`;
   // Glance has read the images for a reader of the other server, and its answer is late.
   let isHeld = false;
   const late = new Promise<() => void>((resolve) => {
-    test.api.others.set('image', (request, response, path) => {
+    cloud.api.others.set('image', (request, response, path) => {
       if (isHeld || !path.startsWith('/v2/images?')) {
         glance.handler(request, response, path);
         return;
@@ -381,26 +384,26 @@ it('shows the image of an insert, even if an older listing of the images arrives
 });
 
 it('makes only one listing of the images while Glance hangs, and shows drives without the URLs of images', async () => {
-  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
-  const served = await test.serve();
-  await untilSwept();
-  const before = test.requestsTo('/image/v2/images?').length;
-  test.api.others.set('image', () => undefined);
+  cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
+  const served = await cloud.serve();
+  await untilSweepLists();
+  const before = cloud.requestsTo('/image/v2/images?').length;
+  cloud.api.others.set('image', () => undefined);
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
-  expect(test.requestsTo('/image/v2/images?')).toHaveLength(before + 1);
+  expect(cloud.requestsTo('/image/v2/images?')).toHaveLength(before + 1);
 });
 
 it('never changes what a newer version has stored for a server, and deletes no image while there is such a server', async () => {
   const unused = glance.put();
   const newer = '{"v":2,"drives":[]}';
   const textOf = () => {
-    const metadata = test.servers.all.get(idOf(1))?.body['metadata'];
-    return (metadata as Record<string, string> | undefined)?.['rackless:state']; // the tests list objects of texts
+    const metadata = cloud.servers.all.get(idOf(1))?.body['metadata'];
+    return (metadata as Record<string, string> | undefined)?.['rackless:state']; // texts by name
   };
-  test.servers.put(1, { metadata: { 'rackless:state': newer } });
-  const served = await test.serve();
-  await untilSwept();
+  cloud.servers.put(1, { metadata: { 'rackless:state': newer } });
+  cloud.servers.put(2);
+  const served = await cloud.serve();
   const refusals = [
     await insert(served),
     await served.send('PATCH', system, { AssetTag: 'rack-1' }),
@@ -410,23 +413,26 @@ it('never changes what a newer version has stored for a server, and deletes no i
     expect(refusal.status).toBe(503);
     expect(JSON.stringify(refusal.body)).toContain('a newer version of the service has stored');
   }
-  expect([textOf(), test.servers.actions]).toEqual([newer, []]);
+  expect([textOf(), cloud.servers.actions]).toEqual([newer, []]);
+  // The answer to an eject follows a complete sweep.
+  const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`;
+  expect((await served.send('POST', other, {})).status).toBe(204);
   expect(glance.images.has(unused)).toBe(true);
   // The owner of the server can remove the settings.
-  test.servers.put(1, { metadata: {} });
+  cloud.servers.put(1, { metadata: {} });
   expect((await served.send('PATCH', system, { AssetTag: 'rack-1' })).status).toBe(200);
   expect(textOf()).toContain('rack-1');
 });
 
-it('still looks for changes of servers while Glance is silent about an unfinished boot', async () => {
-  const listings = () => test.api.requests.filter((line) => line.includes('/servers/detail')).length;
+it('still looks for changes of servers while the daemon waits for Glance to complete an interrupted boot', async () => {
+  const listings = () => cloud.api.requests.filter((line) => line.includes('/servers/detail')).length;
   const used = glance.put();
-  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used, after: 'req-1' }) } });
+  cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used, after: 'req-1' }) } });
   const answers: (() => void)[] = [];
-  test.api.others.set('image', (_request, response) => void answers.push(() => sendJson(response, 404, {})));
-  await test.serve({ timeoutMs: 600_000 });
+  cloud.api.others.set('image', (_request, response) => void answers.push(() => sendJson(response, 404, {})));
+  await cloud.serve({ timeoutMs: 600_000 });
   await waitFor(
-    () => (test.requestsTo(`/image/v2/images/${used}`).length > 0 ? true : undefined),
+    () => (cloud.requestsTo(`/image/v2/images/${used}`).length > 0 ? true : undefined),
     () => 'the service does not complete the boot',
   );
   const before = listings();
@@ -435,6 +441,6 @@ it('still looks for changes of servers while Glance is silent about an unfinishe
     () => `the service made ${listings() - before} listings`,
   );
   // The service waits for the operation before it ends.
-  test.api.others.set('image', (_request, response) => sendJson(response, 404, {}));
+  cloud.api.others.set('image', (_request, response) => sendJson(response, 404, {}));
   for (const answer of answers) answer();
 });
