@@ -33,7 +33,7 @@ done
 async function until(test, ended) {
   const deadline = Date.now() + TIMEOUT_MS;
   while (Date.now() < deadline) {
-    // Before the test, because output before the end counts.
+    // Asks before the test, because the test must still see output that came before the end.
     const last = ended();
     const found = test();
     if (found) return found;
@@ -43,7 +43,7 @@ async function until(test, ended) {
   return undefined;
 }
 
-/** Returns a regular expression for output on a page. */
+/** Returns the source of a regular expression for output on a page. `…` matches any text. */
 export function patternOf(shown) {
   const parts = shown.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return parts.join('[\\s\\S]*?');
@@ -66,7 +66,7 @@ export class Shell {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe'],
     });
     this.#exit = once(this.#process, 'exit').then(() => false);
-    // A failed write to an ended shell.
+    // Ignores a failed write to an ended shell.
     this.#process.stdio[3].on('error', () => undefined);
   }
 
@@ -85,7 +85,10 @@ export class Shell {
   }
 }
 
-/** Returns the listening TCP ports of this network namespace, in the format of /proc. */
+/**
+ * Returns the inodes of the listening TCP sockets of this network namespace. A new socket has a new inode,
+ * even on a port that another process has just closed.
+ */
 function listeners() {
   return ['tcp', 'tcp6'].flatMap((table) =>
     readFileSync(`/proc/net/${table}`, 'utf8')
@@ -123,7 +126,10 @@ export class Service {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
-  /** Returns whether it prints the output on the page. */
+  /**
+   * Waits until the service has printed the output on the page.
+   * @returns false if it ends first, or after TIMEOUT_MS.
+   */
   async shows(shown) {
     const pattern = new RegExp(`^${patternOf(shown)}`);
     const found = await until(
@@ -133,7 +139,10 @@ export class Service {
     return found !== undefined;
   }
 
-  /** Returns whether it listens on a new port. */
+  /**
+   * Waits until any process of the network namespace listens on a socket that is newer than this service.
+   * @returns false if the service ends first, or after TIMEOUT_MS.
+   */
   async listens() {
     const found = await until(
       () => listeners().some((socket) => !this.#before.has(socket)),
@@ -167,7 +176,7 @@ export function linesToPaste(output) {
 
 /**
  * Pastes lines into an interactive shell on a terminal.
- * @returns the first missing line of `shown`, or undefined.
+ * @returns the first missing line of `shown` and all output; undefined if no line is missing.
  */
 export async function paste(lines, shown, folder, environment) {
   const terminal = spawn('script', ['--quiet', '--flush', '--command', 'bash --norc -i', '/dev/null'], {

@@ -23,8 +23,9 @@ import { decodeExactly } from './codec.js';
 
 /**
  * One connection to libvirtd. It matches replies to calls by serial number, applies timeouts and
- * keepalive, forwards events, and has at most one stream. After the first error the connection is
- * closed; the link opens a new one.
+ * keepalive, forwards events, and has at most one stream. A lost transport, a silent libvirtd or a
+ * message that cannot be split closes the connection; the link then opens a new one. An error reply,
+ * or arguments or a result that cannot be converted, reject only their call.
  */
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
@@ -41,7 +42,7 @@ export class Connection implements Caller {
   #replied = false;
   /** Received bytes that wait until this caller has run: see `#handle`. */
   #backlog: Buffer[] | null = null;
-  /** The only stream of this connection; null: there is none. */
+  /** Holds the only stream, from the call that opens it until its end; otherwise null. */
   #slot: StreamSlot | null = null;
 
   /** Creates a connection. Call `connect` to open it. */
@@ -110,7 +111,8 @@ export class Connection implements Caller {
 
   /**
    * Closes the connection immediately. Rejects every call and stream with `code` and the reason.
-   * A second `close` only drops bytes that wait to be sent after the end of a stream.
+   * The end of a stream has already closed the connection, and its last bytes may wait to be sent.
+   * `close` then only destroys the transport, which drops these bytes.
    */
   close(code: ClientErrorCode, why: string, cause?: unknown): void {
     if (this.#failure !== null) {

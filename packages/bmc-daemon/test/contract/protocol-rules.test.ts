@@ -1,6 +1,6 @@
 /**
  * Tests the rules of DMTF's Protocol-Validator for HTTP, sessions, accounts and events, one test
- * per rule, beyond what other tests of this folder check on every resource.
+ * per rule. Other tests of this folder check the rules that hold for every resource.
  * docs/internals/conformance-rules.md lists all rules.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -39,7 +39,7 @@ const basic = (user: string, password: string) => ({
 const token = (value: string) => ({ 'X-Auth-Token': value });
 const tokenOf = ({ headers }: Received) => token(String(headers['x-auth-token']));
 
-describe('a created resource', () => {
+describe('a POST that creates a resource', () => {
   const volumes = async (): Promise<string> => {
     const [storage = ''] = await service.members(`${machine}/Storage`);
     return `${storage}/Volumes`;
@@ -59,7 +59,7 @@ describe('a created resource', () => {
       { CertificateString: certificatePem, CertificateType: 'PEM' },
     ],
     ['a volume', volumes, { CapacityBytes: 2 ** 30 }],
-  ])('returns 201 with its URI as Location and itself as the body: %s', async (_name, collection, body) => {
+  ])('returns 201 with its URI as Location and the new resource as the body: %s', async (_name, collection, body) => {
     const made = await service.ask('POST', await collection(), { body });
     expect([made.status, made.headers['content-type']]).toEqual([201, 'application/json; charset=utf-8']);
     const location = String(made.headers.location);
@@ -158,7 +158,7 @@ describe('a GET', () => {
     expect([refused.status, ...messagesOf(refused)]).toEqual([501, 'QueryParameterUnsupported']);
   });
 
-  it('with a value for "only" gets 400, and "excerpt" is not offered', async () => {
+  it('gets 400 for a value of "only", and the service root does not offer "excerpt"', async () => {
     expect((await service.ask('GET', `${sessions}?only=foo`)).status).toBe(400);
     const features = at(await service.get(`${root}/`), 'ProtocolFeaturesSupported');
     expect(features).toMatchObject({ ExcerptQuery: false, OnlyMemberQuery: true });
@@ -210,8 +210,10 @@ describe('sessions', () => {
     expect((await service.anonymous('GET', sessions, { headers: byBasic })).status).toBe(200);
     expect((await service.ask('GET', sessions)).status).toBe(200);
   });
+});
 
-  it('are refused at an unknown URI too if the credentials are wrong, and the error does not repeat those', async () => {
+describe('a request with wrong credentials', () => {
+  it('gets 401 at an unknown URI too, and the error does not repeat the credentials', async () => {
     const wrong = 'c0ffee'.repeat(8);
     const answer = await service.anonymous('GET', `${root}/Nowhere`, {
       headers: { ...token(wrong), ...basic('some-user', 'some-password') },

@@ -25,7 +25,7 @@ const repository = path.join(import.meta.dirname, '../../../..');
 const source = path.join(repository, 'packages/bmc-daemon');
 const compiler = path.join(repository, 'node_modules/typescript/bin/tsc');
 
-/** Folder and name of each feature, and a URI that only it serves. */
+/** Folder and name of each feature, and a URI that only it serves; null: the feature has no such URI. */
 const features = [
   { folder: 'auth', name: 'accounts', uri: '/redfish/v1/AccountService' },
   { folder: 'certificates', name: 'certificates', uri: '/redfish/v1/CertificateService' },
@@ -51,7 +51,7 @@ beforeAll(() => {
   symlinkSync(path.join(repository, 'node_modules'), path.join(copy, 'node_modules'));
   const compilerOptions = {
     ...{ rootDir: 'src', outDir: 'dist', composite: false, declaration: false, sourceMap: false },
-    // Between two features, the compiler checks only what their folders and the list affect.
+    // For each further feature, the compiler checks only what has changed since the previous one.
     ...{ incremental: true, tsBuildInfoFile: 'tsconfig.tsbuildinfo' },
   };
   const config = { extends: path.join(repository, 'tsconfig.base.json'), compilerOptions, include: ['src/**/*.ts'] };

@@ -2,15 +2,16 @@ import type { Caller } from '../caller.js';
 import type { Connection } from '../connection.js';
 import { isLibvirtError, type LibvirtError } from '../errors.js';
 
-/** Result of `Link.onConnected`. */
-export interface Hook {
+/** A hook that `Link.onConnected` has added. */
+export interface HookHandle {
   /**
    * Resolves after the first successful run. If the first run fails, rejects with its error and
-   * removes the hook; a lost connection does not count as a failure. Rejects with LINK_CLOSED if
-   * the link is closed.
+   * removes the hook. Exceptions: if the connection is lost, or if a call times out while the link
+   * opens a connection, the hook runs again on the next connection. Rejects with LINK_CLOSED if the
+   * link is closed.
    */
   readonly ready: Promise<void>;
-  /** Removes the hook. */
+  /** Removes the hook. If no run has ended yet, `ready` may never settle. */
   remove(): void;
 }
 
@@ -32,14 +33,15 @@ export class LinkHooks {
   constructor(private readonly onWarning: (error: Error) => void) {}
 
   /** Adds a hook and runs it on `connection`, if there is one. */
-  add(hook: Entry['hook'], connection: Connection | null): Hook {
+  add(hook: Entry['hook'], connection: Connection | null): HookHandle {
     const { promise, resolve, reject } = deferred();
     const entry: Entry = { hook, connection: null, running: Promise.resolve(), succeeded: false, resolve, reject };
     if (this.#closed === null) this.#entries.add(entry);
     else reject(this.#closed);
     if (connection !== null) {
       this.#run(entry, connection).catch((error: unknown) => {
-        // If the connection was lost, the hook runs again on the next connection.
+        // If the connection was lost, the hook runs again on the next connection. After a timeout, the
+        // connection stays open and nothing would run the hook again, so the timeout is a failure.
         if (connection.failure === null) this.#failed(entry, error);
       });
     }
@@ -62,7 +64,7 @@ export class LinkHooks {
     }
   }
 
-  /** Removes all hooks and rejects those that have not succeeded yet, and all later hooks. */
+  /** Removes all hooks. Rejects `ready` of those that have not succeeded yet, and of later hooks. */
   close(error: LibvirtError): void {
     this.#closed = error;
     for (const entry of this.#entries) entry.reject(error);
@@ -84,7 +86,7 @@ export class LinkHooks {
       entry.succeeded = true;
       entry.resolve();
     } catch (error) {
-      // The connection is lost or does not answer, which is not a failure of the hook.
+      // The connection is lost or does not answer. The caller decides whether the hook runs again.
       if (connection.failure !== null || isLibvirtError(error, 'CALL_TIMEOUT')) throw error;
       this.#failed(entry, error);
     }

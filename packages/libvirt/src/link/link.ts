@@ -6,11 +6,11 @@ import type { EventProcedure, Procedure } from '../protocol/procedure.js';
 import type { LibvirtStream } from '../stream.js';
 import type { OpenTransport } from '../transport/transport.js';
 import type { LibvirtUri } from '../uri.js';
-import type { Hook } from './link-hooks.js';
+import type { HookHandle } from './link-hooks.js';
 import type { BackoffOptions } from './reconnecting-connection.js';
 
 export type { CallOptions, Caller } from '../caller.js';
-export type { Hook } from './link-hooks.js';
+export type { HookHandle } from './link-hooks.js';
 
 /**
  * State of a link:
@@ -109,7 +109,7 @@ export interface Link extends Caller {
    * sent. Register for events here. If the hook rejects with an error from libvirtd, the connection
    * stays open.
    */
-  onConnected(hook: (connection: Caller) => Promise<void>): Hook;
+  onConnected(hook: (connection: Caller) => Promise<void>): HookHandle;
   /**
    * Calls `listener` with every event of the given type. Events and replies are delivered in the
    * order of arrival: an event that arrives before a reply is delivered before the call resolves.

@@ -11,7 +11,7 @@ import { type LibvirtUri, parseUri } from '../uri.js';
 import { handshake } from './handshake.js';
 import type { ConnectedOptions, Link, LinkOptions, LinkState } from './link.js';
 import { LinkEvents } from './link-events.js';
-import { type Hook, LinkHooks } from './link-hooks.js';
+import { type HookHandle, LinkHooks } from './link-hooks.js';
 import { LinkStreams } from './link-streams.js';
 import { ReconnectingConnection, type WaitOptions } from './reconnecting-connection.js';
 import { WorkQueue } from './work-queue.js';
@@ -130,7 +130,7 @@ class OpenLink implements Link {
     );
   }
 
-  onConnected(hook: (connection: Caller) => Promise<void>): Hook {
+  onConnected(hook: (connection: Caller) => Promise<void>): HookHandle {
     return this.#hooks.add(hook, this.#control.current);
   }
 

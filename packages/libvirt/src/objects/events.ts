@@ -2,7 +2,7 @@ import { onAbort } from '../abort.js';
 import { DomainEventId } from '../constants/event.js';
 import { Domain } from './domain.js';
 import { EventIterator } from './event-iterator.js';
-import type { Caller, Hook, Link } from '../link/link.js';
+import type { Caller, HookHandle, Link } from '../link/link.js';
 import { domainEvents, eventProcedures } from '../protocol/event.js';
 import type { DomainRef } from '../protocol/object.js';
 import type { EventProcedure } from '../protocol/procedure.js';
@@ -121,7 +121,7 @@ const sources: { readonly [K in DomainEventKind]: Source<K> } = {
 /** A callback that is registered in libvirtd. All listeners of a kind share it. */
 interface Registration {
   /** Registers the callback on every new connection. */
-  readonly hook: Hook;
+  readonly hook: HookHandle;
   readonly demand: Demand;
 }
 

@@ -1,6 +1,6 @@
 import { defineEndpoint } from './endpoint.js';
 
-/** Chat. @see https://platform.openai.com/docs/api-reference/chat */
+/** Chat: the model answers a list of messages. @see https://platform.openai.com/docs/api-reference/chat */
 export const chatCompletions = defineEndpoint({
   path: 'chat/completions',
   mode: 'chat',

@@ -3,7 +3,7 @@ import { redfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
 import { createTaskStore } from './task-store.js';
 
-const clock = () => {
+const steppingTime = () => {
   let now = Date.UTC(2024, 0, 1);
   return () => new Date((now += 1000));
 };
@@ -11,7 +11,7 @@ const names = (store: ReturnType<typeof createTaskStore>) => store.list().map(({
 
 describe('createTaskStore', () => {
   it('follows a task from its start to its end', () => {
-    const store = createTaskStore({ limit: 5, now: clock() });
+    const store = createTaskStore({ limit: 5, now: steppingTime() });
     const { id } = store.create({ name: 'Insert', targetUri: '/t' });
     expect(store.get(id)).toEqual({
       id,
@@ -41,7 +41,7 @@ describe('createTaskStore', () => {
   });
 
   it('stores the error that the request of a failed task would have received', () => {
-    const store = createTaskStore({ limit: 5, now: clock() });
+    const store = createTaskStore({ limit: 5, now: steppingTime() });
     const { id } = store.create({ name: 'Insert', targetUri: '/t' });
     const failure = redfishError('InsufficientStorage');
     store.fail(id, failure);
@@ -50,7 +50,7 @@ describe('createTaskStore', () => {
 
   it('removes the task that ended first if there are too many, unless it ended in the last ten minutes', () => {
     let minutes = 0;
-    const store = createTaskStore({ limit: 2, now: clock(), clock: () => minutes * 60_000 });
+    const store = createTaskStore({ limit: 2, now: steppingTime(), clock: () => minutes * 60_000 });
     const first = store.create({ name: 'first', targetUri: '/' });
     const second = store.create({ name: 'second', targetUri: '/' });
     const third = store.create({ name: 'third', targetUri: '/' });
@@ -70,7 +70,7 @@ describe('createTaskStore', () => {
   });
 
   it('stores the results of ten thousand tasks that end at the same time, but not of more', () => {
-    const store = createTaskStore({ limit: 100, now: clock(), clock: () => 0 });
+    const store = createTaskStore({ limit: 100, now: steppingTime(), clock: () => 0 });
     const ids = Array.from({ length: 10_001 }, () => store.create({ name: 'task', targetUri: '/' }).id);
     const [first = '', last = ''] = [ids[0], ids.at(-1)];
     for (const id of ids.slice(0, -1)) store.complete(id, []);
@@ -80,7 +80,7 @@ describe('createTaskStore', () => {
   });
 
   it('removes a finished task on request, but not a running one', () => {
-    const store = createTaskStore({ limit: 2, now: clock() });
+    const store = createTaskStore({ limit: 2, now: steppingTime() });
     const { id } = store.create({ name: 'first', targetUri: '/' });
     expect(store.remove(id)).toBe(false);
     store.complete(id, []);
@@ -88,7 +88,7 @@ describe('createTaskStore', () => {
   });
 
   it('returns the same array until a task changes, and never mutates a record', () => {
-    const store = createTaskStore({ limit: 2, now: clock() });
+    const store = createTaskStore({ limit: 2, now: steppingTime() });
     const record = store.create({ name: 'first', targetUri: '/' });
     const before = store.list();
     expect(store.list()).toBe(before);
@@ -127,8 +127,8 @@ describe('createTaskStore', () => {
     ]);
   });
 
-  it('asks the work of a task to stop only once, and only if it can stop', async () => {
-    const store = createTaskStore({ limit: 5, now: clock() });
+  it('cancels an operation only once, and only if it has a cancel function', async () => {
+    const store = createTaskStore({ limit: 5, now: steppingTime() });
     let asked = 0;
     const requester = { user: null, address: '' };
     const { id } = store.create({ name: 'first', targetUri: '/', cancel: () => (asked += 1) });

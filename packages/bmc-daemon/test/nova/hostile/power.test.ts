@@ -10,7 +10,7 @@ const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`
 const reset = ({ send }: Served, index: number, type: string) =>
   send('POST', `${systemOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
-it('shows the task of an action as soon as Nova has accepted it, although no listing answers', async () => {
+it('shows PoweringOff as soon as Nova has accepted a stop, while Nova answers no listing', async () => {
   for (const index of [1, 2, 3, 4, 5, 6]) cloud.servers.put(index);
   const served = await cloud.serve();
   let isHanging = false;
@@ -42,7 +42,7 @@ it('shows the task of an action as soon as Nova has accepted it, although no lis
   expect(await powerOf(1)).toBe('On');
   isHanging = true;
   release();
-  // The daemon gets this answer after that of the action.
+  // The answer for server 2 arrives after Nova's answer to the action of server 1.
   expect(await powerOf(2)).toBe('PoweringOff');
   expect(await Promise.all([powerOf(1), listed()])).toEqual(['PoweringOff', 'PoweringOff']);
   await served.driver.close();
@@ -61,7 +61,7 @@ it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_co
   },
 );
 
-it('answers 503 to a reset before it becomes a task if the cloud hangs, and sends no action later', async () => {
+it('answers 503 instead of a task to a reset while the cloud hangs, and never sends its action', async () => {
   for (const index of [1, 2]) cloud.servers.put(index);
   const served = await cloud.serve();
   const held: (() => void)[] = [];

@@ -19,21 +19,25 @@ const implemented: ReadonlySet<string> = new Set([
 
 /**
  * Returns whether an item of a setting is a callback that this proxy implements.
- * @param configured names of the callbacks in `callback_settings` that are only addresses.
+ * @param configured names in `callback_settings` that configure only the address of a receiver.
  */
 export function isImplementedCallback(setting: string, item: YamlNode, configured: ReadonlySet<string>): boolean {
   const name = nameOf(item);
   return callbackSettings.has(setting) && name !== undefined && (implemented.has(name) || configured.has(name));
 }
 
-/** The requests that a list of callbacks is about, by the name of the setting. */
+/** The outcomes of requests that callbacks get reports about, by the setting that lists them. */
 const outcomesOf: Readonly<Record<string, readonly ('success' | 'failure')[]>> = {
   callbacks: ['success', 'failure'],
   success_callback: ['success'],
   failure_callback: ['failure'],
 };
 
-/** Returns the callbacks in a block with the requests that they are about. @param entries its keys and values. */
+/**
+ * Returns the callbacks in a block of the configuration, such as `litellm_settings`, with the outcomes
+ * that they get reports about.
+ * @param entries the keys and values of the block.
+ */
 export function callbackOutcomes(
   entries: readonly (readonly [string, YamlNode])[],
 ): ReadonlyMap<string, ReadonlySet<'success' | 'failure'>> {
@@ -49,7 +53,10 @@ export function callbackOutcomes(
   return found;
 }
 
-/** Returns the names of all callbacks in a block. @param entries its keys and values. */
+/**
+ * Returns the names of all callbacks in a block of the configuration, such as `litellm_settings`.
+ * @param entries the keys and values of the block.
+ */
 export function callbackNames(entries: readonly (readonly [string, YamlNode])[]): ReadonlySet<string> {
   const lists = entries.filter(([key]) => callbackSettings.has(key)).map(([, node]) => node);
   const items = lists.flatMap((node) => (node.kind === 'sequence' ? node.items : [node]));

@@ -7,17 +7,17 @@ import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import type { Server } from '../compute/server.js';
 import { firmwareTypeOf } from './image-firmware.js';
-import type { Images } from './image-properties.js';
+import type { ImagePropertyReader } from './image-properties.js';
 
 /** The fields of a server that name its image. */
-type ServerImage = Parameters<Images['propertiesOf']>[0];
+type ServerImage = Parameters<ImagePropertyReader['propertiesOf']>[0];
 
 /** Access to boot modes. */
 interface BootModes {
   /**
    * Returns the mode of a server; null: unknown. It never throws.
    * @param options.ask whether to read the properties of the image first, also if the mode is known.
-   *   {@link Images} caches them.
+   *   {@link ImagePropertyReader} caches them.
    */
   of(server: ServerImage, options: { readonly ask: boolean }): Promise<FirmwareType | null>;
 }
@@ -30,7 +30,7 @@ const PAUSE_MS = 10_000;
 const MAX_SERVERS = 10_000;
 
 /** Creates the access to boot modes. Makes no request before its first use. */
-export function createBootModes(images: Images): BootModes {
+export function createBootModes(images: ImagePropertyReader): BootModes {
   /** The key contains the server and the image, because a rebuild gives a server another image. */
   const known = new Map<string, FirmwareType | null>();
   let silentUntil = -Infinity;

@@ -14,7 +14,7 @@ import type { Volume, Volumes } from './volume-api.js';
 export type ImageProperties = Readonly<Record<string, string>>;
 
 /** Finds the properties of the image of a server. */
-export interface Images {
+export interface ImagePropertyReader {
   /**
    * Returns the properties; undefined if they are unknown.
    * @throws as {@link CloudSession.request}.
@@ -23,8 +23,8 @@ export interface Images {
 }
 
 /**
- * The cache reads the properties of an image of this age again. Properties rarely change, and a change has no
- * effect on servers that exist.
+ * The cache reads the properties of an image again when its copy has this age. Properties rarely change, and
+ * a change has no effect on servers that exist.
  */
 const MAX_AGE_MS = 300_000;
 /** While Glance does not answer, only one reader waits for it in each period of this length. */
@@ -37,7 +37,7 @@ const MAX_VALUE = 255;
 const imageSchema = z.record(z.string(), z.unknown());
 
 /** Creates the reader of image properties. Makes no request before its first use. */
-export function createImages(session: CloudSession, volumes: Volumes): Images {
+export function createImagePropertyReader(session: CloudSession, volumes: Volumes): ImagePropertyReader {
   const read = async (id: string): Promise<ImageProperties | undefined> => {
     const doing = `reading image ${id}`;
     const path = `/v2/images/${encodeURIComponent(id)}`;

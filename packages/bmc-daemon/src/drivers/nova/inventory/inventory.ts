@@ -10,7 +10,7 @@ import type { CloudSession } from '../http/session.js';
 import { createVolumes, describeDisks } from './described-disks.js';
 import { createBootModes } from './boot-modes.js';
 import { imageFirmware } from './image-firmware.js';
-import { createImages, type ImageProperties } from './image-properties.js';
+import { createImagePropertyReader, type ImageProperties } from './image-properties.js';
 
 /** Details that a client reads. */
 interface WantedDetails {
@@ -50,7 +50,7 @@ export function createInventory(
   { architecture, hasGraphicalConsole, hasConsole }: InventoryOptions,
 ): Inventory {
   const volumes = createVolumes(session);
-  const images = createImages(session, volumes);
+  const images = createImagePropertyReader(session, volumes);
   const modes = createBootModes(images);
   /** The last result for each snapshot and each set of details. */
   const completed = new WeakMap<SystemSnapshot, Map<string, Completed>>();

@@ -101,8 +101,9 @@ export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: M
 }
 
 /**
- * Returns a drive to plug into a running machine: a CD drive, or a USB stick. The USB stick also
- * replaces a floppy drive, which does not support hot-plug.
+ * Returns a drive to plug into a running machine, and its target: a CD drive for `cdrom`, otherwise a
+ * USB stick. For a floppy too, it returns a USB stick with a target of its own, because floppy drives
+ * do not support hot-plug.
  * @param options `target`: of the drive in the definition.
  * @throws {DriverError} unsupported, if the machine has no bus for it.
  */
@@ -133,7 +134,10 @@ export function stickTarget(domains: readonly Domain[]): string {
   return freeDiskTarget(domains, 'usb');
 }
 
-/** Adds a USB controller to a machine that has USB disabled. */
+/**
+ * Enables USB in a machine that has it disabled: changes the model of its first USB controller from
+ * `none` to `qemu-xhci`. Changes nothing in other machines.
+ */
 function enableUsb(xml: XmlEdit): void {
   const controllers = childElements(child(xml.root, 'devices'), 'controller').filter(
     (controller) => attribute(controller, 'type') === 'usb',

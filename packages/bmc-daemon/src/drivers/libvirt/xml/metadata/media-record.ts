@@ -4,7 +4,7 @@ import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 /** An image that the daemon has inserted. */
 export interface MediaRecord {
   readonly device: MediaDevice;
-  /** Target of the drive. */
+  /** Target of the drive: `sda`. */
   readonly drive: string;
   /** URL of the image, without credentials. */
   readonly image: string;
@@ -14,9 +14,9 @@ export interface MediaRecord {
    * has changed the image.
    */
   readonly source: string;
-  /** Whether the client requested write protection, even if the drive is always read-only. */
+  /** Whether the client requested write protection. A CD drive is read-only even if this is false. */
   readonly writeProtected: boolean;
-  /** Whether the drive was `<readonly/>` before, so that an eject can restore it. */
+  /** Whether the drive was `<readonly/>` before the insert, so that an eject can restore it. */
   readonly driveReadonly: boolean;
 }
 

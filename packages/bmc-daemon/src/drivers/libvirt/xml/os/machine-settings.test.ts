@@ -7,8 +7,8 @@ import { withHardware } from '../../../../../test/support/xml-edits.js';
 
 const small = (body: string): string => `<domain><name>n</name>${body}<devices/></domain>`;
 
-describe('withHardware', () => {
-  it('changes only vCPUs and memory, and reverts byte for byte', () => {
+describe('setHardware', () => {
+  it('changes only vCPUs and memory, and restores the number of vCPUs byte for byte', () => {
     const xml = small(
       `<memory unit='MiB'>512</memory><currentMemory>524288</currentMemory><vcpu placement='static'>4</vcpu>`,
     );
@@ -41,7 +41,9 @@ describe('withHardware', () => {
   ])('refuses %s', (_what, body, change, why) => {
     expect(() => withHardware(small(body), change)).toThrow(why);
   });
+});
 
+describe('readLimits', () => {
   it('reads the maximum values of the definition', () => {
     const limits = (body: string) => readLimits(parseXml(small(body)).root);
     expect(limits('<memory>2097152</memory><vcpu current="1">8</vcpu>')).toEqual({ cpuCount: 8, memoryMiB: 2048 });
