@@ -1,9 +1,9 @@
 /** Servers of other projects. With a token of an administrator, Nova shows and powers each server by its id. */
 import { expect, it } from '@jest/globals';
-import { sendJson } from '../support/cloud-server.js';
-import { idOf } from '../support/listed-servers.js';
-import { servedCloud } from '../support/served-cloud.js';
-import type { Served } from '../support/served-resources.js';
+import { sendJson } from '../../support/cloud-server.js';
+import { idOf } from '../../support/listed-servers.js';
+import { servedCloud } from '../../support/served-cloud.js';
+import type { Served } from '../../support/served-resources.js';
 
 const cloud = servedCloud();
 const own = `/redfish/v1/Systems/${idOf(1)}`;
