@@ -26,11 +26,6 @@ export function formatMs(ms: number): string {
     : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 }
 
-/** Formats a share in percent, such as `12 %`; below 10 % with one decimal. @param share 0 to 1. */
-export function formatShare(share: number): string {
-  return `${(share * 100).toFixed(share === 0 || share >= 0.1 ? 0 : 1)} %`;
-}
-
 /** Formats a day in the time zone of the browser, such as `Nov 30, 2026`. @param text RFC 3339. */
 export const formatDate = (text: string): string => date.format(new Date(text));
 

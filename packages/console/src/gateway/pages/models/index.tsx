@@ -1,7 +1,7 @@
 /** The list of all deployments, live. */
 import { useSignal } from '@preact/signals';
 import { compareNames, type Column, type Sorting } from '../../../ui/table/columns.js';
-import { formatCount, formatMs, formatShare } from '../../../ui/format.js';
+import { formatCount, formatMs } from '../../../ui/format.js';
 import { hrefOf } from '../../../ui/frame/router.js';
 import { PageHeader } from '../../../ui/frame/page-header.js';
 import { Sparkline } from '../../../ui/charts/sparkline.js';
@@ -69,7 +69,7 @@ function statsOf(all: readonly Deployment[]): readonly Stat[] {
     {
       label: texts.failures,
       value: formatCount(failed),
-      hint: texts.perRequests(formatShare(shareOf(failed, requests))),
+      hint: texts.perRequests(perHundred(failed, requests)),
     },
     { label: texts.inFlight, value: formatCount(all.reduce((sum, one) => sum + one.in_flight_requests, 0)) },
   ];
@@ -80,11 +80,14 @@ function isWorking({ state, health_check: check }: Deployment): boolean {
 }
 
 /**
- * Returns the share of failures, 0 to 1. There may be more failures than requests, because an attempt that failed and
- * was retried elsewhere is not a request of its deployment.
+ * Returns the failed attempts per 100 requests. There may be more than 100, because a request that is retried elsewhere
+ * fails several times.
  */
-function shareOf(failed: number, requests: number): number {
-  return failed === 0 ? 0 : failed / Math.max(requests, failed);
+function perHundred(failed: number, requests: number): string {
+  if (failed === 0) return '0';
+  if (requests === 0) return texts.noValue;
+  const rate = (100 * failed) / requests;
+  return rate.toFixed(rate < 10 ? 1 : 0);
 }
 
 /** The state as a mark, with the reason below it. */

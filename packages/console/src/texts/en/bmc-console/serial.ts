@@ -4,7 +4,7 @@ export const serialTexts = {
   tools: 'Tools of the serial console',
   absent: 'This machine has no serial port that a client can use.',
   state: (state: string) =>
-    ({ open: 'Connected', closed: 'Closed', taken: 'In use', absent: 'No console' })[state] ?? state,
+    ({ open: 'Connected', closed: 'Closed', taken: 'In use', absent: 'No serial port' })[state] ?? state,
   free: 'The keyboard is free. Type to get it.',
   yours: 'You have the keyboard.',
   holder: (name: string) => `${name} has the keyboard.`,

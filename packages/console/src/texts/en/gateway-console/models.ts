@@ -11,7 +11,7 @@ export const modelsTexts = {
   rate: 'Requests per second',
   lastMinutes: 'last two minutes',
   failures: 'Failed attempts',
-  perRequests: (share: string) => `${share} of the number of requests`,
+  perRequests: (rate: string) => `${rate} per 100 requests`,
   inFlight: 'In progress',
   columns: {
     model: 'Model',
