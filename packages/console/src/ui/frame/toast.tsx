@@ -9,6 +9,7 @@ interface Toast {
   readonly text: string;
   /** The place of the message: the id of a dialog, or a place in the shell. */
   readonly place: string;
+  /** When the message appeared, as in `performance.now()`. */
   readonly sinceMs: number;
 }
 
@@ -33,9 +34,10 @@ let nextId = 0;
  */
 export function showToast(kind: Toast['kind'], text: string): void {
   const id = (nextId += 1);
-  toasts.value = [...toasts.value, { id, kind, text, place: dialogs.at(-1) ?? places.edge, sinceMs: Date.now() }].slice(
-    -MAX_TOASTS,
-  );
+  toasts.value = [
+    ...toasts.value,
+    { id, kind, text, place: dialogs.at(-1) ?? places.edge, sinceMs: performance.now() },
+  ].slice(-MAX_TOASTS);
   if (kind !== 'bad') setTimeout(() => end(id), SHOWN_MS);
 }
 
@@ -48,7 +50,7 @@ export function showToastsIn(dialog: string): () => void {
   return () => {
     dialogs = dialogs.filter((id) => id !== dialog);
     const moved = (sinceMs: number): string =>
-      dialogs.at(-1) ?? (Date.now() - sinceMs < SEEN_MS ? places.edge : places.left);
+      dialogs.at(-1) ?? (performance.now() - sinceMs < SEEN_MS ? places.edge : places.left);
     toasts.value = toasts
       .peek()
       .map((toast) => (toast.place === dialog ? { ...toast, place: moved(toast.sinceMs) } : toast));
