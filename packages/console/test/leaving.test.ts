@@ -104,6 +104,27 @@ describe('changes that are not saved', () => {
     expect(faults).toEqual([]);
     await page.context().close();
   });
+
+  it('stay without a question when only the query of the address changes', async () => {
+    expect(await setTag('')).toBe(200);
+    const { page, faults } = await openList();
+    const tag = await typeTag(page);
+    await page.evaluate(() => {
+      const link = document.createElement('a');
+      link.href = `${location.pathname}?part=2`;
+      document.querySelector('main')?.append(link);
+      link.click();
+    });
+    await page.waitForFunction(() => location.search === '?part=2');
+    await page.goBack();
+    await page.waitForFunction(() => location.search === '');
+    expect([await questionOf(page).count(), await tag.inputValue()]).toEqual([0, 'rack-7']);
+    // A step to another page still asks.
+    await page.goBack();
+    await questionOf(page).waitFor();
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
 });
 
 describe('a running action on many machines', () => {

@@ -68,13 +68,15 @@ export function leave(end: Work['end'], go: () => void): void {
 }
 
 /**
- * Decides about a step through the history to another page. A step closes the topmost dialog, like Escape, and the
- * page stays. Without a dialog, the step may lose work of the page: then this asks.
+ * Decides about a step through the history. A step closes the topmost dialog, like Escape, and the page stays. Without
+ * a dialog, a step to another page may lose work: then this asks. If the topmost dialog cannot close, the page and
+ * the dialog stay, unless the step loses neither work nor a dialog that can close.
+ * @param isSamePage whether the step changes only the query or the fragment of the address. Such a step loses no work.
  * @param go repeats the step.
  * @returns whether the page stays.
  */
-export function staysAt(go: () => void): boolean {
-  const hasWork = works.peek().some(({ end }) => end === 'page');
+export function staysAt(isSamePage: boolean, go: () => void): boolean {
+  const hasWork = !isSamePage && works.peek().some(({ end }) => end === 'page');
   if (!hasWork && dialogs.every((dialog) => dialog() === undefined)) return false;
   const top = dialogs.at(-1);
   if (top === undefined) leave('page', go);

@@ -42,7 +42,7 @@ export function startRouter(): void {
         isDecided = true;
         history.go(distance);
       };
-      if (!isDecided && staysAt(repeat)) {
+      if (!isDecided && staysAt(readPlace().path === place.value.path, repeat)) {
         history.go(-distance);
         return;
       }
@@ -70,7 +70,8 @@ export function startRouter(): void {
 export const hrefOf = (path: string): string => BASE + path;
 
 /**
- * Opens a path below `/ui/`: `systems/1?tab=x`. If the user loses work by this, asks first.
+ * Opens a path below `/ui/`: `systems/1?tab=x`. If the user loses work by this, asks first. Another
+ * query of the same page loses none.
  * @param options `isReplaced`: the current entry of the history is replaced. The address bar shows the path after a
  * pause of `ADDRESS_MS`.
  */
@@ -82,12 +83,14 @@ export function navigate(path: string, { isReplaced = false }: { readonly isRepl
     place.value = placeOf(new URL(address, location.href));
     return;
   }
-  leave('page', () => {
+  const go = (): void => {
     writeAddress();
     history.pushState(stateOf((entry += 1)), '', BASE + path);
     place.value = readPlace();
     scrollTo(0, 0);
-  });
+  };
+  if (placeOf(new URL(BASE + path, location.href)).path === place.value.path) go();
+  else leave('page', go);
 }
 
 /**
