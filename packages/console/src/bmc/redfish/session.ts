@@ -173,8 +173,28 @@ async function readPrivileges({ token, user }: Session): Promise<ReadonlySet<str
   return new Set(role.AssignedPrivileges);
 }
 
-/** Reads the privileges of the user again, after another administrator may have changed the role. */
-export async function refreshPrivileges(): Promise<void> {
+let refreshing: Promise<void> | null = null;
+let isRefreshedAgain = false;
+
+/**
+ * Reads the privileges of the user again, after another administrator may have changed the role. Calls during a
+ * refresh cause one further refresh. Never rejects.
+ */
+export function refreshPrivileges(): Promise<void> {
+  if (refreshing !== null) {
+    isRefreshedAgain = true;
+    return refreshing;
+  }
+  refreshing = readPrivilegesAgain().finally(() => {
+    refreshing = null;
+    if (!isRefreshedAgain) return;
+    isRefreshedAgain = false;
+    void refreshPrivileges();
+  });
+  return refreshing;
+}
+
+async function readPrivilegesAgain(): Promise<void> {
   const session = login.current();
   if (session === null || loginState.value.kind !== 'loggedIn') return;
   // After a failure, the service still refuses what the user may not do.
