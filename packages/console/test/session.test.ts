@@ -64,6 +64,23 @@ it('follows a change of the role while the page is open', async () => {
   await page.context().close();
 });
 
+it('follows a change of the role without a request of the user, if the page gets no events', async () => {
+  const { page, faults } = await open('about:blank');
+  await page.clock.install();
+  await page.route('**/EventService/SSE', (route) => route.abort());
+  await page.goto(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await overview(page);
+  const start = page.locator('.page-header').getByRole('button', { name: 'Start', exact: true });
+  await start.waitFor();
+  await setRole('ReadOnly');
+  await page.clock.runFor(16_000);
+  await start.waitFor({ state: 'detached' });
+  await setRole('Operator');
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
 it('reads a new role at most twice after many refused requests, if the page gets no events', async () => {
   const { page, faults } = await open('about:blank');
   await page.route('**/EventService/SSE', (route) => route.abort());
@@ -94,6 +111,31 @@ it('reads a new role at most twice after many refused requests, if the page gets
   await start.waitFor({ state: 'detached' });
   expect(reads).toBeLessThanOrEqual(2);
   await setRole('Operator');
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it('gets no requests of a page that gets no events while its user is away', async () => {
+  const { page, faults } = await open('about:blank');
+  await page.clock.install();
+  await page.route('**/EventService/SSE', (route) => route.abort());
+  await page.goto(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await row(page, 'node-1').waitFor();
+  const polled = (): Promise<unknown> => page.waitForResponse((answer) => answer.url().includes('/Systems?'));
+  const isWaiting = { value: true };
+  const poll = polled().finally(() => (isWaiting.value = false));
+  while (isWaiting.value) await page.clock.runFor(1000);
+  await poll;
+  await page.clock.fastForward(360_000);
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(request.url()));
+  await page.clock.runFor(120_000);
+  expect(sent).toEqual([]);
+  const again = polled();
+  await page.keyboard.press('a');
+  await page.clock.runFor(16_000);
+  await again;
   expect(faults).toEqual([]);
   await page.context().close();
 });

@@ -1,4 +1,4 @@
-/** Keeps a session alive while its user types, clicks or scrolls, also if this sends no request. */
+/** Keeps a session alive while its user types, clicks or scrolls, also if this sends no request. Notes when that was. */
 import { exchange } from './wire.js';
 import { sessionUri, token } from './session.js';
 
@@ -8,6 +8,36 @@ import { sessionUri, token } from './session.js';
  */
 const PAUSE_MS = 10_000;
 const inputs = ['keydown', 'pointerdown', 'wheel'] as const;
+/** A user without input for this time no longer attends to the page, in milliseconds. */
+const ATTENDED_MS = 300_000;
+/** The time of the last input, or of the start of the page, as in `performance.now()`. */
+let inputMs = 0;
+
+/**
+ * Returns whether the page is visible and its user was active in the last minutes. Requests that the page repeats
+ * without a cause renew the idle time of the session. So they wait for this, and the session of an unattended browser
+ * ends. A page without a session only has to be visible.
+ */
+export function isAttended(): boolean {
+  if (document.visibilityState !== 'visible') return false;
+  return sessionUri() === null || performance.now() - inputMs < ATTENDED_MS;
+}
+
+/** Resolves when the page is attended (see {@link isAttended}), or when the signal aborts. */
+export function attended(until: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const check = (): void => {
+      if (!isAttended() && !until.aborted) return;
+      for (const input of inputs) removeEventListener(input, check, { capture: true });
+      document.removeEventListener('visibilitychange', check);
+      resolve();
+    };
+    for (const input of inputs) addEventListener(input, check, { capture: true, passive: true });
+    document.addEventListener('visibilitychange', check);
+    until.addEventListener('abort', check, { once: true });
+    check();
+  });
+}
 
 /**
  * Uses the session after input of the user. The input at a screen or a serial console goes through a WebSocket,
@@ -15,7 +45,9 @@ const inputs = ['keydown', 'pointerdown', 'wheel'] as const;
  */
 export function keepSessionAlive(): () => void {
   let usedMs = performance.now();
+  inputMs = usedMs;
   const use = (): void => {
+    inputMs = performance.now();
     const path = sessionUri();
     if (path === null || performance.now() - usedMs < PAUSE_MS) return;
     usedMs = performance.now();

@@ -1,5 +1,6 @@
 /** The service's events (Server-Sent Events), read with `fetch`, because `EventSource` cannot send a token. */
 import { signal } from '@preact/signals';
+import { attended } from './activity.js';
 import { openStream } from './client.js';
 import { anyOf } from './wire.js';
 
@@ -39,7 +40,7 @@ export function onConnect(listener: () => void): () => void {
   return () => connectListeners.delete(listener);
 }
 
-/** Reads events until the signal aborts. Connects again after each interruption. */
+/** Reads events until the signal aborts. Connects again after each interruption, while the user attends to the page. */
 export async function runEventStream(until: AbortSignal): Promise<void> {
   let lastId: string | null = null;
   for (let failures = 0; ; failures += 1) {
@@ -56,6 +57,7 @@ export async function runEventStream(until: AbortSignal): Promise<void> {
     isLive.value = false;
     if (until.aborted) return;
     await pause(Math.min(FIRST_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS), until);
+    await attended(until);
   }
 }
 

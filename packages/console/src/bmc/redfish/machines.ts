@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { get, members } from './client.js';
 import { isLive, onConnect, onEvents, type RedfishEvent } from './event-stream.js';
+import { pollWithoutEvents } from './poll.js';
 import { RedfishFailure } from './wire.js';
 
 /** A machine (ComputerSystem), with the properties that the list needs. */
@@ -81,17 +82,13 @@ const KEPT_MS = 60_000;
 /** Changes within this time are one update of the store, in milliseconds. */
 const UPDATE_MS = 50;
 
-/** While there is no stream of events, for example behind a proxy that holds it back, the list is read in this interval. */
-const POLL_MS = 15_000;
-const FIRST_POLL_MS = 2000;
-
 /** The ids of the machines to read again. */
 const changed = new Set<string>();
 /** The latest power states in events. Answers to earlier requests do not have them yet. */
 const powered = new Map<string, { readonly state: 'On' | 'Off'; readonly atMs: number }>();
 let pumpTimer: ReturnType<typeof setTimeout> | null = null;
 let listTimer: ReturnType<typeof setTimeout> | null = null;
-/** Events cause the next reading of the list at this time at the earliest. */
+/** Events and polls cause the next reading of the list at this time at the earliest. */
 let listMs = 0;
 /** Changes that are not in `machines` yet; null: the machine is gone. */
 const updates = new Map<string, Machine | null>();
@@ -108,21 +105,20 @@ export function startMachines(): () => void {
     onEvents((events) => {
       for (const event of events) apply(event);
     }),
+    pollWithoutEvents(pollMachines, () => listMs - performance.now()),
   ];
-  let timer = setTimeout(poll, FIRST_POLL_MS);
-  function poll(): void {
-    timer = setTimeout(poll, POLL_MS);
-    if (isLive.value) return;
-    // If the service does not answer at all, the machines keep their last state.
-    get('/redfish/v1/').then(
-      () => (isLive.value ? undefined : readMachines()),
-      () => undefined,
-    );
-  }
   return () => {
-    clearTimeout(timer);
     for (const stop of stops) stop();
   };
+}
+
+/** Reads the list, unless the service does not answer at all: then the machines keep their last state. */
+async function pollMachines(): Promise<void> {
+  const answers = await get('/redfish/v1/').then(
+    () => true,
+    () => false,
+  );
+  if (answers && !isLive.value) await (reading ?? readMachines());
 }
 
 /** Empties the store, so that the next user does not see machines of the previous user. */

@@ -1,0 +1,25 @@
+/** Repeated reads while the stream of events is not open, for example behind a proxy that holds it back. */
+import { isAttended } from './activity.js';
+import { isLive } from './event-stream.js';
+
+const POLL_MS = 15_000;
+const FIRST_POLL_MS = 2000;
+
+/**
+ * Reads again and again while the stream of events is not open and the user attends to the page. The pause begins at
+ * the end of a read, so reads never overlap. Returns a function that ends this.
+ * @param read must not reject.
+ * @param minPauseMs returns the minimum pause after a read, in milliseconds. The pause is never shorter than `POLL_MS`.
+ */
+export function pollWithoutEvents(read: () => Promise<void>, minPauseMs = (): number => 0): () => void {
+  let isStopped = false;
+  let timer = setTimeout(() => void poll(), FIRST_POLL_MS);
+  async function poll(): Promise<void> {
+    if (!isLive.value && isAttended()) await read();
+    if (!isStopped) timer = setTimeout(() => void poll(), Math.max(POLL_MS, minPauseMs()));
+  }
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}
