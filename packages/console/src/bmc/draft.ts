@@ -1,6 +1,6 @@
 /** Forms of a resource. The input survives an expired session, and a change of the resource by another client. */
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { holdWork } from '../ui/frame/leaving.js';
 import { messageOf } from '../ui/states.js';
 import { patch } from './redfish/client.js';
@@ -91,7 +91,7 @@ export function useDraft<Body>({ resource, path, read, write }: DraftOptions<Bod
     error.value = null;
   };
   useEffect(discard, [path]);
-  useEffect(() => (isChanged ? holdWork({ lost: texts.lost, end: 'page' }) : undefined), [isChanged]);
+  useLayoutEffect(() => (isChanged ? holdWork({ lost: texts.lost, end: 'page' }) : undefined), [isChanged]);
   const save = async (): Promise<boolean> => {
     isBusy.value = true;
     error.value = null;
