@@ -180,7 +180,10 @@ describe('the certificates', () => {
     await message.waitFor();
     const place = await message.boundingBox();
     // The message that the user has seen stays in its place.
-    await page.clock.setFixedTime(Date.now() + 1000);
+    await page.evaluate(() => {
+      const now = performance.now.bind(performance);
+      performance.now = () => now() + 1000;
+    });
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await message.boundingBox()).toEqual(place);
