@@ -168,6 +168,8 @@ const DIALOGS: readonly OpenedDialog[] = [
           },
         }),
       );
+      // An answer to an earlier request would remove the task again.
+      await page.reload();
       await button(page, /^Cancel/).click();
     },
   },
