@@ -138,7 +138,10 @@ export type OwnMachine = KnownMachine & { readonly created: CreatedRecord };
 export const isOwn = (known: KnownMachine): known is OwnMachine => known.created !== null;
 
 /** Reads all machines, sorted by name with numbers in order. @throws {DriverError} unavailable. */
-export async function readMachines({ hypervisor, timeoutMs }: LabHost): Promise<readonly KnownMachine[]> {
+export async function readMachines({
+  hypervisor,
+  timeoutMs,
+}: Pick<LabHost, 'hypervisor' | 'timeoutMs'>): Promise<readonly KnownMachine[]> {
   const [all, transient] = await attempt('listing the machines', () =>
     Promise.all([
       hypervisor.listAllDomains(0, { timeoutMs }),

@@ -1,12 +1,13 @@
 /** Lists lab machines. */
+import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
-import { isOwn, readMachines, type LabHost } from './lab-host.js';
+import { isOwn, readMachines, type LabHost, type OwnMachine } from './lab-host.js';
 
 /** A machine in a list. */
 interface ListedMachine {
   readonly name: string;
   readonly uuid: string;
-  /** The name that `--count` has numbered; null for a single machine. */
+  /** With `--count`: the name without the number, `node` of `node-2`. Otherwise null. */
   readonly group: string | null;
   /** `incomplete`: an interrupted command has left it. */
   readonly state: 'running' | 'off' | 'incomplete';
@@ -16,25 +17,35 @@ interface ListedMachine {
   readonly macAddresses: readonly string[];
 }
 
-/** Returns the machines that this command has created. @throws {DriverError} unavailable. */
-export async function listMachines(host: LabHost): Promise<readonly ListedMachine[]> {
+/** Dependencies of {@link listMachines}. */
+type ListHost = Pick<LabHost, 'hypervisor' | 'timeoutMs'>;
+
+/** Returns the machines that `bmc-daemon machine create` has created. @throws {DriverError} unavailable. */
+export async function listMachines(host: ListHost): Promise<readonly ListedMachine[]> {
   const own = (await readMachines(host)).filter(isOwn);
-  return await Promise.all(
-    own.map(async ({ name, uuid, machine, created, domain }): Promise<ListedMachine> => {
-      const { timeoutMs } = host;
-      const isRunning = await attempt(`reading the state of machine ${name}`, () =>
-        machine.domain.isActive({ timeoutMs }),
-      );
-      return {
-        name,
-        uuid,
-        group: created.group,
-        state: created.complete ? (isRunning ? 'running' : 'off') : 'incomplete',
-        cpus: domain.processors.count,
-        memoryMiB: Math.round(domain.memoryKiB / 1024),
-        firmware: domain.firmware,
-        macAddresses: domain.devices.interfaces.map(({ mac }) => mac),
-      };
-    }),
-  );
+  const listed = await Promise.all(own.map((machine) => listedMachine(machine, host.timeoutMs)));
+  return listed.filter((machine) => machine !== null);
+}
+
+/** Reads the state of a machine. Returns null if another client has deleted it meanwhile. */
+async function listedMachine(known: OwnMachine, timeoutMs: number): Promise<ListedMachine | null> {
+  const { name, uuid, machine, created, domain } = known;
+  try {
+    const isRunning = await attempt(`reading the state of machine ${name}`, () =>
+      machine.domain.isActive({ timeoutMs }),
+    );
+    return {
+      name,
+      uuid,
+      group: created.group,
+      state: created.complete ? (isRunning ? 'running' : 'off') : 'incomplete',
+      cpus: domain.processors.count,
+      memoryMiB: Math.round(domain.memoryKiB / 1024),
+      firmware: domain.firmware,
+      macAddresses: domain.devices.interfaces.map(({ mac }) => mac),
+    };
+  } catch (error) {
+    if (error instanceof DriverError && error.kind === 'notFound') return null;
+    throw error;
+  }
 }
