@@ -86,7 +86,7 @@ export function translateCertificateError(error: unknown, action?: string): unkn
   const valueMessage =
     action === undefined ? message('PropertyValueError', name) : message('ActionParameterValueError', name, action);
   const fault = error.kind === 'format' ? formatMessage : valueMessage;
-  return new RedfishError(400, [withPointers(withDetail(fault, detail), `#/${name}`)]);
+  return new RedfishError(400, [withPointers(withDetail(fault, detail), `#/${name}`)], {}, error);
 }
 
 /** Returns the machine's UUID and the certificate. @throws {RedfishError} 404 with plain HTTP. */

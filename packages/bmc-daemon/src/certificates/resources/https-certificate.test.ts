@@ -1,0 +1,17 @@
+import { expect, it } from '@jest/globals';
+import { ServerCertificateError } from '../server-certificate.js';
+import { translateCertificateError } from './https-certificate.js';
+
+it.each([
+  ['format', 400],
+  ['value', 400],
+  ['busy', 503],
+] as const)('translates an error of kind %s to status %d, with the error as the cause', (kind, status) => {
+  const cause = new ServerCertificateError(kind, 'the reason');
+  expect(translateCertificateError(cause)).toMatchObject({ status, cause });
+});
+
+it('returns any other error unchanged', () => {
+  const error = new Error('the disk is full');
+  expect(translateCertificateError(error)).toBe(error);
+});
