@@ -8,8 +8,8 @@ export class AnswerOrder {
 
   /**
    * Notes that a request is sent.
-   * @returns a function to call once, when the answer or error has arrived. It returns false if the answer to a later
-   *   request has arrived before, or after {@link forget}.
+   * @returns a function to call once, when the answer or error has arrived. It returns false if a later request was
+   *   answered first, or if {@link forget} was called meanwhile.
    */
   begin(): () => boolean {
     const number = (this.#sent += 1);
@@ -20,7 +20,7 @@ export class AnswerOrder {
     };
   }
 
-  /** Makes all answers to earlier requests not count, because the component shows another value now. */
+  /** Ignores the answers to all earlier requests, because the component shows another value now. */
   forget(): void {
     this.#answered = this.#sent;
   }

@@ -22,7 +22,7 @@ interface NetworkOptions extends LibvirtdOptions {
   readonly names?: readonly string[];
 }
 
-/** Starts a libvirtd with the TLS and TCP transports. Default of both: no authentication. */
+/** Starts a libvirtd with the TLS and TCP transports. They need no authentication, unless `libvirtdConf` sets it. */
 export async function startNetworkLibvirtd(options: NetworkOptions): Promise<NetworkLibvirtd> {
   const dir = await mkdtemp(join(tmpdir(), 'rackless-pki-'));
   const authority = await createAuthority(dir);
@@ -42,6 +42,7 @@ export async function startNetworkLibvirtd(options: NetworkOptions): Promise<Net
       `cert_file = "${cert}"`,
       `key_file = "${key}"`,
       `ca_file = "${authority.ca}"`,
+      // libvirtd uses the first of two equal settings, so these are only defaults.
       'auth_tls = "none"',
       'auth_tcp = "none"',
     ],

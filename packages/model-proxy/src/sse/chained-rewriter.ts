@@ -1,4 +1,4 @@
-/** Joins two rewriters of events, which change different members. */
+/** Sends events through two rewriters. The two must change different members. */
 import { joined } from './join-pieces.js';
 import type { EventRewriter } from './event-rewriter.js';
 
@@ -6,7 +6,7 @@ import type { EventRewriter } from './event-rewriter.js';
 export function chainedRewriter(first: EventRewriter, second: EventRewriter): EventRewriter {
   const pass = (pieces: readonly Buffer[]) => joined(pieces.flatMap((piece) => second.push(piece)));
   return {
-    // Events with an id have different beginnings, so no chunk is likely.
+    // The only caller rewrites answers with ids. Their events have different beginnings, so no chunk is likely.
     pushLikely: () => undefined,
     push: (chunk) => pass(first.push(chunk)),
     finish: () => joined([...pass(first.finish()), ...second.finish()]),

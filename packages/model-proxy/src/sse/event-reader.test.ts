@@ -43,7 +43,7 @@ describe('EventReader', () => {
         { name: 'b', data: '2' },
       ],
     ],
-    ['a name inside of data', 'data: x\\nevent: y\n\n', [{ name: '', data: 'x\\nevent: y' }]],
+    ['data that contains the text of a name line', 'data: x\\nevent: y\n\n', [{ name: '', data: 'x\\nevent: y' }]],
     ['nothing', '', []],
   ])('reads %s, in chunks of any size', (_what, text, events) => {
     for (let size = 1; size <= Buffer.byteLength(text) + 1; size += 1) expect(read(text, size)).toEqual(events);

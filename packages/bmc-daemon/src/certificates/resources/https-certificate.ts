@@ -16,7 +16,7 @@ const ID = '1';
 /** Maximum length of a PEM text, which is more than any chain needs. */
 const MAX_PEM_LENGTH = 65_536;
 
-/** Delay, in seconds, after which a client can retry while the service generates another key. */
+/** Value of Retry-After, in seconds, while the service generates another key. */
 const RETRY_AFTER_S = '5';
 
 /**
@@ -54,8 +54,8 @@ interface SentCertificate {
 
 /**
  * Replaces the certificate of HTTPS.
- * @param action name for error messages, `CertificateService.ReplaceCertificate`; absent for a
- *   POST.
+ * @param action name for error messages, `CertificateService.ReplaceCertificate`; absent for a POST to the
+ *   collection.
  * @throws {RedfishError} 400 for an invalid certificate.
  */
 export async function replaceHttpsCertificate(
@@ -89,8 +89,12 @@ export function translateCertificateError(error: unknown, action?: string): unkn
   return new RedfishError(400, [withPointers(withDetail(fault, detail), `#/${name}`)], {}, error);
 }
 
-/** Returns the machine's UUID and the certificate. @throws {RedfishError} 404 with plain HTTP. */
-async function loadManager({ managerId }: { readonly managerId: string }, { driver, serverCertificate }: Services) {
+/**
+ * Returns the machine's UUID and the certificate.
+ * @throws {RedfishError} 404 with plain HTTP.
+ * @throws {DriverError} notFound for an unknown manager.
+ */
+async function loadCertificate({ managerId }: { readonly managerId: string }, { driver, serverCertificate }: Services) {
   const { uuid } = await driver.getSystem(managerId);
   if (serverCertificate === null) throw redfishError('ResourceNotFound', 'CertificateCollection', 'Certificates');
   return { uuid, certificate: serverCertificate };
@@ -100,7 +104,7 @@ const collection = defineResource({
   entity: 'CertificateCollection',
   odataType: '#CertificateCollection.CertificateCollection',
   uri,
-  load: ({ params, services }) => loadManager(params, services),
+  load: ({ params, services }) => loadCertificate(params, services),
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
   render: ({ uuid }) => ({
     ...renderCollection('HTTPS Certificate Collection', [httpsCertificateUri(uuid)]),
@@ -121,7 +125,7 @@ const member = defineResource({
   odataType: '#Certificate.v1_11_0.Certificate',
   uri: `${uri}/{certificateId}`,
   load: async ({ params, services }) => {
-    const { uuid, certificate } = await loadManager(params, services);
+    const { uuid, certificate } = await loadCertificate(params, services);
     const view = params.certificateId === ID ? await viewCertificate(certificate.chain) : null;
     if (view === null) throw redfishError('ResourceNotFound', 'Certificate', params.certificateId);
     return { uuid, view };

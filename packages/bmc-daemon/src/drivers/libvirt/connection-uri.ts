@@ -1,4 +1,4 @@
-/** Facts about connection URIs, without a connection, and commands for their hosts. */
+/** Reads facts from connection URIs, and makes commands of virsh and ssh for them. Opens no connection. */
 import { parseUri, type LibvirtUri } from '@rackless/libvirt';
 import { commandLine } from '../../findings/commands.js';
 
@@ -26,19 +26,27 @@ export function isOnThisHost(uri: string): boolean {
   }
 }
 
-/** Returns the name of the URI's host as an id: `kvm-1.example.com`; `localhost` if the URI has no host. */
+/**
+ * Returns the name of the URI's host in lower case, with `-` for unusual characters: `kvm-1.example.com`. Returns
+ * `localhost` if the URI has no host.
+ * @throws {LibvirtError} INVALID_URI.
+ */
 export function hostNameOf(uri: string): string {
   return (parseUri(uri).host ?? 'localhost').toLowerCase().replaceAll(/[^a-z0-9._-]/g, '-');
 }
 
-/** Returns whether the URI is for the libvirt of a user, which stores files in the user's home. */
+/**
+ * Returns whether the URI is for the libvirt of a user, which stores files in the user's home.
+ * @throws {LibvirtError} INVALID_URI.
+ */
 export function isSession(uri: string): boolean {
   return parseUri(uri).path === '/session';
 }
 
 /**
- * Returns a virsh command for the libvirt of a URI. libvirt's own client ignores the file of host keys in a URI, so
- * ssh then runs virsh on the host.
+ * Returns a virsh command for the libvirt of a URI. virsh ignores the parameter `known_hosts` of a URI. For a URI with
+ * this parameter, the command runs virsh on the host with ssh.
+ * @throws {LibvirtError} INVALID_URI.
  */
 export function virshCommand(uri: string, ...words: readonly string[]): string {
   const parsed = parseUri(uri);
@@ -47,7 +55,10 @@ export function virshCommand(uri: string, ...words: readonly string[]): string {
   return commandLine('ssh', ...sshDestination(parsed), commandLine('virsh', '--connect', parsed.serverName, ...words));
 }
 
-/** Returns the arguments of ssh that select the host. With another transport, port and user are not for ssh. */
+/**
+ * Returns the arguments of ssh that select the host. For another transport, returns only the host, because port and
+ * user belong to that transport.
+ */
 export function sshDestination({
   transport,
   host,

@@ -21,7 +21,7 @@ export type EventPost = (listener: Listener, payload: string, signal: AbortSigna
 
 /** Maximum time for one payload. */
 const TIMEOUT_MS = 10_000;
-/** Maximum size of the answer; its content is ignored. */
+/** Maximum size of the answer. A larger answer is a failure, even with status 2xx. The content is ignored. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
@@ -106,7 +106,7 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
   };
 }
 
-const forbidden = 'events are not sent to such an address';
+const forbidden = 'the service sends no events to multicast, broadcast, link-local and cloud metadata addresses';
 
 function reasonOf(error: unknown): string {
   return error instanceof ImageError ? forbidden : fileReason(error);

@@ -20,27 +20,27 @@ const errorNames: Readonly<Record<string, readonly FailureKind[]>> = {
 
 /** A table of numbers by LiteLLM's names of errors. */
 interface CountTable {
-  /** The end of each name: `Retries`. */
+  /** The end of each name: `Retries` in `TimeoutErrorRetries`. */
   readonly suffix: string;
   /** Errors that have no name with this suffix in LiteLLM. */
   readonly without: readonly string[];
-  /** The name of the number for all other failures; null: there is none. */
-  readonly common: string | null;
+  /** The name of the number for all failures without a number of their own; null: there is none. */
+  readonly defaultName: string | null;
   readonly max: number;
 }
 
 const retriesTable: CountTable = {
   suffix: 'Retries',
   without: ['BadGatewayError'],
-  common: 'DefaultRetries',
+  defaultName: 'DefaultRetries',
   max: 100,
 };
-const allowedFailsTable: CountTable = { suffix: 'AllowedFails', without: [], common: null, max: 1_000_000 };
+const allowedFailsTable: CountTable = { suffix: 'AllowedFails', without: [], defaultName: null, max: 1_000_000 };
 
 const namesOf = ({ without }: CountTable) => Object.keys(errorNames).filter((name) => !without.includes(name));
 const expectedTable = (table: CountTable) => {
   const names = namesOf(table).map((name) => name + table.suffix);
-  const all = table.common === null ? names : [...names, table.common];
+  const all = table.defaultName === null ? names : [...names, table.defaultName];
   return `a mapping of ${all.join(', ')} to whole numbers from 0 to ${table.max}`;
 };
 const expectedCount = ({ max }: CountTable) => `a whole number from 0 to ${max}`;
@@ -50,14 +50,14 @@ const unnamed: readonly FailureKind[] = ['permission', 'badGateway'];
 
 /** Makes the zod type of a table. The type converts LiteLLM's names to a number for each kind of failure. */
 function countsOf(table: CountTable) {
-  const { suffix, common, max } = table;
+  const { suffix, defaultName, max } = table;
   const count = wholeNumbers(0, max).nullish();
-  const keys = [...namesOf(table).map((name) => name + suffix), ...(common === null ? [] : [common])];
+  const keys = [...namesOf(table).map((name) => name + suffix), ...(defaultName === null ? [] : [defaultName])];
   return z
     .strictObject(Object.fromEntries(keys.map((key) => [key, count])))
     .transform((given): ReadonlyMap<FailureKind, number> => {
       const result = new Map<FailureKind, number>();
-      const otherwise = common === null ? null : (given[common] ?? null);
+      const otherwise = defaultName === null ? null : (given[defaultName] ?? null);
       if (otherwise !== null)
         for (const failure of [...unnamed, ...Object.values(errorNames).flat()]) result.set(failure, otherwise);
       for (const name of namesOf(table)) {
@@ -70,16 +70,17 @@ function countsOf(table: CountTable) {
 
 /** Converts numbers back to LiteLLM's names. */
 function tableOf(table: CountTable, counts: ReadonlyMap<FailureKind, number>): Readonly<Record<string, number>> {
-  const { suffix, common } = table;
+  const { suffix, defaultName } = table;
   const named = namesOf(table).flatMap((name) => {
     const [first] = errorNames[name] ?? [];
     const count = first === undefined ? undefined : counts.get(first);
     return count === undefined ? [] : [[name + suffix, count] as const];
   });
-  const otherwise = common === null ? undefined : counts.get('permission');
+  // `permission` has no name of its own, so its number is the default.
+  const otherwise = defaultName === null ? undefined : counts.get('permission');
   return Object.fromEntries([
     ...named,
-    ...(common === null || otherwise === undefined ? [] : [[common, otherwise] as const]),
+    ...(defaultName === null || otherwise === undefined ? [] : [[defaultName, otherwise] as const]),
   ]);
 }
 
@@ -88,7 +89,7 @@ export const retryPolicyOf = (policy: ReadonlyMap<FailureKind, number>) => table
 /** Converts a policy of cooldowns back to LiteLLM's names. */
 export const allowedFailsPolicyOf = (policy: ReadonlyMap<FailureKind, number>) => tableOf(allowedFailsTable, policy);
 
-/** Defines LiteLLM's `AllowedFailsPolicy`: a number of failures for each of its errors. */
+/** Defines LiteLLM's `AllowedFailsPolicy`: for each of its errors, the number of failures before a cooldown. */
 export const allowedFails = (given: Row) =>
   row(countsOf(allowedFailsTable), expectedTable(allowedFailsTable), given, expectedCount(allowedFailsTable));
 

@@ -30,8 +30,8 @@ const GROUPS = CPU_TOTAL | BALLOON | VCPU | INTERFACE | BLOCK;
 const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFlags.NOWAIT;
 
 /**
- * Time limit of the call. A guest usually needs 4 ms. On a host with two saturated CPUs, twenty
- * guests together needed 9 s (measured).
+ * Time limit of the call. It usually needs 4 ms for each guest. On a host with two saturated CPUs, it needed 9 s
+ * for twenty guests (measured).
  */
 const TIMEOUT_MS = 12_000;
 
@@ -72,15 +72,15 @@ export class LibvirtStatistics implements AllStatistics {
       return await ask();
     } catch (error) {
       if (!isLibvirtError(error, 'CALL_TIMEOUT')) throw error;
-      // One QEMU hangs, and libvirt still waits for it. In a second call, NOWAIT skips this
-      // machine, because it is busy now.
+      // One QEMU hangs, and libvirt still waits for it: the machine has a job now. So with NOWAIT, the second call
+      // does not ask this QEMU.
       return await ask();
     }
   }
 
   /**
-   * Returns the MAC addresses of a machine; undefined if they cannot be read now. libvirt numbers
-   * interfaces in the order of the definition, which is read again when an interface changes.
+   * Returns the MAC addresses of a machine; undefined if they cannot be read now. libvirt numbers interfaces in the
+   * order of the running domain's XML. The driver reads this XML again when an interface changes.
    */
   async #macsOf({ domain, parameters }: DomainStats): Promise<CachedMacs | undefined> {
     const names = indices(parameters, 'net').map((index) => String(parameters[`net.${index}.name`] ?? ''));
@@ -91,7 +91,7 @@ export class LibvirtStatistics implements AllStatistics {
     try {
       return { interfaceKey, macs: await this.#readMacs(domain) };
     } catch {
-      // The machine or the host is gone. The next sample retries and reports the reason.
+      // This sample has no interfaces of the machine. The next one reads the XML again.
       return undefined;
     }
   }
@@ -128,7 +128,7 @@ type Parameters = DomainStats['parameters'];
 
 /**
  * Translates the record of one machine.
- * @param macs the MAC addresses of its interfaces, in the order of the definition.
+ * @param macs the MAC addresses of its interfaces, in the order of the running domain's XML.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virConnectGetAllDomainStats
  */
 function readStatistics({ domain, parameters }: DomainStats, macs: readonly string[]): MachineStatistics {

@@ -35,8 +35,8 @@ const MAX_MESSAGE_BYTES = 1024 * 1024;
  * Connects to a console.
  * @param url from Nova; its query is a token. Must not be logged.
  * @param doing for errors: `connecting to the console of server x`.
- * @returns raw bytes in both directions. The stream closes when the connection ends, or if the proxy
- *   does not reply to a ping. The caller destroys it.
+ * @returns raw bytes in both directions. The stream closes when the connection ends, or if nothing arrives after
+ *   a ping: neither the reply nor a message. A paused stream stays open. The caller destroys the stream.
  * @throws {DriverError} consoleUnreachable.
  */
 export async function connectToProxy(url: URL, doing: string, options: ProxyOptions): Promise<Duplex> {
@@ -83,7 +83,7 @@ function watch(socket: WebSocket, pingMs: number): void {
   socket.on('message', liveness.heard);
   socket.on('pong', liveness.replied);
   const timer = setInterval(() => {
-    // A paused connection reads no reply: its client is slow, and not its proxy.
+    // A paused connection reads no reply: the client is slow, not the proxy.
     if (socket.isPaused) liveness.heard();
     const next = liveness.next();
     if (next === 'ping') socket.ping();

@@ -4,14 +4,14 @@ import { SearchAddon } from '@xterm/addon-search';
 import { Terminal } from '@xterm/xterm';
 import { obeyStylePolicy } from './style-policy.js';
 
-/** Lines above the screen. The log of a boot has at most 576 KiB. */
+/** Lines above the screen: enough for the log of a boot (576 KiB at most) with lines of 30 bytes or more. */
 const SCROLLBACK = 20_000;
 
 /** Options of {@link openTerminal}. */
 interface TerminalOptions {
   readonly parent: HTMLElement;
   readonly label: string;
-  /** Called with what the user types. */
+  /** Called with what the user types, and with the terminal's answers to queries of the guest. */
   readonly onInput: (bytes: Uint8Array<ArrayBuffer>) => void;
   /** Called when the user leaves the terminal with Ctrl+F6 (back) or Ctrl+Shift+F6 (forward). */
   readonly onLeave: (direction: 'back' | 'forward') => void;

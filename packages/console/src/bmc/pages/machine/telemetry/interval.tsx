@@ -12,14 +12,17 @@ interface Definition {
   readonly Schedule?: { readonly RecurrenceInterval?: string };
 }
 
-/** A select for the interval. It shows the interval as text to a role that may not change it. */
+/**
+ * A select for the interval. It shows the interval as text to a role that may not change it, and nothing if the
+ * service has no interval for the machine.
+ */
 export function Interval({ machine }: { readonly machine: string }) {
   const uri = `/redfish/v1/TelemetryService/MetricReportDefinitions/${encodeURIComponent(machine)}`;
   const { body, etag, reload } = useResource<Definition>(uri);
   const interval = body?.Schedule?.RecurrenceInterval;
   if (interval === undefined) return null;
-  const known = texts.intervals[interval] ?? texts.otherInterval(interval);
-  if (!may('ConfigureManager')) return <span>{known}</span>;
+  const label = texts.intervals[interval] ?? texts.otherInterval(interval);
+  if (!may('ConfigureManager')) return <span>{label}</span>;
   const change = (value: string): void => {
     patch(uri, { Schedule: { RecurrenceInterval: value } }, etag).then(reload, (error: unknown) => {
       showToast('bad', messageOf(error));
@@ -31,7 +34,7 @@ export function Interval({ machine }: { readonly machine: string }) {
       aria-label={texts.interval}
       value={interval}
       onValue={change}
-      options={Object.entries({ [interval]: known, ...texts.intervals })}
+      options={Object.entries({ [interval]: label, ...texts.intervals })}
     />
   );
 }
