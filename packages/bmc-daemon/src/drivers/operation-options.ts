@@ -20,3 +20,8 @@ export interface InsertOptions extends OperationOptions {
   /** Receives 0 to 100 during the download; never called if the size is unknown. */
   readonly onProgress?: (percent: number) => void;
 }
+
+/** Returns the signal that ends an operation: its own one, if it has one, or another one. */
+export function endOf(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  return signal === undefined ? other : AbortSignal.any([signal, other]);
+}

@@ -5,7 +5,7 @@ import type { ConsoleControl } from '../console-control.js';
 import { DriverError } from '../driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../driver.js';
 import type { HypervisorLogs } from '../hypervisor-logs.js';
-import type { OperationOptions } from '../operation-options.js';
+import { endOf } from '../operation-options.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
 import { CloudError } from './cloud/cloud-error.js';
@@ -124,7 +124,9 @@ export function createNovaDriver({
     getSystem: (id, shown, options) => translated(getSystem(id, shown, options)),
     power: (id, action, options) =>
       translated(
-        session.silence.guard((silent) => media.power(id, action, { ...options, signal: eitherOf(silent, options) })),
+        session.silence.guard((silent) =>
+          media.power(id, action, { ...options, signal: endOf(options?.signal, silent) }),
+        ),
       ),
     changeable: media.changeable,
     change: (id, change) => translated(media.change(id, change)),
@@ -183,14 +185,6 @@ function createLogs(api: ComputeApi, servedUuidOf: (id: string) => Promise<strin
     consoleOutput: (id) => translated(servedUuidOf(id).then((uuid) => outputs.read(uuid))),
     actions: (id) => translated(servedUuidOf(id).then((uuid) => actions.read(uuid))),
   };
-}
-
-/**
- * Returns the signal that ends an operation before its next request: its own one, or that of a silent cloud. Nova
- * may still execute an action that is already sent.
- */
-function eitherOf(silent: AbortSignal, { signal }: OperationOptions = {}): AbortSignal {
-  return signal === undefined ? silent : AbortSignal.any([signal, silent]);
 }
 
 async function translated<T>(result: Promise<T>): Promise<T> {

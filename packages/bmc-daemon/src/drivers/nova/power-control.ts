@@ -1,7 +1,7 @@
 /** Executes power actions, and waits for their results. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DriverError } from '../driver-error.js';
-import type { OperationOptions } from '../operation-options.js';
+import { endOf, type OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { Accepted, ComputeApi } from './compute/compute-api.js';
 import { planAction, taskOf, type PowerPlan } from './compute/power-plan.js';
@@ -84,7 +84,7 @@ async function finish(
   if (plan === undefined) return;
   const { goal } = plan;
   if (goal === undefined) return;
-  const settling = { doing, accepted, wasThere: goal(server), ...control, signal: endOf(signal, control) };
+  const settling = { doing, accepted, wasThere: goal(server), ...control, signal: endOf(signal, control.closing) };
   await settle(id, goal, settling);
 }
 
@@ -164,17 +164,12 @@ export async function readState(
   const { api, list, polls } = control;
   const since = performance.now();
   const { read, restMs } = polls.of(id, () => readServer(id, { api, list }));
-  const ends = endOf(signal, control);
+  const ends = endOf(signal, control.closing);
   for (;;) {
     const server = await read(since);
     if (server !== undefined) return server;
     await pauseFor(restMs(), ends);
   }
-}
-
-/** Returns the signal that ends an operation: its own one, or that of the driver. */
-function endOf(signal: AbortSignal | undefined, { closing }: Pick<PowerControlOptions, 'closing'>): AbortSignal {
-  return signal === undefined ? closing : AbortSignal.any([signal, closing]);
 }
 
 /** Waits, but not for a whole rest, because the rest may become shorter. @throws the signal's reason. */
