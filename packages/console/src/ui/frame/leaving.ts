@@ -1,9 +1,9 @@
-/** Questions before a user leaves a page or the console, and loses unfinished work by this. */
+/** Asks a user who is about to leave a page or the console, if unfinished work would be lost. */
 import { effect, signal } from '@preact/signals';
 
 /** Unfinished work. */
 interface Work {
-  /** What the user loses by leaving, such as `The changes that you have not saved`. */
+  /** The loss, for a list in the question. Example: `The changes that you have not saved`. */
   readonly lost: string;
   /** `page`: the work also ends when another page of the console opens. */
   readonly end: 'page' | 'console';
@@ -49,7 +49,7 @@ export function noteDialog(dialog: OpenDialog): () => void {
 }
 
 /**
- * Leaves the page or the console. If work is lost by this, asks first.
+ * Leaves the page or the console. Asks first if work would be lost.
  * @param go leaves.
  */
 export function leave(end: Work['end'], go: () => void): void {
