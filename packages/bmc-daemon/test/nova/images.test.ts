@@ -149,6 +149,37 @@ it('deletes an image that Glance has created if its answer to the creation was l
   await untilImages(0);
 });
 
+it('deletes no image of an own upload while Glance has not answered to its creation', async () => {
+  cloud.servers.put(2);
+  const served = await cloud.serve();
+  await untilSweepLists();
+  let answer: (() => void) | undefined;
+  cloud.api.others.set('image', (request, response, path) => {
+    if (request.method === 'POST' && answer === undefined) {
+      const end = response.end.bind(response);
+      response.end = (...text: unknown[]) => {
+        answer = () => void end(...(text as [string])); // the handler sends a text
+        return response;
+      };
+    }
+    glance.handler(request, response, path);
+  });
+  const inserted = insert(served);
+  const release = await waitFor(
+    () => answer,
+    () => 'the service creates no image',
+  );
+  const orphan = glance.put();
+  // The answer to an eject follows a complete sweep.
+  const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`;
+  expect((await served.send('POST', other, {})).status).toBe(204);
+  const kept = [...glance.images.keys()];
+  release();
+  expect([kept.length, kept.includes(orphan)]).toEqual([1, false]);
+  expect((await inserted).status).toBe(204);
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
+});
+
 it('deletes unused images at the start, except images of others and images that another daemon has marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
   const later = glance.put();

@@ -20,6 +20,8 @@ export class ImageLeases {
   readonly #log: Log;
   /** Number of leases by the id of the image. */
   readonly #held = new Map<string, number>();
+  /** Number of images that Glance is creating for this daemon. Their ids are not known yet. */
+  #creating = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /**
@@ -32,11 +34,22 @@ export class ImageLeases {
   }
 
   /**
-   * Returns the mark for an image that does not exist yet. Call {@link hold} as soon as the image
-   * exists.
+   * Creates an image, and holds it from the beginning. Glance may list the image long before it answers. So
+   * until the answer, each image with a young mark of this daemon has a lease.
+   * @param create requests the image, with the mark as its property. Returns the id.
+   * @returns the id, and the function that releases the image.
+   * @throws as `create`.
    */
-  get property(): Readonly<Record<string, string>> {
-    return { [this.#markName]: new Date().toISOString() };
+  async create(
+    create: (mark: Readonly<Record<string, string>>) => Promise<string>,
+  ): Promise<{ readonly id: string; readonly release: () => void }> {
+    this.#creating += 1;
+    try {
+      const id = await create({ [this.#markName]: new Date().toISOString() });
+      return { id, release: this.hold(id) };
+    } finally {
+      this.#creating -= 1;
+    }
   }
 
   /** Marks an image. @throws {DriverError} if Glance rejects this, for example because the image is gone. */
@@ -64,7 +77,8 @@ export class ImageLeases {
   leasedUntil(image: Pick<CloudImage, 'id' | 'properties'>, now: number): number | undefined {
     if (this.#held.has(image.id)) return now + LEASE_MS;
     const ends = [...image.properties]
-      .filter(([name]) => name.startsWith(PREFIX) && name !== this.#markName)
+      // The own mark of an image that this daemon neither holds nor creates is that of an earlier run.
+      .filter(([name]) => name.startsWith(PREFIX) && (name !== this.#markName || this.#creating > 0))
       // A mark with a time far in the future would otherwise stay valid for too long.
       .map(([, time]) => Math.min(Date.parse(time), now) + LEASE_MS)
       .filter((end) => end > now);

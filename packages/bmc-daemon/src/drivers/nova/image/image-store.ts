@@ -202,13 +202,15 @@ export class CloudImageStore {
   /** Creates an image, and runs `fill` to add its content. Deletes the image if `fill` fails. */
   async #create(name: string, url: string, fill: (id: string) => Promise<void>): Promise<string> {
     const { api, leases, bus, region } = this.#options;
-    const properties = { ...leases.property, [REGION_PROPERTY]: region };
-    const { id } = await api.create({ name, url, bus, properties }).catch((error: unknown) => {
+    const create = async (mark: Readonly<Record<string, string>>): Promise<string> => {
+      const properties = { ...mark, [REGION_PROPERTY]: region };
+      return (await api.create({ name, url, bus, properties })).id;
+    };
+    const { id, release } = await leases.create(create).catch((error: unknown) => {
       // Glance may have created the image, unless it has rejected the request.
       if (!(error instanceof DriverError)) this.sweepSoon();
       throw error;
     });
-    const release = leases.hold(id);
     try {
       await fill(id);
       return id;
