@@ -49,7 +49,7 @@ it('shows PoweringOff as soon as Nova has accepted a stop, while Nova answers no
   await ended;
 });
 
-it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_confirming', 'image_uploading'])(
+it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_prep', 'pausing'])(
   'answers 503 to On without an action while Nova executes the task %s',
   async (task) => {
     cloud.servers.put(1, { 'OS-EXT-STS:task_state': task });
@@ -58,6 +58,17 @@ it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_co
     const answer = await reset(served, 1, 'On');
     expect([answer.status, served.messages(answer)]).toEqual([503, ['ServiceTemporarilyUnavailable']]);
     expect(cloud.servers.actions).toEqual([]);
+  },
+);
+
+it.each(['image_snapshot', 'image_uploading', 'updating_password', 'migrating', 'resize_confirming'])(
+  'answers 204 to On of a running server without an action while Nova executes the task %s, which keeps it running',
+  async (task) => {
+    cloud.servers.put(1, { 'OS-EXT-STS:task_state': task });
+    const served = await cloud.serve();
+    expect((await served.get(systemOf(1)))['PowerState']).toBe('On');
+    const answer = await reset(served, 1, 'On');
+    expect([answer.status, cloud.servers.actions]).toEqual([204, []]);
   },
 );
 

@@ -36,6 +36,10 @@ const states = {
   rebooting: server('active', 1, 'reboot_started_hard'),
   shelving: server('active', 1, 'shelving_image_uploading'),
   confirming: server('resized', 1, 'resize_confirming'),
+  snapshotting: server('active', 1, 'image_uploading'),
+  snapshottingWhileOff: server('stopped', 4, 'image_uploading'),
+  unpausing: server('paused', 3, 'unpausing'),
+  pausing: server('active', 1, 'pausing'),
   resizingWhileOff: server('stopped', 4, 'resize_migrating'),
   poweringOn: server('stopped', 4, 'powering-on'),
 } as const;
@@ -86,7 +90,11 @@ describe('power actions become actions of Nova', () => {
     ['poweringOff', ['unavailable', 'join', '-', soft, hard, nmi, 'pause', '-', 'suspend']],
     ['rebooting', ['join', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
     ['shelving', ['unavailable', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
-    ['confirming', ['unavailable', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
+    ['confirming', ['-', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
+    ['snapshotting', ['-', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
+    ['snapshottingWhileOff', ['unavailable', 'os-stop', no, no, hard, no, no, no, no]],
+    ['unpausing', ['join', 'os-stop', stop, soft, hard, nmi, '-', 'unpause', 'suspend']],
+    ['pausing', ['unavailable', 'os-stop', stop, soft, hard, nmi, 'pause', '-', 'suspend']],
     ['resizingWhileOff', ['unavailable', 'os-stop', no, no, hard, no, no, no, no]],
     ['poweringOn', ['join', 'os-stop', no, no, hard, no, no, no, no]],
   ])('for a server that is %s', (state, expected) => {

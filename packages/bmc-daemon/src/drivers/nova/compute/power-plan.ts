@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { DriverError } from '../../driver-error.js';
 import type { PowerAction } from '../../power.js';
 import type { Server } from './server.js';
-import { isStarting, stateOf } from './snapshot.js';
+import { isStarting, stateOf, staysOn } from './snapshot.js';
 
 /**
  * The power actions that the driver can execute. `reset` and `cycle` do the same: a hard reboot of
@@ -63,11 +63,12 @@ export function planAction(action: PowerAction, server: Server): PowerPlan | und
   const state = stateOf(server);
   switch (action) {
     case 'create':
-      if (isStarting(server)) return { body: undefined, goal: isRunning };
+      if (staysOn(server)) return undefined;
+      if (isStarting(server) || task === 'unpausing') return { body: undefined, goal: isRunning };
       // Nova starts no server while another task runs. This task may stop the guest. The client may retry.
       if (task !== null)
         throw new DriverError('unavailable', `start of server ${name}: Nova executes its task ${task}`);
-      return state === 'running' ? undefined : powerOn(server);
+      return powerOn(server);
     case 'destroy':
       if (task === 'powering-off') return { body: undefined, goal: isOff };
       return state === 'shutoff' && task === null ? undefined : { body: { 'os-stop': null }, goal: isOff };

@@ -26,6 +26,11 @@ const restarting: ReadonlySet<string> = new Set([
   ...['resize_migrating', 'resize_migrated', 'resize_finish', 'resize_reverting'],
   ...['rebuilding', 'rebuild_block_device_mapping', 'rebuild_spawning'],
 ]);
+/** Tasks during which a running guest continues, and after which it still runs. */
+const harmless: ReadonlySet<string> = new Set([
+  ...['image_snapshot', 'image_snapshot_pending', 'image_pending_upload', 'image_uploading', 'image_backup'],
+  ...['updating_password', 'migrating', 'resize_confirming'],
+]);
 /** States of a server without a guest. */
 const withoutGuest: ReadonlySet<string> = new Set([
   ...['building', 'stopped', 'suspended', 'shelved', 'shelved_offloaded', 'deleted'],
@@ -53,6 +58,11 @@ export function stateOf({ vmState, powerState }: Pick<Server, 'vmState' | 'power
 export function isStarting({ task, vmState, powerState }: Pick<Server, 'task' | 'vmState' | 'powerState'>): boolean {
   if (task === null) return false;
   return starting.has(task) || (restarting.has(task) && vmState !== 'stopped' && powerState !== OFF);
+}
+
+/** Returns whether a server runs, and continues to run during and after its task. Without a task: whether it runs. */
+export function staysOn(server: Pick<Server, 'task' | 'vmState' | 'powerState'>): boolean {
+  return stateOf(server) === 'running' && (server.task === null || harmless.has(server.task));
 }
 
 /**
