@@ -46,15 +46,21 @@ describe('the nightly workflow', () => {
     words.split(' '),
   );
 
-  it('runs all tools, in memory and on guests, with existing options', () => {
+  it('runs all tools, in memory, on guests and on OpenStack, with existing options', () => {
     const usage = read('scripts/conformance');
-    expect(commands.map((words) => words.includes('--guests'))).toEqual([false, true]);
+    const kinds = commands.map((words) => words.filter((word) => word === '--guests' || word === '--cloud'));
+    expect(kinds).toEqual([[], ['--guests'], ['--cloud']]);
     for (const [folder = '', ...words] of commands) {
       expect(nightly).toContain(`path: ${folder}/Redfish-Service-Validator`);
       const options = words.filter((word) => word.startsWith('--'));
       expect(options.filter((option) => !usage.includes(`\n  ${option} `))).toEqual([]);
       expect(options).not.toContain('--tools');
     }
+  });
+
+  it('runs all clients, on guests and on OpenStack', () => {
+    const clients = [...nightly.matchAll(/run: bash scripts\/clients (.+)$/gm)].map(([, words]) => words);
+    expect(clients).toEqual(['--keep', '--cloud --keep']);
   });
 
   it('has every folder that the script searches for the tools', () => {
