@@ -80,7 +80,7 @@ export class Series {
     if (errorKind !== null) {
       count(this.failures, record.status, errorKind);
       // Without failed attempts, the request went through raw pass-through, or the client caused the error.
-      if (upstreamKinds.has(errorKind) && record.failedAttempts.length === 0)
+      if (isUpstreamFault(errorKind) && record.failedAttempts.length === 0)
         count(this.attempts, record.status, errorKind);
     }
     this.total.observe(record.totalMs / 1000);
@@ -161,13 +161,18 @@ function count(failures: Map<string, number>, status: number, kind: ErrorKind): 
   failures.set(key, (failures.get(key) ?? 0) + 1);
 }
 
-const upstreamKinds: ReadonlySet<string> = new Set<ErrorKind>([
+const upstreamKinds: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   'upstreamStatus',
   'connection',
   'tls',
   'timeout',
   'malformedAnswer',
 ]);
+
+/** Returns whether an upstream, or the connection to it, causes errors of a kind. */
+export function isUpstreamFault(kind: ErrorKind): boolean {
+  return upstreamKinds.has(kind);
+}
 
 /** The numbers of one deployment at one path, as the metrics count them. */
 interface PathNumbers {

@@ -54,6 +54,27 @@ describe('/metrics', () => {
     ]);
   });
 
+  it('shows the attempt whose answer is too large, also after another failure', async () => {
+    const large = { status: 200, body: { text: 'x'.repeat(10_000) } };
+    const { proxy, ask } = await setUp(
+      [
+        { behavior: { status: 500 }, params: { order: 1 } },
+        { behavior: large, params: { order: 2 } },
+        { name: 'alone', behavior: large },
+      ],
+      { router_settings: { num_retries: 1 }, general_settings: { max_response_size_mb: 0.001 } },
+    );
+    for (const model of ['chat', 'alone']) expect((await ask({ model })).status).toBe(502);
+    const lines = (await (await fetch(`${proxy.url}/metrics`)).text()).split('\n');
+    const failed = (model: string, id: string, status: number, kind: string) =>
+      `litellm_deployment_failure_responses_total{route="/v1/chat/completions",requested_model="${model}",model_id="${id}",exception_status="${status}",exception_class="${kind}"} 1`;
+    expect(lines.filter((line) => line.startsWith('litellm_deployment_failure_responses_total')).sort()).toEqual([
+      failed('alone', '2', 502, 'malformedAnswer'),
+      failed('chat', '0', 500, 'upstreamStatus'),
+      failed('chat', '1', 502, 'malformedAnswer'),
+    ]);
+  });
+
   it('shows spending, retries, fallbacks, and requests in progress at deployments', async () => {
     const prices = { input_cost_per_token: 0.1, output_cost_per_token: 0.3 };
     const { proxy, ask } = await setUp(

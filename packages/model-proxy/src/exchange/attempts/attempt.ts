@@ -19,7 +19,7 @@ export interface AttemptOwner {
    * @param upstream headers of the upstream's answer; null: it did not answer.
    */
   onFailure(error: ProxyError, upstream: readonly string[] | null): void;
-  /** The answer broke off after its beginning had reached the client. */
+  /** The attempt failed, and no other attempt can follow: the answer has begun, or no deployment is to blame. */
   onBreak(error: ProxyError): void;
 }
 
@@ -126,7 +126,7 @@ export class Attempt implements UpstreamHandler, AttemptState {
       this.reject(error);
       return;
     }
-    if (error.failure !== null) this.interrupt(error);
+    this.interrupt(error);
     breakOff(exchange, error);
   }
 }

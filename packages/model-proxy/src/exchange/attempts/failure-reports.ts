@@ -2,6 +2,7 @@
 import type { ErrorKind, ProxyError } from '../../errors/proxy-error.js';
 import { retryAfterOf } from '../../routing/retry-plan.js';
 import type { Selection } from '../../routing/router.js';
+import { isUpstreamFault } from '../../series.js';
 import type { Exchange } from '../exchange.js';
 
 /** Reports a failure to the health of its deployment, unless the client caused it. */
@@ -30,14 +31,16 @@ export function noteAttempt(exchange: Exchange, { status, kind, failure }: Proxy
 }
 
 /**
- * Blames the deployment whose answer broke off, and stores the attempt for the metrics, with the status that
- * the client got. The span of this attempt ends with the request, because it also reports the usage.
+ * Reports an attempt after which no other can follow. Stores it for the metrics, with the status that the client
+ * gets, unless this proxy or the client caused the error. The span of this attempt ends with the request, because
+ * it also reports the usage.
  */
 export function noteBreak(exchange: Exchange, model: string, error: ProxyError): void {
   const { selection, response } = exchange;
   if (selection === null) return;
   blame(exchange, model, selection, error);
-  storeAttempt(exchange, selection, response.statusCode, error.kind);
+  if (!isUpstreamFault(error.kind)) return;
+  storeAttempt(exchange, selection, response.headersSent ? response.statusCode : error.status, error.kind);
 }
 
 function storeAttempt(exchange: Exchange, { deployment }: Selection, status: number, errorKind: ErrorKind): void {
