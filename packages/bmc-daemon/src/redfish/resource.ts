@@ -1,8 +1,8 @@
 /**
  * The types for declaring a resource. A resource is one literal, `defineResource({...})`, in a file with
  * DMTF's noun as its name. The pipeline implements the protocol for all resources: HEAD, 405
- * with Allow, ETag, If-Match, describedby, annotations, the Actions block, and the faults of
- * bodies.
+ * with Allow, ETag, If-Match, the Link header, annotations, the Actions block, and the errors for
+ * invalid bodies.
  */
 import type { ZodType } from 'zod';
 import type { Privilege } from './privileges.js';
@@ -52,7 +52,7 @@ export interface ResourceRequest<Services, Params> {
  *   the body of a 200.
  * - `created`: 201 with Location; the body is the new resource with the messages.
  * - `changed`: for an action that changes another resource, or a PATCH that changes the resource's
- *   URI. 200 with Location and that resource as the body; logs and subscribers see this URI.
+ *   URI. 200 with Location and that resource, without `messages`; logs and subscribers see this URI.
  * - `response`: 200 with the result of an action.
  * - `task`: 202 with the monitor as Location and the Task resource as the body.
  */
@@ -64,7 +64,7 @@ export interface WriteResult {
   readonly task?: { readonly monitor: string; readonly task: string };
 }
 
-/** The status of a GET: a task monitor answers 202 while the task runs, then 204 without a body. */
+/** The status of a GET. A task monitor answers 202 while the task runs, then 200 with its result, or 204. */
 export interface GetStatus {
   readonly status: 200 | 202 | 204;
   readonly headers?: Readonly<Record<string, string>>;
@@ -104,7 +104,7 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
    * Returns a name for the set of properties that `body` accepts, if `body` is a function. Entities
    * with the same name must accept the same properties at every depth.
-   * `@Redfish.WriteableProperties` is computed once for each name, so there should be few.
+   * `@Redfish.WriteableProperties` is computed once for each name; without this function, for each body.
    */
   shape?(entity: Entity, services: Services): string;
   /**
@@ -137,9 +137,9 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   /** Whether the POST needs no login. Default: false. Only the creation of a session sets it. */
   readonly needsNoLogin?: boolean;
   /**
-   * Returns annotations for the place next to `target`. They replace the annotations that the
-   * pipeline derives from `body`: `ResetType@Redfish.AllowableValues` for each parameter, with the
-   * values of an enum, or an empty list.
+   * Returns annotations for the action in the Actions block. They replace those that the pipeline
+   * derives from `body`: for each parameter `ResetType@Redfish.AllowableValues`, with the values of
+   * an enum, or an empty list.
    */
   parameters?(entity: Entity, services: Services): JsonObject;
   /**
@@ -148,11 +148,11 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
    */
   available?(entity: Entity, services: Services): boolean;
   /**
-   * For an action: returns a summary for logs and events, `ForceOff`, without secrets. null: the
-   * action changes nothing, so it causes no event. Default: an empty summary.
+   * For an action: returns a summary for logs and events, such as `ForceOff`, without secrets. null:
+   * the action changes nothing, so it causes no event. Default: an empty summary.
    */
   summary?(body: Body): string | null;
-  /** Reads the entity for this POST without If-None-Match. Default: `load` of the resource. */
+  /** Reads the entity for this POST. By default, and with If-None-Match, the pipeline calls `load` of the resource. */
   load?(request: ResourceRequest<Services, Params>): Awaitable<Entity>;
   run(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
@@ -190,14 +190,13 @@ interface ResourceBase<Services, Uri extends string, Params, Entity> {
    * @throws RedfishError 404 for an unknown id.
    */
   load(request: ResourceRequest<Services, Params>): Awaitable<Entity>;
-  /**
-   * Returns the parameters for `@odata.id` (a UUID for a requested name). Default: as requested.
-   */
+  /** Returns the parameters for `@odata.id`, such as a UUID for a requested name. Default: as requested. */
   canonicalParams?(entity: Entity, params: Params): Params;
   /**
    * Returns the properties of the resource. The pipeline adds `@odata.id`, `@odata.type`,
    * `@odata.context`, the annotations of annotate.ts, `Actions` and the volatile properties. The
-   * result depends only on the entity and constants, because it is cached for the entity.
+   * result depends only on the entity and on constants, because it is cached until there is a new
+   * entity.
    */
   render(entity: Entity, context: RenderContext<Services, Params>): JsonObject;
   /**
@@ -219,7 +218,7 @@ interface ResourceBase<Services, Uri extends string, Params, Entity> {
    * @throws {RedfishError} 404 if the entity has no file.
    */
   attachment?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<Attachment>;
-  /** Default: the resource accepts no files. */
+  /** Uploads of files. Default: the resource accepts none. */
   readonly upload?: UploadDefinition<Entity, ResourceRequest<Services, Params>>;
   delete?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
@@ -260,7 +259,7 @@ export function actionUri(resourceUri: string, name: string): string {
   return `${resourceUri}/Actions/${isOem(name) ? 'Oem/' : ''}${name.slice(1)}`;
 }
 
-/** Our own actions have the name of the vendor, such as `#RacklessComputerSystem.OpenConsole`. */
+/** Returns whether an action is our own: its name begins with the vendor, `#RacklessComputerSystem.OpenConsole`. */
 export function isOem(name: string): boolean {
   return name.startsWith(`#${vendor}`);
 }

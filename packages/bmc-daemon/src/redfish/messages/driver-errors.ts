@@ -25,7 +25,7 @@ const usualProperties: Readonly<Record<'assetTag' | 'image' | 'transferMethod', 
 
 /** The request that failed, for the texts of the messages. */
 export interface ErrorContext {
-  /** The action without its `#`: `VirtualMedia.InsertMedia`. Absent for GET, PATCH and DELETE. */
+  /** The action without its `#`: `VirtualMedia.InsertMedia`. Absent if the request is not an action. */
   readonly action?: string;
   /** The request's body, for the value that a message quotes. */
   readonly body?: unknown;
@@ -89,10 +89,10 @@ function storageError(error: StorageError): RedfishError {
   return new RedfishError(500, [withDetail(message('OperationFailed'), detail)], {}, error);
 }
 
-/** Kinds of errors whose text may contain a text of the hypervisor. */
+/** Kinds of errors whose text may contain a text of the hypervisor, with paths of the host. */
 const withHypervisorText: ReadonlySet<DriverErrorKind> = new Set(['failed', 'insertFailed']);
 
-/** Returns the text of an error. The driver writes most texts for clients: they name the host, image or device. */
+/** Returns the text of an error for clients: a text of the hypervisor without paths, any other text unchanged. */
 const textForClients = ({ kind, message: text }: DriverError): string =>
   withHypervisorText.has(kind) ? hypervisorText(text) : text;
 

@@ -39,7 +39,7 @@ export function limitFaults(faults: Iterable<Message>): readonly Message[] {
 /**
  * An error answer with all faults of a request.
  * @param status 4xx or 5xx.
- * @param faults at least one; the body lists 50. A single fault gives the body's `code` and
+ * @param faults at least one; the body lists 50 at most. A single fault gives the body's `code` and
  *   `message`; several are listed under GeneralError.
  * @param headers additional headers: `Allow`, `Retry-After`, `WWW-Authenticate`.
  * @param cause for the log, never for the client.
@@ -72,8 +72,8 @@ export function redfishError<Key extends MessageKey>(key: Key, ...args: MessageA
 const CLIENT_GONE = 499;
 
 /**
- * Returns the error of a request whose client has disconnected: for the log and the metrics only. It is
- * no failure of the service, so the log gets no warning.
+ * Returns the error of a request whose client has disconnected, for the line of the request in the
+ * log and for the metrics. The log gets no warning, because the service has not failed.
  */
 export function clientGone(): RedfishError {
   return new RedfishError(CLIENT_GONE, [message('OperationFailed')]);

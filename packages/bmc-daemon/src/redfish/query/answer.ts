@@ -21,7 +21,7 @@ import { serialize } from './serialize.js';
 export interface QueryReading {
   /** Reads a resource as an object, for `$filter` and `$expand`. */
   readonly read: ReadLink;
-  /** Answers a GET, for `only`. */
+  /** Answers a GET of the only member, for the parameter `only`. */
   readonly get: (uri: string) => Promise<Answer>;
   readonly budget: ExpansionBudget;
 }

@@ -14,7 +14,7 @@ export interface BegunUpload {
   readonly ended: Promise<RedfishError | null>;
   /** Maximum time that the last PATCH waits for `ended`, in milliseconds. */
   readonly waitMs: number;
-  /** Cancels the task. */
+  /** Cancels the task; does nothing if there is none. */
   readonly cancel: (by: { readonly user: string | null; readonly address: string }) => void;
 }
 
@@ -29,6 +29,7 @@ export interface NewUpload extends AnnouncedFile {
 export interface UploadDefinition<Entity, Request> {
   /** Returns a name for the destination of the files. Each destination has one upload at a time. */
   place(entity: Entity): string;
+  /** Begins an upload. The client sends the bytes later. */
   begin(entity: Entity, file: NewUpload, request: Request): Promise<BegunUpload>;
 }
 

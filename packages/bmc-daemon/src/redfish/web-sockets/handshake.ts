@@ -19,7 +19,7 @@ export function offeredSubprotocols({ headers }: Pick<IncomingMessage, 'headers'
 
 /**
  * Copies the token of a subprotocol into X-Auth-Token, so that authentication finds it. The
- * WebSockets of browsers cannot send headers.
+ * WebSockets of browsers cannot send headers. Keeps an X-Auth-Token that the client has sent.
  */
 export function readSubprotocolToken(request: IncomingMessage): void {
   const token = offeredSubprotocols(request).find((name) => name.startsWith(tokenPrefix));

@@ -28,8 +28,11 @@ export interface WebSocketEnd {
   readonly path: string;
   readonly code: number;
   readonly reason: string;
+  /** How long it was open, in milliseconds. */
   readonly ms: number;
+  /** Bytes of the client's messages. */
   readonly bytesIn: number;
+  /** Bytes of the service's messages. */
   readonly bytesOut: number;
 }
 
