@@ -43,8 +43,8 @@ interface MinimalDriver {
   ): Promise<SystemSnapshot>;
   /**
    * Runs a power action. Resolves when the hypervisor has completed it. For `shutdown`, `reboot`
-   * and `pressButton`, it resolves after the request to the guest, and the fallback of `reboot`
-   * continues in the background. `create` of a running machine and `destroy` of a stopped machine
+   * and `pressButton`, it resolves after the request to the guest. If the guest ignores a `reboot`,
+   * the driver later forces the restart. `create` of a running machine and `destroy` of a stopped machine
    * do nothing. `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert,
    * and fail if it fails, so that a guest never boots from an empty drive.
    * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the
@@ -94,7 +94,7 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly graphicalConsole?: GraphicalConsoleControl;
   /** Displays for VNC; absent if the hypervisor has none. */
   readonly display?: DisplayControl;
-  /** Addresses and names of running guests. */
+  /** Addresses and names of running guests; absent if the hypervisor does not report them. */
   readonly guestNetwork?: GuestNetwork;
   /** Volumes; absent if the hypervisor has no storage pools. */
   readonly volumes?: VolumeControl;

@@ -21,7 +21,10 @@ export interface InsertOptions extends OperationOptions {
   readonly onProgress?: (percent: number) => void;
 }
 
-/** Returns the signal that ends an operation: its own one, if it has one, or another one. */
+/**
+ * Returns a signal that aborts as soon as one of two signals aborts.
+ * @param signal the signal of the caller; undefined: there is none.
+ */
 export function endOf(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
   return signal === undefined ? other : AbortSignal.any([signal, other]);
 }

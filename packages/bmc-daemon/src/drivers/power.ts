@@ -45,7 +45,7 @@ export type PowerStep =
   | 'pmSuspend'
   | 'pmWakeup';
 
-/** Destroy and start. Also restarts the guest in states in which a reset does not. */
+/** Power off and on. Restarts the guest also in states in which a reset does not boot it. */
 const cycle: readonly PowerStep[] = ['destroy', 'create'];
 /** A restart must boot. A saved machine would continue instead. */
 const freshBoot: readonly PowerStep[] = ['managedSaveRemove', 'create'];
@@ -144,8 +144,8 @@ const ends: ReadonlySet<PowerStep> = new Set(['destroy', 'shutdown', 'pmSuspend'
 
 /**
  * Returns the calls of a power action in order; none if the action does nothing in this state.
- * @throws {DriverError} conflict, if the state does not allow it (a graceful action needs a running
- *   guest); transient, if the machine would be lost with its process.
+ * @throws {DriverError} conflict, if the state does not allow the action (a graceful action needs a
+ *   running guest); transient, if the machine would be lost with its process.
  */
 export function planPower(
   action: PowerAction,

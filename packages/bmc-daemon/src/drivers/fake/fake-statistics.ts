@@ -15,7 +15,7 @@ interface Run {
 
 interface FakeStatisticsOptions {
   readonly machines: () => Iterable<CompleteSnapshot>;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 

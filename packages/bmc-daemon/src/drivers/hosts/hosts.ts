@@ -273,7 +273,10 @@ export class Hosts {
     await Promise.all(this.#members.map((member) => member.look(id)));
   }
 
-  /** @throws {DriverError} unavailable */
+  /**
+   * Checks that no host that was never listed is lost.
+   * @throws {DriverError} unavailable
+   */
   #assertAllListed(): void {
     for (const { known, watch } of this.#members) if (!known.isListed) watch.assertReachable();
   }

@@ -60,9 +60,9 @@ export class MergedChanges {
   }
 
   /**
-   * Handles the end of a machine whose host was removed from the configuration. Holds it until all
-   * hosts were listed, because the new configuration may have the same host under another name and
-   * URI.
+   * Reports the end of a machine whose host was removed from the configuration. Holds the report
+   * until all hosts were listed, because the new configuration may have the same host under another
+   * name and URI.
    */
   removed(member: HostMember, { uuid, name }: Pick<MachineChange, 'uuid' | 'name'>): void {
     const reason = 'its host was removed from the configuration';
@@ -70,7 +70,10 @@ export class MergedChanges {
     this.#hold(member, change, { before: member.known.stateOf(uuid), untilListed: true });
   }
 
-  /** Handles a change that one host reports. */
+  /**
+   * Records a change that one host reports. Reports it to the listeners, unless it is a part of a
+   * migration, or only about a copy of the machine on another host.
+   */
   handle(member: HostMember, change: MachineChange): void {
     const { uuid, kind, reason } = change;
     const former = this.#index.formerOwner(uuid);

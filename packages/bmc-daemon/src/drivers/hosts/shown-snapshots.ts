@@ -1,4 +1,7 @@
-/** Adds the host, and a warning about several hosts, to the snapshots of machines. */
+/**
+ * Adds to the snapshots of machines their host, and all hosts with a machine of the same UUID. Logs a
+ * warning if several hosts have one.
+ */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineIndex } from './machine-index.js';

@@ -1,9 +1,9 @@
 /**
  * The queues of each machine, the same for every driver. Inserts, ejects and actions that boot the
- * guest are *operations*. An operation begins only when the operation before it has ended, even if
- * an operation starts with a download. An *edit* reads the machine and changes it. Each operation
- * runs its change in an edit, and a change of a property is only an edit. Edits have a separate
- * queue, so that a change of a property does not wait for a download.
+ * guest are *operations*. An operation begins only when the operation before it has ended, which
+ * may include a long download. An *edit* reads the machine and changes it. Each operation runs its
+ * change in an edit, and a change of a property is only an edit. Edits have a separate queue, so
+ * that a change of a property does not wait for a download.
  *
  * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
  * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty
@@ -15,7 +15,7 @@ import type { PowerAction } from '../power.js';
 import type { MediaDevice } from '../snapshot/media-snapshot.js';
 import { OperationQueue, type Operations, type TurnCheck } from './operation-queue.js';
 
-/** Actions that boot a guest, or may boot it. They wait for an image that the guest may boot from. */
+/** Actions that boot a guest, or may boot it. They wait for the inserts that were requested before them. */
 const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
 
 /**
@@ -172,7 +172,7 @@ export class MachineQueue {
    * Runs an action that boots the guest.
    * @param action gets `check` like {@link insert}.
    * @throws {DriverError} insertFailed, if the insert before it failed; the reason of {@link
-   *   switchOff}.
+   *   switchOff}; the signal's reason while it waits.
    */
   async power(
     { uuid }: Named,

@@ -1,4 +1,7 @@
-/** Runs the operations of one machine one after the other. Machines do not wait for each other. */
+/**
+ * Runs operations with the same key one after the other, for example the operations of one machine.
+ * Operations with different keys do not wait for each other.
+ */
 import { DriverError } from '../driver-error.js';
 
 /**
@@ -8,10 +11,11 @@ import { DriverError } from '../driver-error.js';
  */
 export type TurnCheck = () => Promise<void>;
 
-/** Runs the operations of one machine one after the other. */
+/** Runs the operations of each key one after the other. */
 export interface Operations {
   /**
    * Runs the operation after all earlier operations of the key have ended.
+   * @param key such as the UUID of a machine.
    * @param operation gets a check only if it can lose its turn to another replica.
    * @throws what the operation throws; the signal's reason; the reason of a cancellation.
    */
@@ -44,6 +48,7 @@ interface Entry {
   readonly cancel: (reason: Error) => void;
 }
 
+/** The queue of one key. It exists while an operation of the key runs. */
 interface Line {
   readonly waiting: Entry[];
 }

@@ -1,9 +1,9 @@
 /**
  * Applies the boot override to real machines.
  *
- * A *continuous* override is the boot order in the persistent definition. The metadata stores the
- * user's own order, and the daemon restores it byte for byte. A *one-time* override does not change
- * the boot order in the definition: it waits in the metadata for the next start (`cold-start.ts`).
+ * A *continuous* override is the boot order in the persistent definition. At its end, the daemon
+ * restores the user's own order, which the metadata stores, byte for byte. A *one-time* override does
+ * not change the definition: it waits in the metadata for the next start (`cold-start.ts`).
  *
  * The daemon also sets the boot order in a running QEMU, because the guest may restart by itself.
  * QEMU passes the order to the firmware only at a machine reset. So the daemon must not remove a
@@ -76,17 +76,17 @@ export class BootControl {
   }
 
   /**
-   * Stops the wait that follows a restart of the guest. The client has just set another override,
-   * and that restart has not used it.
+   * Stops the wait that follows a restart of the guest. Call this when a client has set another
+   * override: the earlier restart has not used the new override.
    */
   overrideChanged(uuid: string): void {
     this.#forgetReset(uuid);
   }
 
   /**
-   * Handles a restart or a reset of the guest: the firmware has read a one-time order, or will read
-   * it soon. Until {@link reconcile} has read a machine, the daemon does not know the order in its
-   * QEMU. So the daemon also watches this machine.
+   * Removes a one-time order from QEMU, as soon as the firmware has used it. Call this after a
+   * restart or a reset of the guest. Ignores a machine without a one-time order, but only after
+   * {@link reconcile} has read it: before, the daemon does not know the order in its QEMU.
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);
@@ -111,9 +111,9 @@ export class BootControl {
   }
 
   /**
-   * Handles a start by another program. That program did not know a pending one-time order, so the
-   * daemon now sets the order in QEMU. If the guest has just begun to boot, the daemon resets it. A
-   * restored guest continues, and uses the order at its next restart.
+   * Sets a pending one-time order in the QEMU of a machine that another program has started without
+   * it. Resets the guest if it has just begun to boot. A guest that continued from a saved state uses
+   * the order at its next restart. @param detail `DomainEventStartedDetail`.
    */
   onStartedElsewhere(uuid: string, detail: number): void {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {

@@ -74,8 +74,8 @@ interface OtherUuidsOptions {
 }
 
 /**
- * Reads the machines of all other hosts while a work runs, because a host that is off needs up to ten seconds.
- * Ends the reading with the work, and closes its connections.
+ * Reads the machines of all other hosts while `work` runs, because a host that is off takes up to ten
+ * seconds. When `work` ends, stops reading and closes the connections.
  */
 export async function withOtherUuids<Result>(
   { otherHosts }: LabHost,
@@ -118,7 +118,7 @@ async function uuidsOf(uri: string, signal: AbortSignal): Promise<readonly strin
   }
 }
 
-/** A machine on the host. This command or another program created it. */
+/** A machine on the host. `bmc-daemon machine` or another program created it. */
 export interface KnownMachine {
   readonly machine: Machine;
   readonly name: string;
@@ -131,10 +131,10 @@ export interface KnownMachine {
   readonly created: CreatedRecord | null;
 }
 
-/** A machine that this command has created. */
+/** A machine that `bmc-daemon machine` has created. */
 export type OwnMachine = KnownMachine & { readonly created: CreatedRecord };
 
-/** Returns whether this command has created a machine. */
+/** Returns whether `bmc-daemon machine` has created a machine. */
 export const isOwn = (known: KnownMachine): known is OwnMachine => known.created !== null;
 
 /** Reads all machines, sorted by name with numbers in order. @throws {DriverError} unavailable. */

@@ -79,7 +79,7 @@ export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
   edit.setRecord({ ...record, resetNvram, settings: changed });
 }
 
-/** Removes a pending firmware setting. */
+/** Removes a pending firmware setting; changes nothing if it is not pending. */
 export function dropPending(edit: DefinitionEdit, name: 'firmware' | 'secureBoot'): void {
   edit.editRecord((record) => {
     if (record.settings?.pending[name] === undefined) return record;

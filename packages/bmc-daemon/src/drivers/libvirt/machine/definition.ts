@@ -78,7 +78,8 @@ export async function readInactiveXml({ name, domain }: Machine, timeoutMs: numb
 
 /**
  * Changes a definition: one read, one edit, one define. The caller has begun an edit in the queue.
- * @throws {DriverError} what the edit throws; notFound, unavailable.
+ * @throws {DriverError} what the edit throws; notFound, unavailable; failed, if libvirt rejects the
+ *   new definition.
  */
 export async function editDefinition(
   { hypervisor, timeoutMs }: Pick<Host, 'hypervisor' | 'timeoutMs'>,

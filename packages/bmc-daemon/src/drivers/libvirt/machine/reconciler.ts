@@ -1,6 +1,6 @@
 /**
- * Completes operations that were in progress when the daemon ended or the connection was lost. It
- * handles each machine once per connection.
+ * Completes operations that were in progress when the daemon ended or the connection was lost:
+ * *reconciles* a machine. Does this once for each machine and connection.
  */
 import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
 import type { BackgroundReads } from '../../queue/background-reads.js';

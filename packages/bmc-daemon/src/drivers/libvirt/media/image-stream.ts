@@ -75,7 +75,7 @@ export class ImageStreams {
   /**
    * Returns the source for QEMU, after a check that the server answers, sends ranges and is
    * allowed.
-   * @throws {DriverError} with a media kind; invalid; unsupported.
+   * @throws {DriverError} with a media kind; invalid; unsupported; the signal's reason.
    */
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
     if (!this.#isOffered) throw noDriver(undefined);

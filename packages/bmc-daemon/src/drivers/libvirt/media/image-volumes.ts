@@ -27,7 +27,7 @@ export interface ImageVolumes {
   readonly identity?: string | null;
   /** Returns the names of all images. */
   list(): Promise<readonly string[]>;
-  /** Returns an image, or null. */
+  /** Returns the source of an image; null if there is no image with this name. */
   find(name: string): Promise<ImagePlace | null>;
   /**
    * Stores `body` under `name`. A failure leaves no volume.

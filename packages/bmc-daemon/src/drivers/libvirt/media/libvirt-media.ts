@@ -80,7 +80,7 @@ export class LibvirtMedia {
         );
       } catch (error) {
         lease.release();
-        // The insert has failed, so its downloaded image is removed.
+        // The insert has failed, so the store removes its image, unless another machine uses it.
         await this.#options.store.removeUnused();
         throw image.stream === true ? this.#options.streams.translate(error) : error;
       }
@@ -148,7 +148,8 @@ export class LibvirtMedia {
 
   /**
    * Returns whether this image is already in the drive.
-   * @throws {DriverError} mediaInUse, if another image is in the drive.
+   * @throws {DriverError} mediaInUse, if another image is in the drive, or the same image with
+   *   another write protection.
    */
   #holds({ name }: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
     const media = mediaRecord(readMetadata(definition.xml).media, device);

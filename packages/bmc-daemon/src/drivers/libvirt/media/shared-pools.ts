@@ -18,7 +18,9 @@ export class PoolContents {
   readonly complete = new Set<string>();
   /** Downloads by target volume: requests with different passwords may have the same content. */
   readonly filling = new Map<string, Promise<void>>();
+  /** Number of leases by image name. A leased image is not removed. */
   readonly leases = new Map<string, number>();
+  /** Running removals by image name. */
   readonly removals = new Map<string, Promise<void>>();
   /** The running downloads. Each resolves with the name of a complete image. */
   readonly downloads = new SharedDownloads<string>();

@@ -75,7 +75,10 @@ export class StoredImages {
     }
   }
 
-  /** Opens the pool again after a new connection, and retries failed removals. */
+  /**
+   * Makes the next call open the pool again, which also retries failed removals. Call this after a
+   * new connection.
+   */
   reopen(): void {
     this.#images = undefined;
     // Other hosts use the list too; it is checked before each use.

@@ -62,7 +62,7 @@ const nothingToPrepare: StartPreparations = {
   catchUp: () => Promise.resolve(),
 };
 
-/** Starts machines that are off, and recognizes the events of its own starts. */
+/** Starts machines that are off, and recognizes the events that its own starts cause. */
 export class ColdStart {
   readonly #host: Host;
   readonly #preparations: StartPreparations;
@@ -87,7 +87,8 @@ export class ColdStart {
   }
 
   /**
-   * Forgets instance ids after a new connection, because a restarted libvirtd may use them again.
+   * Forgets the instance ids of its starts. Call this after a new connection, because a restarted
+   * libvirtd may use the ids again.
    */
   forgetStarted(): void {
     this.#started.clear();
@@ -95,8 +96,7 @@ export class ColdStart {
 
   /**
    * Starts a machine that is off. The caller has begun an edit in the queue.
-   * @throws {DriverError} conflict, if the machine is running already; otherwise the error of
-   *   libvirt.
+   * @throws {DriverError} conflict, if the machine is running already; the kind of libvirt's error.
    */
   async start(machine: Machine): Promise<void> {
     this.#starting.add(machine.uuid);

@@ -56,8 +56,8 @@ export class PowerControl {
 
   /**
    * Runs a power action.
-   * @throws {DriverError} conflict, if the state does not allow it; insertFailed, unavailable,
-   *   unsupported.
+   * @throws {DriverError} conflict, if the state does not allow the action; transient, if the machine
+   *   would be lost; insertFailed, unavailable, unsupported.
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#host;
@@ -287,7 +287,8 @@ export class PowerControl {
   }
 
   /**
-   * Removes the record of a restart that is complete, or replaced by a newer action. Never rejects.
+   * Removes the record of a restart that is complete, or replaced by a newer action. Rejects only if
+   * the queue closes before its turn.
    */
   async #forgetRestart(machine: Machine): Promise<void> {
     await this.#host.queue.edit(machine.uuid, () => forgetRestart(this.#host, machine));

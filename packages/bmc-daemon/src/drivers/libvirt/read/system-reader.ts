@@ -30,8 +30,8 @@ interface CachedReading extends Reading {
   readonly capacities: Capacities;
   readonly snapshot: CompleteSnapshot;
   /**
-   * True if the machine uses the CPU of the host, and its name is not known yet. The next reader
-   * asks again.
+   * True if the machine uses the CPU of the host, and the name of that CPU is not known yet. The
+   * next reader requests it again.
    */
   readonly awaitsHostCpu: boolean;
 }
@@ -112,7 +112,7 @@ export class SystemReader {
   /**
    * Reads a machine. If libvirt did not answer for this machine before, returns the last reading
    * after 0.1 s. Meanwhile, one new reading of the machine continues, and later readers get its
-   * result.
+   * result. If the state of the machine has changed since the last reading, waits for a new reading.
    * @throws {DriverError} notFound, unavailable.
    */
   read(machine: Machine): Promise<CompleteSnapshot> {

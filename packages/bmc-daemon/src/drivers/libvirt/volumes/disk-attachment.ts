@@ -75,7 +75,7 @@ export class DiskAttachment {
   }
 
   /**
-   * Removes the disk from the definition, then from the guest. The record names the volume until it is deleted.
+   * Removes the disk from the definition, then from the guest. The record names the volume until the volume is deleted.
    * @returns the definition without the disk.
    * @throws {DriverError} if the guest does not release the disk; the disk is then in the definition
    *   again.

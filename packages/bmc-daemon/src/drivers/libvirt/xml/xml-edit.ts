@@ -130,7 +130,7 @@ export class XmlEdit {
 
   /**
    * Removes an element with the white space before it, so that no blank line stays. Reverts {@link
-   * insert}.
+   * insert}, except for an added end tag: see {@link revertInsert}.
    */
   remove(element: XmlElement): void {
     const own = this.#own(element);
@@ -143,7 +143,7 @@ export class XmlEdit {
     this.#changed();
   }
 
-  /** Removes an element as {@link remove}, also the end tag that {@link insert} has added to `<a/>`. */
+  /** Removes an element as {@link remove}. Also removes the end tag that {@link insert} has added to `<a/>`. */
   revertInsert(element: XmlElement): void {
     const own = this.#own(element);
     const parent = parentOf(own);

@@ -1,4 +1,7 @@
-/** Checks the networks and bridges to which new machines connect. Without this check, only their start fails. */
+/**
+ * Checks the networks and bridges to which new machines connect. libvirt checks them only when a
+ * machine starts.
+ */
 import { isLibvirtError } from '@rackless/libvirt';
 import { virshCommand } from '../../connection-uri.js';
 import { attempt } from '../../failure.js';
