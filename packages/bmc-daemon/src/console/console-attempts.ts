@@ -41,7 +41,7 @@ export class AttemptPace {
     return this.isUnusable ? Math.min(MAX_FACTOR, this.#useless - 1) * this.#retryMs : REST_MS;
   }
 
-  /** Call this when the machine starts. */
+  /** Call this when the machine starts, is reset or moves to another host. */
   reset(): void {
     this.#failures = 0;
     this.#useless = 0;

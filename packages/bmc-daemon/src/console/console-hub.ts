@@ -30,15 +30,16 @@ export interface ConsoleSeat extends ConsoleAttachment {
   /** Hands over the keyboard. See {@link Keyboard.release}. */
   releaseKeyboard(): void;
   /**
-   * Writes input, and gets a free keyboard. Drops input while the console is not open. Also drops
-   * reports of a terminal whose user does not have the keyboard.
+   * Writes input, and takes the keyboard if it is free. Drops input while the console is not open.
+   * Also drops automatic reports of a terminal, such as its cursor position, if the client does not
+   * have the keyboard.
    * @param onAccepted called when the serial port accepts more input, or the console closes.
    * @returns false if another client has the keyboard: nothing was written, and `onAccepted` is not
    *   called.
    */
   write(bytes: Buffer, onAccepted?: () => void): boolean;
   /**
-   * Sends a break, and gets a free keyboard.
+   * Sends a break, and takes the keyboard if it is free.
    * @returns false if another client has the keyboard.
    * @throws {DriverError} as `ConsoleControl.sendBreak`.
    */

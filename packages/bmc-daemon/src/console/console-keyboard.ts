@@ -1,6 +1,6 @@
 /**
- * Decides which client of a console may type. One client at a time has the keyboard. A client that
- * types gets a free keyboard. Any other client must ask for it.
+ * Decides which client of a console may type. One client at a time has the keyboard. If the keyboard
+ * is free, a client takes it when it types. Otherwise the client must request it from the holder.
  */
 
 /** The keyboard of a console, as one client sees it. */
@@ -8,7 +8,7 @@ export interface KeyboardStatus {
   /** Name of the client that may type; null: the keyboard is free. */
   readonly holder: string | null;
   readonly isYours: boolean;
-  /** Name of the client that asks for the keyboard; null: no client asks. */
+  /** Name of the client that has requested the keyboard from the holder; null: none. */
   readonly asker: string | null;
 }
 
@@ -44,8 +44,8 @@ export const keyboardTimes: KeyboardTimes = { idleMs: 60_000, handOverMs: 10_000
 const TERMINAL_REPORTS = /^(?:\x1b(?:\[[?>]?[\d;]*(?:[Rcnt]|\$y)|[\]P][^\x07\x1b]*(?:\x07|\x1b\\)))+$/;
 
 /**
- * Returns whether input is only reports of a terminal. Each viewer's terminal sends them by itself,
- * so they do not mean that a user types.
+ * Returns whether input contains only reports of a terminal. The terminal of each viewer sends them
+ * without its user, so they do not show that a user types.
  */
 export function isTerminalReport(bytes: Buffer): boolean {
   return bytes[0] === 0x1b && TERMINAL_REPORTS.test(bytes.toString('latin1'));
@@ -85,7 +85,7 @@ export class Keyboard {
   }
 
   /**
-   * Gets a free keyboard.
+   * Takes the keyboard if it is free.
    * @returns whether the client may type now.
    */
   claim(client: KeyboardClient): boolean {
@@ -95,8 +95,9 @@ export class Keyboard {
   }
 
   /**
-   * Asks for the keyboard: gets a free one at once, and any other one when its holder hands it over
-   * or after a time. Does nothing if another client asks already.
+   * Takes the keyboard if it is free. Otherwise requests it: the client gets the keyboard when the
+   * holder hands it over, or after {@link KeyboardTimes.handOverMs}. Does nothing if another client
+   * has already requested it.
    */
   take(client: KeyboardClient): void {
     if (this.claim(client) || this.#asker !== undefined) return;

@@ -115,7 +115,7 @@ export class ConsoleLine {
     });
   }
 
-  /** Reacts to a change of the machine. */
+  /** Connects after a start, reset or move of the machine. Tells the listeners that it was stopped or removed. */
   onMachineChange(kind: MachineChangeKind): void {
     switch (kind) {
       case 'started':

@@ -30,7 +30,7 @@ export interface Connection {
   readonly resetAt: number | undefined;
   /** When the previous connection ended. */
   readonly closedAt: number | undefined;
-  /** Whether the machine has moved to another host since then. */
+  /** Whether the machine has moved to another host since the previous connection began. */
   readonly hasMoved: boolean;
 }
 

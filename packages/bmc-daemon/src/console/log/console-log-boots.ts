@@ -15,8 +15,8 @@ interface Recorded {
 }
 
 /**
- * Returns the boot of a connection, and the note before its text. It is the last recorded boot if
- * the run of the machine is the same and the machine was not reset.
+ * Returns the boot of a connection, and the note before its text. The boot is the last recorded one
+ * if the run of the machine is the same and the machine was not reset; otherwise it is a new one.
  */
 export async function bootOf(
   connection: Connection,

@@ -2,9 +2,9 @@
 
 /** The limits of a {@link WriteCredit}. */
 interface WriteRate {
-  /** Long-term rate. */
+  /** Maximum rate of writes over a long time. */
   readonly bytesPerSecond: number;
-  /** Bytes that may exceed the rate in a burst. */
+  /** Number of bytes that a burst may write above this rate. */
   readonly burstBytes: number;
 }
 

@@ -96,7 +96,8 @@ export class ConsoleLogFolder {
   }
 
   /**
-   * Stores a new run id of a boot, so that the daemon recognizes the boot after its own restart.
+   * Stores the new id of the run to which a boot belongs. After a restart of the daemon, the id shows
+   * that the machine still runs this boot.
    * Does nothing if the boot has been removed.
    * @throws {StorageError}
    */

@@ -35,7 +35,7 @@ const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[PX\]^_][^\x07\x1b]*(?:\x07|\x1b\\)?
  */
 const PLACING = /\x1b(?:\[[0-?]*[HfJ]|c)/g;
 /* oxlint-enable no-control-regex */
-/** Includes Cf, the characters that reverse or hide text. */
+/** Control characters and line separators. Also Cf, the characters that reverse or hide text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**

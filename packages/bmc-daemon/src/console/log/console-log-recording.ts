@@ -18,11 +18,11 @@ export interface RecordingPace {
   readonly flushBytes: number;
   /** Maximum number of buffered bytes. */
   readonly maxPending: number;
-  /** Long-term rate. A serial line of 115,200 baud carries 11,520. */
+  /** Maximum rate of writes over a long time. A serial line of 115,200 baud carries 11,520. */
   readonly bytesPerSecond: number;
-  /** Bytes that may exceed the rate in a burst. */
+  /** Number of bytes that a burst may write above this rate. */
   readonly burstBytes: number;
-  /** The pause after a failed write. */
+  /** Time after a failed write until the next attempt. */
   readonly retryMs: number;
 }
 
@@ -47,7 +47,7 @@ export interface CurrentBoot {
   readonly text: Buffer;
 }
 
-/** Maximum number of boots that wait for a slow disk. */
+/** Maximum number of boots whose text waits for a slow disk. With more, the text of the oldest one is lost. */
 const MAX_BATCHES = 4;
 
 /** The recording of one machine. Calls of the folder run one after the other. */
@@ -93,7 +93,7 @@ export class ConsoleRecording {
     return this.#version;
   }
 
-  /** Starts a connection to the port. */
+  /** Call this when the serial port was connected. */
   opened(): void {
     const time = this.#options.now();
     // Requests the id now, because the machine may restart before the queue runs `decide`.
@@ -122,7 +122,7 @@ export class ConsoleRecording {
     this.#enqueue(decide).catch(this.#options.onFailed);
   }
 
-  /** Ends the connection to the port. */
+  /** Call this when the serial port was disconnected. */
   closed(): void {
     if (this.#isOpen) this.#closedAt = this.#options.now();
     this.#isOpen = false;
@@ -139,7 +139,7 @@ export class ConsoleRecording {
     else this.#schedule();
   }
 
-  /** Reacts to a change of the machine. */
+  /** Records that the machine was started, reset, moved or stopped. Ignores other changes. */
   changed(kind: MachineChangeKind): void {
     const time = this.#options.now();
     switch (kind) {

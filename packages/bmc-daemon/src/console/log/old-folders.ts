@@ -8,6 +8,7 @@ interface OldFoldersOptions {
   readonly root: string;
   /** Returns the names of the folders of existing machines. */
   readonly present: () => ReadonlySet<string>;
+  /** Removes the folder with the given name. */
   readonly remove: (name: string) => Promise<void>;
   readonly log: Pick<Log, 'warn'>;
   /** The pause after the first failure. Each further failure doubles it. */
@@ -16,7 +17,7 @@ interface OldFoldersOptions {
 
 const MAX_PAUSE_MS = 3_600_000;
 
-/** The removal, which retries until all folders are removed. */
+/** Removes the folders, and retries until all of them are removed. */
 export class OldFolders {
   readonly #options: OldFoldersOptions;
   #failures = 0;

@@ -131,8 +131,10 @@ export class SshConnection {
   }
 
   /**
+   * Opens a console in a channel, or ends the channel with the reason.
    * @param accept returns undefined if the channel already runs a program (RFC 4254 §6.5 allows
    *   one).
+   * @param command the client's command, which may name a machine; null: a shell.
    */
   #begin(
     accept: () => ServerChannel | undefined,

@@ -1,7 +1,7 @@
 /**
  * Separates typed text from commands to the console service. A command starts with `~` at the start
- * of a line, as with OpenSSH and cu, or with Ctrl-] anywhere. OpenSSH's own client does not send `~.`
- * if it has a terminal: it disconnects.
+ * of a line, as with OpenSSH and cu, or with Ctrl-] anywhere. If OpenSSH's client has a terminal, it
+ * does not send `~.` to this service, and disconnects instead.
  */
 
 /** A command to the console service. */

@@ -27,10 +27,11 @@ export type ClientMessage = z.infer<typeof clientMessage>;
 export type ServiceMessage =
   /** The first message. `you` is the client's name for other clients. */
   | { readonly type: 'hello'; readonly machine: string; readonly you: string; readonly handOverSeconds: number }
-  /** The next `bytes` bytes are the recorded output of a boot. `boot` is the number of its log entry. */
+  /** The next `bytes` bytes are the recorded output of a boot. `boot`: the number of the boot; null: not stored. */
   | { readonly type: 'boot'; readonly boot: number | null; readonly bytes: number }
   /** The console's state, and a sentence with the reason. */
   | { readonly type: 'state'; readonly state: ConsoleState; readonly why: string }
+  /** The keyboard has changed. Members as in `KeyboardStatus`. */
   | {
       readonly type: 'keyboard';
       readonly holder: string | null;

@@ -17,6 +17,7 @@ interface MessageType {
    * @param bytes at least the first `head` bytes of the message.
    */
   readonly length: (bytes: Buffer) => number;
+  /** Number of bytes that `length` needs. */
   readonly head: number;
   /** Whether the message only controls the pictures that the client gets. All other messages are input. */
   readonly isView: boolean;
