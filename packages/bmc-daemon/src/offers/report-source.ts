@@ -17,16 +17,19 @@ export interface ReportMessage {
 
 /** A receiver of reports. */
 export interface ReportSubscriber {
-  /** @param definition URI of a MetricReportDefinition; null for a test report, which has none. */
+  /**
+   * Returns whether the subscriber wants the reports of a definition.
+   * @param definition URI of a MetricReportDefinition; null for a test report, which has none.
+   */
   wants(definition: string | null): boolean;
-  /** Returns at once. */
+  /** Accepts a message for the subscriber. Returns at once, before the subscriber has it. */
   deliver(message: ReportMessage): void;
 }
 
 /** The source of metric reports. */
 export interface ReportSource {
   /**
-   * Delivers the latest reports, and each new one from now on.
+   * Delivers the latest periodic reports that are not due for renewal yet, and each new one from now on.
    * @returns a function that ends the subscription.
    */
   subscribe(subscriber: ReportSubscriber): () => void;

@@ -34,13 +34,14 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** {@link LeaseQueues.cancelWaiting} has removed the ticket. The message is its reason. */
+/** {@link LeaseQueues.cancelWaiting} has removed the ticket, or its owner has left. The message is the reason. */
 export class TicketCancelled extends Error {
   override readonly name = 'TicketCancelled';
 }
 
 /** A ticket that is not renewed for this time expires. */
 const LEASE_MS = 15_000;
+/** How often a replica renews each of its tickets. */
 const RENEW_MS = 4000;
 /**
  * A write may take this time after its check. So if Redis does not answer, the last write must

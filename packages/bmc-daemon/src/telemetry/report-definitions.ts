@@ -50,11 +50,11 @@ export const MAX_INTERVAL_SECONDS = 86_400;
 export interface ReportDefinitions {
   /** Whether reports are enabled. */
   readonly enabled: boolean;
-  /** @throws {StateFileError} */
+  /** Enables or disables all reports. @throws {StateFileError} */
   setEnabled(enabled: boolean): Awaitable<void>;
   /** Returns a definition; the same object until it changes. */
   get(uuid: string): ReportDefinition;
-  /** @throws {StateFileError} */
+  /** Changes a definition. @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): Awaitable<void>;
   /**
    * Removes the definitions of all machines that are not in the given set.
@@ -81,7 +81,7 @@ interface FileDefinitions extends ReportDefinitions {
   retain(uuids: ReadonlySet<string>): void;
 }
 
-/** Opens the stored definitions. */
+/** Returns the definitions in a state file. A machine without a stored definition has the default. */
 export function openReportDefinitions(file: StateFile<TelemetryState>): FileDefinitions {
   const cache = new Map<string, ReportDefinition>();
   return {

@@ -18,12 +18,14 @@ export class ReportSubscriptions {
     return this.#subscriptions.size;
   }
 
+  /** Adds a subscriber. */
   add(subscriber: ReportSubscriber): Subscription {
     const subscription: Subscription = { subscriber, empty: new Set() };
     this.#subscriptions.add(subscription);
     return subscription;
   }
 
+  /** Ends a subscription. */
   remove(subscription: Subscription): void {
     this.#subscriptions.delete(subscription);
   }
@@ -34,7 +36,11 @@ export class ReportSubscriptions {
     return [...this.#subscriptions].some(({ subscriber }) => subscriber.wants(uri));
   }
 
-  /** Sends a report to all subscribers that want it, or to one of them. */
+  /**
+   * Sends a report to all subscribers that want it. Does not send a second empty report of the same
+   * machine in a row.
+   * @param only if given, the only subscription that gets the report.
+   */
   send(report: Report, only?: Subscription): void {
     const { uuid } = report.machine;
     const uri = definitionUri(uuid);

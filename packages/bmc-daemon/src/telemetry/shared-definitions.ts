@@ -15,7 +15,7 @@ const SERVICE_ID = 'settings';
 const serviceSchema = z.object({ enabled: z.boolean() }).loose();
 const changeSchema = definitionChange.loose();
 
-/** Opens the definitions. */
+/** Returns the definitions in the shared store. A machine without an entry has the default. */
 export function openSharedDefinitions(store: SharedStore): ReportDefinitions {
   const cache = new Map<string, { readonly revision: number; readonly definition: ReportDefinition }>();
   const enabled = (): boolean =>

@@ -21,12 +21,13 @@ import { Samplers } from './sampler.js';
 
 /** Metric reports and their definitions. */
 export interface Telemetry extends ReportSource {
+  /** Whether reports are enabled. */
   readonly enabled: boolean;
-  /** @throws {StateFileError} */
+  /** Enables or disables all reports. @throws {StateFileError} */
   setEnabled(enabled: boolean): Awaitable<void>;
   /** Returns the definition of a machine's report; the same object until it is changed. */
   definition(uuid: string): ReportDefinition;
-  /** @throws {StateFileError} */
+  /** Changes the definition of a machine's report. @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): Awaitable<void>;
   /**
    * Returns the report of a machine: one that is current by its definition, or the latest one if
@@ -36,7 +37,9 @@ export interface Telemetry extends ReportSource {
   report(machine: SystemRef): Promise<Report>;
   /** Returns the latest report of a machine by its UUID, for a machine that cannot be looked up. */
   storedReport(uuid: string): Report | undefined;
+  /** Sends a test message to the subscribers that did not select definitions. */
   sendTest(message: ReportMessage): void;
+  /** Ends the schedule and all subscriptions. */
   close(): void;
 }
 
@@ -79,7 +82,7 @@ export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
   return createTelemetry({ ...options, definitions: openReportDefinitions(openStateFile(file)) });
 }
 
-/** @see openTelemetry */
+/** Creates telemetry with the given definitions. Takes no sample before a client reads or subscribes. */
 export function createTelemetry(options: TelemetryOptions & { readonly definitions: ReportDefinitions }): Telemetry {
   const { driver, definitions, now, log } = options;
   const { statistics } = driver;

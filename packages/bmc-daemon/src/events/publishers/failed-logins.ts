@@ -22,6 +22,7 @@ interface FailedLoginsOptions {
 
 /** The publisher of rejected logins. Close it with the service. */
 export interface FailedLogins {
+  /** Publishes a rejected login, or counts it for the next summary. */
   readonly onRefused: (attempt: RefusedAttempt) => void;
   /** Publishes the pending summary. */
   close(): void;

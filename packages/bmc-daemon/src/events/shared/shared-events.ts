@@ -47,7 +47,10 @@ const eventSchema: z.ZodType<ServiceEvent> = z.object({
  */
 const answerSchema = z.tuple([z.string(), z.int(), z.enum(['some', 'all'])]).rest(z.string());
 
-/** Opens the events. @throws {StoreUnavailable} */
+/**
+ * Begins to store the events of this replica, and to read those of all replicas.
+ * @throws {StoreUnavailable}
+ */
 export async function openSharedEvents(options: SharedEventsOptions): Promise<SharedEvents> {
   const { store, bus } = options;
   const reader = new EventReader(options);

@@ -40,7 +40,7 @@ if #ARGV > 0 then redis.call('HSET', KEYS[1], unpack(ARGV)) end`;
 const readScript = `return redis.call('HGETALL', KEYS[1])`;
 const texts = z.array(z.string());
 
-/** Opens the listeners. @throws {StoreUnavailable} */
+/** Returns the listeners in the shared store. Delivers nothing before `share`. @throws {StoreUnavailable} */
 export async function openSharedListeners(
   store: SharedStore,
   log: Pick<Log, 'info' | 'warn' | 'error'>,

@@ -12,8 +12,9 @@ import { z } from 'zod';
 
 /**
  * Returns the version of a log, and its entries. The version is the number of the newest entry and
- * the number of entries, because clearing a log does not change the former. ARGV[1]: the version that
- * the caller has. If this version is still current, the script returns no entries.
+ * the number of entries, because clearing a log does not change the number of the newest entry.
+ * ARGV[1]: the version that the caller has. If this version is still current, the script returns no
+ * entries.
  */
 const readLogScript = `
 local number = redis.call('GET', KEYS[2]) or '0'
@@ -31,7 +32,7 @@ const texts = z.array(z.string());
 /** Maximum number of logs whose entries are in memory. */
 const IN_MEMORY = 16;
 
-/** Opens the logs. */
+/** Returns the logs in the shared store. @param limit maximum number of entries of a log. */
 export function createSharedLogs(store: SharedStore, limit: number): EventLogs {
   const known = new Map<string, { readonly state: string; readonly records: readonly LogRecord[] }>();
   const read = async (name: string): Promise<readonly LogRecord[]> => {

@@ -86,7 +86,10 @@ export class OpenStreams {
     for (const { close } of [...this.#streams.values()]) close();
   }
 
-  /** @throws {RedfishError} EventSubscriptionLimitExceeded, or ServiceShuttingDown. */
+  /**
+   * Returns the source of a new stream. The stream opens when the source gets the output.
+   * @throws {RedfishError} EventSubscriptionLimitExceeded, or ServiceShuttingDown.
+   */
   open(request: EventStreamRequest): StreamSource {
     const { actor, hasConfigureManager, machine = null } = request;
     if (this.#closed) throw redfishError('ServiceShuttingDown');

@@ -19,6 +19,7 @@ interface Payload {
 /** The payloads of one subscription that wait for their delivery. */
 export interface PayloadQueue {
   readonly isEmpty: boolean;
+  /** Takes the next payload. Call this only if the queue is not empty. */
   take(): Payload;
 }
 

@@ -52,8 +52,8 @@ export class PushDelivery {
   }
 
   /**
-   * Tells the delivery that the queue has new payloads. The delivery sends them after earlier
-   * payloads.
+   * Sends the payloads that the queue has now, after earlier payloads. Call this after payloads were
+   * added.
    */
   notify(): void {
     this.#pump();
@@ -68,7 +68,7 @@ export class PushDelivery {
     this.#stopWaiting();
   }
 
-  /** Resumes sending at once. */
+  /** Resumes sending at once, without the pause of a retry. Counts failed attempts from 0 again. */
   resume(): void {
     this.#suspended = false;
     this.#failed = 0;

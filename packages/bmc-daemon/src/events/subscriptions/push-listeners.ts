@@ -77,7 +77,7 @@ export class PushListeners {
     return this.#pushes.get(id)?.subscription;
   }
 
-  /** @throws {StateFileError} */
+  /** Stores a listener. If this replica delivers, starts its delivery. @throws {StateFileError} */
   create(record: NewSubscription): PushSubscription {
     const { isShared, feed } = this.#options;
     const after = isShared ? { after: feed.idBefore(undefined) } : {};
@@ -91,7 +91,10 @@ export class PushListeners {
     return push.subscription;
   }
 
-  /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
+  /**
+   * Changes a listener. Ignores an unknown id, as {@link suspend} and {@link resume} do.
+   * @throws {RedfishError} PayloadTooLarge. @throws {StateFileError}
+   */
   change(id: string, change: PushChange): void {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
@@ -99,7 +102,7 @@ export class PushListeners {
     this.#update(push, change);
   }
 
-  /** @throws {StateFileError} */
+  /** Suspends the delivery to a listener until {@link resume}. @throws {StateFileError} */
   suspend(id: string): void {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
@@ -107,7 +110,7 @@ export class PushListeners {
     push.running?.delivery.suspend();
   }
 
-  /** @throws {StateFileError} */
+  /** Resumes a suspended delivery. @throws {StateFileError} */
   resume(id: string): void {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
@@ -115,7 +118,7 @@ export class PushListeners {
     push.running?.delivery.resume();
   }
 
-  /** @returns false if it does not exist. @throws {StateFileError} */
+  /** Removes a listener. @returns false if it does not exist. @throws {StateFileError} */
   remove(id: string): boolean {
     const push = this.#pushes.get(id);
     if (push === undefined) return false;

@@ -46,23 +46,28 @@ export interface Subscriptions {
   list(): readonly Subscription[];
   find(id: string): Subscription | undefined;
   /**
+   * Creates a listener.
    * @param hasConfigureManager see {@link PlaceRequest}.
    * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws
    *   {StateFileError}
    */
   create(record: NewSubscription, requester: { readonly hasConfigureManager: boolean }): Awaitable<PushSubscription>;
-  /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
+  /** Changes a listener. @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
   change(id: string, change: PushChange): Awaitable<void>;
+  /** Suspends the delivery to a listener. @throws {StateFileError} */
   suspend(id: string): Awaitable<void>;
+  /** Resumes the delivery to a listener. @throws {StateFileError} */
   resume(id: string): Awaitable<void>;
   /**
    * Removes a subscription; closes a stream.
    * @returns false if it does not exist.
    */
   remove(id: string): Awaitable<boolean>;
-  /** @throws {RedfishError} EventSubscriptionLimitExceeded. */
+  /** Returns the source of a new stream. @throws {RedfishError} EventSubscriptionLimitExceeded. */
   openStream(request: EventStreamRequest): StreamSource;
+  /** The retries of all listeners. */
   readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
+  /** Changes {@link retries}. @throws {StateFileError} */
   setRetries(change: RetryChange): Awaitable<void>;
   /** Closes all streams, and rejects new ones. */
   closeStreams(): void;
