@@ -81,6 +81,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 /** The parts that exist only while the service listens. */
 interface ListeningState {
   addresses: readonly string[];
+  /** Time of the start or of the last reload. */
   lastReset: Date;
   reload: () => void;
   setTls: (tls: TlsOptions) => void;
@@ -176,7 +177,7 @@ async function openStore({ settings: { sharedStore }, log }: DaemonOptions): Pro
 }
 
 /**
- * Opens the driver, the features and Redfish, without touching the host.
+ * Opens the driver, the features and Redfish, without a connection to the host.
  * @param options `settings` are the active settings.
  * @throws {StartError} @throws {StoreUnavailable}
  */

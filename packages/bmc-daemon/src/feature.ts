@@ -101,7 +101,8 @@ export interface Feature<Own extends object> {
   /** Returns the resources for a driver; none if it lacks what the feature needs. Default: all. */
   readonly resourcesOf?: (driver: HypervisorDriver) => readonly Resource<ServicesWith<Own>>[];
   /**
-   * Opens the feature without touching the host: another daemon may already serve it.
+   * Opens the feature without a change of the host, because another daemon may already serve the
+   * host.
    * @throws {StartError}
    * @throws {StateFileError} if a file in the state folder is unusable.
    */

@@ -1,7 +1,7 @@
 /**
  * Stores the service's own data (roles, subscriptions) as JSON in EMULATOR_STATE_DIR. A file is
  * read at the start, and again before a change if another program has written it. Each change
- * replaces the whole state, in memory and on the disk, one after another.
+ * replaces the whole state, in memory and on the disk, before the next change begins.
  */
 import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';

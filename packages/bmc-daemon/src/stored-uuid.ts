@@ -16,7 +16,7 @@ interface StoredUuidOptions {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Returns the text of a file, or `''` if the file is missing or unreadable. */
+/** Returns the text of a file without white space at its ends, or `''` if the file is missing or unreadable. */
 export function readTrimmed(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();

@@ -4,7 +4,7 @@ import { readVersion } from '@rackless/daemon/version.js';
 /** The package version, such as `0.1.0`. */
 export const version = readVersion(new URL('../package.json', import.meta.url));
 
-/** The manufacturer, if the machine's definition names none. */
+/** The start of our OEM names; also the manufacturer of machines and managers without one. */
 export const vendor = 'Rackless';
 
 /** The name of the product: `Rackless bmc-daemon`. */

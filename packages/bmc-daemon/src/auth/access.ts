@@ -19,8 +19,9 @@ import type { SharedAccess } from './shared/shared-access.js';
 import { shareAccounts, shareRoles, syncBeforeLogin, syncBeforeAuthentication } from './shared/shared-changes.js';
 import { createSharedSessions } from './shared/shared-sessions.js';
 
-/** Accounts, roles, sessions and their settings. */
+/** The access control of the service. */
 export interface Access extends Logins {
+  /** Null without a password file: every client then has all privileges. */
   readonly accounts: Accounts | null;
   readonly roles: Roles;
   readonly sessions: Omit<Sessions, 'create' | 'use'>;
@@ -33,7 +34,7 @@ export interface Access extends Logins {
 }
 
 interface AccessOptions {
-  /** The path of EMULATOR_AUTH_FILE. */
+  /** The value of EMULATOR_AUTH_FILE: the path of the password file; null: there is none. */
   readonly authFile: string | null;
   /** The result of {@link openAccessState}. */
   readonly state: StateFile<AccessState>;

@@ -55,15 +55,16 @@ export class AccountError extends Error {
 export interface Accounts {
   /** Lists the accounts. Returns the same array until something changes. */
   list(): readonly Account[];
+  /** Returns an account; undefined for an unknown user. */
   find(user: string): Account | undefined;
   /**
    * Creates an account.
    * @throws {AccountError}, CredentialsError, PasswordFileWriteError, StateFileError.
    */
   create(account: NewAccount): Promise<void>;
-  /** @throws as {@link create}. */
+  /** Changes an account. @throws as {@link create}. */
   change(user: string, change: AccountChange): Promise<void>;
-  /** @throws as {@link create}. */
+  /** Removes an account. @throws as {@link create}. */
   remove(user: string): Promise<void>;
   /** Counts a wrong password, and locks the account at the threshold. */
   passwordWasWrong(user: string): void;

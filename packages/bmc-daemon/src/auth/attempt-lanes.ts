@@ -68,6 +68,7 @@ export interface QueuedAttempt {
 export interface Lane {
   /** Returns when the lane may verify an attempt; Infinity: never. */
   readyAt(queued: QueuedAttempt): number;
+  /** Returns whether the lane verifies `left` before `right`. */
   isBefore(left: QueuedAttempt, right: QueuedAttempt): boolean;
 }
 

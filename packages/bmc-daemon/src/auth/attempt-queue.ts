@@ -187,6 +187,7 @@ export class AttemptQueue {
     this.#alarm = undefined;
   }
 
+  /** Finds the attempt that a lane verifies next. Ends attempts whose clients have disconnected. */
   #pick(now: number, lane: Lane): NextAttempt {
     let next: QueuedAttempt | undefined;
     let soonest = Infinity;

@@ -15,7 +15,7 @@ import type { Examined, Probe } from './probe.js';
 
 const SUBJECT = 'certificate';
 const DAY_MS = 86_400_000;
-/** ACME clients renew a certificate 30 days before its end, so with fewer days the renewal has failed. */
+/** ACME clients renew a certificate 30 days before its end. If only 21 days are left, the renewal has failed. */
 const SOON_MS = 21 * DAY_MS;
 
 /** Examines validity and names of the certificate of HTTPS. The check of the configuration examines its key. */

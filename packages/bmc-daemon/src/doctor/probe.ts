@@ -19,7 +19,7 @@ export interface Examined {
 
 /** Examines one subject of this host. */
 export interface Probe {
-  /** One word, for a probe without an answer. */
+  /** One word: the subject of the finding that reports a probe without an answer. */
   readonly subject: string;
   /** The probe does not run if the value of one of these settings is unknown. */
   readonly settings: readonly SettingKey[];
@@ -27,7 +27,7 @@ export interface Probe {
 }
 
 /**
- * Returns how to change a setting at its place.
+ * Returns how to change a setting in its source: the environment, the command line or the configuration file.
  * @param value the new value.
  */
 export function changeSetting(

@@ -24,8 +24,8 @@ export function copyCommand(file: string): string {
 }
 
 /**
- * Returns a command that needs the files of an account, such as its ssh keys. An administrator cannot log in to the
- * account of a service, so sudo runs the command.
+ * Changes a command that needs the files of an account, such as its ssh keys. If the account has no login shell, as
+ * for most services, sudo runs the command as this account. Otherwise returns the command unchanged.
  */
 export function asAccount(command: string, { name, shell }: Account): string {
   if (!/\/(?:nologin|false)$/.test(shell ?? '') || command.startsWith('sudo ')) return command;

@@ -56,8 +56,8 @@ const embeddings: readonly Embedding[] = [
   // NAT64: the well-known prefix (RFC 6052), and the local one (RFC 8215), which a site may divide.
   { network: { address: '64:ff9b::', prefix: 96 }, firstBits: [96] },
   { network: { address: '64:ff9b:1::', prefix: 48 }, firstBits: [48, 56, 64, 96] },
-  // 6to4 (RFC 3056). Teredo (RFC 4380): the address of the server. The address of the client is
-  // inverted, see below.
+  // 6to4 (RFC 3056). Teredo (RFC 4380): the address of the server. `embeddedIpv4` reads the address
+  // of the client, whose bits are inverted.
   { network: { address: '2002::', prefix: 16 }, firstBits: [16] },
   { network: { address: '2001::', prefix: 32 }, firstBits: [32] },
 ];

@@ -4,7 +4,7 @@ import { ImageError } from './image-error.js';
 /** A time limit, and the message for clients. */
 export interface TimeLimit {
   readonly ms: number;
-  /** "reading image http://…: why". */
+  /** Returns the message, such as `reading image http://…: why`. */
   readonly message: () => string;
 }
 

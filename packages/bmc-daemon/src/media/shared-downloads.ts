@@ -78,7 +78,7 @@ export class SharedDownloads<Result> {
     }
   }
 
-  /** Aborts all downloads. */
+  /** Aborts all downloads, also those that begin later. */
   abort(reason: Error): void {
     this.#closing.abort(reason);
   }

@@ -50,7 +50,7 @@ export function checkUser(user: string): void {
     throw new CredentialsError('user', 'a user name cannot contain half a character (a lone surrogate)');
   if (user.startsWith('#'))
     throw new CredentialsError('user', 'a user name cannot begin with #: the line would be a comment');
-  // At the start of the file, it would not count as part of the name.
+  // A byte order mark at the start of the file does not count as part of the first name.
   if (user.startsWith('\uFEFF')) throw new CredentialsError('user', 'a user name cannot begin with a byte order mark');
   if (user === '.' || user === '..')
     throw new CredentialsError('user', "a user name cannot be . or ..: clients remove them from the account's URI");
@@ -130,8 +130,8 @@ interface PasswordFileEdit {
 /**
  * Prepares a change of the file's text. The file is replaced atomically, so a reader sees the old
  * or the new file. A new file is readable for its owner only; an existing file keeps its mode and
- * owner. A concurrent change by `htpasswd` or an editor is preserved, because the edit is applied
- * again.
+ * owner. A concurrent change by `htpasswd` or an editor is preserved: `commit` applies the edit
+ * again, with at most 5 attempts.
  * @throws {PasswordFileWriteError}
  */
 export function preparePasswordFile(file: string, edit: (text: string) => string): PasswordFileEdit {

@@ -35,7 +35,7 @@ interface PasswordFileContents {
 export interface PasswordFile {
   /** Returns the users by name. Checks whether the file changed, at most once per interval. */
   entries(): ReadonlyMap<string, HtpasswdEntry>;
-  /** Checks the file now. */
+  /** Checks now whether the file changed. If it did, reads it again. */
   refresh(): void;
 }
 

@@ -24,7 +24,7 @@ export interface ResponderOptions extends Announced, ServiceAddresses {
   /** The interval of notifications; 0: none. */
   readonly notifyIntervalMs: number;
   readonly log: Pick<Log, 'warn'>;
-  /** 0 to 1: when to answer within the allowed time. Default: random. */
+  /** Returns a number from 0 to 1: the part of the allowed time that an answer waits. Default: `Math.random`. */
   readonly random?: () => number;
   /** The host's interfaces. Default: those that Node reports. */
   readonly interfaces?: InterfaceLister;

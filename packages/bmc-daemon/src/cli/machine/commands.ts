@@ -36,7 +36,7 @@ export interface CreateFlags extends HostFlags, NamingFlags {
   readonly disk?: readonly number[];
   readonly diskBus: (typeof DISK_BUSES)[number];
   readonly pool?: string;
-  /** In the order of both options. */
+  /** Networks and bridges, in the order in which `--network` and `--bridge` were given. */
   readonly network?: readonly NetworkLink[];
   readonly nicModel: (typeof NIC_MODELS)[number];
   readonly uefi?: boolean;

@@ -8,7 +8,7 @@ export const pathSegment = z.string().regex(/^[^/?#]+$/);
 export interface SettingDefinition<T> {
   /** Name in the file and in the environment. */
   readonly name: `EMULATOR_${string}`;
-  /** Type of the plain value (see `toPlain`). */
+  /** Type of the plain value (see `toPlain` in python/values.ts). */
   readonly type: z.ZodType<T>;
   /** Description of a valid value, for messages after "must be". */
   readonly expected: string;

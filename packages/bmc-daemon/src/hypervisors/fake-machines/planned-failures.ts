@@ -3,7 +3,7 @@ import { formatPath } from '@rackless/daemon/yaml/yaml-node.js';
 import type { Duration, MachinePlan, PlannedFailure } from '../../drivers/fake/fake-plan.js';
 import type { FileDelays, FileFailure } from './file-schema.js';
 
-/** How long an operation hangs if the file does not say it. */
+/** How long an operation hangs if the file sets no time. */
 const HANGS_MS = 3_600_000;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The effective settings of the service, as a registry of attributes (decision 031). DMTF has no
+ * The effective settings of the service, as a registry of attributes (docs/decisions/031). DMTF has no
  * other resource for settings that are not in a schema.
  */
 import { oemTypes } from '../../redfish/documents/oem-schemas.js';

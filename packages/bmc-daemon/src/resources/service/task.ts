@@ -135,8 +135,8 @@ const task = defineResource({
 });
 
 /**
- * The monitor of a task. It returns 202 while the task runs, and then the response of the original
- * request (DSP0266, task monitors).
+ * The monitor of a task. It answers 202 while the task runs, and then with the response of the
+ * original request (DSP0266, task monitors). For a cancelled task it answers 404.
  */
 const taskMonitor = defineResource({
   entity: 'Task',

@@ -52,10 +52,10 @@ export function supportedResets({ driver }: Pick<Services, 'driver'>): readonly 
   return resetTypeNames.filter((type) => driver.powerActions.has(resetTypes[type]));
 }
 
-/** Age of data that are sufficient before a reset, because the driver reads the machine for the reset. */
+/** Maximum age of data before a reset. The driver reads the machine again for the reset itself. */
 const KNOWN_MS = 15_000;
 
-/** Reads the machine for a reset. Many resets at once would otherwise double the requests to a cloud. */
+/** Returns data of the machine that may be 15 s old: a new read for each reset would double the requests to a cloud. */
 export function knownSystem(driver: Services['driver'], id: string): Promise<SystemSnapshot> {
   return driver.getSystem(id, [], { maxAgeMs: KNOWN_MS });
 }
