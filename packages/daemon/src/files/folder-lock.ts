@@ -19,9 +19,9 @@ export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
 
-/** The lock of a folder. */
+/** A locked folder; not locked if {@link lockFolder} has logged a warning. */
 export interface FolderLock {
-  /** Releases the lock. */
+  /** Releases the lock. Does nothing if there is none. */
   release(): Promise<void>;
 }
 
@@ -67,8 +67,8 @@ const unlockable: ReadonlySet<string> = new Set([
  * these cases.
  * @throws {FolderInUseError} if another daemon uses the folder for longer than the wait, or the
  *   lock belongs to another user.
- * @throws {Error} if the host lacks room or handles, or the path is unusable. The cause is the
- *   error of node:fs or node:net.
+ * @throws {Error} for any other failure, such as a full disk or a lack of file descriptors. The
+ *   cause is the error of node:fs or node:net.
  */
 export async function lockFolder(
   folder: string,
@@ -102,7 +102,6 @@ export async function lockFolder(
 }
 
 /** Returns the lock that a listening socket holds. */
-
 function lockOf(server: Server): FolderLock {
   return {
     release: async () => {

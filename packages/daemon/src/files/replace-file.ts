@@ -106,8 +106,7 @@ export function replaceFile(file: string, text: string, options: ReplaceOptions 
 /**
  * Removes temporary files and the lock file of {@link prepareFile} that a killed process left
  * behind. The name must have the exact format, and the owner must be this user or the owner of
- * `file`. The temporary file must be older than this process: a newer file may belong to a running
- * process.
+ * `file`. Each file must be older than this process: a newer one may belong to a running process.
  * @returns the paths of the removed files. A file that cannot be removed is ignored.
  */
 export function removeLeftovers(file: string): readonly string[] {

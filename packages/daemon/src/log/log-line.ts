@@ -10,7 +10,10 @@ export interface RequestLine {
   /** Path without the query, which may contain secrets. */
   readonly path: string;
   readonly status: number;
-  /** Time from the request header to the last byte of the response, in milliseconds. */
+  /**
+   * Time from the request header to the last byte of the response, in milliseconds. For a Redfish
+   * request: to the beginning of the response.
+   */
   readonly ms: number;
   /**
    * The reason why the service rejected the credentials (with the user name), the address of the

@@ -12,6 +12,7 @@ export class Distribution {
     this.counts = Array<number>(bounds.length + 1).fill(0);
   }
 
+  /** Counts a value, which must have the unit of the bounds. */
   observe(seconds: number): void {
     const { bounds, counts } = this;
     let index = 0;

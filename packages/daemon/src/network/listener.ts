@@ -45,8 +45,8 @@ export interface ListenOptions {
    */
   readonly onError: (error: Error) => void;
   /**
-   * Takes over the socket of a WebSocket request. The listener destroys the socket when it closes.
-   * Absent: `handle` answers WebSocket requests, like all other `Upgrade` requests.
+   * Takes over the socket of a WebSocket request. {@link Listener.close} destroys the socket after its
+   * wait. Absent: `handle` answers WebSocket requests, like all other `Upgrade` requests.
    */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** Returns whether `onUpgrade` takes over this WebSocket request. Default: it takes over all. */
@@ -88,14 +88,17 @@ export interface Listener {
   addAddress(ip: string): Promise<() => void>;
   /** Sets the certificate for new connections. Does nothing on a plain HTTP listener. */
   setTls(tls: TlsOptions): void;
-  /** Stops listening, waits up to `waitMs` for running requests, then destroys all connections. */
+  /**
+   * Stops listening, waits up to `waitMs` for running requests, then destroys all connections. Waits
+   * only 1 s for the first request of a connection.
+   */
   close(waitMs: number): Promise<void>;
 }
 
-/** The listener cannot use its address or port. `about` names the setting to correct. */
+/** The listener cannot use its address or port. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
-  readonly about: 'ip' | 'port';
+  readonly about: 'ip' | 'port'; // the setting to correct
 
   constructor(message: string, about: 'ip' | 'port', cause: unknown) {
     super(message, { cause });
@@ -109,8 +112,8 @@ class ConnectMethodError extends Error {
 }
 
 /**
- * Longer than the 60 s for which clients and proxies keep an idle connection. A shorter time could
- * close a connection while a client sends a request on it.
+ * How long the server keeps an idle connection: longer than the usual 60 s of clients and proxies.
+ * With a shorter time, the server could close a connection while a client sends a request on it.
  */
 const KEEP_ALIVE_MS = 65_000;
 /** How often `close` closes connections that have become idle. */
@@ -119,10 +122,10 @@ const DRAIN_STEP_MS = 50;
 const SILENT_MS = 1000;
 
 /**
- * Maximum number of connections that the kernel accepts before the event loop does. Linux uses the
- * lower of this and `net.core.somaxconn`. Above it, the kernel drops the first packet of a
- * connection, and the client repeats it after 1, 3 and 7 s. libuv accepts one connection in a turn
- * of the event loop, so Node's default of 511 was full as soon as 2,000 clients connected at once.
+ * Maximum number of connections that wait until the event loop accepts them. Linux uses the lower
+ * of this number and `net.core.somaxconn`. With more connections, the kernel drops the first packet
+ * of a connection, and the client repeats it after 1, 3 and 7 s. libuv accepts one connection in a
+ * turn of the event loop, so 2,000 clients that connected at once exceeded Node's default of 511.
  */
 const BACKLOG = 4096;
 
@@ -243,10 +246,7 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
   }
 }
 
-/**
- * Returns addresses that clients can use. For a wildcard address, these are the addresses of the
- * interfaces.
- */
+/** Returns addresses that clients can use: for a wildcard address, the addresses of the interfaces. */
 function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly string[] {
   if (!isWildcardAddress(ip)) return [ip];
   const interfaceAddresses = Object.values(interfaces)

@@ -20,7 +20,7 @@ export class OutputWatch {
 
   /**
    * Waits until all output is written.
-   * @returns why the output is incomplete; undefined if it is not.
+   * @returns why the output is incomplete; undefined if it is complete.
    */
   async failure(): Promise<string | undefined> {
     // The callback also comes after a failure, and after the listener for errors.

@@ -16,7 +16,7 @@ import { rejectionOf, StoreUnavailable } from './store-unavailable.js';
 export interface SharedStore {
   /** Identifies this run of this replica. */
   readonly replica: string;
-  /** Brings the copy up to date. @throws {StoreUnavailable} within a few seconds. */
+  /** Brings the copy up to date. @throws {StoreUnavailable} in a few seconds; at once after a failed read. */
   sync(): Promise<void>;
   /** Returns an entry of the copy. */
   get(kind: string, id: string): StoredEntry | undefined;
@@ -58,6 +58,7 @@ export interface SharedStore {
   listen(channel: string, listener: (message: string) => void): Promise<void>;
   /** Milliseconds since 1970 by the clock of the store, which is the same for all replicas. */
   now(): number;
+  /** Tells the other replicas that this replica has ended, and closes the connection. */
   close(): Promise<void>;
 }
 
@@ -183,8 +184,8 @@ class RedisStore implements SharedStore {
     return this.#command(['EVAL', script, String(keys.length), ...keys.map(this.#keyOf), ...args]);
   }
 
-  async listen(name: string, listener: (message: string) => void): Promise<void> {
-    await this.#link.subscribe(this.#keyOf(name), listener);
+  async listen(channel: string, listener: (message: string) => void): Promise<void> {
+    await this.#link.subscribe(this.#keyOf(channel), listener);
   }
 
   now(): number {

@@ -89,7 +89,7 @@ const SHOWN_CHARACTERS = 60;
 
 /**
  * Describes a value for messages: `the number 5`, `a list`. Hides strings and numbers that are
- * secret, and all values that come from the environment.
+ * secret, strings of more than 60 characters, and all values that come from the environment.
  */
 export function describeNode(node: YamlNode, options: { readonly secret?: boolean } = {}): string {
   if (node.kind === 'sequence') return 'a list';

@@ -11,10 +11,13 @@ import type { YamlNode } from './yaml-node.js';
 export type YamlPart = readonly (string | number | boolean | null)[];
 
 const VALUES_OF_NODE = 4;
-/** Reading a part of this size needs less than a millisecond. */
+/** Number of nodes in a part. Reading a part of this size needs less than a millisecond. */
 const NODES_OF_PART = 500;
 
-/** Returns the parts of a tree, which has no environment variables yet. */
+/**
+ * Returns the parts of a tree. The parts omit `source`, `variable` and `unresolved`, so the tree must
+ * not contain values of environment variables yet.
+ */
 export function* yamlParts(root: YamlNode): Generator<YamlPart, undefined> {
   let part: (string | number | boolean | null)[] = [];
   function* add(node: YamlNode, key: string | null): Generator<YamlPart, undefined> {
