@@ -19,7 +19,7 @@ export interface SubmitOptions extends CallOptions {
 
 /** Options of a `Connection`. */
 export interface ConnectionOptions {
-  /** Name in error messages, e.g. `qemu:///system`. */
+  /** Name in error messages, such as `qemu:///system`. */
   readonly label: string;
   readonly open: OpenTransport;
   readonly clock: Clock;

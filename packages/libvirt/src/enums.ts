@@ -204,9 +204,9 @@ export const ERROR_DOMAINS = {
 /** Names of virErrorLevel by number: the severity. libvirtd sends `ERROR` for every failed call. */
 export const ERROR_LEVELS = { 0: 'NONE', 1: 'WARNING', 2: 'ERROR' } as const;
 
-/** Name of an error code from libvirtd, e.g. `NO_DOMAIN`. */
+/** Name of an error code from libvirtd, such as `NO_DOMAIN`. */
 export type RemoteErrorCode = (typeof ERROR_CODES)[keyof typeof ERROR_CODES];
-/** Name of an error domain, e.g. `QEMU`. */
+/** Name of an error domain, such as `QEMU`. */
 export type RemoteErrorDomain = (typeof ERROR_DOMAINS)[keyof typeof ERROR_DOMAINS];
 /** Name of an error level. */
 export type ErrorLevel = (typeof ERROR_LEVELS)[keyof typeof ERROR_LEVELS];

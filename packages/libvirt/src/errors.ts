@@ -49,7 +49,7 @@ export class LibvirtError extends Error {
   /** virErrorDomain; -1 for an error of this client. */
   readonly domainNumber: number;
   readonly level: ErrorLevel | `UNKNOWN_${number}`;
-  /** Procedure that failed, e.g. `domainCreate`; null if the error is not about a call. */
+  /** Procedure that failed, such as `domainCreate`; null if the error is not about a call. */
   readonly procedure: string | null;
   /** False only if libvirtd certainly did not receive the call. */
   readonly mayHaveRun: boolean;

@@ -24,7 +24,7 @@ export interface UriParameters {
   readonly noVerify: boolean;
   /** Directory of the TLS certificates. */
   readonly pkipath: string | null;
-  /** TLS versions of the parameter `tls_priority`. */
+  /** TLS versions of the parameter `tls_priority`. null: Node's defaults. */
   readonly tlsVersions: TlsVersions | null;
   /** File with user names and passwords. */
   readonly authfile: string | null;

@@ -21,7 +21,7 @@ export interface LibvirtUri {
   readonly path: string;
   readonly parameters: UriParameters;
   /**
-   * URI that libvirtd opens, e.g. `qemu:///system`: the value of `?name=`, or the URI without
+   * URI that libvirtd opens, such as `qemu:///system`: the value of `?name=`, or the URI without
    * client parameters.
    */
   readonly serverName: string;

@@ -29,7 +29,7 @@ const defaults = {
 
 /**
  * Starts to connect to libvirtd and returns immediately. Close the link after use.
- * @param uri e.g. `qemu:///system`, `qemu+ssh://root@host/system`, `test:///default`.
+ * @param uri such as `qemu:///system`, `qemu+ssh://root@host/system` or `test:///default`.
  * @throws {LibvirtError} INVALID_URI.
  */
 export function openLink(uri: string, options: LinkOptions = {}): Link {

@@ -258,8 +258,8 @@ export class Domain implements DomainRef {
   }
 
   /**
-   * Removes a device. In a running domain the guest must release it first: wait for the
-   * `deviceRemoved` event.
+   * Removes a device. In a running domain, this only requests the guest to release the device: the
+   * `deviceRemoved` event reports that it is gone.
    * @param flags `DomainDeviceModifyFlags`.
    */
   detachDeviceFlags(xml: string, flags: number, options?: CallOptions): Promise<void> {
@@ -293,7 +293,10 @@ export class Domain implements DomainRef {
     return this.#work(domainProcedures.setMetadata, { domain: this, type, metadata, key, uri, flags }, options);
   }
 
-  /** Returns metadata. @throws {LibvirtError} NO_DOMAIN_METADATA if there is none. */
+  /**
+   * Returns metadata. Parameters as for {@link setMetadata}.
+   * @throws {LibvirtError} NO_DOMAIN_METADATA if there is none.
+   */
   getMetadata(type: number, uri: string | null, flags = 0, options?: CallOptions): Promise<string> {
     return this.#link.call(domainProcedures.getMetadata, { domain: this, type, uri, flags }, options);
   }

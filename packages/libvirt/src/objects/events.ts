@@ -22,7 +22,7 @@ export interface DomainEventMap {
   readonly reboot: object;
   /** The guest set its clock. The value is the difference to UTC in seconds. */
   readonly rtcChange: { readonly utcOffsetSeconds: number };
-  /** `action`: `DomainEventWatchdogAction`. */
+  /** The watchdog device of the guest expired. `action`: `DomainEventWatchdogAction`. */
   readonly watchdog: { readonly action: number };
   /**
    * libvirt emptied a drive, or removed a disk, when the domain started, because the source was
@@ -35,19 +35,27 @@ export interface DomainEventMap {
     readonly reason: number;
   };
   /**
-   * `reason`: `DomainEventTrayChangeReason`. A change of medium causes two events: open and close.
+   * The tray of a drive opened or closed. A change of medium causes both events. `reason`:
+   * `DomainEventTrayChangeReason`.
    */
   readonly trayChange: { readonly deviceAlias: string; readonly reason: number };
-  /** New memory size in KiB. */
+  /** The memory size changed. `actualKiB`: the new size. */
   readonly balloonChange: { readonly actualKiB: number };
-  /** `type`: `DomainBlockJobType`; `status`: `DomainBlockJobStatus`; `target`: such as `vda`. */
+  /**
+   * The state of a block job changed. `type`: `DomainBlockJobType`; `status`: `DomainBlockJobStatus`;
+   * `target`: such as `vda`.
+   */
   readonly blockJob: { readonly target: string; readonly type: number; readonly status: number };
-  /** `state`: `DomainEventAgentLifecycleState`; `reason`: `DomainEventAgentLifecycleReason`. */
+  /**
+   * The guest agent connected or disconnected. `state`: `DomainEventAgentLifecycleState`; `reason`:
+   * `DomainEventAgentLifecycleReason`.
+   */
   readonly agentLifecycle: { readonly state: number; readonly reason: number };
-  /** `deviceAlias`: the name in the XML element `<alias>`. */
+  /** A device was added. `deviceAlias`: the name in the XML element `<alias>`. */
   readonly deviceAdded: { readonly deviceAlias: string };
+  /** A device was removed, for example because the guest released it. */
   readonly deviceRemoved: { readonly deviceAlias: string };
-  /** `type`: `DomainMetadataType`; `nsUri`: namespace if the type is ELEMENT. */
+  /** The metadata changed. `type`: `DomainMetadataType`; `nsUri`: the namespace if the type is ELEMENT. */
   readonly metadataChange: { readonly type: number; readonly nsUri: string | null };
 }
 
@@ -88,7 +96,7 @@ export interface DomainEventIterator<K extends DomainEventKind> extends AsyncIte
 
 /** Options of {@link DomainEvents.iterate}. */
 export interface IterateOptions {
-  /** Ends the iteration when aborted: `next()` rejects with the signal's reason. */
+  /** Ends the iteration when aborted: after the queued events, `next()` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

@@ -128,7 +128,7 @@ export class Hypervisor {
     return this.#link.call(connectProcedures.getVersion, undefined, options);
   }
 
-  /** Returns the version of libvirtd in the same format. */
+  /** Returns the version of libvirtd in the format of {@link getVersion}. */
   getLibVersion(options?: CallOptions): Promise<number> {
     return this.#link.call(connectProcedures.getLibVersion, undefined, options);
   }
@@ -228,8 +228,8 @@ export class Hypervisor {
   }
 
   /**
-   * Starts a domain from the given XML. If libvirt has no stored definition of the domain, it is
-   * transient.
+   * Starts a domain from the given XML. If libvirt has no stored definition of the domain, the domain
+   * is transient: libvirt forgets it when it stops.
    * @param flags `DomainCreateFlags`.
    */
   async domainCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {
