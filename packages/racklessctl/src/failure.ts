@@ -28,8 +28,8 @@ export const exitCodeTexts: readonly (readonly [code: number, meaning: string])[
   [exitCode.unavailable, 'the service cannot be reached, or does not answer with Redfish'],
   [exitCode.timeout, 'a time limit has passed; the operation may still succeed'],
   [exitCode.denied, 'the service rejects the credentials, or the account lacks a privilege'],
-  [exitCode.configuration, 'the context file or a file that it names is invalid'],
-  [exitCode.interrupted, 'Ctrl-C interrupted the command'],
+  [exitCode.configuration, 'the context file or a CA file is invalid, or the password cannot be read'],
+  [exitCode.interrupted, 'Ctrl-C, SIGTERM or SIGHUP interrupted the command'],
 ];
 
 /** A failure that the user sees as one text, without a stack. */

@@ -2,7 +2,7 @@
 import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from '../commands/command.js';
 import { configOption, remoteOptions } from '../commands/remote.js';
 
-/** Returns all options of a command: its own, and those for services and contexts. */
+/** Returns all options of a command: its own, those for services if it connects to services, and `--config`. */
 export const optionsOf = ({ options = [], isRemote = false }: CommandDefinition): readonly OptionDefinition[] => [
   ...options,
   ...(isRemote ? remoteOptions : []),
@@ -45,9 +45,9 @@ export function runnableCommands(
 
 /** The environment variables. */
 export const environmentTexts: readonly (readonly [name: string, text: string])[] = [
-  ['RACKLESSCTL_CONFIG', 'file of the contexts'],
-  ['RACKLESSCTL_CONTEXT', 'context, if there is no --context'],
-  ['RACKLESSCTL_URL', 'address of a service, if there is no --context'],
+  ['RACKLESSCTL_CONFIG', 'file of the contexts, if there is no --config'],
+  ['RACKLESSCTL_CONTEXT', 'context, if there is no --context, no --url and no RACKLESSCTL_URL'],
+  ['RACKLESSCTL_URL', 'address of a service, if there is no --context and no --url'],
   ['RACKLESSCTL_USER', 'user, if neither an option nor the context names one'],
   ['RACKLESSCTL_PASSWORD', 'password, if neither an option nor the context has one'],
   ['RACKLESSCTL_CA', 'authorities to trust, if neither an option nor the context names them'],

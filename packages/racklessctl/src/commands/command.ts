@@ -28,7 +28,7 @@ export interface OptionDefinition {
   readonly value?: string;
   readonly summary: string;
   readonly completes?: Completion;
-  /** The value that applies without the option. Only the documentation uses this text. */
+  /** The value that applies without the option. Only help texts and the documentation show it; no code reads it. */
   readonly default?: string;
 }
 

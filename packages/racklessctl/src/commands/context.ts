@@ -70,7 +70,8 @@ const setContext = defineCommand({
   name: 'set',
   summary: 'Add or change a context',
   description: [
-    'Options that are not given keep their value. If no context is current, this context becomes the current one.',
+    'Options that are not given keep their value. A new place of the password replaces the old place. ' +
+      'If no context is current, this context becomes the current one.',
   ],
   arguments: [nameArgument],
   options: [
@@ -162,7 +163,7 @@ export const contextGroup = defineCommand({
   description: [
     'A context is a service with its user and the place of its password. The file of the contexts is YAML. ' +
       'Each context may have the keys url, user, password, password-file, password-command, ca, insecure and auth. ' +
-      'A file with passwords must have mode 0600.',
+      'If a context has the key password, only the owner may have access to the file (mode 0600).',
   ],
   commands: [listContexts, useContext, setContext, removeContext],
 });

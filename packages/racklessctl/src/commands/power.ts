@@ -60,8 +60,8 @@ export const powerGroup = defineCommand({
   name: 'power',
   summary: 'Switch machines on and off, restart and interrupt them',
   description: [
-    'A machine that already has the power state gets no reset. If the service lists the reset types ' +
-      'that a machine supports, racklessctl sends no other type.',
+    'If a machine already has the power state, on, off and force-off send it no request. If the service lists ' +
+      'the reset types that a machine supports, racklessctl sends no other type.',
   ],
   commands: [statusCommand, ...Object.entries(powerCommands).map(([name, command]) => powerCommand(name, command))],
   examples: [

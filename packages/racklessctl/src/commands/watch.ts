@@ -35,7 +35,7 @@ class EventPrinter {
     if (this.isDone) return;
     const { machines, ...rest } = event;
     const { time, severity = '-', origin = '-', message } = rest;
-    // An event of a chassis with several machines has no machine.
+    // An event about several machines, for example about their chassis, shows its URI instead of a name.
     const machine = machines.length === 1 ? machines[0] : undefined;
     const source = machine === undefined ? origin : labelOf(machine);
     const label = plainLine(context === undefined ? source : `${context}/${source}`);
@@ -109,7 +109,7 @@ async function poll(
       for (const event of eventsBetween(before, after, unseen, new Date().toISOString())) show(event);
       before = after;
       const unread = watched.unreadUris();
-      // Forgets a machine that has answered or is gone. Another machine that appears later is new.
+      // Forgets a machine that has answered or is gone. If its URI appears again later, the machine is new.
       unseen = new Set([...unseen].filter((uri) => unread.has(uri)));
       const failing = watched.shownUnread().filter(({ uri }) => !reported.has(uri));
       for (const line of unreadLines(failing)) printer.complain(line);
@@ -129,7 +129,8 @@ export const watchCommand = defineCommand({
   summary: 'Show events as they happen, until Ctrl-C',
   description: [
     'Reads the stream of events of the service (Server-Sent Events), and connects again after an interruption. ' +
-      'If the service has no stream, compares power states, health and names of the machines again and again.',
+      'If the service has no stream, reads the machines again and again: shows new and removed machines, and ' +
+      'changes of power state, health, state and name.',
   ],
   arguments: [machinesArgument],
   options: [

@@ -28,8 +28,8 @@ export interface Contexts {
 }
 
 /**
- * Returns the path of the file: `RACKLESSCTL_CONFIG`, or `racklessctl/contexts.yaml` of the user's
- * configuration.
+ * Returns the path of the file: `RACKLESSCTL_CONFIG`, or `racklessctl/contexts.yaml` in
+ * `XDG_CONFIG_HOME`, by default in `~/.config`.
  */
 export function contextFilePath(environment: NodeJS.ProcessEnv): string {
   const given = environment['RACKLESSCTL_CONFIG'];
@@ -107,7 +107,7 @@ function checkKeys(file: string, members: ReadonlyMap<string, YamlNode>, known: 
   }
 }
 
-/** Throws if other users can read a file with passwords. OpenSSH has the same rule for its keys. */
+/** Throws if other users have any access to a file with passwords. OpenSSH has the same rule for its keys. */
 function checkMode(file: string): void {
   const { mode } = statSync(file);
   if ((mode & 0o077) !== 0)

@@ -1,4 +1,4 @@
-/** Gets the password of a connection: from a file, a command, or the user. */
+/** Gets the password of a connection: from a text, a file, a command, or the user. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

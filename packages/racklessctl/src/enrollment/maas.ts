@@ -37,7 +37,7 @@ export const maas: EnrollmentFormat = {
       '#!/bin/sh\n',
       comment([
         'PROFILE is your profile of the MAAS command line, POWER_PASS the password of the BMCs.',
-        'The architecture is amd64 where the service names none that MAAS has.',
+        'If the service does not report an architecture that MAAS has, the architecture is amd64.',
         ...(withoutMac.length === 0
           ? []
           : [

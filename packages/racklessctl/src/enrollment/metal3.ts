@@ -33,7 +33,7 @@ export const metal3: EnrollmentFormat = {
     comment([
       'Each host needs a secret with the login at its BMC, for example:',
       '  kubectl create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"',
-      'bootMACAddress is the first network interface with a link, or the first one if none has a link.',
+      'bootMACAddress is that of the first network interface with a link, or of the first one if none has a link.',
       'Check it before you boot from the network.',
     ]) + nodes.map((node) => writeYaml(hostOf(node))).join('---\n'),
 };

@@ -8,7 +8,7 @@ export interface MachineEvent {
   /** ISO 8601. */
   readonly time: string;
   readonly severity: string | undefined;
-  /** The machines that the event concerns: none, one, or all machines of a chassis. */
+  /** The machines that the event concerns: none, one, or all machines of a chassis or manager. */
   readonly machines: readonly Machine[];
   /** URI of the resource that changed. */
   readonly origin: string | undefined;

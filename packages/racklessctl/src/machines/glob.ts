@@ -4,7 +4,10 @@ import { CommandFailure, exitCode } from '../failure.js';
 /** Returns whether a pattern is a glob, so that it may select several machines. */
 export const isGlob = (pattern: string): boolean => /[*?[]/.test(pattern);
 
-/** Returns the regular expression of a glob with `*`, `?` and `[a-z]`. It ignores case. */
+/**
+ * Returns the regular expression of a glob with `*`, `?`, `[a-z]` and `[!a-z]`. It ignores case.
+ * @throws {CommandFailure} if the glob has an invalid range, such as `[z-a]`.
+ */
 export function globExpression(glob: string): RegExp {
   const source = glob.replace(/\[!?[^\]]+\]|[^]/gu, (part) => {
     if (part === '*') return '.*';

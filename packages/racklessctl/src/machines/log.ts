@@ -64,9 +64,9 @@ function logOf(resource: Resource, owner: string): Log[] {
 const EVENT_LOG = /^(event ?log|sel|log1?|iml|events?)$/i;
 
 /**
- * Returns the log with an id. Without an id, returns the log of events, or the first log if no id
- * matches.
- * @throws {CommandFailure}
+ * Returns the log with an id. Without an id, returns the first log whose id is usual for event
+ * logs, or the first of all logs if there is no such log.
+ * @throws {CommandFailure} if the machine has no logs, or none with the id.
  */
 export async function findLog(machine: Machine, id: string | undefined): Promise<Log> {
   const logs = await readLogs(machine);

@@ -13,7 +13,7 @@ interface MediaDrive {
   /** Media types of Redfish, such as `CD` or `USBStick`. */
   readonly types: readonly string[];
   readonly isInserted: boolean;
-  /** URL of the image. */
+  /** URL of the image; its name if the service reports no URL. */
   readonly image: string | undefined;
   readonly resource: Resource;
 }
@@ -63,7 +63,10 @@ const typesByName: Readonly<Record<string, readonly string[]>> = {
   floppy: ['Floppy'],
 };
 
-/** Returns the drives with an id or a type (`cd`, `usb`, `floppy`). @throws {CommandFailure} */
+/**
+ * Returns the drives with an id or a type (`cd`, `dvd`, `usb`, `floppy`).
+ * @throws {CommandFailure} if there are none.
+ */
 function drivesNamed(drives: readonly MediaDrive[], name: string): readonly MediaDrive[] {
   const byId = drives.filter(({ id }) => id.toLowerCase() === name.toLowerCase());
   const types = typesByName[name.toLowerCase()] ?? [];

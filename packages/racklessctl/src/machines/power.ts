@@ -12,9 +12,9 @@ import type { Machine } from './machine.js';
  */
 export interface PowerCommand {
   readonly summary: string;
-  /** racklessctl sends the first of these that the machine allows. */
+  /** racklessctl sends the first of these that the machine allows, or the first one if the service lists none. */
   readonly resetTypes: readonly string[];
-  /** A machine in this state needs no request. */
+  /** A machine in this state needs no request. `--wait` waits for this state. */
   readonly target?: 'On' | 'Off';
   /** The text for the user after the name of the machine, such as `on`. */
   readonly done: string;

@@ -41,7 +41,7 @@ export class WatchedMachines {
     return watched;
   }
 
-  /** The machines of the last read. */
+  /** The machines of the last read, and those of earlier reads that the last read could not read. */
   get all(): readonly Machine[] {
     return this.#machines;
   }
@@ -51,7 +51,7 @@ export class WatchedMachines {
     return this.#labelOf(machine);
   }
 
-  /** Reads the machines again. @returns the machines. @throws {CommandFailure} */
+  /** Reads the machines again. @returns {@link all}. @throws {CommandFailure} */
   async readAgain(): Promise<readonly Machine[]> {
     const { service, context, patterns } = this.#options;
     const list = await readMachines(service, context);

@@ -8,7 +8,7 @@ interface TerminalStreams {
   readonly stderr: NodeJS.WriteStream;
 }
 
-/** Prints results and messages. Escapes all text, because parts of it come from services. */
+/** Prints results and messages. Escapes control characters, because parts of the texts come from services. */
 export class Terminal {
   readonly streams: TerminalStreams;
   /** Whether {@link showStatus} has written a line that the next line replaces. */

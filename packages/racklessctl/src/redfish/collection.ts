@@ -13,7 +13,7 @@ const MAX_PAGES = 10_000;
 /** Members of a page, if the service cannot send all expanded members at once. */
 const PAGE_MEMBERS = 500;
 
-/** Maximum time for repetitions of the requests for members, because each of many may answer 503. */
+/** Maximum time for repetitions of the requests for members: without it, each of many may answer 503. */
 const MAX_RETRY_MS = 10_000;
 
 /** A member that the service did not return. */
@@ -134,7 +134,8 @@ async function readLinks(service: Service, path: string): Promise<readonly Resou
 
 /**
  * Reads the first page with `$expand` if the service offers it, and with fewer members if the
- * service refuses that. Does not repeat a request, because the page without `$expand` remains.
+ * service refuses that. Does not wait after a 503, because the caller can read the page without
+ * `$expand`.
  * @returns undefined if the service offers no `$expand`, or refuses both.
  */
 async function expanded(service: Service, path: string): Promise<Resource | undefined> {
@@ -151,7 +152,10 @@ async function expanded(service: Service, path: string): Promise<Resource | unde
   return undefined;
 }
 
-/** Reads a resource once; undefined if the service refuses, or does not answer completely. */
+/**
+ * Reads a resource; undefined if the service refuses, or does not answer completely. Does not repeat
+ * the request after a 503.
+ */
 async function tried(service: Service, path: string): Promise<Resource | undefined> {
   try {
     const { status, text } = await service.receive(path, -Infinity);

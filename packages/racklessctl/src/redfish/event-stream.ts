@@ -30,11 +30,11 @@ const PROBE_MS = 30_000;
 
 /**
  * Yields the objects of a stream, until the signal aborts. Connects again after an interruption, and
- * asks for the events that it has missed.
+ * requests the events that it has missed.
  * @throws the reason of the signal when it aborts.
  * @throws {NoEventStream} if the first connection shows that there is no stream.
- * @throws {CommandFailure} if the service cannot be reached or does not answer at first, or rejects
- *   the credentials.
+ * @throws {CommandFailure} if the first connection fails, or if the service rejects the credentials
+ *   at any time.
  */
 export async function* readEvents(
   service: Service,

@@ -14,7 +14,7 @@ export interface Endpoint {
   readonly ca?: string;
   /** Accept any certificate. */
   readonly insecure: boolean;
-  /** The time in which an answer must be complete, in milliseconds. */
+  /** The time in which an answer must be complete, in milliseconds; for a stream, only its status and headers. */
   readonly timeoutMs: number;
 }
 

@@ -24,7 +24,7 @@ function valueAt(resource: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** Returns the text at a path. A number counts as a text. */
+/** Returns the text at a path. A number counts as a text. An empty text counts as missing, also one of spaces. */
 export function textAt(resource: unknown, ...path: string[]): string | undefined {
   const value = valueAt(resource, path);
   if (typeof value === 'number') return String(value);

@@ -5,7 +5,7 @@ import type { Endpoint } from './exchange.js';
 export interface Credentials {
   readonly user: string;
   readonly password: string;
-  /** `session`: one login for the command. `basic`: the password with each request. */
+  /** `session`: a login, and its token with each request. `basic`, or no sessions: the password with each request. */
   readonly method: 'session' | 'basic';
 }
 

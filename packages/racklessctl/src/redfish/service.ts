@@ -25,12 +25,12 @@ export interface WriteAnswer {
 /** The path that DSP0266 prescribes; all other paths come from links. */
 const ROOT = '/redfish/v1/';
 const MAX_REDIRECTS = 5;
-/** The service does not have the resource (404), or does not show it. */
+/** Statuses that mean: the service does not have the resource, or does not show it. */
 const HIDDEN: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 /** Repetitions of a GET that the service answers with 503 or 429. */
 const MAX_RETRIES = 3;
 const MAX_PAUSE_MS = 30_000;
-/** Time to end the session when the command ends. */
+/** Milliseconds for the request that ends the session, and for a login after an interruption. */
 const LOGOUT_MS = 5000;
 
 const unavailable = (message: string): CommandFailure => new CommandFailure(exitCode.unavailable, message);
@@ -76,7 +76,7 @@ export class Service {
     return this.#options.signal;
   }
 
-  /** Maximum time of a request. */
+  /** Maximum time of a request, in milliseconds. */
   get timeoutMs(): number {
     return this.#options.endpoint.timeoutMs;
   }
