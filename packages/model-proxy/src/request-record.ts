@@ -21,7 +21,7 @@ import type { Deployment } from './providers/deployment.js';
 /** nginx's status for a client that disconnected before the answer. */
 const CLIENT_GONE = 499;
 
-/** Records a request. Call it exactly once, when the response has ended or failed. */
+/** Records a request. The caller calls it exactly once, when the response has ended or failed. */
 export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): void {
   metrics.requestEnded();
   record(exchange, metrics, log);

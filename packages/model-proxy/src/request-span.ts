@@ -33,7 +33,7 @@ export interface AttemptStart {
 /** The end of a request. */
 export interface RequestEnd {
   readonly record: RequestRecord;
-  /** The upstream's answer has ended; a result of `performance.now()`; 0: it has not. */
+  /** When the upstream's answer ended: a result of `performance.now()`. 0: it has not ended. */
   readonly answeredAt: number;
   /** Alias of the client's virtual key; null: it has none. */
   readonly keyAlias: string | null;
@@ -45,7 +45,7 @@ export interface RequestSpan {
   beginAttempt(attempt: AttemptStart): readonly string[];
   /** Ends the current attempt. @param kind the kind of its error. */
   failAttempt(status: number, kind: string): void;
-  /** Ends the request. Call it once. */
+  /** Ends the request. The caller calls it once. */
   end(end: RequestEnd): void;
 }
 

@@ -202,7 +202,7 @@ export interface OtlpTarget {
   readonly url: string;
   /** Headers, which may contain keys. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the certificates, the timeout and the compression of `OTEL_EXPORTER_OTLP_*` apply to this address. */
+  /** Whether the certificates, headers, timeout and compression of `OTEL_EXPORTER_OTLP_*` apply to this address. */
   readonly usesVariables: boolean;
 }
 

@@ -48,8 +48,8 @@ export const WINDOW_MS = 60_000;
 const SWEEP_STEP = 10_000;
 
 /**
- * Creates the limits. Keep them over a reload. As in LiteLLM, the minute of a key begins with its first
- * request.
+ * Creates the limits. The caller keeps them when the configuration is reloaded, because they contain the counts. As
+ * in LiteLLM, the minute of a key begins with its first request.
  * @param now a clock that never goes back, in milliseconds.
  */
 export function createKeyLimits(now: () => number = () => performance.now()): KeyLimits {

@@ -61,7 +61,7 @@ function createCommand(addressOf: () => ProxyAddress, write: (text: string) => v
     .option('--tpm <number>', 'tokens per minute', amount)
     .option('--parallel <number>', 'requests at the same time', amount)
     .option('--budget <amount>', 'maximum cost, in US dollars', amount)
-    .option('--budget-duration <time>', 'reset the budget after this time: 1d, 30d')
+    .option('--budget-duration <time>', 'period after which the counted cost returns to 0: 1d, 30d')
     .option('--duration <time>', 'the key expires after this time: 24h, 90d')
     .option('--route <paths>', 'paths that the key may request, with commas', addItems)
     .option('--tag <names>', 'tags of all its requests, with commas', addItems)
@@ -83,7 +83,7 @@ function createCommand(addressOf: () => ProxyAddress, write: (text: string) => v
   command
     .command('revoke')
     .description('delete keys')
-    .argument('<keys...>', 'keys, digests or aliases')
+    .argument('<keys...>', 'keys that begin with sk-, digests or aliases')
     .action(async (keys: string[]) => {
       for (const key of keys) {
         const isKey = key.startsWith('sk-') || /^[0-9a-f]{64}$/.test(key);

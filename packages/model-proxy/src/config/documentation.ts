@@ -190,7 +190,8 @@ model has its own line in the log, and counts for the metrics and the usage.
 - Files, batches and \`/v1/realtime\` need no setting.
 - The id of a response contains the deployment. So \`GET\`, \`DELETE\`, \`cancel\` and \`input_items\` below
   \`/v1/responses/{id}\`, and requests with \`previous_response_id\`, reach the upstream that made the
-  response. Ids of the upstream itself work if all deployments have the same address and key.
+  response. In these paths, ids of the upstream itself work if all deployments have the same address and key,
+  and the client's key may use all models.
 - The URL of a WebSocket at \`/v1/responses\` may contain the public name: \`?model=…\`. Without it, the proxy
   uses the [account](deviations.md#files-and-batches) of a file without a target. The events pass unchanged, so
   they must contain the upstream's name of the model, and the ids are those of the upstream.

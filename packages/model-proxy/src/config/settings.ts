@@ -237,7 +237,7 @@ export const generalTable = {
   allowedRoutes: routes({
     name: 'allowed_routes',
     protects: true,
-    doc: 'The only paths to serve, as clients spell them. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403. The setting does not restrict the health probes.',
+    doc: 'The only paths to serve. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403, also other spellings: `/chat/completions` needs an entry of its own. The setting does not restrict the health probes.',
   }),
   ...storeRows,
   ...alertRows,

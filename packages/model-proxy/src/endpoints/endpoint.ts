@@ -20,7 +20,7 @@ export interface Endpoint {
   readonly requestBody: 'json' | 'multipart';
   /**
    * Whether all answers are JSON or events. Text and empty answers are then faults of the upstream.
-   * False for audio and transcriptions.
+   * False for all endpoints of audio, and for `forwarded_paths`.
    */
   readonly answersJson: boolean;
   /**

@@ -7,7 +7,7 @@ export type FailureKind =
   | 'contextWindow' // the prompt is too long for the model
   | 'contentPolicy' // the upstream refuses the content
   | 'authentication' // 401: the key of the deployment is wrong
-  | 'permission' // 402, 403: the key of the deployment may not do this, or has no money left
+  | 'permission' // 402, 403: the key of the deployment may not do this, or its account has no money left
   | 'notFound' // 404: the upstream does not have the model or the path
   | 'timeout' // 408, 504, or a timeout of the proxy
   | 'rateLimit' // 429

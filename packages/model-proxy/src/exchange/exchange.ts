@@ -76,18 +76,18 @@ export class Exchange {
   /** The value of the header `x-litellm-call-id`. */
   readonly callId: string;
   readonly startedAt = performance.now();
-  /** The time of the proxy counts from here: usually, the request has arrived with its body. */
+  /** When the request had arrived, usually with its body. The time that the proxy itself needs begins here. */
   receivedAt = 0;
   /**
-   * The time of the upstream counts from here: the first attempt has begun. If the body goes upstream
-   * while it arrives: the body has arrived.
+   * When the first attempt began; if the body goes upstream while it arrives: when the body had arrived. The
+   * time of the upstream begins here.
    */
   sentAt = 0;
-  /** The last attempt has begun. */
+  /** When the last attempt began. */
   attemptAt = 0;
-  /** The first byte of the upstream's answer has arrived. */
+  /** When the first byte of the upstream's answer arrived. */
   firstByteAt = 0;
-  /** The upstream's answer has ended or failed. */
+  /** When the upstream's answer ended or failed. */
   answeredAt = 0;
   /**
    * Whether the client sends nothing more until the proxy answers: it waits for `100 Continue`, or for

@@ -6,7 +6,10 @@ import type { Exchange } from './exchange.js';
 const MAX_TAGS = 10;
 const MAX_TAG_LENGTH = 100;
 
-/** Frees the request's place at its key, and counts its usage, also without a virtual key. Call it once. */
+/**
+ * Frees the request's place at its key, and counts its usage, also without a virtual key. Does nothing without a
+ * store. The caller calls it once.
+ */
 export function settle(exchange: Exchange): void {
   const { selection, admittedKey, proxy, error, response, client } = exchange;
   const { keys } = proxy;

@@ -5,7 +5,7 @@
 import type { Exchange } from './exchange.js';
 
 /**
- * Remembers a new response without usage, and decides whether a read is counted. Call it once, after
+ * Remembers a new response without usage, and decides whether a read is counted. The caller calls it once, after
  * the end of a request. If a client leaves a stream before the usage, the read counts like any other stream,
  * and the response is still counted later.
  */

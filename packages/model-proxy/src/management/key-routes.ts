@@ -78,12 +78,12 @@ function checkAlias(keys: KeysInChange, digest: string, { alias }: StoredKey): v
   );
 }
 
-/** `POST /key/update`. */
+/** `POST /key/update`: changes a key. @throws {ProxyError} 404: there is no such key. */
 export async function updateKey(request: ManagementRequest): Promise<object> {
   return change(request, parseKeyInput(request.body));
 }
 
-/** `POST /key/block` and `POST /key/unblock`. */
+/** Returns the function of `POST /key/block` (true) or `POST /key/unblock` (false). */
 export function blockKey(blocked: boolean) {
   return (request: ManagementRequest): Promise<object> => change(request, { blocked });
 }
@@ -106,7 +106,10 @@ async function change(
   return { key: given, ...fullKey(store, digest, key, now) };
 }
 
-/** `POST /key/delete`. */
+/**
+ * `POST /key/delete`: deletes the given keys, and ignores those that do not exist.
+ * @throws {ProxyError} 404: none exists.
+ */
 export async function deleteKeys({ store, body }: ManagementRequest): Promise<object> {
   const given = listIn(body, 'keys');
   const aliases = listIn(body, 'key_aliases');
@@ -142,7 +145,7 @@ export function keyInfo({ store, query, now, key: own }: ManagementRequest): obj
 
 const MAX_PAGE_SIZE = 100;
 
-/** `GET /key/list`. */
+/** `GET /key/list`: a page of the keys that the query selects, the newest first. */
 export function listKeys({ store, query, now }: ManagementRequest): object {
   const page = integerIn(query, 'page', { default: 1, max: 1_000_000 });
   const size = integerIn(query, 'size', { default: 10, max: MAX_PAGE_SIZE });

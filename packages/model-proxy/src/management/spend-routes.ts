@@ -43,7 +43,7 @@ function logRow(row: UsageRow, { keys }: Pick<Store, 'keys'>): object {
   };
 }
 
-/** `GET /global/spend/report`. */
+/** `GET /global/spend/report`: totals for each key, model or tag, or for each day and team. */
 export async function spendReport(request: ManagementRequest): Promise<object> {
   const { query, store } = request;
   if (!query.has('start_date') || !query.has('end_date'))
@@ -92,7 +92,10 @@ function totals(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string, la
   return found.sort((left, right) => right.total_cost - left.total_cost);
 }
 
-/** `GET /spend/tags`. */
+/**
+ * `GET /spend/tags`: totals for each tag. With `api_key`, the list is empty, because tags have no
+ * totals for each key.
+ */
 export async function spendTags(request: ManagementRequest): Promise<object> {
   const rows = (await usageIn(request)).filter(({ subject }) => subject === 'tag');
   return [...groups(rows, ({ name }) => name)].map(([tag, own]) => ({

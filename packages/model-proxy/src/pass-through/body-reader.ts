@@ -7,7 +7,7 @@ import { requestTooLarge, stalledRequest } from '../errors/body.js';
 import { toProxyError } from '../errors/proxy-error.js';
 import type { FormHead, FormHeadReader } from './form-head.js';
 
-/** Milliseconds without a chunk, after which the client gets 408, as in exchange/stalled-uploads. */
+/** Milliseconds without a chunk, after which the client gets 408. exchange/stalled-uploads waits 30 to 60 seconds. */
 const STALL_MS = 60_000;
 
 /** Returns whether the request has a body. */

@@ -7,7 +7,10 @@
 import type { Limits } from './limits.js';
 import type { Selection, Session } from './router.js';
 
-/** A deployment with this multiple of the average number of running requests, rounded up, is busy. */
+/**
+ * A deployment with this multiple of the average number of running requests, rounded up, is busy.
+ * The average includes the new request.
+ */
 const MAX_LOAD = 1.25;
 
 /**

@@ -18,8 +18,8 @@ export interface ChoiceInput extends StrategyInput {
 
 /**
  * Chooses by the session, if there is one, or by the strategy. Chooses among the deployments that
- * do not cool down, are below their limits, and have the lowest `order`. If all deployments cool
- * down, or all are at a limit, chooses among all.
+ * {@link preferAvailable} returns, are below their limits, and have the lowest `order`. If all of them
+ * are at a limit, ignores the limits.
  * @param selections two or more.
  */
 export function choose(selections: readonly Selection[], input: ChoiceInput): Selection {

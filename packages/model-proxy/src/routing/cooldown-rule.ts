@@ -45,7 +45,7 @@ const MIN_REQUESTS = 5;
  * worked in that minute.
  */
 const FAILURES_IN_ROW = 5;
-/** The longest Retry-After that is followed: the upstream may work earlier, and a trial costs one request. */
+/** A longer Retry-After counts as this time: the upstream may work earlier, and a trial costs one request. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
 /** Failures that may be the client's fault, unless another deployment can serve the request. */

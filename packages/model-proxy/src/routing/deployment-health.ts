@@ -1,7 +1,7 @@
 /**
  * Remembers which deployments fail, and removes them from the choice for some time (cooldown). After
- * a cooldown, a single request tries the deployment before all others may use it. The state is keyed
- * by deployment id, survives reloads, and lives as long as the process.
+ * a cooldown, one request tries the deployment. Until the trial ends, all other requests prefer other
+ * deployments. The state is keyed by deployment id, survives reloads, and lives as long as the process.
  */
 import type { FailureKind } from '../errors/failure-kind.js';
 import type { SiblingEvent } from './siblings.js';

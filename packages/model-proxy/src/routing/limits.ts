@@ -47,8 +47,8 @@ interface Counts extends Use {
 }
 
 /**
- * Creates the counters. Keep them over a reload: new counters would grant each deployment a new
- * quota.
+ * Creates the counters. The caller keeps them when the configuration is reloaded: new counters would grant
+ * each deployment a new quota.
  * @param now returns the time in milliseconds.
  * @param partOf returns the part of a limit that this process may use.
  */

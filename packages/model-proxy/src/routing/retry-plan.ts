@@ -76,7 +76,7 @@ export function maxRetriesOf(
   return own.get(failure) ?? requested ?? deployment.retries ?? retries;
 }
 
-/** LiteLLM's values: the first wait, the longest wait, and the longest Retry-After to follow. */
+/** LiteLLM's values: the first wait, the longest wait without a Retry-After, and the longest Retry-After to follow. */
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 8000;
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -96,8 +96,8 @@ interface WaitOptions {
 }
 
 /**
- * Returns the time to wait before a request is repeated at a deployment: what the upstream asks for,
- * or a random part of a time that doubles with each retry.
+ * Returns the time to wait before a request is repeated at a deployment: the upstream's Retry-After, or a
+ * random part of a time that doubles with each retry; at least `minMs`.
  * @returns null if the upstream asks for more than a minute, so the client gets the error.
  */
 export function waitMs({ retries, askedMs, minMs, random }: WaitOptions): number | null {

@@ -50,7 +50,7 @@ function lowest(
   );
 }
 
-/** LiteLLM's cost of a deployment without prices. */
+/** LiteLLM's value for a missing price of a token. */
 const UNKNOWN_COST = 5;
 
 function costOf(deployment: Deployment): number {

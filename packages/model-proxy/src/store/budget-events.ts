@@ -13,7 +13,7 @@ export interface BudgetEvent {
   readonly period: Period;
 }
 
-/** Gets the events of a store. Must not throw, and must not wait. */
+/** Gets the events of a store. Must not throw, and must not block: requests call it. */
 export type OnBudgetEvent = (event: BudgetEvent) => void;
 
 /** Parts of the budget, the largest first, with LiteLLM's texts about what is left. */

@@ -98,8 +98,8 @@ export interface Period {
 export const UNSPENT: Period = { spend: 0, resetAt: null };
 
 /**
- * Returns the period at a time. After the end of a period, the spend is 0. If the clock was far ahead
- * when the period began, the period ends earlier, but the spend stays.
+ * Returns the period at a time. After the end of a period, the spend is 0. If the duration is now shorter, or
+ * if the clock was far ahead when the period began, the period ends earlier, but the spend stays.
  */
 export function periodAt(period: Period, duration: string | null, nowMs: number): Period {
   const { resetAt, spend } = period;

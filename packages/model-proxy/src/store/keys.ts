@@ -28,7 +28,10 @@ export const storedKey = z.object({
   budgetDuration: z.string().nullable(),
   /** null: never. */
   expiresAt: z.number().nullable(),
-  /** Paths that the key may request; empty: all that need no master key. */
+  /**
+   * Paths that the key may request, and LiteLLM's names of groups of routes; empty: all paths that
+   * need no master key.
+   */
   allowedRoutes: names,
   /** Tags of all requests with this key. */
   tags: names,

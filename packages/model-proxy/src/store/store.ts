@@ -44,7 +44,7 @@ export interface Store {
    * @throws {StoreUnavailable} the spend may not be stored.
    */
   setSpend(digest: string, spend: number): Promise<void>;
-  /** Adds a request. A crash loses at most the last second. */
+  /** Adds a request. A crash loses at most the last second, and all usage that waits because a write has failed. */
   addUsage(usage: RequestUsage): void;
   /**
    * Reads the rows of some days.

@@ -12,7 +12,7 @@ interface FlusherOptions {
   readonly flushMs?: number | undefined;
 }
 
-/** Half of the time whose usage a crash may lose. */
+/** Default time between two flushes. A crash may lose the usage of two flushes: the last one may not be complete. */
 const FLUSH_MS = 500;
 
 /** The writes of a store. */

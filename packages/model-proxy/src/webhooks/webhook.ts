@@ -1,6 +1,6 @@
 /**
  * Queues the reports for one receiver, and sends them in batches, one batch after the other. A
- * receiver that is slow or away never delays a request of a client.
+ * receiver that is slow or unreachable never delays a request of a client.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -21,7 +21,9 @@ export interface WorkerStart {
   readonly number: number;
   /** Number of workers in the group. */
   readonly count: number;
+  /** Path of the configuration file; null: none was given. */
   readonly file: string | null;
+  /** The flags of the command line. */
   readonly flags: Flags;
   readonly texts: FileTexts;
   /** null: the first process has no store. */

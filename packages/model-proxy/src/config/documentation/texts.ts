@@ -96,7 +96,7 @@ is not the lowest. Then \`routing_strategy\` chooses:
 | \`least-busy\` | the fewest running requests |
 | \`usage-based-routing\`, \`-v2\` | the fewest tokens in this minute |
 | \`latency-based-routing\` | the lowest average of the last ten requests |
-| \`cost-based-routing\` | the lowest sum of the two token prices in \`model_info\` |
+| \`cost-based-routing\` | the lowest sum of the prices of an input and an output token; a missing price counts as 5 |
 
 The latency of a stream is the time to its first byte. The latency of a plain answer is its time divided
 by the number of its tokens.
@@ -106,7 +106,8 @@ by the number of its tokens.
 With \`optional_pre_call_checks\`, requests that belong together go to the same deployment, so that it can
 reuse its cache of the prompt:
 
-- \`session_affinity\`: requests with the same \`x-litellm-session-id\`, or else with the same \`user\`.
+- \`session_affinity\`: requests with the same \`x-litellm-session-id\` or \`x-session-id\`, or else with the same
+  \`user\`.
 - \`deployment_affinity\`: requests with the same \`user\`, or else with the same virtual key.
 - \`prompt_caching\`: requests whose prompts have the same first 1,024 bytes.
 
@@ -125,7 +126,7 @@ If an attempt fails before the client has got a byte, the proxy retries:
 | --- | --- | --- |
 | 400, 422, other faults of the request | no | no |
 | 401, 402, 403, 404 | yes | no |
-| 429, 500, 502, 503 | yes | yes |
+| 409, 429, 5xx except 504 | yes | yes |
 | no connection | yes | yes |
 | 408, 504, a timeout | yes | yes |
 | the connection ends before the whole answer | yes | no |
@@ -140,7 +141,9 @@ If an attempt fails before the client has got a byte, the proxy retries:
   3. \`num_retries\` of the failed deployment,
   4. \`num_retries\` of \`router_settings\`, then of \`litellm_settings\`.
 - The wait is random, up to 0.5 s, then 1 s, 2 s, 4 s, and 8 s at most. If the upstream sends
-  \`Retry-After\`, the proxy waits for that time. If it is more than a minute, the client gets the error.
+  \`Retry-After\`, the proxy waits for that time, or up to 10 % longer. If it is more than a minute, or longer than
+  the client's \`x-litellm-timeout\`, the proxy does not wait: a fallback gets the request, or the client gets the
+  error.
 - The proxy does not repeat a request at a server that may have crashed because of it.
 - \`retry_budget\` limits the retries of the process if all deployments fail.
 - A form that goes upstream while it arrives is not stored, so the proxy cannot repeat it.
@@ -150,7 +153,7 @@ If an attempt fails before the client has got a byte, the proxy retries:
 
 A deployment that fails gets no requests for \`cooldown_time\`, if its group has another deployment:
 
-- After 429, 401 or 402, at once. After 403 or 404, only if another deployment served the same request.
+- After 429 or 401, at once. After 402, 403 or 404, only if another deployment served the same request.
 - After other failures, in two cases: five requests in a row failed; or it got at least five requests in
   a minute, and more than half of them failed.
 - With \`allowed_fails\`: after more failures in a minute, even without another deployment.
@@ -189,8 +192,7 @@ router_settings:
 - \`context_window_fallbacks\` and \`content_policy_fallbacks\` apply to these two errors. A group that they
   do not name uses \`fallbacks\`.
 - A client may send \`fallbacks\` in the body, as a list of names. It replaces the configured list. The
-  list may have 16 KB.
-  \`disable_fallbacks: true\` switches all fallbacks off.
+  list may have 16 KB. \`disable_fallbacks: true\` in the body switches all fallbacks of the request off.
 - A fallback has its own retries and its own fallbacks. The proxy tries each group once.
 - If all groups fail, the client gets the error of the group that it requested.
 - The proxy leaves out groups that the client's key may not use.

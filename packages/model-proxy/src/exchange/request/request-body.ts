@@ -36,7 +36,7 @@ export interface RequestBody {
   readonly streams: boolean;
   /** Whether the client asks for the usage in a stream (`stream_options.include_usage`). False for a form. */
   readonly asksForUsage: boolean;
-  /** LiteLLM's tags of the request (`metadata.tags`). Empty for a form. */
+  /** LiteLLM's tags of the request (`metadata.tags` and `litellm_metadata.tags`). Empty for a form. */
   readonly tags: readonly string[];
   /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;

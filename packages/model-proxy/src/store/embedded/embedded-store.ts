@@ -201,7 +201,7 @@ class EmbeddedStore implements OwnedStore {
     await this.#lock.release();
   }
 
-  /** Writes what has changed. */
+  /** Writes what has changed, begins a new day if it is time, and compacts long journals. */
   async #write(): Promise<void> {
     await this.#writeSpends();
     await writeChanged(this.#dayJournal, this.#day);

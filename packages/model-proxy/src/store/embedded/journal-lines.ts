@@ -25,7 +25,7 @@ export function entryOf(line: string): Entry | undefined {
   try {
     value = JSON.parse(text);
   } catch {
-    // A person wrote the line, with its checksum.
+    // The checksum is right, so this is no damage: a person has written the line.
     return undefined;
   }
   return isEntry(value) ? value : undefined;

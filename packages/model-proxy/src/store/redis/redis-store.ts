@@ -1,6 +1,7 @@
 /**
  * The store of several proxies: Redis. Each proxy has a copy of the keys in memory, so requests do not
- * wait for Redis. Without Redis, the keys stay valid and the usage stays in memory.
+ * wait for Redis, except for limits of keys. While Redis does not answer, the keys stay valid and the usage
+ * stays in memory.
  */
 import { z } from 'zod';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
