@@ -67,7 +67,7 @@ describe('a cloud', () => {
     ]);
   });
 
-  it('without metadata, Glance and Cinder lacks functions', async () => {
+  it('has a problem without metadata, a warning without Glance, and a note without Cinder', async () => {
     cloud.nova = (_, response, where) => {
       if (where.startsWith('/servers')) sendJson(response, 200, { servers: [] });
       else if (where.startsWith('/limits')) sendJson(response, 200, { limits: { absolute: { maxServerMeta: 0 } } });
@@ -82,7 +82,7 @@ describe('a cloud', () => {
     ]);
   });
 
-  it('is a problem if the SSH port of its consoles is in use', async () => {
+  it('is a problem if the SSH port for the consoles of its servers is in use', async () => {
     makeUsers(path.join(folder, 'users'));
     const { port } = new URL(cloud.url);
     const report = await examine({

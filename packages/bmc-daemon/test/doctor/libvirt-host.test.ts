@@ -159,7 +159,7 @@ describe('the firmware', () => {
     void execFileSync('nsenter', [...beside().slice(1), 'mount', '-t', 'tmpfs', 'tmpfs', folder]);
   const show = (folder: string): void => void execFileSync('nsenter', [...beside().slice(1), 'umount', folder]);
 
-  it('in the descriptors must exist', async () => {
+  it('is a problem if a file in the descriptors does not exist', async () => {
     hide('/usr/share/OVMF');
     try {
       const findings = about(await examine(null, beside()), 'firmware');
@@ -175,7 +175,7 @@ describe('the firmware', () => {
     }
   });
 
-  it('without descriptors offers no UEFI', async () => {
+  it('is a warning without descriptors, because clients cannot select UEFI', async () => {
     hide('/usr/share/qemu/firmware');
     try {
       expect(only(about(await examine(null, beside()), 'firmware'))).toMatchObject({
@@ -187,7 +187,7 @@ describe('the firmware', () => {
     }
   });
 
-  it('without keys offers no Secure Boot', async () => {
+  it('has a finding without Secure Boot, because clients cannot enable it', async () => {
     const folder = '/usr/share/qemu/firmware';
     hide(folder);
     try {
@@ -201,7 +201,7 @@ describe('the firmware', () => {
     }
   });
 
-  it('in a setting must exist', async () => {
+  it('has a finding if a file in a setting does not exist', async () => {
     const file = '/usr/share/OVMF/ABSENT.fd';
     const report = await doctor(['--libvirt-uri', libvirtd.uri], { env: { EMULATOR_SECURE_BOOT_ENABLED_NVRAM: file } });
     expect(only(about(report, 'firmware')).message).toContain(`names ${file}, which does not exist`);
@@ -318,7 +318,7 @@ describe("libvirt's test driver", () => {
 });
 
 describe('the folders of a pool', () => {
-  it('must be open for the account of QEMU', async () => {
+  it('have a finding if the account of QEMU may not enter them', async () => {
     const other = await startLibvirtd({ driver: 'qemu', qemuConf: [`user = "+${NOBODY}"`, `group = "+${NOBODY}"`] });
     try {
       const closed = path.join(other.dir, 'tmp', 'closed');

@@ -86,7 +86,7 @@ describe('several hosts', () => {
 });
 
 describe('a host behind TLS', () => {
-  it('needs certificates that exist', async () => {
+  it('has a finding if a certificate file is missing', async () => {
     const report = await examine({ a: tls(libvirtd.tlsPort, '/nonexistent/pki') });
     expect(report.findings.filter(({ host }) => host === 'a')).toEqual([
       expect.objectContaining({

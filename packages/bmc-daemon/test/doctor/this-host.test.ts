@@ -294,7 +294,7 @@ describe('the certificate', () => {
     );
   });
 
-  it('has one finding for its end and its names, and a second run of the command keeps the first copy', async () => {
+  it('has one finding for its expiry and its names, and a second run of the command keeps the first copy', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: ['subjectAltName=IP:192.0.2.7'], expired: true });
     writeFileSync(at('server.pem.old'), 'an earlier copy');
     const [finding, ...others] = about(await examine(issued), 'certificate');
@@ -357,12 +357,12 @@ describe('files', () => {
     expect(about(await look(), 'password')).toEqual([expect.objectContaining({ severity: 'problem' })]);
   });
 
-  it('may be devices that all accounts can read', async () => {
+  it('are no warning if they are devices that all accounts can read', async () => {
     const report = await doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: '/dev/null' } });
     expect(about(report, 'password')).toEqual([]);
   });
 
-  it('in the state folder are examined: the folder is only for its owner', async () => {
+  it('in a state folder that other accounts may read have a finding, and the command corrects this', async () => {
     mkdirSync(at('state'), { mode: 0o755 });
     const look = () => doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
     const [finding] = about(await look(), 'state');
@@ -393,7 +393,7 @@ describe('files', () => {
     ]);
   });
 
-  asRoot('on a full disk cannot be written', async () => {
+  asRoot('in a state folder on a full disk are a problem', async () => {
     const disk = at('disk');
     const script = 'mkdir "$0" && mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"';
     const report = await doctor(['--fake'], {
@@ -449,7 +449,7 @@ describe('servers', () => {
     ]);
   });
 
-  it('for the shared store must be reachable', async () => {
+  it('are a problem if they have the shared store and are not reachable', async () => {
     const port = await usedPort();
     const look = (to: number) => doctor(['--fake'], { env: { EMULATOR_SHARED_STORE: `redis://127.0.0.1:${to}` } });
     expect(about(await look(port), 'store')).toEqual([]);

@@ -9,7 +9,7 @@ export interface Operation {
   readonly before?: (lab: KillLab) => Promise<void>;
   /** The requests of the operation. The promise resolves when they are complete. */
   readonly run: (lab: KillLab) => Promise<void>;
-  /** Part of the default test run. */
+  /** Whether the default test run includes the operation. */
   readonly always?: boolean;
 }
 

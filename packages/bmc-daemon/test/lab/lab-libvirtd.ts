@@ -21,7 +21,7 @@ export interface HostContents {
   readonly files: readonly string[];
 }
 
-/** The account of swtpm, as that of the guests. The default one may not write to the private folders. */
+/** swtpm runs as root, like the guests, because libvirt's default account may not write to the private folders. */
 const qemuConf = ['swtpm_user = "root"', 'swtpm_group = "root"'];
 
 /** A private libvirtd on which `bmc-daemon machine` makes machines. */

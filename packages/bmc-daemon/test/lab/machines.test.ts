@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => lab.stop());
 
 const nothing = { domains: [], files: [] };
-/** A disk and a memory size that a test host has, without a test of KVM. */
+/** Sizes that every test host has. `--emulate` skips the test of KVM. */
 const small = ['--memory', '256M', '--disk', '64M', '--emulate'];
 
 const definition = async (name: string) =>

@@ -40,8 +40,8 @@ async function givesXml({ uuid }: Guest): Promise<boolean> {
 
 // Each test has its own machines, and mostly waits for a guest or a time limit. The longest are
 // first.
-describe('power of a real guest', () => {
-  it.concurrent('forces the restart if the guest does not obey the power button in time', async () => {
+describe('a real guest', () => {
+  it.concurrent('is restarted by force if it does not obey the power button in time', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
     // Long enough for the guest to notice the button.
     const impatient = await host.driver({ gracefulRestartWaitMs: 20_000 });
@@ -54,7 +54,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('cancels a graceful restart at the next power action', async () => {
+  it.concurrent('stays off if it is switched off during a graceful restart', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
     const impatient = await host.driver({ gracefulRestartWaitMs: 20_000 });
     await impatient.power(guest.uuid, 'create');
@@ -74,7 +74,7 @@ describe('power of a real guest', () => {
     await impatient.close();
   });
 
-  it.concurrent('switches on and off, and a request for the current state does nothing', async () => {
+  it.concurrent('switches on and off, and ignores a request for its current state', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'destroy');
     await driver.power(guest.uuid, 'create');
@@ -86,7 +86,7 @@ describe('power of a real guest', () => {
     expect(guest.serial.events).toEqual(['<power on>', 'boot disk']);
   });
 
-  it.concurrent('restarts at once with ForceRestart, and starts a machine that is off', async () => {
+  it.concurrent('restarts at once with ForceRestart, or starts if it is off', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'reset');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
@@ -95,7 +95,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('shuts down by ACPI, and the guest sees the button', async () => {
+  it.concurrent('shuts down by ACPI: it sees the power button', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -104,7 +104,7 @@ describe('power of a real guest', () => {
     expect(guest.serial.events).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
-  it.concurrent('restarts gracefully in the same process if the guest obeys the power button', async () => {
+  it.concurrent('restarts gracefully in the same process if it obeys the power button', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -141,7 +141,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('shows that its process died, until the next start', async () => {
+  it.concurrent('shows that its QEMU process died, until the next start', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -158,7 +158,7 @@ describe('power of a real guest', () => {
     ['destroy', 'shutoff', ['<power on>', 'boot disk']],
     // libvirt preserves the process for a memory dump, and power-on does not change that.
     ['preserve', 'crashed', []],
-  ] as const)('shows that its guest has panicked, with <on_crash>%s', async (onCrash, state, afterPowerOn) => {
+  ] as const)('shows that it has panicked, with <on_crash>%s', async (onCrash, state, afterPowerOn) => {
     const guest = await host.guest({ panics: true, devices: `<panic model='isa'/>` });
     await writeFile(
       host.file(`${guest.name}.xml`),
@@ -195,7 +195,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('sends an NMI to a running guest, and rejects actions that need a running guest', async () => {
+  it.concurrent('accepts an NMI while it runs, and rejects it, a shutdown and a restart while it is off', async () => {
     const guest = await host.guest();
     for (const action of ['shutdown', 'reboot', 'injectNmi'] as const) {
       expect(await failure(driver.power(guest.uuid, action))).toBe('conflict');
@@ -222,7 +222,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('shows a transient machine, rejects actions that would end it, and notices its end', async () => {
+  it.concurrent('rejects actions that would end it if it is transient, and is gone after its end', async () => {
     const model = await host.guest();
     await host.virsh('undefine', model.name);
     await host.virsh('create', host.file(`${model.name}.xml`));

@@ -61,7 +61,7 @@ describeSsh('a libvirt on another host, over ssh', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('has consoles', async () => {
+  it('sends input to the console of a machine, and returns its output', async () => {
     const disk = await writeEchoDisk(host.libvirtd.dir, 'tmp/echo.img');
     await writeFile(host.file('echo.xml'), echoGuestXml({ name: 'echo', disk }));
     await host.virsh('define', host.file('echo.xml'));

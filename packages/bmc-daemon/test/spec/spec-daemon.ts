@@ -44,9 +44,9 @@ export interface SpecDaemon extends BackendMachine {
   /** An existing image: `…/disc.iso`. */
   readonly imageUrl: string;
   /**
-   * Returns the URL of another image: `other.iso` exists; `secret.iso` needs `user` with `pass
-   * word`; {@link releaseSlowImage} releases `slow.iso`, and `slow-gone.iso` with a 404. All other
-   * names are missing.
+   * Returns the URL of another image: `other.iso` exists; `secret.iso` needs the account `user` with
+   * the password `pass word`; `slow.iso` and `slow-gone.iso` wait for {@link releaseSlowImage}, and
+   * the latter then gets a 404. All other names are missing.
    */
   image(name: string): string;
   /** Waits for a request for a slow image, and answers it. */

@@ -299,7 +299,7 @@ describe('the end of a WebSocket', () => {
 describe('the limits', () => {
   const headers = basic('admin');
 
-  it('allow a number of WebSockets for each machine, also if all open at once', async () => {
+  it('reject further WebSockets of a machine, also if all open at once, but none of another machine', async () => {
     await start();
     const codes: number[] = [];
     const many = Array.from({ length: 12 }, () => open('one', ['rackless'], { headers }));
@@ -310,13 +310,13 @@ describe('the limits', () => {
     await once(open('two', [], { headers }), 'open');
   });
 
-  it('allow a number of WebSockets of the service', async () => {
+  it('reject further WebSockets of the service', async () => {
     await start({ connections: 1 });
     await once(open('one', [], { headers }), 'open');
     expect(await rejection(open('two', ['rackless'], { headers }))).toBe(429);
   });
 
-  it('allow a number of WebSockets of an account, so that others can open some', async () => {
+  it('reject further WebSockets of an account, but none of another account', async () => {
     await start({ connectionsOfAccount: 1 });
     await once(open('one', [], { headers: basic('admin') }), 'open');
     expect(await rejection(open('two', [], { headers: basic('admin') }))).toBe(429);
@@ -336,7 +336,7 @@ describe('the limits', () => {
     expect(received).toBe(0);
   });
 
-  it('make a fast client wait', async () => {
+  it('make a client wait that sends more messages than the limit', async () => {
     await start({ messagesPerTick: 5, tickMs: 60_000 });
     const client = open('one', [], { headers });
     await once(client, 'open');
@@ -416,7 +416,7 @@ describe('a hostile client', () => {
     expect(received).toBe(0);
   });
 
-  it('may disconnect at any byte of its handshake', async () => {
+  it('leaves nothing open if it disconnects at any byte of its handshake', async () => {
     await start();
     const text = handshake({});
     for (let length = 1; length <= text.length; length += 7) {
