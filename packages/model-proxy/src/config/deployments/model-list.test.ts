@@ -128,16 +128,18 @@ describe('params', () => {
   it('may refer to a credential, whose values apply if the params do not set them', () => {
     const credentials =
       'credential_list:\n  - credential_name: team\n    credential_values: {api_key: k, organization: o, weight: 2}\n';
-    const text = oneModel(['litellm_credential_name: team', 'weight: 7'], credentials);
-    const { apiKey, extraHeaders, weight } = deployment(text);
-    expect({ apiKey, extraHeaders, weight }).toEqual({
-      apiKey: 'k',
-      extraHeaders: { 'openai-organization': 'o' },
-      weight: 7,
-    });
-    expect(faults(text.replace('credential_name: team\n    cred', 'credential_name: other\n    cred'))).toEqual([
-      'config.yaml:6: model_list[0].litellm_params.litellm_credential_name: there is no "team" in credential_list',
-    ]);
+    for (const key of ['litellm_credential_name', 'credential_name']) {
+      const text = oneModel([`${key}: team`, 'weight: 7'], credentials);
+      const { apiKey, extraHeaders, weight } = deployment(text);
+      expect({ apiKey, extraHeaders, weight }).toEqual({
+        apiKey: 'k',
+        extraHeaders: { 'openai-organization': 'o' },
+        weight: 7,
+      });
+      expect(faults(text.replace('credential_name: team\n    cred', 'credential_name: other\n    cred'))).toEqual([
+        `config.yaml:6: model_list[0].litellm_params.${key}: there is no "team" in credential_list`,
+      ]);
+    }
     expect(faults(oneModel([], 'credential_list: [{credential_name: a}, 5]\n'))).toEqual([
       'config.yaml:6: credential_list[0]: needs credential_name and credential_values',
       'config.yaml:6: credential_list[1]: must be a mapping with credential_name and credential_values',

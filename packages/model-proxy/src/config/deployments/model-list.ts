@@ -112,17 +112,15 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
 
 /** Adds the values of the credential that the params name. Values of the params have precedence. */
 function withCredential(params: FoundBlock, { credentials, findings }: ListInherited): FoundBlock {
-  const name = params.node.members.get('litellm_credential_name');
+  const { members: own } = params.node;
+  const key = own.has('litellm_credential_name') ? 'litellm_credential_name' : 'credential_name';
+  const name = own.get(key);
   if (name?.kind !== 'scalar' || typeof name.value !== 'string') return params;
   const credential = credentials.get(name.value);
   if (credential === undefined) {
-    findings.fault(
-      name,
-      [...params.path, 'litellm_credential_name'],
-      `there is no ${JSON.stringify(name.value)} in credential_list`,
-    );
+    findings.fault(name, [...params.path, key], `there is no ${JSON.stringify(name.value)} in credential_list`);
     return params;
   }
-  const members = new Map([...credential.members, ...params.node.members]);
+  const members = new Map([...credential.members, ...own]);
   return { node: { ...params.node, members }, path: params.path };
 }
