@@ -1,4 +1,5 @@
 /** Reads servers: a single server with its own request, several servers with one listing. */
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { ComputeApi, Port } from './compute/compute-api.js';
 import type { ServerList } from './compute/server-list.js';
@@ -35,6 +36,10 @@ interface JoinedRead {
 
 /** Nova does not report changes of ports, so the driver reads them again after this time. */
 const PORTS_MS = 60_000;
+/** Maximum wait of a reader for the ports. Nova asks Neutron for them, which may be silent. */
+const PORTS_WAIT_MS = 5000;
+/** After a wait without an answer, the driver asks for no ports for this time. */
+const PORTS_PAUSE_MS = 10_000;
 
 /**
  * Creates a reader. If several servers are read in one turn of the event loop, it makes one listing
@@ -63,25 +68,24 @@ export function createReader({
   });
   let batch: Map<string, JoinedRead> | undefined;
 
+  let portsSilentAt = -Infinity;
+  /** Returns undefined if Neutron is down or silent. The last known ports or the addresses then show the interfaces. */
   const readPorts = async (id: string): Promise<readonly Port[] | undefined> => {
-    try {
-      const found = await api.listPorts(id);
-      portsAt.set(id, performance.now());
-      return found;
-    } catch {
-      // Nova asks Neutron for the ports, and Neutron may be down. The addresses of the server then
-      // show most ports.
+    const found = api.listPorts(id).catch(() => undefined);
+    return await withDeadline(found, PORTS_WAIT_MS, () => {
+      portsSilentAt = performance.now();
       return undefined;
-    }
+    });
   };
   const readSingle = async (id: string, wantsPorts: boolean): Promise<SystemSnapshot | undefined> => {
     const known = list.find(id);
     const readAt = performance.now();
     const hasPorts = known?.ports !== undefined && readAt - (portsAt.get(id) ?? -Infinity) < PORTS_MS;
-    const needsPorts = wantsPorts && !hasPorts;
+    const needsPorts = wantsPorts && !hasPorts && readAt - portsSilentAt >= PORTS_PAUSE_MS;
     const isFresh = readAt - (singleAt.get(id) ?? -Infinity) <= freshMs;
     if (known !== undefined && !needsPorts && isFresh) return known.snapshot;
     const [server, ports] = await Promise.all([api.getServer(id), needsPorts ? readPorts(id) : undefined]);
+    if (ports !== undefined) portsAt.set(id, readAt);
     const snapshot = list.record(id, server, { readAt, ports });
     if (snapshot !== undefined) singleAt.set(id, readAt);
     return snapshot;

@@ -16,9 +16,7 @@ interface ServerStatisticsOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/**
- * Maximum number of simultaneous requests. The session has connections for twelve other requests.
- */
+/** Maximum number of simultaneous requests. The session can send two more to compute hosts, for consoles. */
 const LIMITS = { running: 4, waiting: 10_000 };
 /**
  * If a policy of the cloud has rejected diagnostics, the driver sends no requests for this time.

@@ -129,7 +129,7 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
         : bodyOf(metadataSchema, answer, session).metadata;
     },
     listPorts: async (id) => {
-      const answer = await get(`${pathOf(id)}/os-interface`);
+      const answer = await get(`${pathOf(id)}/os-interface`, {}, 'network');
       const ports = bodyOf(portsSchema, answer, session).interfaceAttachments;
       return ports.slice(0, MAX_PORTS).map(({ mac_addr: mac, net_id: network, port_state }) => ({
         mac,
@@ -150,18 +150,18 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
     },
     consoleOutput: async (id) => {
       const body = { 'os-getConsoleOutput': { length: CONSOLE_LINES } };
-      const answer = await post(`${pathOf(id)}/action`, body);
+      const answer = await post(`${pathOf(id)}/action`, body, 'host');
       // 404: the guest does not run. 409: Nova never built the server.
       if (answer.status === 404 || answer.status === 409) return Buffer.alloc(0);
       return consoleBytes(bodyOf(outputSchema, answer, session).output ?? '');
     },
     openConsole: async (id, kind) => {
-      const answer = await post(`${pathOf(id)}/remote-consoles`, { remote_console: kind });
+      const answer = await post(`${pathOf(id)}/remote-consoles`, { remote_console: kind }, 'host');
       if (answer.status >= 300) return { status: answer.status, reason: session.reason(answer) };
       return bodyOf(consoleSchema, answer, session).remote_console;
     },
     diagnostics: async (id, run) => {
-      const answer = await get(`${pathOf(id)}/diagnostics`);
+      const answer = await get(`${pathOf(id)}/diagnostics`, {}, 'host');
       if (answer.status >= 400) return { status: answer.status, reason: session.reason(answer) };
       return statisticsOf(bodyOf(diagnosticsSchema, answer, session), { uuid: id, run });
     },

@@ -4,16 +4,20 @@ import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices } from '../cloud/cloud-services.js';
 import { jsonOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
-import type { CloudAnswer, CloudRequest } from '../http/exchange.js';
-import { bodyOf, type CloudSession } from '../http/session.js';
+import type { CloudAnswer } from '../http/exchange.js';
+import { bodyOf, type CloudSession, type ServiceRequest } from '../http/session.js';
 
 /**
  * Sends requests. All functions throw as {@link CloudSession.request}, and {CloudError} if Nova is too
  * old.
  */
 export interface ComputeRequests {
-  readonly get: (path: string, query?: URLSearchParams | Readonly<Record<string, string>>) => Promise<CloudAnswer>;
-  readonly post: (path: string, body: object) => Promise<CloudAnswer>;
+  readonly get: (
+    path: string,
+    query?: URLSearchParams | Readonly<Record<string, string>>,
+    relayedTo?: ServiceRequest['relayedTo'],
+  ) => Promise<CloudAnswer>;
+  readonly post: (path: string, body: object, relayedTo?: ServiceRequest['relayedTo']) => Promise<CloudAnswer>;
 }
 
 /** An API version, and when the driver asked for it. */
@@ -56,7 +60,7 @@ export function createComputeRequests(
     if (last === undefined || performance.now() - last.at > maxAgeMs) last = negotiate(last);
     return last;
   };
-  const send = async (request: Pick<CloudRequest, 'method' | 'body'> & { path: string; query?: URLSearchParams }) => {
+  const send = async (request: Pick<ServiceRequest, 'method' | 'body' | 'path' | 'query' | 'relayedTo'>) => {
     const attempt = (version: string): Promise<CloudAnswer> =>
       session.request({ ...request, headers: { 'openstack-api-version': `compute ${version}` } });
     const used = current();
@@ -69,8 +73,8 @@ export function createComputeRequests(
     return other === version ? answer : await attempt(other);
   };
   return {
-    get: (path, query = {}) => send({ method: 'GET', path, query: new URLSearchParams(query) }),
-    post: (path, body) => send({ method: 'POST', path, body }),
+    get: (path, query = {}, relayedTo) => send({ method: 'GET', path, query: new URLSearchParams(query), relayedTo }),
+    post: (path, body, relayedTo) => send({ method: 'POST', path, body, relayedTo }),
   };
 }
 

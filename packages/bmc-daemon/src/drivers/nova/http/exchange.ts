@@ -8,7 +8,7 @@ import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/
 import { connectionReasons } from '../../../host/connection-reasons.js';
 import type { CloudTls } from '../cloud/cloud-settings.js';
 import { CloudFailure } from './cloud-failure.js';
-import { RequestQueue } from './request-queue.js';
+import { MAX_RUNNING, RequestQueues, type QueueName } from './request-queue.js';
 
 /** A request. */
 export interface CloudRequest {
@@ -22,6 +22,8 @@ export interface CloudRequest {
    * Default: reads the whole answer as UTF-8.
    */
   readonly headBytes?: number | undefined;
+  /** The queue of the request. Default: one for each host and port. */
+  readonly queue?: QueueName | undefined;
 }
 
 /** A request with a large body. */
@@ -63,28 +65,13 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * last bytes.
  */
 const MAX_SILENCE_MS = 120_000;
-/**
- * Maximum number of connections to one service. Nova's API has one worker for each CPU by default,
- * so more connections would slow down each request, and would not complete more requests.
- */
-const MAX_CONNECTIONS = 16;
-/**
- * Maximum number of requests to one service that wait for a connection. This is enough for 1,000
- * simultaneous power operations.
- */
-const MAX_WAITING = 10_000;
 
 /** Creates the client of one cloud. */
 export function createExchange(tls: CloudTls): Exchange {
   const { begin, destroyIdle } = createConnections(tls);
   let isClosed = false;
   const running = new Set<ClientRequest>();
-  const queues = new Map<string, RequestQueue>();
-  const queueOf = ({ origin }: URL): RequestQueue => {
-    const known = queues.get(origin) ?? new RequestQueue({ running: MAX_CONNECTIONS, waiting: MAX_WAITING });
-    queues.set(origin, known);
-    return known;
-  };
+  const queues = new RequestQueues();
   const open = ({ method, url, headers, body }: CloudRequest): ClientRequest => {
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const content =
@@ -120,7 +107,9 @@ export function createExchange(tls: CloudTls): Exchange {
   return {
     send: (request, deadline) => {
       const doing = describe(request);
-      return queueOf(request.url)
+      const name = request.queue ?? { name: request.url.origin, running: MAX_RUNNING };
+      return queues
+        .of(name)
         .run(doing, deadline, () => exchange(request, doing, deadline))
         .catch((error: unknown) => {
           throw withAddress(error, request.url);
@@ -149,7 +138,8 @@ export function createExchange(tls: CloudTls): Exchange {
 
 /** Creates the functions that begin a request, and that close idle connections. */
 function createConnections({ verify, ...certificates }: CloudTls) {
-  const pool = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
+  // The queues limit the number of connections.
+  const pool = { keepAlive: true };
   const agents = {
     'http:': new HttpAgent(pool),
     'https:': new HttpsAgent({ ...pool, rejectUnauthorized: verify, ...certificates }),

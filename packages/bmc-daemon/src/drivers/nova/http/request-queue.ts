@@ -1,4 +1,4 @@
-/** Limits the number of simultaneous requests to one service of a cloud. Further requests wait. */
+/** Limits the number of simultaneous requests to the services of a cloud. Further requests wait. */
 import { CloudFailure } from './cloud-failure.js';
 
 /** Limits of a queue. */
@@ -7,6 +7,24 @@ interface QueueLimits {
   readonly running: number;
   /** Maximum number of waiting requests. A further request fails at once. */
   readonly waiting: number;
+}
+
+/**
+ * Maximum number of simultaneous requests to one service. Nova's API has one worker for each CPU by default,
+ * so more connections would slow down each request, and would not complete more requests.
+ */
+export const MAX_RUNNING = 16;
+/**
+ * Maximum number of requests to one service that wait for a connection. This is enough for 1,000
+ * simultaneous power operations.
+ */
+const MAX_WAITING = 10_000;
+
+/** Requests with the same name wait for each other. */
+export interface QueueName {
+  readonly name: string;
+  /** Maximum number of simultaneous requests. */
+  readonly running: number;
 }
 
 /** A first-in first-out queue of requests. */
@@ -65,5 +83,17 @@ export class RequestQueue {
     const [begin] = this.#waiting;
     if (begin === undefined) this.#running -= 1;
     else begin();
+  }
+}
+
+/** The queues of one cloud. */
+export class RequestQueues {
+  readonly #queues = new Map<string, RequestQueue>();
+
+  /** Returns the queue with a name. */
+  of({ name, running }: QueueName): RequestQueue {
+    const known = this.#queues.get(name) ?? new RequestQueue({ running, waiting: MAX_WAITING });
+    this.#queues.set(name, known);
+    return known;
   }
 }

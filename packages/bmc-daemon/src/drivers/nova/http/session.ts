@@ -9,17 +9,23 @@ import { jsonOf, reasonOf } from './answer-text.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
 import { createExchange, type CloudAnswer, type CloudRequest, type CloudUpload, type Exchange } from './exchange.js';
 import { authenticate, endpointOf, type Token } from './identity.js';
+import { MAX_RUNNING, type QueueName } from './request-queue.js';
 import { sendWithRetries } from './retry.js';
 import { Silence } from './silence.js';
 
 /** A request to a service, relative to its endpoint. */
-interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body' | 'headBytes'> {
+export interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body' | 'headBytes'> {
   /** Default: `compute`. */
   readonly service?: CloudService;
   /** Path below the endpoint, such as `/servers/detail`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>> | URLSearchParams;
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * What must answer the service first: Neutron, or the compute host of a server. Default: nothing. While it is
+   * silent, these requests wait for each other, and not the other requests to the service.
+   */
+  readonly relayedTo?: 'network' | 'host' | undefined;
 }
 
 /** A request whose body is a stream. */
@@ -67,6 +73,8 @@ export interface CloudSession {
  */
 const REJECTED_PAUSE_MS = 30_000;
 const MAX_REJECTED_PAUSE_MS = 300_000;
+/** Maximum number of simultaneous requests that a service relays. */
+const MAX_RELAYED = 6;
 /** Maximum pause that Keystone can ask for, because an invalid date must not stop the daemon for days. */
 const MAX_PAUSE_MS = 3_600_000;
 
@@ -98,7 +106,8 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     const headers = { ...request.headers, 'x-auth-token': known.id };
     const { method, body, headBytes } = request;
     const limits = { deadline, signal: closing.signal };
-    const sent = sendWithRetries(exchange, { method, url, headers, body, headBytes }, limits);
+    const queue = queueOf(request);
+    const sent = sendWithRetries(exchange, { method, url, headers, body, headBytes, queue }, limits);
     return { ...(await named(request.service ?? 'compute', sent)), used };
   };
   /** Returns the answer. @throws {CloudFailure} if the service cannot answer now. */
@@ -225,6 +234,12 @@ async function before<T>(deadline: number, result: Promise<T>): Promise<T> {
     throw new CloudFailure('timeout', 'asking Keystone for a token: no answer in time');
   });
 }
+
+/** A silent service must not block the others, even if all of them have the same host and port. */
+const queueOf = ({ service = 'compute', relayedTo }: ServiceRequest): QueueName =>
+  relayedTo === undefined
+    ? { name: service, running: MAX_RUNNING }
+    : { name: `${service} ${relayedTo}`, running: MAX_RELAYED };
 
 const isForNova = ({ service = 'compute' }: ServiceRequest): boolean => service === 'compute';
 
