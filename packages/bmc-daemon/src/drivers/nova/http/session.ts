@@ -106,8 +106,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     const headers = { ...request.headers, 'x-auth-token': known.id };
     const { method, body, headBytes } = request;
     const limits = { deadline, signal: closing.signal };
-    const queue = queueOf(request);
-    const sent = sendWithRetries(exchange, { method, url, headers, body, headBytes, queue }, limits);
+    const sent = sendWithRetries(exchange, { method, url, headers, body, headBytes, queue: queueOf(request) }, limits);
     return { ...(await named(request.service ?? 'compute', sent)), used };
   };
   /** Returns the answer. @throws {CloudFailure} if the service cannot answer now. */
