@@ -10,13 +10,24 @@ const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`
 const reset = ({ send }: Served, index: number, type: string) =>
   send('POST', `${systemOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
-it('shows PoweringOff as soon as Nova has accepted a stop, while Nova answers no listing', async () => {
+it('shows PoweringOff as soon as Nova has accepted a stop, although an older listing arrives later', async () => {
   for (const index of [1, 2, 3, 4, 5, 6]) cloud.servers.put(index);
   const served = await cloud.serve();
-  let isHanging = false;
+  const { nova } = cloud.api;
+  let holdsListing = false;
+  let sendListing: (() => void) | undefined;
   let accept: (() => void) | undefined;
   cloud.answer((request, response, path) => {
-    if (path.startsWith('/servers/detail')) return isHanging;
+    if (path.startsWith('/servers/detail')) {
+      if (!holdsListing || sendListing !== undefined) return false;
+      const end = response.end.bind(response);
+      response.end = (...body: unknown[]) => {
+        sendListing = () => void end(...(body as [string])); // the cloud sends a text
+        return response;
+      };
+      nova(request, response, path);
+      return true;
+    }
     if (!path.endsWith('/action')) return false;
     const id = path.split('/')[2] ?? '';
     const answer = (): void => {
@@ -40,11 +51,17 @@ it('shows PoweringOff as soon as Nova has accepted a stop, while Nova answers no
   );
   // The daemon has just read the server, so it does not ask Nova again at once.
   expect(await powerOf(1)).toBe('On');
-  isHanging = true;
+  holdsListing = true;
+  const arrive = await waitFor(
+    () => Promise.resolve(sendListing),
+    () => 'the daemon never lists the servers again',
+  );
   release();
   // The answer for server 2 arrives after Nova's answer to the action of server 1.
   expect(await powerOf(2)).toBe('PoweringOff');
-  expect(await Promise.all([powerOf(1), listed()])).toEqual(['PoweringOff', 'PoweringOff']);
+  const shown = Promise.all([powerOf(1), listed()]);
+  arrive();
+  expect(await shown).toEqual(['PoweringOff', 'PoweringOff']);
   await served.driver.close();
   await ended;
 });
