@@ -105,6 +105,39 @@ describe('changes that are not saved', () => {
     await page.context().close();
   });
 
+  it('need no answer to the question if a save ends it, and stay if the save fails', async () => {
+    expect(await setTag('')).toBe(200);
+    const { page, faults } = await openList();
+    const tag = await typeTag(page);
+    const machine = pathOf(page);
+    const held: Route[] = [];
+    await page.route('**/redfish/v1/Systems/*', (route) => {
+      if (route.request().method() === 'PATCH') held.push(route);
+      else void route.continue();
+    });
+    /** Saves, and leaves while the request waits. Returns the request. */
+    const saveAndLeave = async (): Promise<Route> => {
+      const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await sent;
+      await page.getByRole('link', { name: 'Boot', exact: true }).click();
+      await questionOf(page).getByText('The changes that you have not saved').waitFor();
+      const [route] = held.splice(0);
+      if (route === undefined) throw new Error('no request');
+      return route;
+    };
+    await (await saveAndLeave()).fulfill({ status: 503 });
+    await page.getByRole('alert').getByText('503').waitFor();
+    await questionOf(page).getByRole('button', { name: 'Stay' }).click();
+    expect([await tag.inputValue(), pathOf(page)]).toEqual(['rack-7', machine]);
+
+    await (await saveAndLeave()).continue();
+    await questionOf(page).waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'Boot order' }).waitFor();
+    expect([pathOf(page), faults]).toEqual([`${machine}/boot`, []]);
+    await page.context().close();
+  });
+
   it('stay without a question when only the query of the address changes', async () => {
     expect(await setTag('')).toBe(200);
     const { page, faults } = await openList();

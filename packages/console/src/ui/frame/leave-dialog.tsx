@@ -6,7 +6,7 @@ import { question } from './leaving.js';
 /** The question, if one is open. */
 export function LeaveDialog() {
   if (question.value === null) return null;
-  const { lost, go } = question.value;
+  const { lost, go, stay } = question.value;
   return (
     <ConfirmDialog
       title={texts.leaving.title}
@@ -14,9 +14,7 @@ export function LeaveDialog() {
       confirmLabel={texts.leaving.leave}
       dismissLabel={texts.leaving.stay}
       onConfirm={go}
-      onClose={() => {
-        question.value = null;
-      }}
+      onClose={stay}
     />
   );
 }

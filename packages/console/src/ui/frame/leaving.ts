@@ -1,5 +1,5 @@
 /** Asks a user who is about to leave a page or the console, if unfinished work would be lost. */
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal, untracked } from '@preact/signals';
 
 /** Unfinished work. */
 interface Work {
@@ -11,8 +11,43 @@ interface Work {
 
 const works = signal<readonly Work[]>([]);
 
-/** The question that is open; null: none. `go`: leaves. */
-export const question = signal<{ readonly lost: readonly string[]; readonly go: () => void } | null>(null);
+/** A step of the user away from the page or from the console. */
+interface Step {
+  readonly end: Work['end'];
+  readonly go: () => void;
+}
+
+/** The step that waits for the answer of the user; null: none. */
+const waiting = signal<Step | null>(null);
+
+const endedBy = (end: Work['end']): readonly Work[] =>
+  works.value.filter((work) => end === 'console' || work.end === 'page');
+
+/** The question that is open; null: none. `go`: leaves. `stay`: closes the question. */
+export const question = computed(() => {
+  const step = waiting.value;
+  if (step === null) return null;
+  return {
+    lost: [...new Set(endedBy(step.end).map(({ lost }) => lost))],
+    go: (): void => {
+      const ended = untracked(() => endedBy(step.end));
+      waiting.value = null;
+      works.value = works.peek().filter((work) => !ended.includes(work));
+      step.go();
+    },
+    stay: (): void => {
+      waiting.value = null;
+    },
+  };
+});
+
+// The work may end before the user answers, for example because a save succeeds. Then the step loses nothing.
+effect(() => {
+  const step = waiting.value;
+  if (step === null || endedBy(step.end).length > 0) return;
+  waiting.value = null;
+  untracked(step.go);
+});
 
 /** An open dialog. Returns the function that closes it; undefined: the user cannot close it. */
 type OpenDialog = () => (() => void) | undefined;
@@ -37,6 +72,7 @@ export function holdWork(work: Work): () => void {
 
 /** Ends all questions, for a page that loads again after its user has logged out. */
 export function forgetWork(): void {
+  waiting.value = null;
   works.value = [];
 }
 
@@ -49,22 +85,12 @@ export function noteDialog(dialog: OpenDialog): () => void {
 }
 
 /**
- * Leaves the page or the console. Asks first if work would be lost.
+ * Leaves the page or the console. Asks first if work would be lost. If the work ends while the question is open, leaves
+ * without an answer.
  * @param go leaves.
  */
 export function leave(end: Work['end'], go: () => void): void {
-  const ended = works.peek().filter((work) => end === 'console' || work.end === 'page');
-  if (ended.length === 0) {
-    go();
-    return;
-  }
-  question.value = {
-    lost: [...new Set(ended.map(({ lost }) => lost))],
-    go() {
-      works.value = works.peek().filter((work) => !ended.includes(work));
-      go();
-    },
-  };
+  waiting.value = { end, go };
 }
 
 /**
