@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { logIn, machineRow as row, startBmc, USERS, type Bmc } from './harness/bmc.js';
-import { browserFixture, openLateTab } from './harness/browser.js';
+import { browserFixture, openLateTab, painted } from './harness/browser.js';
 import { dialogFaults } from './harness/dialog.js';
 
 const SESSIONS = '/redfish/v1/SessionService/Sessions';
@@ -135,6 +135,42 @@ it('gets no requests of a page that gets no events while its user is away', asyn
   const again = polled();
   await page.keyboard.press('a');
   await page.clock.runFor(16_000);
+  await again;
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+it.each([
+  ['tasks', '/TaskService/Tasks', 2000],
+  ['hosts', '/Chassis', 15_000],
+  ['subscriptions', '/EventService/Subscriptions', 10_000],
+  ['telemetry', '/MetricReports/', 5000],
+  ['console-log', '/ConsoleLog/Entries', 5000],
+])('gets no repeated requests of the page %s while its user is away', async (name, path, intervalMs) => {
+  const { page, faults } = await open('about:blank');
+  await page.clock.install();
+  await page.goto(`${bmc.address}/ui/`);
+  await logIn(page, 'olga');
+  await row(page, 'node-1').waitFor();
+  const isTab = ['telemetry', 'console-log'].includes(name);
+  const polled = (): Promise<unknown> => page.waitForRequest((request) => request.url().includes(path));
+  const opened = polled();
+  if (isTab) await row(page, 'node-1').getByRole('link').click();
+  const label = { tasks: 'Tasks', hosts: 'Hosts', subscriptions: 'Subscriptions', telemetry: 'Telemetry' }[name];
+  await page.getByRole('link', { name: label ?? 'Console log', exact: true }).click();
+  await opened;
+  const repeated = page.waitForResponse((answer) => answer.url().includes(path));
+  await page.clock.runFor(intervalMs + 1000);
+  await repeated;
+  await page.clock.fastForward(360_000);
+  await painted(page);
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(request.url()));
+  await page.clock.runFor(60_000);
+  expect(sent).toEqual([]);
+  const again = polled();
+  await page.keyboard.press('Shift');
+  await page.clock.runFor(intervalMs + 1000);
   await again;
   expect(faults).toEqual([]);
   await page.context().close();

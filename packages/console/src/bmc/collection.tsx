@@ -10,6 +10,7 @@ import { Table } from '../ui/table/table.js';
 import { members } from './redfish/client.js';
 import { isAtOrBelow } from './redfish/concerns.js';
 import { onConnect, onEvents } from './redfish/event-stream.js';
+import { pollAttended } from './redfish/poll.js';
 
 /** A member of a collection. */
 export interface Member {
@@ -33,7 +34,7 @@ const COLLECT_MS = 300;
 
 /** Options of {@link useMembers}. */
 interface MembersOptions {
-  /** Also reads again at this interval, in milliseconds, for resources without events. */
+  /** Also reads again at this interval while the user attends to the page, in milliseconds, for resources without events. */
   readonly pollMs?: number;
   /** A `$filter` of Redfish. */
   readonly filter?: string;
@@ -77,8 +78,8 @@ export function useMembers<Row extends Member>(
         void reload();
       }, COLLECT_MS);
     };
-    const poll = pollMs === undefined ? undefined : setInterval(() => void reload(), pollMs);
     const stops = [
+      ...(pollMs === undefined ? [] : [pollAttended(reload, pollMs)]),
       onConnect(soon),
       onEvents((events) => {
         const origins = events.flatMap(({ OriginOfCondition: changed }) => changed?.['@odata.id'] ?? []);
@@ -87,7 +88,6 @@ export function useMembers<Row extends Member>(
     ];
     return () => {
       clearTimeout(timer);
-      clearInterval(poll);
       for (const stop of stops) stop();
     };
   }, [reload, pollMs, origin]);

@@ -1,4 +1,4 @@
-/** Repeated reads while the stream of events is not open, for example behind a proxy that holds it back. */
+/** Repeated reads, only while the user attends to the page: otherwise they would keep its session alive. */
 import { isAttended } from './activity.js';
 import { isLive } from './event-stream.js';
 
@@ -22,4 +22,16 @@ export function pollWithoutEvents(read: () => Promise<void>, minPauseMs = (): nu
     isStopped = true;
     clearTimeout(timer);
   };
+}
+
+/**
+ * Reads at an interval while the user attends to the page, for values that change without an event. Returns a function
+ * that ends this.
+ * @param read must not reject.
+ */
+export function pollAttended(read: () => Promise<void>, intervalMs: number): () => void {
+  const timer = setInterval(() => {
+    if (isAttended()) void read();
+  }, intervalMs);
+  return () => clearInterval(timer);
 }

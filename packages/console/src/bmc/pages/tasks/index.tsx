@@ -32,7 +32,7 @@ const POLL_MS = 2000;
 const kinds = { OK: 'good', Warning: 'warn', Critical: 'bad' } as const;
 const isRunning = ({ EndTime }: Task): boolean => EndTime === undefined;
 
-/** The page Tasks. It reads the tasks every two seconds. */
+/** The page Tasks. It reads the tasks every two seconds, while the user attends to the page. */
 export default function TasksPage() {
   const view = useMembers<Task>('/redfish/v1/TaskService/Tasks', { pollMs: POLL_MS });
   const cancelling = useSignal<Task | null>(null);

@@ -6,6 +6,7 @@ import { Select } from '../../../../ui/field.js';
 import { formatBytes } from '../../../../ui/format.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../../ui/states.js';
 import { get } from '../../../redfish/client.js';
+import { pollAttended } from '../../../redfish/poll.js';
 import { RedfishFailure } from '../../../redfish/wire.js';
 import { telemetryTexts as texts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
@@ -18,7 +19,7 @@ const histories = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
 /** Maximum number of these machines. */
 const MAX_HISTORIES = 20;
 
-/** The tab Telemetry. It reads the metric report of the machine every five seconds. */
+/** The tab Telemetry. It reads the metric report of the machine every five seconds, while the user attends to the page. */
 export default function TelemetryTab({ machine }: TabProps) {
   const error = useSignal<unknown>(null);
   const range = useSignal(texts.ranges[0]?.[0] ?? '');
@@ -34,9 +35,9 @@ export default function TelemetryTab({ machine }: TabProps) {
       }
     };
     void read();
-    const timer = setInterval(() => void read(), POLL_MS);
+    const stop = pollAttended(read, POLL_MS);
     return () => {
-      clearInterval(timer);
+      stop();
       abort.abort();
     };
   }, [machine.Id]);
