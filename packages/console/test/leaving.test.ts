@@ -160,6 +160,44 @@ describe('changes that are not saved', () => {
   });
 });
 
+describe('the address of an image that is not inserted', () => {
+  it('stays after a question, and while the user looks at the form for files', async () => {
+    const { page, faults } = await openList();
+    await row(page, 'node-1').getByRole('link').click();
+    await page.getByRole('link', { name: 'Media', exact: true }).click();
+    const card = page.getByRole('region', { name: 'Virtual CD' });
+    const url = card.getByLabel('URL of the image');
+    const away = (): Promise<void> => page.getByRole('link', { name: 'Boot', exact: true }).click();
+    const lost = questionOf(page).getByText('The address of an image that you have not inserted');
+    await url.fill('http://192.0.2.1/typed.iso');
+    await away();
+    await lost.waitFor();
+    await questionOf(page).getByRole('button', { name: 'Stay' }).click();
+    expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
+
+    const source = card.getByLabel('Image', { exact: true });
+    await source.selectOption('From this computer');
+    await url.waitFor({ state: 'hidden' });
+    await away();
+    await lost.waitFor();
+    await questionOf(page).getByRole('button', { name: 'Stay' }).click();
+    await source.selectOption('From a server');
+    expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
+
+    // An empty form asks nothing, and neither does one whose log-in alone was typed and removed.
+    await url.fill('');
+    await card.getByLabel('Password').fill('secret');
+    await away();
+    await lost.waitFor();
+    await questionOf(page).getByRole('button', { name: 'Stay' }).click();
+    await card.getByLabel('Password').fill('');
+    await away();
+    await page.getByRole('region', { name: 'Boot order' }).waitFor();
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe('a running action on many machines', () => {
   it('stops neither with a reload, nor with the way out of a failed page, nor with a log-out, before a question', async () => {
     const { page } = await openList();

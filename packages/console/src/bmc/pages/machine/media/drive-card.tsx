@@ -39,7 +39,10 @@ export function DriveCard({ drive, onChange }: DriveProps) {
               ]}
             />
           ) : null}
-          {isLocal ? <FileForm drive={drive} /> : <UrlForm drive={drive} onChange={onChange} />}
+          {isLocal ? <FileForm drive={drive} /> : null}
+          <div hidden={isLocal}>
+            <UrlForm drive={drive} onChange={onChange} />
+          </div>
         </>
       ) : null}
     </section>

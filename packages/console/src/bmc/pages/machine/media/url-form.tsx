@@ -1,7 +1,8 @@
 /** The form that inserts an image from a server. */
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { Checkbox, SelectField, TextField } from '../../../../ui/field.js';
+import { holdWork } from '../../../../ui/frame/leaving.js';
 import { showToast } from '../../../../ui/frame/toast.js';
 import { Progress } from '../../../../ui/progress.js';
 import { ErrorState, messageOf } from '../../../../ui/states.js';
@@ -23,11 +24,18 @@ export function UrlForm({ drive, onChange }: DriveProps) {
   const running = inserts.value.get(drive['@odata.id']);
   const isBusy = running?.error === null;
   const progress = running?.progress ?? null;
+  // An insert continues on other pages. When the user returns, the form has its URL again, but not its log-in.
+  const hasLogin = user !== '' || password !== '';
+  const isUnsent = (url !== '' && url !== running?.url) || (hasLogin && !isBusy);
+  useLayoutEffect(() => (isUnsent ? holdWork({ lost: mediaTexts.unsent, end: 'page' }) : undefined), [isUnsent]);
 
   const insert = async (): Promise<void> => {
     const login = user === '' ? null : { user, password };
     const isDone = await insertImage(drive, { url, method, isProtected, isVerified, login });
-    if (isDone) showToast('good', mediaTexts.inserted(url, drive.Name));
+    if (isDone) {
+      for (const set of [setUrl, setUser, setPassword]) set('');
+      showToast('good', mediaTexts.inserted(url, drive.Name));
+    }
     await onChange();
   };
   return (
