@@ -25,8 +25,10 @@ function styles(name) {
   return files.map((file) => `@import ${JSON.stringify(file)};`).join('\n');
 }
 
-/** Returns the page. It has no inline script and no inline style. */
-function page({ title, script, imports, style, icon, plain }) {
+/**
+ * Returns the page. It has no inline script and no inline style. The style sheet hides the text for the first seconds.
+ */
+function page({ title, start, script, imports, style, icon, plain }) {
   // Without these links, the browser finds the imports only after it has loaded the script.
   const preloads = imports.map((file) => `\n    <link rel="modulepreload" href="/ui/assets/${file}" />`).join('');
   return `<!doctype html>
@@ -36,12 +38,15 @@ function page({ title, script, imports, style, icon, plain }) {
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <title>${title}</title>
+    <script src="/ui/assets/${start}"></script>
     <link rel="icon" href="/ui/assets/${icon}" type="image/svg+xml" />
     <link rel="stylesheet" href="/ui/assets/${style}" />${preloads}
     <script type="module" src="/ui/assets/${script}"></script>
   </head>
   <body>
-    <div id="app"></div>
+    <div id="app">
+      <p class="state late" role="status">The console has not loaded yet. <a href="">Load it again</a></p>
+    </div>
     <noscript><p>This console needs JavaScript. ${plain}</p></noscript>
   </body>
 </html>
@@ -92,7 +97,7 @@ async function bundle(name) {
   const [code, style] = await Promise.all([
     build({
       ...common,
-      entryPoints: { main: `src/${name}/main.tsx`, icon: 'src/ui/icon.svg' },
+      entryPoints: { main: `src/${name}/main.tsx`, start: 'src/ui/frame/start.ts', icon: 'src/ui/icon.svg' },
       entryNames: '[name]-[hash]',
       chunkNames: '[name]-[hash]',
       format: 'esm',
@@ -116,7 +121,9 @@ async function bundle(name) {
   const imports = importsOf(script, code.metafile.outputs);
   files.set(
     'index.html',
-    Buffer.from(page({ title, script, imports, style: named(/^style-/), icon: named(/^icon-/), plain })),
+    Buffer.from(
+      page({ title, start: named(/^start-/), script, imports, style: named(/^style-/), icon: named(/^icon-/), plain }),
+    ),
   );
   files.set('licenses.txt', Buffer.from(licenses(code.metafile.inputs).join('\n\n')));
   write(folder, files);

@@ -186,6 +186,39 @@ describe('a page', () => {
     await page.context().close();
   });
 
+  it.each(['main-*.js', 'chunk-*.js', 'style-*.css', 'start-*.js'])(
+    'starts by itself after the network changed while it loaded its files: %s',
+    async (files) => {
+      const { page, faults } = await open('about:blank');
+      let count = 0;
+      await page.route(`**/assets/${files}`, (route) => {
+        count += 1;
+        // Chromium interrupts requests so, for example when the computer gets another address.
+        return count <= 2 ? route.abort('addressunreachable') : route.continue();
+      });
+      await page.goto(`${bmc.address}/ui/`);
+      await row(page, 'node-1').waitFor();
+      await page.waitForFunction(() => document.styleSheets.length === 1);
+      await page.waitForFunction(() => sessionStorage.length === 0);
+      expect(faults).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it('says that it has not loaded yet, and waits for the service, as long as its files do not load', async () => {
+    const { page } = await open('about:blank');
+    await page.route(/\/ui\/assets\/.*js$/, (route) =>
+      route.request().url().includes('/start-') ? route.continue() : route.abort(),
+    );
+    await page.goto(`${bmc.address}/ui/`);
+    await page.getByText('The console has not loaded yet').waitFor();
+    expect(await accessibilityFaults(page, ['color-contrast', 'link-name'])).toEqual([]);
+    await page.unrouteAll();
+    await page.getByRole('link', { name: 'Load it again' }).click();
+    await row(page, 'node-1').waitFor();
+    await page.context().close();
+  });
+
   it('loads after a failure, also if the service has new names for its scripts', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
     await page.getByText('Live').waitFor();

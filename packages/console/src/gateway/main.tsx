@@ -7,6 +7,8 @@ import { App } from './app.js';
 
 const root = document.getElementById('app');
 if (root !== null) {
+  // The page says that the console has not loaded yet.
+  root.replaceChildren();
   startTheme();
   startRouter();
   startKeepingFocus();
