@@ -26,7 +26,7 @@ const layers = {
     ['link/'],
     ['connection.ts'],
     ['connection-options.ts'],
-    ['transport/', 'stream-slot.ts', 'stream.ts', 'keepalive.ts', 'pending-calls.ts', 'outbox.ts'],
+    ['transport/', 'stream-slot.ts', 'stream.ts', 'stream-end.ts', 'keepalive.ts', 'pending-calls.ts', 'outbox.ts'],
     ['uri.ts', 'uri-parameters.ts', 'caller.ts'],
     ['protocol/'],
     ['codec.ts'],

@@ -3,7 +3,8 @@ import type { ConnectionOptions, SubmitOptions } from './connection-options.js';
 import { clientError, type ClientErrorCode, type LibvirtError, toError } from './errors.js';
 import { Keepalive } from './keepalive.js';
 import { Outbox } from './outbox.js';
-import { callAborted, PendingCalls, type ProcedureHead, type SentCall } from './pending-calls.js';
+import { callAborted, PendingCalls, type SentCall } from './pending-calls.js';
+import { Inbox } from './protocol/inbox.js';
 import {
   errorFromRemote,
   type Header,
@@ -13,9 +14,9 @@ import {
   readHeader,
   remoteError,
 } from './protocol/message.js';
-import { MessageSplitter } from './protocol/message-splitter.js';
 import { type Procedure, PROGRAM } from './protocol/procedure.js';
 import { LibvirtStream } from './stream.js';
+import { StreamEnd } from './stream-end.js';
 import { StreamSlot } from './stream-slot.js';
 import type { Transport } from './transport/transport.js';
 import { XdrReader } from './xdr.js';
@@ -29,21 +30,24 @@ import { decodeExactly } from './codec.js';
  */
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
-  readonly #splitter = new MessageSplitter((buffer, start, end, owned) => this.#handle(buffer, start, end, owned));
+  readonly #inbox = new Inbox({
+    handle: (buffer, start, end, owned) => this.#handle(buffer, start, end, owned),
+    hasBuffered: () => this.#slot?.hasBuffered === true,
+    deliverBuffered: () => this.#slot?.deliverBuffered(),
+    malformed: (cause) => this.close('PROTOCOL', toError(cause).message, cause),
+  });
   readonly #outbox = new Outbox();
   readonly #keepalive: Keepalive;
   readonly #pending: PendingCalls;
   #transport: Transport | null = null;
   #failure: LibvirtError | null = null;
-  /**
-   * True if a promise was resolved with a reply in this event loop iteration and its caller has not
-   * run yet.
-   */
-  #replied = false;
-  /** Received bytes that wait until this caller has run: see `#handle`. */
-  #backlog: Buffer[] | null = null;
   /** Holds the only stream, from the call that opens it until its end; otherwise null. */
   #slot: StreamSlot | null = null;
+  /** Waits for libvirtd's answer to the abort of the stream, after the connection has failed. */
+  #streamEnd: StreamEnd | null = null;
+  #resolveEnded: () => void = () => undefined;
+  /** Resolves when the transport is closed. Never rejects. */
+  readonly ended = new Promise<void>((resolve) => (this.#resolveEnded = resolve));
 
   /** Creates a connection. Call `connect` to open it. */
   constructor(options: ConnectionOptions) {
@@ -64,7 +68,10 @@ export class Connection implements Caller {
   async connect(signal: AbortSignal): Promise<void> {
     const transport = await this.#options.open(
       {
-        data: (chunk) => this.#receive(chunk),
+        data: (chunk) => {
+          this.#keepalive.onReceive();
+          this.#inbox.receive(chunk);
+        },
         closed: (error) =>
           this.close('CONNECTION_LOST', error === null ? 'closed by libvirtd' : error.message, error ?? undefined),
       },
@@ -101,32 +108,29 @@ export class Connection implements Caller {
     return new Promise<LibvirtStream>((resolve, reject) => {
       const serial = this.#submit(procedure, args, options, reject, (body) => {
         decodeExactly(procedure.result, body);
-        resolve(slot.open(this.#makeStream(procedure, slot.serial)));
+        resolve(slot.open(this.#makeStream(slot)));
       });
       if (serial === null) return;
-      const slot = new StreamSlot(serial);
+      const slot = new StreamSlot(procedure, serial);
       this.#slot = slot;
     });
   }
 
   /**
-   * Closes the connection immediately. Rejects every call and stream with `code` and the reason.
-   * The end of a stream has already closed the connection, and its last bytes may wait to be sent.
-   * `close` then only destroys the transport, which drops these bytes.
+   * Rejects every call and stream with `code` and the reason, and closes the transport. With
+   * `LINK_CLOSED`, first aborts an open stream and waits for libvirtd's answer: see `StreamEnd`.
    */
   close(code: ClientErrorCode, why: string, cause?: unknown): void {
     if (this.#failure !== null) {
-      this.#transport?.destroy();
+      this.#destroy();
       return;
     }
     const failure = clientError(code, `connection to ${this.#options.label}: ${why}`, { cause });
     this.#failure = failure;
-    this.#stopMessages();
-    this.#transport?.destroy();
+    const slot = this.#slot;
+    if (code !== 'LINK_CLOSED' || !this.#endStream()) this.#destroy();
     this.#pending.failAll((procedure) => this.#failureOf(procedure, true) ?? failure);
-    const stream = this.#slot?.stream;
-    this.#slot = null;
-    stream?.destroy(this.#failureOf(stream.procedure, true) ?? failure);
+    slot?.stream?.destroy(this.#failureOf(slot.stream.procedure, true) ?? failure);
     this.#options.onClosed?.(failure);
   }
 
@@ -171,40 +175,38 @@ export class Connection implements Caller {
     return clientError(code, `calling ${procedure}: ${failure.message}`, { procedure, mayHaveRun, cause: failure });
   }
 
-  /** Stops keepalive, and drops received and queued messages. */
-  #stopMessages(): void {
+  /** Drops received and queued messages, and destroys the transport. */
+  #destroy(): void {
+    this.#streamEnd?.cancel();
+    this.#close((transport) => transport.destroy());
+  }
+
+  #close(closeTransport: (transport: Transport) => void): void {
     this.#keepalive.stop();
-    this.#backlog = null;
+    this.#inbox.stop();
     this.#outbox.transport = null;
+    this.#slot = null;
+    if (this.#transport !== null) closeTransport(this.#transport);
+    this.#resolveEnded();
   }
 
-  #receive(chunk: Buffer): void {
-    this.#keepalive.onReceive();
-    if (this.#backlog === null) this.#process(chunk);
-    else this.#backlog.push(Buffer.from(chunk));
-  }
-
-  #process(chunk: Buffer): void {
-    this.#replied = false;
-    let rest: Buffer | null;
-    try {
-      rest = this.#splitter.push(chunk);
-    } catch (cause) {
-      this.close('PROTOCOL', toError(cause).message, cause);
-      return;
-    }
-    if (this.#failure !== null || (rest === null && this.#slot?.hasBuffered !== true)) return;
-    this.#backlog = rest === null ? [] : [Buffer.from(rest)];
-    // A tick that is scheduled in a promise callback runs after all promise callbacks, so after the
-    // callers of the replies.
-    queueMicrotask(() => process.nextTick(() => this.#processBacklog()));
-  }
-
-  #processBacklog(): void {
-    const bytes = Buffer.concat(this.#backlog ?? []);
-    this.#backlog = null;
-    this.#slot?.deliverBuffered();
-    this.#process(bytes);
+  /**
+   * Aborts the stream if libvirtd may have it open. Closes the transport after libvirtd's answer.
+   * @returns false if there is no such stream.
+   */
+  #endStream(): boolean {
+    const slot = this.#slot;
+    if (this.#transport === null || slot?.isOpenAtServer !== true) return false;
+    this.#keepalive.stop();
+    this.#transport.resume();
+    this.#streamEnd = new StreamEnd({
+      serial: slot.serial,
+      isOpen: slot.stream !== null,
+      clock: this.#options.clock,
+      sendAbort: () => this.#outbox.stream(slot.procedure, slot.serial, MessageStatus.error, null, undefined),
+      finished: () => this.#destroy(),
+    });
+    return true;
   }
 
   /**
@@ -216,12 +218,15 @@ export class Connection implements Caller {
    * stream data is delivered as soon as the stream exists.
    */
   #handle(buffer: Buffer, start: number, end: number, owned: boolean): boolean {
-    if (this.#failure !== null) return true;
     const reader = new XdrReader(buffer, start, end);
     const header = readHeader(reader);
+    if (this.#failure !== null) {
+      this.#streamEnd?.receive(header);
+      return true;
+    }
     switch (header.type) {
       case MessageType.reply:
-        this.#replied = true;
+        this.#inbox.replied = true;
         this.#handleReply(header, reader);
         return true;
       case MessageType.event:
@@ -229,11 +234,11 @@ export class Connection implements Caller {
           if (header.procedure === KeepaliveProcedure.ping) this.#outbox.keepalive(KeepaliveProcedure.pong);
           return true;
         }
-        if (this.#replied) return false;
+        if (this.#inbox.replied) return false;
         this.#options.onEvent?.(header, reader);
         return true;
       case MessageType.stream:
-        if (this.#replied) return false;
+        if (this.#inbox.replied) return false;
         // Ignores data after the end of a stream. libvirtd may have sent it before it received the
         // end.
         if (header.serial === this.#slot?.serial) {
@@ -263,9 +268,11 @@ export class Connection implements Caller {
       call.reject(clientError('PROTOCOL', message, { procedure: name, mayHaveRun: true, cause }));
     }
     call.onFinished?.();
+    // libvirtd has rejected the call that opens the stream.
+    if (header.serial === this.#slot?.serial && this.#slot.stream === null) this.#slot = null;
   }
 
-  #makeStream(procedure: ProcedureHead, serial: number): LibvirtStream {
+  #makeStream({ procedure, serial }: StreamSlot): LibvirtStream {
     let paused = false;
     return new LibvirtStream(procedure.name, procedure.stream ?? 'both', {
       send: (status, payload, written) => this.#outbox.stream(procedure, serial, status, payload, written),
@@ -285,9 +292,7 @@ export class Connection implements Caller {
       release: () => {
         if (this.#failure !== null) return;
         this.#failure = clientError('LINK_CLOSED', `connection to ${this.#options.label}: its stream has ended`);
-        this.#slot = null;
-        this.#stopMessages();
-        this.#transport?.end();
+        if (!this.#endStream()) this.#close((transport) => transport.end());
         this.#options.onClosed?.(this.#failure);
       },
     });

@@ -1,4 +1,6 @@
 import { runCallback } from './listeners.js';
+import { MessageStatus } from './protocol/message.js';
+import type { ProcedureHead } from './pending-calls.js';
 import type { LibvirtStream } from './stream.js';
 
 interface Message {
@@ -17,11 +19,21 @@ export class StreamSlot {
   #stream: LibvirtStream | null = null;
 
   /** @param serial serial number of the call that opens the stream. */
-  constructor(readonly serial: number) {}
+  constructor(
+    /** Procedure that opens the stream. */
+    readonly procedure: ProcedureHead,
+    readonly serial: number,
+  ) {}
 
   /** The stream; null until libvirtd has replied. */
   get stream(): LibvirtStream | null {
     return this.#stream;
+  }
+
+  /** True if libvirtd may have an open stream: its end has not arrived. */
+  get isOpenAtServer(): boolean {
+    if (this.#buffered.some(({ status }) => status !== MessageStatus.continue)) return false;
+    return this.#stream?.isOpenAtServer ?? true;
   }
 
   /** Sets the stream after the reply, and returns it. */

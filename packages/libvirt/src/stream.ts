@@ -12,11 +12,12 @@ interface StreamChannel {
   pause(): void;
   /** Reads from the connection again. */
   resume(): void;
-  /** Sends queued messages and closes the connection, after the end of the stream. */
+  /**
+   * Sends queued messages and closes the connection. First aborts a stream that is open at libvirtd,
+   * and waits for the answer, see `StreamEnd`.
+   */
   release(): void;
 }
-
-const NO_PAYLOAD = Buffer.alloc(0);
 
 /**
  * A libvirt stream as a Node Duplex with backpressure. `end()` finishes an upload; `finish` comes
@@ -47,6 +48,11 @@ export class LibvirtStream extends Duplex {
       writableHighWaterMark: STREAM_CHUNK_BYTES,
     };
     super(options);
+  }
+
+  /** True until libvirtd has ended the stream: it has then confirmed the end or sent an error. */
+  get isOpenAtServer(): boolean {
+    return !this.#confirmed && !this.#failedByServer;
   }
 
   /**
@@ -128,7 +134,6 @@ export class LibvirtStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.#confirmed && !this.#failedByServer) this.channel.send(MessageStatus.error, NO_PAYLOAD);
     this.channel.release();
     done(error);
   }

@@ -10,6 +10,8 @@ import type { LibvirtStream } from '../stream.js';
 export class LinkStreams {
   /** One controller for each open stream and each opening. Its abort reason ends the stream. */
   readonly #aborts = new Set<AbortController>();
+  /** The end of each connection. */
+  readonly #connections = new Map<Connection, Promise<void>>();
   #closed: LibvirtError | null = null;
 
   constructor(private readonly clock: Clock) {}
@@ -43,15 +45,10 @@ export class LinkStreams {
     let connection: Connection | null = null;
     try {
       connection = await connect(abort.signal);
+      this.#add(connection);
       const stream = await connection.openStream(procedure, args, { timeoutMs: Infinity, signal: abort.signal });
       stream.once('close', cleanUp);
-      const opened = connection;
-      const destroyStream = (): void => {
-        stream.destroy(toError(abort.signal.reason));
-        // The pending write of an upload would keep the process alive.
-        if (this.#closed !== null) opened.close('LINK_CLOSED', this.#closed.message);
-      };
-      abort.signal.addEventListener('abort', destroyStream, { once: true });
+      abort.signal.addEventListener('abort', () => void stream.destroy(toError(abort.signal.reason)), { once: true });
       return stream;
     } catch (error) {
       cleanUp();
@@ -62,11 +59,20 @@ export class LinkStreams {
     }
   }
 
-  /** Aborts all streams, and rejects all later ones, with `error`. */
-  close(error: LibvirtError): void {
+  /**
+   * Aborts all streams, and rejects all later ones, with `error`. Resolves when libvirtd has answered
+   * all aborts, also those of earlier streams, or after 3 s.
+   */
+  async close(error: LibvirtError): Promise<void> {
     this.#closed = error;
     for (const abort of this.#aborts) abort.abort(error);
     this.#aborts.clear();
+    await Promise.all(this.#connections.values());
+  }
+
+  #add(connection: Connection): void {
+    const ended = connection.ended.then(() => void this.#connections.delete(connection));
+    this.#connections.set(connection, ended);
   }
 }
 

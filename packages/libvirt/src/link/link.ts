@@ -119,6 +119,9 @@ export interface Link extends Caller {
   onEvent<E>(event: EventProcedure<E>, listener: (event: E) => void): () => void;
   /** Calls `listener` with each new state. @returns a function that removes the listener. */
   onStateChange(listener: (state: LinkState) => void): () => void;
-  /** Rejects all calls and destroys all connections and streams immediately. Idempotent. */
+  /**
+   * Rejects all calls, destroys all streams and closes all other connections immediately. Resolves when
+   * libvirtd has answered the aborts of the streams, or after 3 s. Idempotent.
+   */
   close(): Promise<void>;
 }

@@ -48,6 +48,7 @@ class OpenLink implements Link {
   readonly #streams: LinkStreams;
   readonly #listeners = new Listeners<LinkState>();
   #state: LinkState = 'connecting';
+  #closing: Promise<void> | undefined;
 
   constructor(
     readonly uri: LibvirtUri,
@@ -143,7 +144,10 @@ class OpenLink implements Link {
   }
 
   close(): Promise<void> {
-    if (this.#state === 'closed') return Promise.resolve();
+    return (this.#closing ??= this.#close());
+  }
+
+  #close(): Promise<void> {
     this.#changeState('closed');
     const error = clientError('LINK_CLOSED', `the link to ${this.uri.text} was closed`);
     this.#work.close();
@@ -152,8 +156,7 @@ class OpenLink implements Link {
     this.#queryConnection.close();
     this.#control.close();
     this.#hooks.close(error);
-    this.#streams.close(error);
-    return Promise.resolve();
+    return this.#streams.close(error);
   }
 
   #changeState(state: LinkState): void {

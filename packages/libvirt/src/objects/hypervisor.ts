@@ -105,7 +105,8 @@ export class Hypervisor {
 
   /**
    * Closes all connections and streams and rejects all running calls. If event deregistrations are
-   * running, waits for them for up to 0.1 s. Idempotent.
+   * running, waits for them for up to 0.1 s. Waits for up to 3 s until libvirtd has ended the streams.
+   * Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

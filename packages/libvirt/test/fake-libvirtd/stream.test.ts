@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Link } from '../../src/link/link.js';
 import { openLink } from '../../src/link/open-link.js';
@@ -8,7 +8,15 @@ import { MessageStatus, remoteError, STREAM_CHUNK_BYTES } from '../../src/protoc
 import { storageVolumeProcedures } from '../../src/protocol/storage.js';
 import type { LibvirtStream } from '../../src/stream.js';
 import { XdrWriter } from '../../src/xdr.js';
-import { type FakeClient, FakeLibvirtd, HANG, Refusal, replyTo, virError } from '../fake/fake-libvirtd.js';
+import {
+  type FakeCall,
+  type FakeClient,
+  FakeLibvirtd,
+  HANG,
+  Refusal,
+  replyTo,
+  virError,
+} from '../fake/fake-libvirtd.js';
 import { failureOf, until } from '../fake/until.js';
 
 const { upload, download } = storageVolumeProcedures;
@@ -345,6 +353,110 @@ describe('aborting a stream', () => {
     await link.close();
     expect(await failure).toMatchObject({ code: 'LINK_CLOSED' });
     await until('every connection to close', () => fake.clients.length === 0);
+  });
+
+  it('closes the connection only after libvirtd has answered the abort', async () => {
+    fake.answersAborts = false;
+    const stream = await link.openStream(openConsole, consoleArgs);
+    stream.destroy();
+    await until('the abort', () => statuses().includes(MessageStatus.error));
+    // Data that libvirtd sent before it received the abort.
+    peer.client.stream(openConsole, peer.serial, MessageStatus.continue, Buffer.from('late'));
+    await sleep(200);
+    expect(fake.clients).toHaveLength(2);
+    peer.client.stream(openConsole, peer.serial, MessageStatus.ok, NOTHING);
+    await streamConnectionClosed();
+  });
+
+  it('reads the answer to the abort behind data that the reader did not want', async () => {
+    const stream = await link.openStream(download, transfer);
+    for (let sent = 0; sent < 8; sent += 1) {
+      peer.client.stream(download, peer.serial, MessageStatus.continue, Buffer.alloc(STREAM_CHUNK_BYTES));
+    }
+    await until('the reader to stop', () => stream.readableLength > 0);
+    stream.destroy();
+    await streamConnectionClosed();
+  });
+
+  it('closes the connection if libvirtd answers the abort with an error', async () => {
+    fake.answersAborts = false;
+    const stream = await link.openStream(openConsole, consoleArgs);
+    stream.destroy();
+    await until('the abort', () => statuses().includes(MessageStatus.error));
+    peer.client.stream(openConsole, peer.serial, MessageStatus.error, errorPayload(38, 'cannot abort'));
+    await streamConnectionClosed();
+  });
+
+  it.each(['the stream', 'the link'])(
+    'lets the close of the link wait for the answer, if the client has closed %s first',
+    async (what) => {
+      fake.answersAborts = false;
+      const stream = await link.openStream(openConsole, consoleArgs);
+      stream.on('error', () => undefined);
+      if (what === 'the stream') stream.destroy();
+      let isClosed = false;
+      const closing = link.close().then(() => (isClosed = true));
+      await until('the abort', () => statuses().includes(MessageStatus.error));
+      await sleep(200);
+      expect({ isClosed, clients: fake.clients.length }).toEqual({ isClosed: false, clients: 1 });
+      peer.client.stream(openConsole, peer.serial, MessageStatus.ok, NOTHING);
+      await closing;
+      await until('every connection to close', () => fake.clients.length === 0);
+    },
+  );
+
+  it('waits 3 s for the answer of a silent libvirtd', async () => {
+    fake.answersAborts = false;
+    const stream = await link.openStream(openConsole, consoleArgs);
+    stream.destroy();
+    const start = performance.now();
+    await link.close();
+    const seconds = (performance.now() - start) / 1000;
+    expect(seconds).toBeGreaterThan(2.9);
+    expect(seconds).toBeLessThan(20);
+    await until('every connection to close', () => fake.clients.length === 0);
+  });
+
+  it('ends the wait if the connection is lost', async () => {
+    fake.answersAborts = false;
+    const stream = await link.openStream(openConsole, consoleArgs);
+    stream.destroy();
+    await until('the abort', () => statuses().includes(MessageStatus.error));
+    const start = performance.now();
+    const closing = link.close();
+    peer.client.drop();
+    await closing;
+    expect(performance.now() - start).toBeLessThan(2_500);
+  });
+
+  it('waits for nothing if libvirtd has already ended the stream', async () => {
+    const stream = await link.openStream(download, transfer);
+    peer.client.stream(download, peer.serial, MessageStatus.continue, Buffer.from('unread'));
+    peer.client.stream(download, peer.serial, MessageStatus.ok, NOTHING);
+    await until('the data', () => stream.readableLength > 0);
+    await sleep(100);
+    stream.on('error', () => undefined);
+    const start = performance.now();
+    await link.close();
+    expect(performance.now() - start).toBeLessThan(2_500);
+    expect(statuses()).not.toContain(MessageStatus.error);
+  });
+
+  it('ends a stream that libvirtd opens after the client has given up', async () => {
+    let late: FakeCall | undefined;
+    fake.on(openConsole, (_args, call) => {
+      late = call;
+      return HANG;
+    });
+    const controller = new AbortController();
+    const opening = failureOf(link.openStream(openConsole, consoleArgs, { signal: controller.signal }));
+    await until('the call', () => late !== undefined);
+    controller.abort();
+    expect(await opening).toMatchObject({ code: 'CALL_ABORTED' });
+    const { client, serial } = late ?? peer;
+    client.write(replyTo(openConsole, serial, undefined));
+    await until('the abort', () => client.streamMessages.some(({ status }) => status === MessageStatus.error));
+    await streamConnectionClosed();
   });
 
   it('by closing the link before the stream connects opens no connection', async () => {

@@ -32,6 +32,8 @@ export class Refusal extends Error {
   }
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** A received call. */
 export interface FakeCall {
   readonly client: FakeClient;
@@ -161,6 +163,8 @@ export class FakeLibvirtd {
   /** All clients so far, including disconnected clients. */
   readonly everyClient: FakeClient[] = [];
   answersPings = true;
+  /** Whether the fake confirms the abort of a stream, as libvirtd does. */
+  answersAborts = true;
   /** Called with each received stream message. */
   onStream: (message: StreamMessage, client: FakeClient) => void = () => undefined;
   readonly #handlers = new Map<string, Handler>();
@@ -254,6 +258,8 @@ export class FakeLibvirtd {
       client.streamMessages.push(received);
       client.streamBytes += received.payload.length;
       this.onStream(received, client);
+      if (header.status === MessageStatus.error && this.answersAborts)
+        client.stream({ program: header.program, number: header.procedure }, header.serial, MessageStatus.ok, NOTHING);
       return;
     }
     client.calls.push(header.procedure);

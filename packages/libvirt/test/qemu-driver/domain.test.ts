@@ -18,10 +18,12 @@ import {
   DomainStatsTypes,
   DomainUndefineFlags,
   DomainXmlFlags,
-  type Hypervisor,
+  Hypervisor,
 } from '../../src/index.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
 import { withHost } from '../harness/host.js';
+import { startRecordingRelay } from '../harness/recording-relay.js';
+import { until } from '../fake/until.js';
 import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 import { virsh } from '../harness/virsh.js';
@@ -93,6 +95,28 @@ describe('a running domain', () => {
       console.destroy();
     }
     expect(await codeOf(domain.openConsole('absent0'))).toBe('INTERNAL_ERROR');
+  });
+
+  it('ends its console before the connection closes', async () => {
+    const socket = join(daemon.dir, 'tmp', 'relay-sock');
+    const relay = await startRecordingRelay(socket, daemon.socket);
+    const client = Hypervisor.connect(`qemu+unix:///system?socket=${socket}`);
+    try {
+      const console = await (await client.domainLookupByName('echo')).openConsole();
+      console.destroy();
+      await client.close();
+      const ended = (): readonly string[] | undefined =>
+        relay.connections.find((each) => each.includes('client: error') && each.includes('client: close'));
+      await until('the end of the stream and of its connection', () => ended() !== undefined);
+      expect(ended()?.filter((what) => what !== 'libvirtd: data')).toEqual([
+        'client: error',
+        'libvirtd: ok',
+        'client: close',
+      ]);
+    } finally {
+      await client.close();
+      await relay.stop();
+    }
   });
 
   it('executes monitor commands and returns raw replies', async () => {

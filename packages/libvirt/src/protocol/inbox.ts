@@ -1,0 +1,70 @@
+import { MessageSplitter } from './message-splitter.js';
+
+/** What an {@link Inbox} needs from its connection. */
+interface InboxOptions {
+  /**
+   * Handles one message, as the callback of {@link MessageSplitter} does.
+   * @returns false to defer the message and all later ones until the callers of the replies have run.
+   */
+  handle(buffer: Buffer, start: number, end: number, owned: boolean): boolean;
+  /** Whether other messages wait until the callers of the replies have run. */
+  hasBuffered(): boolean;
+  /** Delivers these messages. */
+  deliverBuffered(): void;
+  /** Called if the bytes cannot be split into messages. */
+  malformed(cause: unknown): void;
+}
+
+/** Splits the received bytes of a connection into messages, and defers messages until the next tick. */
+export class Inbox {
+  readonly #options: InboxOptions;
+  readonly #splitter: MessageSplitter;
+  /** Received bytes that wait until the callers of the replies have run. */
+  #backlog: Buffer[] | null = null;
+  #isStopped = false;
+  /**
+   * True if a promise was resolved with a reply in this event loop iteration and its caller has not
+   * run yet.
+   */
+  replied = false;
+
+  constructor(options: InboxOptions) {
+    this.#options = options;
+    this.#splitter = new MessageSplitter((...message) => options.handle(...message));
+  }
+
+  /** Handles received bytes. They are valid only during the call. */
+  receive(chunk: Buffer): void {
+    if (this.#backlog === null) this.#process(chunk);
+    else this.#backlog.push(Buffer.from(chunk));
+  }
+
+  /** Drops the bytes that wait. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#backlog = null;
+  }
+
+  #process(chunk: Buffer): void {
+    this.replied = false;
+    let rest: Buffer | null;
+    try {
+      rest = this.#splitter.push(chunk);
+    } catch (cause) {
+      this.#options.malformed(cause);
+      return;
+    }
+    if (this.#isStopped || (rest === null && !this.#options.hasBuffered())) return;
+    this.#backlog = rest === null ? [] : [Buffer.from(rest)];
+    // A tick that is scheduled in a promise callback runs after all promise callbacks, so after the
+    // callers of the replies.
+    queueMicrotask(() => process.nextTick(() => this.#processBacklog()));
+  }
+
+  #processBacklog(): void {
+    const bytes = Buffer.concat(this.#backlog ?? []);
+    this.#backlog = null;
+    this.#options.deliverBuffered();
+    this.#process(bytes);
+  }
+}
