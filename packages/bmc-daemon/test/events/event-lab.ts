@@ -163,6 +163,8 @@ export interface PushListener {
   records(): readonly EventRecord[];
   /** The status of later answers; `never`: no answers. */
   answer: number | 'never';
+  /** The body of later answers. */
+  answerBody: Buffer | undefined;
   close(): Promise<void>;
 }
 
@@ -176,7 +178,7 @@ export async function openListener(port = 0): Promise<PushListener> {
     incoming.on('end', () => {
       headers.push(incoming.headers);
       payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check it.
-      if (listener.answer !== 'never') response.writeHead(listener.answer).end();
+      if (listener.answer !== 'never') response.writeHead(listener.answer).end(listener.answerBody);
     });
   });
   server.listen(port, '127.0.0.1');
@@ -187,6 +189,7 @@ export async function openListener(port = 0): Promise<PushListener> {
     headers,
     records: () => payloads.flatMap(recordsOf),
     answer: 204,
+    answerBody: undefined,
     close: async () => {
       server.closeAllConnections();
       server.close();

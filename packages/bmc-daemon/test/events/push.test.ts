@@ -364,6 +364,22 @@ describe('push subscriptions', () => {
       await until('the health', async () => JSON.stringify(await lab.get(uri)).includes('"Health":"OK"'));
     });
 
+    it.each([
+      [200, 'OK'],
+      [500, 'Warning'],
+    ])('ignore a large body of the answer: %i gives the health %s', async (status, health) => {
+      await quick();
+      listener.answer = status;
+      listener.answerBody = Buffer.alloc(2_000_000, 'x');
+      const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
+      await destroy();
+      await until('the delivery', () => keysOf(listener.records()).includes('ResourcePoweredOff'));
+      await start();
+      await until('the next event, or the failure', async () => JSON.stringify(await lab.get(uri)).includes('"Health":"Warning"') || keysOf(listener.records()).includes('ResourcePoweredOn')); // prettier-ignore
+      expect(JSON.stringify(await lab.get(uri))).toContain(`"Health":"${health}"`);
+      expect(lab.logged.join('\n')).not.toContain('too large');
+    });
+
     it('count a protocol switch as a failure, and try again', async () => {
       await quick();
       listener.answer = 101;

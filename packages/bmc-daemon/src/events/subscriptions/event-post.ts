@@ -21,7 +21,7 @@ export type EventPost = (listener: Listener, payload: string, signal: AbortSigna
 
 /** Maximum time for one payload. */
 const TIMEOUT_MS = 10_000;
-/** Maximum size of the answer. A larger answer is a failure, even with status 2xx. The content is ignored. */
+/** Number of bytes of an answer that are read. The content is ignored, so only the connection ends early. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
@@ -85,16 +85,19 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
       });
       outgoing.on('response', (answer) => {
         const { statusCode = 0 } = answer;
+        const settle = (): void => {
+          if (statusCode >= 200 && statusCode < 300) resolve();
+          else reject(new Error(`the listener answered with ${statusCode}`));
+        };
         let bytes = 0;
         answer.on('error', fail);
         answer.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > MAX_ANSWER_BYTES) answer.destroy(new Error('the answer of the listener is too large'));
+          if (bytes <= MAX_ANSWER_BYTES) return;
+          settle();
+          answer.destroy();
         });
-        answer.on('end', () => {
-          if (statusCode >= 200 && statusCode < 300) resolve();
-          else reject(new Error(`the listener answered with ${statusCode}`));
-        });
+        answer.on('end', settle);
       });
       outgoing.end(payload);
     });
