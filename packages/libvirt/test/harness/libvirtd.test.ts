@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
+import { access, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startLibvirtd, type PrivateLibvirtd } from './libvirtd.js';
+import { startNetworkLibvirtd } from './network-libvirtd.js';
 
 const run = promisify(execFile);
 
@@ -32,5 +35,20 @@ describe('private libvirtd', () => {
     await other.stop();
     expect(() => process.kill(other.pid, 0)).toThrow('ESRCH');
     await expect(access(other.dir)).rejects.toThrow('ENOENT');
+  });
+
+  it('leaves no folder of certificates behind if it cannot start', async () => {
+    const parent = await mkdtemp(join(tmpdir(), 'rackless-parent-'));
+    const { TMPDIR } = process.env;
+    try {
+      process.env['TMPDIR'] = parent;
+      const starting = startNetworkLibvirtd({ driver: 'test', names: ['nonsense'] });
+      await expect(starting).rejects.toThrow();
+      expect(await readdir(parent)).toEqual([]);
+    } finally {
+      if (TMPDIR === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = TMPDIR;
+      await rm(parent, { recursive: true });
+    }
   });
 });

@@ -25,6 +25,20 @@ interface NetworkOptions extends LibvirtdOptions {
 /** Starts a libvirtd with the TLS and TCP transports. They need no authentication, unless `libvirtdConf` sets it. */
 export async function startNetworkLibvirtd(options: NetworkOptions): Promise<NetworkLibvirtd> {
   const dir = await mkdtemp(join(tmpdir(), 'rackless-pki-'));
+  const removeFolder = (): Promise<void> => rm(dir, { recursive: true, force: true });
+  try {
+    return await startIn(dir, options, removeFolder);
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
+}
+
+async function startIn(
+  dir: string,
+  options: NetworkOptions,
+  removeFolder: () => Promise<void>,
+): Promise<NetworkLibvirtd> {
   const authority = await createAuthority(dir);
   const { cert, key } = await authority.server(options.names ?? ['DNS:localhost', 'IP:127.0.0.1']);
   const pkipath = await authority.clientFolder();
@@ -55,7 +69,7 @@ export async function startNetworkLibvirtd(options: NetworkOptions): Promise<Net
     pkipath,
     stop: async () => {
       await daemon.stop();
-      await rm(dir, { recursive: true, force: true });
+      await removeFolder();
     },
   };
 }
