@@ -45,23 +45,38 @@ function printEntries(call: Call, entries: readonly LogEntry[]): void {
     else call.terminal.print(lineOf(entry));
 }
 
-async function follow(call: Call, machine: Machine, log: Log, existing: readonly LogEntry[]): Promise<void> {
+type Reading = Awaited<ReturnType<typeof readEntries>>;
+
+function warnIfIncomplete(call: Call, log: Log, { failure }: Reading): void {
+  if (failure !== undefined) call.report(`the log ${log.id} is incomplete`, failure);
+}
+
+async function follow(call: Call, machine: Machine, log: Log, existing: Reading): Promise<void> {
   const interval = call.milliseconds('interval') ?? DEFAULT_INTERVAL_SECONDS * 1000;
-  let known = new Set(existing.map(({ id }) => id));
+  let known = new Set(existing.entries.map(({ id }) => id));
+  let warned = existing.failure?.message;
   for (;;) {
     await wait(interval, call.signal);
-    const entries = await readEntries(machine, log);
+    const reading = await readEntries(machine, log);
+    const { entries, failure } = reading;
     printEntries(
       call,
       entries.filter(({ id }) => !known.has(id)),
     );
-    known = new Set(entries.map(({ id }) => id));
+    // The same warning after each interval would hide the entries.
+    if (failure?.message !== warned) warnIfIncomplete(call, log, reading);
+    warned = failure?.message;
+    // An incomplete reading may lack entries that were already printed.
+    known = new Set([...(failure === undefined ? [] : known), ...entries.map(({ id }) => id)]);
   }
 }
 
 const showLog = defineCommand({
   name: 'show',
   summary: 'Show the last entries of a log',
+  description: [
+    'If the service returns only a part of the log, the command shows this part, prints a warning, and ends with the exit code of the failure.',
+  ],
   arguments: [machineArgument],
   options: [
     logOption,
@@ -83,14 +98,17 @@ const showLog = defineCommand({
     withMachine(call, async (machine) => {
       const lines = call.number('lines') ?? DEFAULT_LINES;
       const log = await findLog(machine, call.text('log'));
-      const entries = await readEntries(machine, log);
-      const last = entries.slice(-lines);
+      const reading = await readEntries(machine, log);
+      const last = reading.entries.slice(-lines);
       if (call.flag('follow')) {
         printEntries(call, last);
-        await follow(call, machine, log, entries);
+        warnIfIncomplete(call, log, reading);
+        await follow(call, machine, log, reading);
       } else if (call.flag('json')) call.terminal.printJson(last);
       else if (last.length === 0) call.terminal.complain(`The log ${log.id} is empty.`);
       else printEntries(call, last);
+      warnIfIncomplete(call, log, reading);
+      call.end();
     }),
 });
 

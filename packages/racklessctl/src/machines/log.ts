@@ -1,6 +1,6 @@
 /** Logs of a machine, of its managers and of its chassis. */
 import { CommandFailure, exitCode } from '../failure.js';
-import { readMembers } from '../redfish/collection.js';
+import { readMembers, readPossibleMembers } from '../redfish/collection.js';
 import { linkAt, linksAt, objectAt, textAt, textsAt, type Resource } from '../redfish/resource.js';
 import { completeTask, type TaskOptions } from '../redfish/task.js';
 import { managersOf, type Machine } from './machine.js';
@@ -83,13 +83,25 @@ export async function findLog(machine: Machine, id: string | undefined): Promise
   );
 }
 
-/** Reads the entries of a log, the oldest first. @throws {CommandFailure} */
-export async function readEntries({ service }: Machine, { id, entries }: Log): Promise<readonly LogEntry[]> {
+/** Entries of a log, the oldest first. */
+interface LogReading {
+  readonly entries: readonly LogEntry[];
+  /** Why entries are missing; undefined if there are all. */
+  readonly failure: CommandFailure | undefined;
+}
+
+/**
+ * Reads the entries of a log, as far as the service returns them.
+ * @throws {CommandFailure} if the service returns none, because of a failure.
+ */
+export async function readEntries({ service }: Machine, { id, entries }: Log): Promise<LogReading> {
   if (entries === undefined) throw new CommandFailure(exitCode.failed, `the log ${id} has no entries to read`);
-  const read = (await readMembers(service, entries)).map(entryOf);
+  const { members, failure } = await readPossibleMembers(service, entries);
+  if (failure !== undefined && members.length === 0) throw failure;
+  const read = members.map(entryOf);
   // Services have different orders. The sort keeps the order of entries with the same time.
   const newestFirst = timeOf(read[0]) > timeOf(read.at(-1));
-  return (newestFirst ? read.reverse() : read).sort((a, b) => timeOf(a) - timeOf(b));
+  return { entries: (newestFirst ? read.reverse() : read).sort((a, b) => timeOf(a) - timeOf(b)), failure };
 }
 
 const timeOf = (entry: LogEntry | undefined): number => {

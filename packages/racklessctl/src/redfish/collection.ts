@@ -28,6 +28,13 @@ interface MemberReadings {
   readonly failed: readonly FailedMember[];
 }
 
+/** Members of a collection, as far as the service returned them. */
+interface PartialMembers {
+  readonly members: readonly Resource[];
+  /** Why members are missing; undefined if there are all. */
+  readonly failure: CommandFailure | undefined;
+}
+
 /**
  * Returns the members of a collection, in the service's order. Members that vanish meanwhile are
  * left out.
@@ -40,12 +47,32 @@ export async function readMembers(service: Service, path: string): Promise<reado
 }
 
 /**
+ * Reads the members of a collection as far as possible: also if a later page fails, or if the pages form
+ * a loop.
+ * @throws {CommandFailure} if the first page cannot be read.
+ */
+export async function readPossibleMembers(service: Service, path: string): Promise<PartialMembers> {
+  const { members, failed, failure } = await readAvailable(service, path);
+  return { members, failure: failure ?? failed[0]?.failure };
+}
+
+/**
  * Reads the members of a collection. A member that fails does not affect the others.
  * @throws {CommandFailure} if the collection cannot be read, or if the service rejects the
  *   credentials.
  */
 export async function readEachMember(service: Service, path: string): Promise<MemberReadings> {
-  const links = await readLinks(service, path);
+  const { members, failed, failure } = await readAvailable(service, path);
+  if (failure !== undefined) throw failure;
+  return { members, failed };
+}
+
+/** Reads the members of all pages, up to the first page that fails. */
+async function readAvailable(
+  service: Service,
+  path: string,
+): Promise<MemberReadings & Pick<PartialMembers, 'failure'>> {
+  const { members: links, failure } = await readLinks(service, path);
   const retryUntil = performance.now() + Math.min(MAX_RETRY_MS, service.timeoutMs / 2);
   const silence = new SilenceWatch();
   const members: (Resource | undefined)[] = [];
@@ -67,7 +94,7 @@ export async function readEachMember(service: Service, path: string): Promise<Me
   await mapConcurrently(spreadIndexes(links.length), CONCURRENCY, async (index) => {
     members[index] = await read(index);
   });
-  return { members: members.filter((member) => member !== undefined), failed };
+  return { members: members.filter((member) => member !== undefined), failed, failure };
 }
 
 /**
@@ -121,15 +148,16 @@ class SilenceWatch {
 const isExpanded = (member: Resource): boolean => Object.keys(member).some((name) => !name.startsWith('@'));
 
 /** Reads the links of a collection. Those that the service has expanded are complete members. */
-async function readLinks(service: Service, path: string): Promise<readonly Resource[]> {
+async function readLinks(service: Service, path: string): Promise<PartialMembers> {
   const first = await expanded(service, path);
-  if (first === undefined) return (await readPages(service, await service.get(path))).members;
-  const { members, isComplete } = await readPages(service, first, { isOptional: true });
-  if (isComplete) return members;
+  if (first === undefined) return await readPages(service, await service.get(path));
+  const pages = await readPages(service, first, { isOptional: true });
+  const { members, isRefused } = pages;
+  if (!isRefused) return pages;
   // A member that fails may cause the failure of its whole page.
   const known = new Map(members.filter(isExpanded).map((member) => [linkAt(member), member]));
   const links = await readPages(service, await service.get(path));
-  return links.members.map((member) => known.get(linkAt(member)) ?? member);
+  return { ...links, members: links.members.map((member) => known.get(linkAt(member)) ?? member) };
 }
 
 /**
@@ -171,15 +199,33 @@ async function tried(service: Service, path: string): Promise<Resource | undefin
 }
 
 /** The members of several pages. */
-interface Pages {
-  readonly members: readonly Resource[];
-  /** False: an optional page failed. */
-  readonly isComplete: boolean;
+interface Pages extends PartialMembers {
+  /** True: the service refused an optional page. */
+  readonly isRefused: boolean;
 }
 
-/** Reads the pages that follow the first one. @throws {CommandFailure} */
+/** Reads the pages that follow the first one, up to one that fails. */
 async function readPages(service: Service, first: Resource, { isOptional = false } = {}): Promise<Pages> {
   const members: Resource[] = [];
+  try {
+    const isRefused = !(await addPages(service, first, { isOptional, members }));
+    return { members, isRefused, failure: undefined };
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || service.signal.aborted) throw error;
+    return { members, isRefused: false, failure: error };
+  }
+}
+
+/**
+ * Adds the members of a page and of those that follow it.
+ * @returns false if the service refused an optional page.
+ * @throws {CommandFailure}
+ */
+async function addPages(
+  service: Service,
+  first: Resource,
+  { isOptional, members }: { readonly isOptional: boolean; readonly members: Resource[] },
+): Promise<boolean> {
   const seen = new Set<string>();
   let page = first;
   for (;;) {
@@ -188,14 +234,14 @@ async function readPages(service: Service, first: Resource, { isOptional = false
       throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_MEMBERS} members`);
     for (const member of found) members.push(asResource(member));
     const next = linkAt(page, 'Members@odata.nextLink') ?? linkAt(page, '@odata.nextLink');
-    if (next === undefined) return { members, isComplete: true };
+    if (next === undefined) return true;
     if (seen.has(next))
       throw new CommandFailure(exitCode.unavailable, `the pages of a collection form a loop: ${next} follows itself`);
     if (seen.size >= MAX_PAGES)
       throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_PAGES} pages`);
     seen.add(next);
     const following = isOptional ? await tried(service, next) : await service.get(next);
-    if (following === undefined) return { members, isComplete: false };
+    if (following === undefined) return false;
     page = following;
   }
 }

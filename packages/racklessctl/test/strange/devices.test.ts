@@ -138,4 +138,32 @@ describe('log', () => {
     const { code, stdout } = await following.finished();
     expect({ code, lines: stdout.trim().split('\n').length }).toEqual({ code: 130, lines: 3 });
   });
+
+  const loop = '/entries?$skip=1';
+  const denied: ScriptedAnswer = (_, response) => sendJson(response, 403, { error: {} });
+  it.each<[string, ScriptedAnswer, number, string]>([
+    [
+      'form a loop',
+      { Members: [{ Id: '2', Message: 'second' }], '@odata.nextLink': loop },
+      69,
+      `${loop} follows itself`,
+    ],
+    ['end with an error', denied, 77, '403'],
+  ])('shows the entries that the service returned, with a warning, if the pages %s', async (_, page, code, why) => {
+    const service = await serve({
+      ...oneMachine(managed),
+      [`GET ${bmc}`]: { LogServices: { '@odata.id': '/logs' } },
+      'GET /logs': { Members: [{ '@odata.id': '/logs/Sel' }] },
+      'GET /logs/Sel': { '@odata.id': '/logs/Sel', Id: 'Sel', Entries: { '@odata.id': '/entries' } },
+      'GET /entries': { Members: [{ Id: '1', Message: 'first' }], 'Members@odata.nextLink': loop },
+      [`GET ${loop}`]: page,
+    });
+    const shown = await run(['log', 'show', 'sys', '--url', service.url]);
+    expect(shown.stdout).toContain('first');
+    expect(shown).toMatchObject({ code, stderr: expect.stringContaining('the log Sel is incomplete: ') });
+    expect(shown.stderr).toContain(why);
+    const { stdout, ...rest } = await run(['log', 'show', 'sys', '--json', '--url', service.url]);
+    expect(JSON.parse(stdout)).toContainEqual({ id: '1', message: 'first' });
+    expect(rest).toEqual({ code, stderr: shown.stderr });
+  });
 });
