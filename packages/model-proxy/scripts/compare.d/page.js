@@ -24,7 +24,8 @@ ${known.map(({ topic, reason }) => wrap(`- **${topic}**: ${reason}`)).join('\n')
 
 - Virtual keys and budgets. LiteLLM stores them in PostgreSQL with Prisma, whose engine is a download
   from outside of the package registries.
-- Providers with other APIs than OpenAI's. [Recorded shapes of the vendors](providers.md) test them.
+- [Providers](providers.md) with other APIs than OpenAI's. \`packages/model-proxy/test/providers\` tests them with
+  the shapes that the vendors document.
 
 ## Compared requests
 

@@ -66,7 +66,7 @@ describe('limits of keys', () => {
     expect(admit(after)).toBeUndefined();
   });
 
-  it('still count a running request after the minutes of 25,000 other keys', () => {
+  it('still count a running request after 25,000 other keys were used, each in another minute', () => {
     const { clock, admit, limits } = limitsAt();
     const running = keyOf({ maxParallelRequests: 1 }, 'running');
     admit(running);

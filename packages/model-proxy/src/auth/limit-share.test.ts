@@ -79,7 +79,7 @@ describe('a share of limits', () => {
     expect([share.heartbeat(3000), share.heartbeat(61_000)]).toEqual(['keep', 'forget']);
   });
 
-  it('must report many unused parallel requests, and more tokens than granted', () => {
+  it('must be reported if many parallel requests are unused, or more tokens are used than granted', () => {
     const share = granted();
     for (let n = 0; n < 5; n += 1) share.begin();
     share.report('k', 0);

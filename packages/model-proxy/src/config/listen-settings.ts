@@ -49,7 +49,7 @@ interface ListenInput {
   readonly findings: Findings;
 }
 
-/** Reads the settings and adds their faults. A faulty value is replaced by the default. */
+/** Reads the settings and adds their faults, so that the proxy does not start. Returns defaults for faulty values. */
 export function readListenSettings(input: ListenInput): ListenSettings {
   const { flags, environment, settings, findings } = input;
   const given = (flag: string | undefined, flagName: string, variable: string): GivenText | undefined =>

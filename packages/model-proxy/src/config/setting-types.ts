@@ -162,7 +162,7 @@ export const price = (given: Row) =>
     given,
   );
 
-/** Defines a time such as `30d`, in days, rounded up. LiteLLM's shorter times become one day. */
+/** Defines a time such as `30d`, in days, rounded up. A time below a day, such as `12h`, becomes one day. */
 export const period = (given: Row) =>
   row(
     z

@@ -183,7 +183,7 @@ export const settingsTable = {
   fillNullFields: boolean({
     name: 'fill_null_fields',
     default: 'false',
-    doc: "Whether the proxy adds missing fields as null to answers. It adds only fields that may be null in OpenAI's API. Not in LiteLLM.",
+    doc: "Whether the proxy adds missing fields as null to answers of chat and of completions, but not to streams. It adds only fields that may be null in OpenAI's API. Not in LiteLLM.",
   }),
   requireAuthForMetrics: boolean({
     name: 'require_auth_for_metrics_endpoint',
@@ -212,7 +212,7 @@ export const generalTable = {
     protects: true,
     default: '`LITELLM_MASTER_KEY`',
     secret: true,
-    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. A missing key causes a warning, unless the proxy listens only at loopback. A key with fewer than 16 random characters also causes a warning: [guesses are not limited](../decisions/033-guesses-of-keys.md).',
+    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. Unless the proxy listens only at loopback, a missing key causes a warning, and also a key with fewer than 16 characters after `sk-` or with few different ones: [guesses are not limited](../decisions/033-guesses-of-keys.md).',
   }),
   alwaysIncludeStreamUsage: boolean({
     name: 'always_include_stream_usage',

@@ -25,7 +25,7 @@ function brokenUpstream(): { readonly upstream: Upstream; readonly aborted: () =
 }
 
 describe('a health check', () => {
-  it('ends if its answer cannot be read because of a bug', async () => {
+  it('fails, and ends its request, if a bug prevents the reading of its answer', async () => {
     const deployment = deploymentAt('http://127.0.0.1:1/v1');
     const { upstream, aborted } = brokenUpstream();
     const result = await checkModel({ settings: settingsOf([deployment]), version: '1', upstream }, deployment);

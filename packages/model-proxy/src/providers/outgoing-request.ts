@@ -121,7 +121,7 @@ export class OutgoingRequest implements RequestMembers {
   /**
    * Removes the parameters that the provider does not support.
    * @throws {ProxyError} 400: such a parameter has a value, `drop_params` is off, and parameters.json
-   *   does not list the parameter as never rejected.
+   *   does not list the parameter, or this value of it, as never rejected.
    */
   removeUnsupported(): void {
     const checked = checkedParameters(this.#path);

@@ -89,7 +89,10 @@ const renamed = new Map(
 );
 const nothingRenamed: ReadonlyMap<string, string> = new Map();
 
-/** Returns whether a parameter is for the proxy and never goes upstream. */
+/**
+ * Returns whether a parameter is for the proxy. It does not go upstream. Exception: a parameter that is
+ * for the proxy only at some endpoints goes upstream if `allowed_openai_params` names it.
+ */
 export function isConsumed(name: string, endpoint: string): boolean {
   if ((consumed.get(endpoint) ?? consumedEverywhere).has(name)) return true;
   for (const prefix of consumedPrefixes) if (name.startsWith(prefix)) return true;

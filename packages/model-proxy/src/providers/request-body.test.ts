@@ -107,7 +107,7 @@ describe('the body for the upstream', () => {
     });
   });
 
-  it('obeys the request rather than the deployment, and reads "true" as true', () => {
+  it('follows drop_params of the request rather than of the deployment, and reads "true" as true', () => {
     const text = (drop: string): string => `{"model":"p","drop_params":${drop},"verbosity":true}`;
     expect(sent(text('true'))).toBe('{"model":"served"}');
     expect(sent(text('"True"'))).toBe('{"model":"served"}');

@@ -7,8 +7,9 @@
  * - Applies `additional_drop_params`.
  * - Adds the deployment's defaults.
  * - Drops or rejects OpenAI parameters that the provider does not support.
- * - Renames and rewrites members for the provider.
+ * - Renames and rewrites members for the provider, or translates the request to the provider's dialect.
  * - Merges `extra_body`, which has priority.
+ * - Asks for the usage of a stream, if the configuration needs it. For a dialect, before the translation.
  */
 import type { JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';

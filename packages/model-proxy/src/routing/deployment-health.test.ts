@@ -173,7 +173,7 @@ describe('a failed check', () => {
     expect(select(health)).toBe('a');
   });
 
-  it('only informs if it must not change the choice', () => {
+  it('is reported, but does not change the choice without enable_health_check_routing', () => {
     const { clock, health } = setUp();
     health.failedChecks.add('a', { until: clock.now + 1000, steersRouting: false, provesFailure: true });
     expect([health.failedChecks.isDown('a'), select(health)]).toEqual([true, 'a']);

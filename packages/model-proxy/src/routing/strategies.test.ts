@@ -38,7 +38,7 @@ describe('simple-shuffle', () => {
     expect(shareOfA([{ tpm: 100, weight: null }, { tpm: 900 }])).toBeLessThanOrEqual(2);
   });
 
-  it('does not forget a deployment without a limit', () => {
+  it('also selects a deployment without rpm or tpm if others have one', () => {
     expect(shareOfA([{}, { rpm: 100 }])).toBeGreaterThanOrEqual(4);
   });
 });

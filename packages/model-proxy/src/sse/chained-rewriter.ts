@@ -6,7 +6,7 @@ import type { EventRewriter } from './event-rewriter.js';
 export function chainedRewriter(first: EventRewriter, second: EventRewriter): EventRewriter {
   const pass = (pieces: readonly Buffer[]) => joined(pieces.flatMap((piece) => second.push(piece)));
   return {
-    // The only caller rewrites answers with ids. Their events have different beginnings, so no chunk is likely.
+    // The only caller rewrites answers with ids. Their events have different beginnings, so `push` rewrites all chunks.
     pushLikely: () => undefined,
     push: (chunk) => pass(first.push(chunk)),
     finish: () => joined([...pass(first.finish()), ...second.finish()]),

@@ -17,7 +17,7 @@ The proxy translates requests to \`/v1/chat/completions\` and \`/v1/messages\` i
 and translates answers, event streams and errors back.
 
 - \`model\` names a model or an inference profile, or has an ARN. \`bedrock/converse/…\` and
-    \`bedrock_converse/…\` mean the same as \`bedrock/…\`. A region in the name, or in the ARN, applies if
+  \`bedrock_converse/…\` mean the same as \`bedrock/…\`. A region in the name, or in the ARN, applies if
   \`aws_region_name\` and the variables for the region are not set.
 - The proxy signs requests with [credentials of AWS](#credentials-of-aws). With an API key of Bedrock
   (\`AWS_BEARER_TOKEN_BEDROCK\`), requests are not signed.

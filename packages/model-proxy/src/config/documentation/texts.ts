@@ -56,7 +56,8 @@ LiteLLM" marks settings that LiteLLM does not have.
 - \`environment_variables\` at the top of the file is a mapping. It sets variables for such references,
   and overrides those of the process.
 - A relative path starts at the folder of the file that contains it (in LiteLLM: at the working
-  directory). Paths in flags and in the environment start at the working directory.
+  directory). Paths in flags and in the environment start at the working directory, and also those of \`store\`
+  and of files with credentials of Google, Azure and AWS.
 
 ### Several files
 
@@ -256,8 +257,9 @@ export const signalsSection = `## Signals and changed files
 
 **Reload.** The proxy watches the file, included files, CA bundles, certificates and keys. Running
 requests keep their settings. The proxy continues with the old configuration, and logs the reason, if
-the new one has an error or no model that it can serve. Address, port, paths of certificates and log
-settings change only with a restart.
+the new one has an error or no model that it can serve. These settings change only with a restart: address,
+port, paths of certificates, number of workers, log, times of the shutdown, store, and the receivers of
+traces, reports and alerts.
 
 **Shutdown.** The proxy shuts down in three steps:
 

@@ -9,7 +9,10 @@ import { scalar } from '../deployments/single-model.js';
 import { unimplemented } from './unimplemented.js';
 import { canBeRefused, refuseSetting, type Notes } from './unknown-keys.js';
 
-/** Adds the faults of variables that restrict access, and collects the ignored ones, as for settings of a file. */
+/**
+ * Adds the faults of variables that restrict access, and collects the ignored ones, as for settings of
+ * a file. Skips variables that are empty or that switch a feature off.
+ */
 export function noteEnvironment(environment: Environment, notes: Notes): void {
   for (const { treatment, what, names } of unimplemented.environment)
     for (const name of names) {

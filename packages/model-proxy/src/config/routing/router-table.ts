@@ -29,7 +29,7 @@ export const limitRows = {
 export const orderRows = {
   order: number(0, 1_000_000, {
     name: 'order',
-    doc: 'The proxy prefers deployments with a lower number. It uses the other deployments only if none of these is available.',
+    doc: 'The proxy prefers deployments with a lower number. It uses the other deployments only if none of these is available. Deployments without `order` come last.',
   }),
 };
 

@@ -63,7 +63,7 @@ function sourceOf(settings: TargetSettings): Pick<AwsToken, 'source' | 'role'> |
       : { source: { webIdentity: { role, token } }, role: null };
   }
   const source = keySourceOf(settings);
-  // A role cannot assume itself, so the pod's token gets the keys of the role directly.
+  // The role may be that of the pod. A role cannot assume itself, so the proxy exchanges the pod's token for its keys.
   const ofPod = source.places?.webIdentity;
   if (role !== null && ofPod?.role.arn === role.arn) return { source: { webIdentity: { ...ofPod, role } }, role: null };
   return { source, role };

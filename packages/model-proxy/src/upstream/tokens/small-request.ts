@@ -24,7 +24,7 @@ interface SmallAnswer {
 /** The server of small requests, for one deployment. */
 export interface SmallPeer {
   readonly upstream: Pick<Upstream, 'send'>;
-  /** Error messages contain its model name and its provider. */
+  /** Error messages contain the name of its provider. */
   readonly deployment: Deployment;
   readonly tls: UpstreamTls;
   /** Aborts the request. */
