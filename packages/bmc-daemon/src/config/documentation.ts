@@ -114,7 +114,7 @@ Each setting is an assignment, as in Python: \`EMULATOR_LISTEN_PORT = 8000\`.
 - A value is a string (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`), a number, \`None\`, \`True\`, \`False\`, a list, a
   tuple or a mapping. Adjacent strings are one string. Comments begin with \`#\`.
 - The daemon parses the file and never executes it.
-- A relative path starts at the folder of the file.
+- A relative path starts at the folder of the file; in a flag or an environment variable, at the working directory.
 - With a wrong value, the daemon does not start. The message names file and line.
 - An unknown name causes a warning with the nearest known name. \`check --strict\` fails for it.
 
