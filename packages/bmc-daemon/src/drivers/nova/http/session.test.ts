@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createAuthority } from '../../../../test/support/authority.js';
 import {
   PASSWORD,
@@ -409,5 +410,16 @@ describe('TLS', () => {
     } finally {
       await secure.close();
     }
+  });
+});
+
+describe('an operation that waits without a request', () => {
+  it.each(['network', 'host'] as const)('continues while Nova waits for a silent %s', async (relayedTo) => {
+    cloud.nova = () => undefined;
+    const session = open({}, { timeoutMs: 20_000 });
+    const asked = session.request({ method: 'GET', path: '/servers/1/os-interface', relayedTo }).catch(() => 'closed');
+    await expect(session.silence.guard(() => delay(7500, 'done'))).resolves.toBe('done');
+    session.close();
+    expect(await asked).toBe('closed');
   });
 });

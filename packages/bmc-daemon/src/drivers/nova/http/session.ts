@@ -59,7 +59,7 @@ export interface CloudSession {
   projectId(): Promise<string | undefined>;
   /** Returns whether the catalog has a usable endpoint of the service. @throws as {@link CloudSession.request}. */
   offers(service: CloudService): Promise<boolean>;
-  /** The requests to Nova that wait for an answer. */
+  /** The requests to Nova that wait for an answer, except those that Nova relays. */
   readonly silence: Silence;
   /** Returns the status and the reason of an answer in one line, without secrets. */
   reason(answer: CloudAnswer): string;
@@ -135,7 +135,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     silence,
     reason,
     request: async (request) => {
-      const answer = await (isForNova(request) ? silence.during(() => answerTo(request)) : answerTo(request));
+      const answer = await (isOfNovaAlone(request) ? silence.during(() => answerTo(request)) : answerTo(request));
       return usable(answer, request);
     },
     upload: async ({ service, path, body, signal }) => {
@@ -240,7 +240,9 @@ const queueOf = ({ service = 'compute', relayedTo }: ServiceRequest): QueueName 
     ? { name: service, running: MAX_RUNNING }
     : { name: `${service} ${relayedTo}`, running: MAX_RELAYED };
 
-const isForNova = ({ service = 'compute' }: ServiceRequest): boolean => service === 'compute';
+/** Returns whether only Nova answers a request. A silent Neutron or compute host proves nothing about Nova. */
+const isOfNovaAlone = ({ service = 'compute', relayedTo }: ServiceRequest): boolean =>
+  service === 'compute' && relayedTo === undefined;
 
 const isRedirect = ({ status }: CloudAnswer): boolean => status >= 300 && status < 400;
 
