@@ -1,4 +1,4 @@
-/** A machine with the longest possible name in Chromium: its dialogs hide nothing, at three widths. */
+/** Machines, volumes, images and events with long and misleading names in Chromium: no dialog hides or turns a name. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +8,14 @@ import { startBmc, type Bmc } from './harness/bmc.js';
 import { browserFixture, painted, takePictures } from './harness/browser.js';
 
 const NAME = 'W'.repeat(255);
+/** The override turns the rest of a text around, and the second name has a space without width. */
+const [TURNED, INVISIBLE] = ['safe-\u202e1-edon', 'sh\u200bort'];
+const HUGE = `${'W'.repeat(4999)}-${'W'.repeat(5000)}`;
 const MACHINES = `machines:
 - {name: ${NAME}, power_state: "On", failures: [{effect: error, operation: power_off, calls: 1}]}
 - {name: short, power_state: "On"}
+- {name: "safe-\\u202e1-edon", power_state: "On"}
+- {name: "sh\\u200bort", power_state: "On"}
 `;
 
 const { open } = browserFixture();
@@ -66,6 +71,138 @@ describe('a machine with a long name', () => {
       const row = await results.getByRole('row', { name: 'short' }).boundingBox();
       expect([width, reason, Math.round(row?.height ?? NaN)]).toEqual([width, 0, 34]);
     }
+    await page.context().close();
+  });
+});
+
+/** Returns the hidden characters in the texts, names and title of the page. */
+const hiddenCharacters = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(() => {
+    const labels = [...document.querySelectorAll('[aria-label], [title]')].flatMap((each) => [
+      each.getAttribute('aria-label') ?? '',
+      each.getAttribute('title') ?? '',
+    ]);
+    const all = [document.title, document.body.textContent, ...labels].join('\n');
+    return all.match(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069]/g) ?? [];
+  });
+
+describe('a machine with hidden characters in its name', () => {
+  beforeAll(async () => {
+    const answer = await bmc.ask('GET', '/redfish/v1/Systems?$expand=.($levels=1)');
+    const { Members } = (await answer.json()) as {
+      readonly Members: readonly { readonly '@odata.id': string; readonly PowerState: string }[]; // a collection
+    };
+    for (const { '@odata.id': uri, PowerState } of Members) {
+      if (PowerState === 'On') continue;
+      const { ok } = await bmc.ask('POST', `${uri}/Actions/ComputerSystem.Reset`, { ResetType: 'On' });
+      expect(ok).toBe(true);
+    }
+  });
+
+  it('has them as visible codes in the list, on its page, and in the question before an action', async () => {
+    const { page, faults } = await open(`${bmc.address}/ui/`);
+    await page.getByRole('link', { name: 'sh[U+200B]ort' }).waitFor();
+    expect(await hiddenCharacters(page)).toEqual([]);
+    await page.getByRole('link', { name: 'safe-[U+202E]1-edon' }).click();
+    await page.getByRole('heading', { level: 1, name: 'safe-[U+202E]1-edon' }).waitFor();
+    await page.getByText('More actions').click();
+    await page.getByRole('button', { name: 'Force off' }).click();
+    await page.getByRole('dialog', { name: 'Force safe-[U+202E]1-edon off?' }).waitFor();
+    await page.waitForFunction(() => document.title.startsWith('safe-[U+202E]1-edon'));
+    expect([await hiddenCharacters(page), faults]).toEqual([[], []]);
+    await page.context().close();
+  });
+
+  it('has them as codes in the question for many machines', async () => {
+    const { page } = await open(`${bmc.address}/ui/`);
+    for (const name of ['short', 'sh[U+200B]ort'])
+      await page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check();
+    await page.getByRole('region', { name: 'Actions' }).getByRole('button', { name: 'Force off' }).click();
+    await page.getByRole('dialog').getByText('sh[U+200B]ort').waitFor();
+    expect(await hiddenCharacters(page)).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('a hostile name', () => {
+  it('is visible in the question before a volume is deleted, which accepts the visible name', async () => {
+    const { page, faults } = await open(`${bmc.address}/ui/`);
+    await page.getByRole('link', { name: 'short', exact: true }).click();
+    await page.getByRole('link', { name: 'Storage', exact: true }).click();
+    await page.getByRole('button', { name: 'Create a volume' }).click();
+    await page.getByRole('dialog').getByLabel('Name (optional)').fill(TURNED);
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a volume' }).click();
+    const row = page.getByRole('row', { name: /^safe-\[U\+202E\]1-edon/ });
+    await row.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete safe-[U+202E]1-edon?' });
+    expect(await hiddenCharacters(page)).toEqual([]);
+    await dialog.getByLabel(/^Type/).fill('safe-[U+202E]1-edon');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('neither hides nor widens the question before an image is ejected', async () => {
+    const { page, faults } = await open('about:blank');
+    await page.route('**/VirtualMedia?*', async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.json()) as { readonly Members: readonly object[] }; // a collection
+      const Members = body.Members.map((drive) => ({
+        ...drive,
+        Inserted: true,
+        ConnectedVia: 'URI',
+        Image: `http://192.0.2.1/${HUGE}`,
+        ImageName: `${TURNED}${HUGE}`,
+        Actions: { '#VirtualMedia.EjectMedia': { target: '/' } },
+      }));
+      await route.fulfill({ response: answer, json: { ...body, Members } });
+    });
+    await page.goto(`${bmc.address}/ui/`);
+    await page.getByRole('link', { name: 'short', exact: true }).click();
+    await page.getByRole('link', { name: 'Media', exact: true }).click();
+    await page.getByRole('button', { name: 'Eject' }).first().click();
+    const dialog = page.getByRole('dialog', { name: /^Eject safe-\[U\+202E\]1-edonW+ … \d+ more characters …/ });
+    await dialog.waitFor();
+    expect(await hiddenCharacters(page)).toEqual([]);
+    expect(await overflows(page, dialog)).toEqual([0, 0, 0]);
+    expect(await overflows(page, page.locator('main'))).toEqual([0, 0, 0]);
+    // The buttons are in a window of a usual height.
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const { y = NaN, height = NaN } = (await dialog.getByRole('button', { name: 'Eject' }).boundingBox()) ?? {};
+    expect(y + height).toBeLessThan(900);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('neither hides nor widens the page of a machine and its list', async () => {
+    const { page, faults } = await open('about:blank');
+    await page.route(/\/Systems(\?|\/[^/?]+\?)/, async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(NAME, HUGE) });
+    });
+    await page.goto(`${bmc.address}/ui/`);
+    const link = page.getByRole('link', { name: /^W+ … \d+ more characters … W+$/ });
+    await link.waitFor();
+    expect(await overflows(page, page.locator('main'))).toEqual([0, 0, 0]);
+    await link.press('Enter');
+    await page.getByRole('heading', { level: 1, name: /more characters/ }).waitFor();
+    expect(await overflows(page, page.locator('main'))).toEqual([0, 0, 0]);
+    await page.getByRole('button', { name: 'Shut down' }).click();
+    expect(await overflows(page, page.getByRole('dialog'))).toEqual([0, 0, 0]);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is visible in the text of an event', async () => {
+    const { page, faults } = await open(`${bmc.address}/ui/`);
+    await page.getByRole('link', { name: 'safe-[U+202E]1-edon' }).click();
+    const id = page.url().split('/').at(-1) ?? '';
+    await bmc.ask('PATCH', `/redfish/v1/Systems/${id}`, { AssetTag: INVISIBLE });
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await page.getByText('[U+202E]').first().waitFor();
+    await page.getByRole('rowheader').first().waitFor();
+    expect([await hiddenCharacters(page), faults]).toEqual([[], []]);
     await page.context().close();
   });
 });

@@ -6,6 +6,7 @@ import { Dialog } from './dialog.js';
 import { TextField } from './field.js';
 import { ErrorState, messageOf } from './states.js';
 import { useSubmit } from './submit.js';
+import { visibleText } from './frame/visible-text.js';
 import { uiTexts as texts } from '../texts/index.js';
 
 /** Properties of `ConfirmDialog`. */
@@ -18,7 +19,7 @@ interface ConfirmDialogProps {
   readonly confirmLabel: string;
   /** The text of the other button, for an action that is itself a cancellation. Default: `Cancel`. */
   readonly dismissLabel?: string;
-  /** A name that the user must type before the button works. */
+  /** A name that the user must type before the button works. Hidden characters may be typed as the dialog shows them. */
   readonly typed?: string;
   /** Further text above the buttons. */
   readonly children?: ComponentChildren;
@@ -64,7 +65,7 @@ export function ConfirmDialog({
         <Button
           kind={lost.length === 0 ? 'primary' : 'danger'}
           isBusy={isBusy.value}
-          disabled={input !== typed}
+          disabled={input !== typed && input !== visibleText(typed)}
           onClick={submit}
         >
           {confirmLabel}

@@ -1,6 +1,7 @@
 /** The heading of a page. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { shortText, visibleText } from './visible-text.js';
 
 /** Properties of `PageHeader`. */
 interface PageHeaderProps {
@@ -13,7 +14,7 @@ interface PageHeaderProps {
 /** The heading of a page. It also sets the window's title. */
 export function PageHeader({ title, subtitle, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · ${document.title.split(' · ').at(-1) ?? ''}`;
+    document.title = `${visibleText(shortText(title))} · ${document.title.split(' · ').at(-1) ?? ''}`;
   }, [title]);
   return (
     <header class="page-header">

@@ -61,7 +61,7 @@ function Inserted({ drive, onChange }: DriveProps) {
   };
   return (
     <div class="row">
-      <span class="grow">
+      <span class="grow image">
         <strong>{shown}</strong> <span class="quiet">{isLocal ? mediaTexts.local : image}</span>
       </span>
       <Badge>{isProtected === false ? mediaTexts.writable : mediaTexts.writeProtected}</Badge>
