@@ -127,7 +127,7 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...rows(logs, withCollections('LogService', 'LogEntry')),
   ...rows(interfaces, withCollections('EthernetInterface')),
   ...rows(metrics, ['EnvironmentMetrics']),
-  // For a GET of the service root, the pipeline does not check this privilege: it needs no login.
+  // The pipeline does not check `read` for the service root, because its GET needs no login.
   ...rows({ read: login, write: manager }, ['ServiceRoot']),
   [
     'ManagerAccount',
@@ -147,7 +147,8 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['EventDestinationCollection', { read: login, write: ['ConfigureManager', 'ConfigureComponents'] }],
 ]);
 
-const noPrivilege: Requirement = { any: [] };
+/** No account meets this requirement. */
+const unmeetable: Requirement = { any: [] };
 
 /** Returns whether the table has a row for an entity. */
 export function hasPrivilegeRow(entity: string): boolean {
@@ -155,13 +156,14 @@ export function hasPrivilegeRow(entity: string): boolean {
 }
 
 /**
- * Returns the privileges that a method requires.
+ * Returns the privileges that a method requires. No account has access to an entity without a row, or
+ * to any other method.
  * @param uri the resource's path or template, because the place of a resource changes the
  *   requirement: an EthernetInterface below `/redfish/v1/Managers` belongs to the manager.
  */
 export function requirementOf(entity: string, uri: string, method: string): Requirement {
   const row = table.get(entity);
-  if (row === undefined) return noPrivilege;
+  if (row === undefined) return unmeetable;
   const override = row.below?.[uri.split('/')[3] ?? ''];
   const secret = row.secret?.uriPattern.test(uri) === true ? row.secret.read : undefined;
   switch (method) {
@@ -180,6 +182,6 @@ export function requirementOf(entity: string, uri: string, method: string): Requ
       return properties === undefined ? { any } : { any, properties };
     }
     default:
-      return noPrivilege;
+      return unmeetable;
   }
 }

@@ -28,6 +28,7 @@ export interface Renderer<Services> {
    * also those that a PATCH reports as read-only instead of unknown.
    */
   body(entity: object, params: Params, view: View<Services>): JsonObject;
+  /** Returns the ETag of the resource, which the answer and the conditions of a request use. */
   etag(entity: object, params: Params, view: View<Services>): string;
   /** Returns the answer to GET and HEAD. */
   answer(entity: object, params: Params, view: View<Services>): Answer;

@@ -25,6 +25,7 @@ export interface WebSocketClient {
   send(message: string | Uint8Array): boolean;
   /** Stops the messages of the client. A few messages that have already arrived may follow. */
   pause(): void;
+  /** Lets the messages of the client arrive again. */
   resume(): void;
   /**
    * Ends the connection. Does nothing if it has ended.

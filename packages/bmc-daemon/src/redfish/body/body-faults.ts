@@ -11,8 +11,8 @@ type Path = readonly PropertyKey[];
 /** The resource or the action that receives a body. */
 export type BodyTarget =
   /**
-   * A PATCH, or a POST to a collection. `rendered` returns the resource as GET sends it: a property
-   * in it that the schema does not accept is read-only.
+   * A PATCH, or a POST to a collection. `rendered` returns the resource as GET sends it; undefined for
+   * a POST. A property of the resource that the schema does not accept is read-only.
    */
   | {
       readonly kind: 'resource';

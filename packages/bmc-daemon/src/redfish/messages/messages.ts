@@ -38,7 +38,7 @@ function cut(text: string): string {
 
 /**
  * Returns a copy of the message that points to the given places of the body
- * (`#/Boot/BootSourceOverrideTarget`).
+ * (`#/Boot/BootSourceOverrideTarget`). They replace earlier pointers.
  */
 export function withPointers(subject: Message, ...pointers: readonly string[]): Message {
   return { ...subject, related: pointers.map(cut) };

@@ -130,6 +130,7 @@ export class TaskRecords {
     this.#notify({ before, after: null });
   }
 
+  /** Calls the listener after each change of a record. */
   onChange(listener: TaskListener): void {
     this.#listeners.push(listener);
   }

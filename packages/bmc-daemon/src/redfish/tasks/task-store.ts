@@ -66,6 +66,7 @@ export interface TaskStore {
   onChange(listener: TaskListener): void;
   /** Time until a finished task is removed, in minutes. Default: a day. */
   readonly keepMinutes: number;
+  /** Changes {@link keepMinutes}, also for tasks that have finished already. */
   setKeepMinutes(minutes: number): void;
 }
 

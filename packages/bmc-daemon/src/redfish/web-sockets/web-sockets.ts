@@ -69,7 +69,7 @@ interface Entry {
   readonly check: () => void;
 }
 
-/** All WebSockets. */
+/** The open WebSockets of all clients, and their limits. */
 export class WebSockets {
   readonly #options: WebSocketsOptions;
   readonly #limits: WebSocketLimits;

@@ -13,9 +13,12 @@ interface WriteTurnLimits {
    * guest, a download, or a host that hangs.
    */
   readonly slowMs: number;
-  /** A write starts only after a turn of the event loop of at most this length, in milliseconds. */
+  /**
+   * A write that waits starts only after a turn of the event loop of at most this length, in
+   * milliseconds.
+   */
   readonly shortTurnMs: number;
-  /** After a pause of this length in milliseconds, a write also starts after a longer turn. */
+  /** This time in milliseconds after the last start of a write, the next one also starts after a longer turn. */
   readonly maxPauseMs: number;
 }
 
