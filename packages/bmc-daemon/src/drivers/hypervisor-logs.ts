@@ -25,6 +25,6 @@ export interface HypervisorLogs {
    * nothing since its start. Returns the same buffer while it does not change.
    */
   consoleOutput(id: string): Promise<Buffer>;
-  /** Maximum number of actions. */
+  /** Maximum number of actions that {@link HypervisorLogs.actions} returns. */
   readonly maxActions: number;
 }

@@ -17,7 +17,7 @@ export type SecureBootMode = 'on' | 'off' | 'setup';
 
 /** Content of the CD drive after a change. */
 export interface CdChange {
-  /** Null: an empty drive. */
+  /** The image that the drive contains after the change; null: the drive is then empty. */
   readonly image: ImageRequest | null;
   /**
    * URL of the image to replace or to eject, in the form of `storedUrl`. If the drive has a

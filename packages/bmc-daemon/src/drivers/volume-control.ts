@@ -1,6 +1,7 @@
 /**
  * Disks of machines: creates and removes volumes in storage pools, and stores the indicators of
- * disks. A driver without storage pools has no `volumes`, and resources then show none.
+ * disks. A driver without storage pools has no `volumes`. Clients then see a volume for each known disk,
+ * but cannot create or remove one.
  */
 import type { IndicatorState } from './snapshot/hardware-snapshot.js';
 import type { OperationOptions } from './operation-options.js';
@@ -14,7 +15,7 @@ export interface NewVolume {
   readonly bus: string;
   /** Name for users; null: none. */
   readonly name: string | null;
-  /** A multiple of 512. */
+  /** Size of the volume, a multiple of 512. */
   readonly capacityBytes: number;
   readonly provisioning: Provisioning;
   /** Id of the configured storage that shows the disk; null: the storage of the disk's bus. */
@@ -35,8 +36,8 @@ export interface PoolVolume {
 export interface VolumeControl {
   /**
    * Creates a volume and attaches it to the definition, and to the running guest if its bus
-   * supports hot-plug. Otherwise the disk is `pending` until a power cycle. If a step fails,
-   * nothing remains.
+   * supports hot-plug. Otherwise the disk is `pending` until a power cycle. If a step fails, removes the
+   * volume. If libvirt does not answer, the next connection completes or reverts the operation.
    * @returns the disk's target, such as `vdb`.
    * @throws the signal's reason, if it aborts before the disk is attached.
    * @throws {DriverError} storageFull, noPlace, unsupported (no such bus), unavailable.
@@ -45,10 +46,11 @@ export interface VolumeControl {
   /**
    * Detaches a disk, waits until a running guest has released it, and deletes its volume.
    * @throws {DriverError} unsupported, if the disk is not a volume of a pool; conflict, if another
-   *   machine or the saved state of this machine uses the volume; unavailable, if the guest does not
-   *   release the disk; notFound.
+   *   machine, another volume or the saved state of this machine uses the volume; unavailable, if the
+   *   guest does not release the disk; notFound.
    */
   removeVolume(id: string, target: string, options?: OperationOptions): Promise<void>;
+  /** Stores the state of a disk's indicator. @throws {DriverError} notFound, if there is no such disk. */
   setDriveIndicator(id: string, target: string, state: IndicatorState): Promise<void>;
 
   /**

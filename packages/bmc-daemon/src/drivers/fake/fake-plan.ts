@@ -37,7 +37,7 @@ export interface PlannedFailure {
   readonly forMs: number;
   /** Numbers of the calls, from 1; undefined: every call. */
   readonly calls: readonly number[] | undefined;
-  /** Every nth call. */
+  /** The failure applies to each call whose number is a multiple of this number; 1: to each call. */
   readonly every: number;
   /** Share of the calls, from 0 to 1. */
   readonly share: number;

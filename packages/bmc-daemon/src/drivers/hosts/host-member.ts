@@ -31,7 +31,7 @@ interface HostMemberOptions extends HostRef {
   readonly onFault: (call: string, error: unknown) => void;
 }
 
-/** One host. */
+/** One host: its driver, the last known data of its machines, and checks whether it answers. */
 export class HostMember {
   readonly name: string;
   readonly uri: string;

@@ -13,13 +13,13 @@ import { storedMachine, type StoredMachine } from './known-machines.js';
 const WRITE_MS = 5_000;
 
 const schema = z.object({
-  /** By name. */
+  /** The hosts by name. */
   hosts: z.record(z.string(), z.object({ uri: z.string(), machines: z.array(storedMachine) })),
 });
 
 type StoredHosts = z.infer<typeof schema>['hosts'];
 
-/** The stored machines. */
+/** Stores the last known machines of all hosts in the state folder. */
 export interface HostStore {
   /**
    * Returns the last known machines of the host with this name, or else with this URI: an operator

@@ -112,6 +112,7 @@ export class Hosts {
     await Promise.any(checks).catch(() => this.#failWithLoss());
   }
 
+  /** Returns the machines of all hosts. @throws {DriverError} unavailable, if no host was ever listed. */
   async list(): Promise<readonly SystemRef[]> {
     await Promise.all(this.#members.map((member) => member.refresh()));
     if (this.#members.every(({ known }) => !known.isListed)) this.#failWithLoss();
@@ -123,6 +124,7 @@ export class Hosts {
     return this.#members.some(({ known }) => !known.isListed);
   }
 
+  /** Reads a machine on the host that serves it. */
   async read(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
     const snapshot = await this.#onOwner(id, async (member, uuid) => {
       const others = this.#index.holders(uuid).filter((holder) => holder !== member);

@@ -59,8 +59,8 @@ const descriptorSchema = z.object({
 const directories = ['/etc/qemu/firmware', '/usr/share/qemu/firmware'];
 
 /**
- * Reads the descriptors in the order of libvirt. Skips a file that is unreadable or not a
- * descriptor.
+ * Reads the descriptors in the order of libvirt. Skips a file that is unreadable, or not a descriptor
+ * of UEFI firmware in flash memory.
  */
 export async function readFirmwareImages(from: readonly string[] = directories): Promise<readonly FirmwareImage[]> {
   const files = new Map<string, string>();
@@ -92,7 +92,8 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
 
 /**
  * Derives the facts from the settings and the descriptors. If neither names a file, decides by its
- * file name, because distributions follow common naming rules.
+ * file name whether it has keys or requires SMM, because distributions follow common naming rules. The
+ * other facts are then unknown.
  */
 export function firmwareCatalog(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareCatalog {
   const hasKeys = (template: string): boolean | null => {

@@ -32,7 +32,10 @@ export interface BootSnapshot {
   readonly order: readonly DeviceKey[];
   /** Null: unknown, because the hypervisor does not show it here. */
   readonly firmware: FirmwareType | null;
-  /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if it has no address yet. */
+  /**
+   * UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if the device has no address yet, or
+   * if there is no boot device.
+   */
   readonly firstDevicePath: string | null;
   /**
    * If clients can select only a device kind of `available`: a sentence for clients with the

@@ -17,9 +17,9 @@ type TransferMethod = 'upload' | 'stream';
 
 /** A certificate that a client has added, to verify the image servers of one drive. */
 interface MediaCertificate {
-  /** `1`, `2`, …: a number that this drive has not used before. */
+  /** `1`, `2`, …: at its creation, one more than the highest number of the drive's certificates. */
   readonly id: string;
-  /** PEM, as received. */
+  /** The certificate and its chain as PEM, without the text between them that the client sent. */
   readonly pem: string;
 }
 

@@ -31,7 +31,7 @@ export interface SystemRef {
 export interface MachineFault {
   /** One line without control characters. */
   readonly message: string;
-  /** Null: unknown. */
+  /** Time of the failure; null: unknown. */
   readonly at: Date | null;
 }
 

@@ -48,7 +48,7 @@ interface SystemChangesOptions {
   readonly media: Pick<LibvirtMedia, 'acquire'>;
   readonly firmware: FirmwareChooser;
   readonly variables: Pick<Variables, 'recreateNow'>;
-  /** Called after an image has left a drive. */
+  /** Called after an image has left a drive, and after a change with a downloaded image has failed. */
   readonly removeUnusedImages: () => Promise<void>;
 }
 
@@ -146,8 +146,8 @@ export class SystemChanges {
   ): Promise<void> {
     const { cd } = prepared.change;
     if (cd?.image === undefined || cd.image === null) return;
-    // Checks the change before the download. A drive with an image, or an invalid part, must not
-    // cost a download.
+    // Checks the change before the download. A change that keeps the image in the drive, or has an
+    // invalid part, must not cost a download.
     const needsImage = await checkEarly(this.#options, machine, (definition) => {
       if (cdStepOf(machine, definition, cd) !== 'insert') return false;
       this.#edit(machine, definition, new DefinitionEdit(definition.xml), prepared);

@@ -59,7 +59,7 @@ const securityVendors = new Set(
  * from `template`.
  * @param options `maxEnd`: no variable ends beyond this offset of the file, even if the store is
  *   longer.
- * @returns null if a file has another layout, or the variables do not fit.
+ * @returns null if a file has another layout, the files differ in length, or the variables do not fit.
  */
 export function mergeVariables(
   template: Buffer,

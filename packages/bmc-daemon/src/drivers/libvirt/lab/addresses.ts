@@ -25,12 +25,12 @@ function derivedUuid(hostName: string, name: string, attempt = 0): string {
 interface InterfacePlace {
   readonly hostName: string;
   readonly machine: string;
-  /** From 0. */
+  /** Number of the machine within the command, from 0. */
   readonly machineIndex: number;
   readonly index: number;
   /** Number of the first candidate among the derived addresses. */
   readonly firstAttempt: number;
-  /** Interfaces of each machine. */
+  /** The number of interfaces of each machine. */
   readonly interfaces: number;
 }
 

@@ -1,4 +1,7 @@
-/** Removes machines of this command, with everything that it has created for them. Checks that nothing else is lost. */
+/**
+ * Removes machines of this command, with everything that it has created for them. Also finds what a removal
+ * would lose: data of guests, and volumes that others use.
+ */
 import { basename } from 'node:path';
 import { DomainUndefineFlags, isLibvirtError, type StorageVolume } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -67,7 +70,10 @@ export async function volumesOf(host: LabHost, { created, record, domain, uuid }
   return { volumes, left };
 }
 
-/** Returns the bytes that guests have written to volumes. A raw volume that is allocated at once counts in full. */
+/**
+ * Returns the bytes that guests have written to volumes. A volume of at most {@link EMPTY_BYTES} does not count. A raw
+ * volume that is allocated at once counts in full.
+ */
 export async function dataBytesOf(volumes: readonly StorageVolume[], timeoutMs: number): Promise<number> {
   const sizes = await Promise.all(
     volumes.map((volume) =>

@@ -58,7 +58,7 @@ export class ImageStore {
     await this.#stored.open({ create: false });
   }
 
-  /** Opens the pool again after a new connection, and retries failed removals. */
+  /** @see StoredImages.reopen */
   reopen(): void {
     this.#stored.reopen();
   }

@@ -30,9 +30,10 @@ export interface ImageVolumes {
   /** Returns the source of an image; null if there is no image with this name. */
   find(name: string): Promise<ImagePlace | null>;
   /**
-   * Stores `body` under `name`. A failure leaves no volume.
+   * Stores `body` under `name`. After a failure, tries to remove the incomplete volume.
    * @param sizeBytes null if it is not known in advance.
-   * @throws {ImageError} storageFull, or the error of `body`.
+   * @throws {ImageError} storageFull.
+   * @throws {unknown} the error of `body`, of libvirt or of the file system.
    */
   put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<void>;
   /** Removes an image. Ignores a missing one. */

@@ -14,7 +14,7 @@ export interface PoolUser {
 
 /** The known images of one pool, for all hosts that have this pool. */
 export class PoolContents {
-  /** Complete images. */
+  /** Names of the complete images. */
   readonly complete = new Set<string>();
   /** Downloads by target volume: requests with different passwords may have the same content. */
   readonly filling = new Map<string, Promise<void>>();

@@ -25,10 +25,11 @@ export interface StoredImagesOptions {
 }
 
 /**
- * An image that the store does not remove before its release. After the release, the store removes
- * the image unless a machine uses it.
+ * An image that the store does not remove before its release. After the release, the next removal of
+ * unused images removes it, unless a machine uses it.
  */
 export interface ImageLease extends ImagePlace {
+  /** Ends the lease. A second call does nothing. */
   release(): void;
 }
 

@@ -6,9 +6,9 @@ import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 
 /** The XML of a reading. */
 export interface ReadXml {
-  /** With passwords. */
+  /** The definition, with its passwords. */
   readonly inactiveXml: string;
-  /** Null if the machine was off. */
+  /** The XML of the running machine; null if it was off. */
   readonly liveXml: string | null;
 }
 

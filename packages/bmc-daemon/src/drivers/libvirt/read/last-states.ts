@@ -45,10 +45,12 @@ export class LastStates {
     for (const uuid of this.#states.keys()) this.#outdated.add(uuid);
   }
 
+  /** Returns whether a state of a machine is known, perhaps an outdated one. */
   has(uuid: string): boolean {
     return this.#states.has(uuid);
   }
 
+  /** Returns the last known state of a machine, even if it is outdated; undefined if none is known. */
   get(uuid: string): LastState | undefined {
     return this.#states.get(uuid);
   }

@@ -80,7 +80,7 @@ export class LibvirtStatistics implements AllStatistics {
 
   /**
    * Returns the MAC addresses of a machine; undefined if they cannot be read now. libvirt numbers interfaces in the
-   * order of the running domain's XML. The driver reads this XML again when an interface changes.
+   * order of the running domain's XML. The driver reads this XML again after each start, and when an interface changes.
    */
   async #macsOf({ domain, parameters }: DomainStats): Promise<CachedMacs | undefined> {
     const names = indices(parameters, 'net').map((index) => String(parameters[`net.${index}.name`] ?? ''));

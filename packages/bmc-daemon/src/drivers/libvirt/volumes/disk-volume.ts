@@ -79,6 +79,7 @@ async function readSource(volume: StorageVolume, timeoutMs: number): Promise<New
  * Returns the volume of a disk.
  * @throws {DriverError} unsupported, if no storage pool has it. The daemon deletes only volumes in
  *   pools.
+ * @throws {LibvirtError} any other failure of the lookup.
  */
 export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeoutMs: number): Promise<StorageVolume> {
   const noSuchVolume = (cause?: unknown): DriverError =>

@@ -87,7 +87,10 @@ export function insertImage(
   return { target, wasReadonly: readonly };
 }
 
-/** Removes the image of a drive. Removes the drive too if it is a USB stick. */
+/**
+ * Removes the image of a drive. Removes the drive too if it is a USB stick. For a floppy drive with the
+ * recorded image, restores the `<readonly/>` that the drive had before.
+ */
 export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: MediaRecord | undefined): void {
   const drive = findDrive(edit.domain, device, record);
   const name = drive?.source.name ?? null;

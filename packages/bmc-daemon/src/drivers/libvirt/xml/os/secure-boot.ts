@@ -33,8 +33,8 @@ const unknown: SecureBootState = { enabled: null, enrolled: null };
 const both = (value: boolean | null): SecureBootState => ({ enabled: value, enrolled: value });
 
 /**
- * Returns the state for UEFI. With keys in its variables the firmware enforces Secure Boot; without
- * keys it is in setup mode.
+ * Returns the state for UEFI. With keys in its variables, firmware that supports Secure Boot enforces it;
+ * without keys the firmware is in setup mode.
  */
 export function secureBootState(os: OperatingSystem, catalog: FirmwareCatalog): SecureBootState {
   const { template } = os.nvram ?? { template: null };
@@ -139,8 +139,8 @@ export function enableSmm(xml: XmlEdit): void {
 }
 
 /**
- * Enables SMM if the definition disables it. Otherwise libvirt enables SMM itself for firmware that it
- * selects.
+ * Enables SMM if the definition disables it. If the definition has no setting for it, libvirt enables SMM
+ * itself for firmware that it selects.
  */
 function enableDisabledSmm(xml: XmlEdit): void {
   const smm = child(xml.root, 'features', 'smm');
