@@ -31,6 +31,7 @@ export class EventBacklog {
     return this.#events[this.#first];
   }
 
+  /** Adds an event as the newest one. */
   push(event: FeedEvent): void {
     this.#events.push(event);
     if (this.size <= this.#limit) return;
@@ -44,7 +45,7 @@ export class EventBacklog {
     this.#dropped += count;
   }
 
-  /** Removes and returns the next events. */
+  /** Removes and returns the oldest events, at most `max`. Restarts the count of the dropped events. */
   take(max: number): Batch {
     const events = this.#events.slice(this.#first, this.#first + max);
     this.#first += events.length;

@@ -20,6 +20,7 @@ export interface EventLog {
    * cleared, or its memory is freed for other logs.
    */
   read(): Promise<readonly LogRecord[]>;
+  /** Removes all entries. */
   clear(): Promise<void>;
 }
 

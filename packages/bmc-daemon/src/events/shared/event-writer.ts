@@ -50,7 +50,7 @@ const BATCH_LENGTH = 1024 * 1024;
 const OBSERVED_MS = 30_000;
 const failuresSchema = z.array(z.string());
 
-/** Stores events. */
+/** Stores the events of this replica in the shared store, in batches. */
 export class SharedEventWriter {
   readonly #options: SharedEventWriterOptions;
   #waiting: WaitingEvent[] = [];
@@ -62,6 +62,7 @@ export class SharedEventWriter {
     this.#options = options;
   }
 
+  /** Adds an event, and begins to store the waiting events if no storing is in progress. */
   add(event: ServiceEvent): void {
     const text = JSON.stringify(event);
     this.#waiting.push({ event, text });
@@ -141,8 +142,7 @@ export class SharedEventWriter {
 
 /**
  * Returns the reported state and the part of the machine that has it. Both are empty for events that
- * report no state.
- * All replicas observe the states of machines, and one of them reports each change.
+ * report no state. All replicas observe the states of machines, and one of them reports each change.
  */
 function reportOf({ system, messageId, origin }: ServiceEvent): { readonly subject: string; readonly state: string } {
   if (system === null || !messageId.startsWith('ResourceEvent.') || !origin.startsWith('/redfish/v1/Systems/'))

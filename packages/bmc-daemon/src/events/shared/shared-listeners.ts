@@ -165,7 +165,10 @@ class StoredListeners implements SharedListeners {
     this.#listeners?.deliver(positions);
   }
 
-  /** Stores the position of each listener. Stops if another replica may deliver. */
+  /**
+   * Joins the queue for the right to deliver, if this replica is not in it. While this replica delivers,
+   * stores the position and the failure of each listener; stops if another replica may deliver.
+   */
   async #heartbeat(): Promise<void> {
     if (this.#isInHeartbeat || this.#isClosed) return;
     this.#isInHeartbeat = true;

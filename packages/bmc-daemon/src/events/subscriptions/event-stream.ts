@@ -69,6 +69,7 @@ export class EventStream {
     for (const event of events) this.deliver(event);
   }
 
+  /** Sends an event soon, after the waiting ones. Does nothing if the stream has ended. */
   deliver(event: FeedEvent): void {
     if (this.#ended) return;
     this.#backlog.push(event);
@@ -77,6 +78,7 @@ export class EventStream {
     else this.#schedule();
   }
 
+  /** Sends a metric report after the waiting events. Does nothing if the stream has ended. */
   deliverReport(message: ReportMessage): void {
     if (this.#ended) return;
     this.#reports.push(message);

@@ -55,7 +55,7 @@ interface OpenStream {
 /** A stream whose client reads nothing for this time is closed. */
 const STALLED_MS = 120_000;
 
-/** All open streams. */
+/** All open streams of this process. */
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #streams = new Map<string, OpenStream>();

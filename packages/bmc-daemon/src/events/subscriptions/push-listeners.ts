@@ -56,7 +56,7 @@ interface Push {
   running: RunningDelivery | undefined;
 }
 
-/** All listeners. */
+/** All listeners: the subscriptions that receive events by POST. */
 export class PushListeners {
   readonly #options: PushListenersOptions;
   readonly #pushes = new Map<string, Push>();

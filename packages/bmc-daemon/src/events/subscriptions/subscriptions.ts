@@ -44,6 +44,7 @@ export interface Subscriptions {
    * changes.
    */
   list(): readonly Subscription[];
+  /** Returns a listener or an open stream; undefined if there is none with this id. */
   find(id: string): Subscription | undefined;
   /**
    * Creates a listener.
