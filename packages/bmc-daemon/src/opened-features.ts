@@ -17,6 +17,10 @@ export interface OpenedFeatures {
    * @param redfish the addresses of Redfish. Its `addAddress` adds an address for Redfish only.
    */
   start(redfish: Listening): Promise<void>;
+  /**
+   * Tells all features that the configuration was reloaded.
+   * @param tls the certificate of HTTPS, if the service uses another one now.
+   */
   reload(tls: TlsOptions | undefined): void;
   /** Stops all features at the same time. */
   stop(): Promise<void>;

@@ -4,8 +4,9 @@ import type { WebSocketEnd } from './redfish/web-sockets/web-sockets.js';
 
 /** Counts WebSockets. */
 export interface WebSocketMetrics {
-  /** @param route the URI template. */
+  /** Counts a WebSocket as open. @param route the URI template. */
   opened(route: string): void;
+  /** Counts the end of an open WebSocket, and its bytes. */
   ended(end: Pick<WebSocketEnd, 'route' | 'code' | 'bytesIn' | 'bytesOut'>): void;
 }
 

@@ -52,11 +52,12 @@ export class AccountList {
     this.#options = options;
   }
 
-  /** Returns the same array until something changes. */
+  /** Returns all accounts; the same array until something changes. */
   all(): readonly Account[] {
     return this.#current().list;
   }
 
+  /** Returns the account of a user; undefined if there is none. */
   find(user: string): Account | undefined {
     return this.#current().byUser.get(user);
   }

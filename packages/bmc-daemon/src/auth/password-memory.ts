@@ -41,10 +41,12 @@ export class PasswordMemory {
     return createHmac('sha256', this.#key).update(JSON.stringify(texts)).digest('base64');
   }
 
+  /** Caches the digest of a right password. It replaces the earlier digest of this user. */
   rememberRight(user: string, digest: Buffer): void {
     this.#right.set(user, digest);
   }
 
+  /** Returns whether the digest is that of the cached right password. False: the password must be verified. */
   isRight({ user }: Account, digest: Buffer): boolean {
     const rightDigest = this.#right.get(user);
     return rightDigest !== undefined && timingSafeEqual(rightDigest, digest);
@@ -59,6 +61,7 @@ export class PasswordMemory {
     this.#wrong.set(wrongKey(digest, address), reason);
   }
 
+  /** Returns the reason of a cached wrong password; undefined if it is not in the cache. */
   wrongReason(digest: Buffer, address: string): string | undefined {
     return this.#wrong.get(wrongKey(digest, address));
   }

@@ -22,6 +22,7 @@ export class RecentMap<Key, Value> {
     return value;
   }
 
+  /** Sets a value and marks it as used now. Above the limit, removes the least recently used entry. */
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);

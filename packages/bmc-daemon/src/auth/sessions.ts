@@ -12,6 +12,7 @@ import { newSessionToken } from './session-token.js';
 export interface SessionsOptions {
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
+  /** Returns how long a Redfish session may be idle, in milliseconds. */
   readonly idleMs: () => number;
   /**
    * Returns the password hash of an account; undefined if the account does not exist or is
@@ -42,6 +43,7 @@ export interface Sessions {
   ): Awaitable<OpenedSession | undefined>;
   /** Finds the session of a token and restarts its idle time. */
   use(token: string): Session | undefined;
+  /** Finds the session with an id; undefined if it has ended. Does not restart its idle time. */
   find(id: string): Session | undefined;
   /** Lists the sessions in the order of creation. */
   list(): readonly Session[];

@@ -5,7 +5,7 @@ import { decryptsQuickly } from './encrypted-key.js';
 interface PemContents {
   /** In the order of the text. */
   readonly certificates: readonly X509Certificate[];
-  /** Secret. */
+  /** Private keys, which no log and no answer may contain. */
   readonly keys: readonly KeyObject[];
 }
 

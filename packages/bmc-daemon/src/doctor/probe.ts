@@ -23,6 +23,7 @@ export interface Probe {
   readonly subject: string;
   /** The probe does not run if the value of one of these settings is unknown. */
   readonly settings: readonly SettingKey[];
+  /** Returns the findings about the subject. */
   examine(examined: Examined): readonly Finding[] | Promise<readonly Finding[]>;
 }
 

@@ -51,8 +51,8 @@ export function createNameServers(): NameServers {
 type Family = 4 | 6;
 
 /**
- * Returns the address families to query: IPv4 comes first, because in many labs only IPv4 works.
- * Node soon tries the other addresses.
+ * Returns the address families to query: IPv4 comes first, because in many labs only IPv4 works. If
+ * an address does not answer, Node soon tries the next one.
  */
 function familiesOf({ family = 0 }: LookupOptions): readonly Family[] {
   if (family === 4 || family === 'IPv4') return [4];
@@ -60,8 +60,8 @@ function familiesOf({ family = 0 }: LookupOptions): readonly Family[] {
 }
 
 /**
- * Resolves a name with the given servers. Ignores the host's own table of names, because the client
- * wants the answers of its servers.
+ * Resolves a name with the given servers. IP addresses and localhost names need no server. Ignores the
+ * host's own table of names, because the client wants the answers of its servers.
  */
 function askServers(
   resolver: Resolver,

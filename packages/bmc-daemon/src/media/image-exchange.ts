@@ -121,7 +121,10 @@ function limitSilence(
   return cancelConnectLimit;
 }
 
-/** Translates the error of a connection. */
+/**
+ * Translates the error of a connection. Returns an ImageError as it is. After an abort, returns the
+ * signal's reason if it is an ImageError.
+ */
 export function transportError(url: URL, error: unknown, signal: AbortSignal): ImageError {
   if (error instanceof ImageError) return error;
   if (signal.aborted) {

@@ -70,15 +70,17 @@ export class SharedRecord<Value extends object> {
     this.#onLoad = listener;
   }
 
-  /** Replaces the value. The running change stores it. */
+  /** Replaces the value. The running change stores it; without one, only the copy of this replica changes. */
   update(change: (value: Value) => Value): void {
     this.#value = change(this.#value);
   }
 
   /**
    * Runs one change at a time, and stores its {@link update}s. If another replica was faster, runs
-   * it again on the new value.
-   * @throws {StoreUnavailable}; what the change throws. Then the value stays unchanged.
+   * it again on the new value. After an error, the value stays unchanged.
+   * @throws {ChangeRefused} if this replica cannot read the value, or other replicas are always faster.
+   * @throws {StoreUnavailable}
+   * @throws what `work` throws.
    */
   change<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     const { what, store } = this.#options;

@@ -22,6 +22,7 @@ export interface Measurement {
 /** The counters of the machines of a sampler at one moment. */
 export interface Sample {
   readonly clockMs: number;
+  /** Returns the measurement of a machine. Its statistics are null if the machine was off or unknown. */
   measurementOf(uuid: string): Measurement;
 }
 

@@ -30,9 +30,9 @@ interface NamingFlags {
 /** Flags of `create`. A flag that was not given has its default, or is absent. */
 export interface CreateFlags extends HostFlags, NamingFlags {
   readonly cpus: number;
-  /** Bytes. */
+  /** Memory of each machine in bytes. */
   readonly memory: number;
-  /** Bytes of each disk. */
+  /** Size of each disk in bytes. */
   readonly disk?: readonly number[];
   readonly diskBus: (typeof DISK_BUSES)[number];
   readonly pool?: string;

@@ -28,7 +28,11 @@ export class SshAdmission {
     this.#log = log;
   }
 
-  /** Accepts a connection until it closes, or destroys its socket. */
+  /**
+   * Counts a new connection until it closes. Destroys its socket if there are too many. May close the
+   * oldest connection without a login of another network instead.
+   * @returns whether the connection is accepted.
+   */
   admit(socket: Socket): boolean {
     const { remoteAddress: address = '', remotePort } = socket;
     const network = clientNetwork(address);

@@ -53,8 +53,8 @@ export interface SshServer {
   /** Maximum number of consoles of all machines and clients. */
   readonly maxConsoles: number;
   /**
-   * Listens at another address.
-   * @returns a function that closes this listener.
+   * Listens at another address, unless a listener covers it already, for example `0.0.0.0`.
+   * @returns a function that closes the listener that this call has opened.
    * @throws {ListenError}
    */
   addAddress(ip: string): Promise<() => void>;

@@ -76,8 +76,9 @@ export function hasStorage({ uuid, disks }: SystemSnapshot, { storage }: Pick<In
 }
 
 /**
- * Returns the storages of a machine. If the driver can create volumes, a machine without disks has
- * a default bus.
+ * Returns the storages of a machine: those of EMULATOR_STORAGE, or else one for each bus with disks. If
+ * the driver can create volumes, a machine without disks has one for the default bus. A machine whose
+ * disks are unknown has none.
  */
 export function storageUnits(
   system: SystemSnapshot,

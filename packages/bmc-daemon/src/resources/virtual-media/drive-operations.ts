@@ -17,8 +17,8 @@ interface Origin {
 }
 
 /**
- * Replaces the image in a drive, for a PATCH of Image. Ejects a different image first. InsertMedia does
- * not eject.
+ * Replaces the image in a drive, for a PATCH of Image. Ejects the inserted image first, unless it is the
+ * same image with the same write protection. The action InsertMedia does not eject.
  * @throws {RedfishError} as {@link insertImage}.
  * @throws {DriverError}
  */
