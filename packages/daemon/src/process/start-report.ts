@@ -2,9 +2,9 @@
 import { journalPrefix } from '../log/journal.js';
 
 interface StartReport {
-  /** One line each. */
+  /** Errors, one line each. */
   readonly faults: readonly string[];
-  /** One line each. Printed first, because a misspelled name often explains an error. */
+  /** Warnings, one line each. They are printed first, because a misspelled name often explains an error. */
   readonly warnings: readonly string[];
 }
 
