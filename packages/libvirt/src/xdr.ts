@@ -154,6 +154,7 @@ export class XdrReader {
     this.#offset = start;
   }
 
+  /** Number of bytes that were not read yet. */
   get remaining(): number {
     return this.end - this.#offset;
   }
