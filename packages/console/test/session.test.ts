@@ -168,10 +168,12 @@ it.each([
   page.on('request', (request) => sent.push(request.url()));
   await page.clock.runFor(60_000);
   expect(sent).toEqual([]);
+  const status = page.getByRole('banner').getByRole('status');
+  expect(await status.textContent()).toBe('Paused');
   const again = polled();
   await page.keyboard.press('Shift');
-  await page.clock.runFor(intervalMs + 1000);
   await again;
+  await status.getByText('Live').waitFor();
   expect(faults).toEqual([]);
   await page.context().close();
 });

@@ -10,6 +10,7 @@ import { LoginDialog, PasswordDialog } from './login-dialog.js';
 import { pages } from './pages.js';
 import { keepSessionAlive } from './redfish/activity.js';
 import { isLive, runEventStream } from './redfish/event-stream.js';
+import { isPaused } from './redfish/poll.js';
 import { forgetMachines, startMachines } from './redfish/machines.js';
 import { followRights } from './redfish/rights.js';
 import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
@@ -58,13 +59,24 @@ export function App() {
   );
 }
 
+/** Whether the page shows changes at once. */
+function LiveBadge() {
+  if (!isPaused.value)
+    return <Badge kind={isLive.value ? 'good' : 'warn'}>{isLive.value ? texts.live : texts.notLive}</Badge>;
+  return (
+    <span title={texts.pausedHint}>
+      <Badge kind="warn">{texts.paused}</Badge>
+    </span>
+  );
+}
+
 /** The right end of the bar: whether the page is live, the user, the log-out. */
 function Bar() {
   const state = loginState.value;
   return (
     <>
       <span role="status">
-        <Badge kind={isLive.value ? 'good' : 'warn'}>{isLive.value ? texts.live : texts.notLive}</Badge>
+        <LiveBadge />
       </span>
       {state.kind === 'loggedIn' ? (
         <>

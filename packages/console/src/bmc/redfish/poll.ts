@@ -1,5 +1,6 @@
 /** Repeated reads, only while the user attends to the page: otherwise they would keep its session alive. */
-import { isAttended } from './activity.js';
+import { signal } from '@preact/signals';
+import { attended, isAttended } from './activity.js';
 import { isLive } from './event-stream.js';
 
 const POLL_MS = 15_000;
@@ -24,14 +25,28 @@ export function pollWithoutEvents(read: () => Promise<void>, minPauseMs = (): nu
   };
 }
 
+/** Whether values of the page are no longer read, until its user is active again. */
+export const isPaused = signal(false);
+
 /**
- * Reads at an interval while the user attends to the page, for values that change without an event. Returns a function
- * that ends this.
+ * Reads at an interval while the user attends to the page, for values that change without an event, and at once when
+ * the user returns. Returns a function that ends this.
  * @param read must not reject.
  */
 export function pollAttended(read: () => Promise<void>, intervalMs: number): () => void {
+  const end = new AbortController();
+  const pause = async (): Promise<void> => {
+    isPaused.value = true;
+    await attended(end.signal);
+    isPaused.value = false;
+    if (!end.signal.aborted) await read();
+  };
   const timer = setInterval(() => {
     if (isAttended()) void read();
+    else if (!isPaused.peek()) void pause();
   }, intervalMs);
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    end.abort();
+  };
 }

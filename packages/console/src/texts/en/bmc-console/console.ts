@@ -21,6 +21,8 @@ export const consoleTexts = {
   openUser: 'No log-in needed',
   live: 'Live',
   notLive: 'Connecting …',
+  paused: 'Paused',
+  pausedHint: 'Values of this page are not read while you are away. Click, scroll or press a key to continue.',
   starting: 'Connecting to the service …',
   startFailed: 'The service cannot be reached',
   pages: {
