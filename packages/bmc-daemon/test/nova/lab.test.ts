@@ -15,6 +15,13 @@ const powerState = async (url: string, name: string) => (await read(url, `${syst
 const reset = (url: string, name: string, type: string) =>
   send(url, 'POST', `${systems}/${name}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
+/** Returns how long work takes, in seconds. */
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return (performance.now() - begun) / 1000;
+}
+
 /** Returns the names of the machines that the daemon serves. */
 async function namesOf(url: string): Promise<readonly unknown[]> {
   const { Members: members } = await read(url, `${systems}?$expand=.`);
@@ -180,6 +187,30 @@ describeLab('a daemon before a cloud', () => {
     }
     expect((await reset(url, 'lab-1', 'ForceRestart')).status).toBe(204);
     expect(await powerState(url, 'lab-1')).toBe('On');
+  });
+
+  it('switches off after the time that the image names when Nova creates the server', async () => {
+    const url = await serve(labFile()).address();
+    // The guest does not react to the power button, so Nova always waits for the whole time.
+    const properties = { disk_format: 'raw', os_shutdown_timeout: '20' };
+    const imageRef = await owner.createImage('slow-to-stop', properties, Buffer.alloc(1024 * 1024));
+    const ids: string[] = [];
+    const secondsOff = async (name: string): Promise<number> => {
+      ids.push(await owner.create(name, { imageRef }));
+      return await secondsOf(async () => expect((await reset(url, ids.at(-1) ?? '', 'ForceOff')).status).toBe(204));
+    };
+    try {
+      expect(await secondsOff('slow')).toBeGreaterThan(20);
+      await owner.setImageProperty(imageRef, 'os_shutdown_timeout', '0');
+      const fast = await secondsOff('fast');
+      // A change of the image does not change the server that exists.
+      expect((await reset(url, ids[0] ?? '', 'On')).status).toBe(204);
+      const slow = await secondsOf(() => reset(url, ids[0] ?? '', 'ForceOff'));
+      expect([fast < 20, slow > 20, fast < slow]).toEqual([true, true, true]);
+      expect(await powerState(url, ids[0] ?? '')).toBe('Off');
+    } finally {
+      for (const id of ids) await owner.remove(id);
+    }
   });
 
   it('shows changes that the owner makes directly, and rejects actions that the state does not allow', async () => {

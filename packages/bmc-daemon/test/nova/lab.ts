@@ -94,6 +94,8 @@ export interface LabOwner {
   remove(id: string): Promise<void>;
   /** Creates an ISO image. @returns its id. */
   createImage(name: string, properties: object, content: Buffer): Promise<string>;
+  /** Changes a property of an image. */
+  setImageProperty(id: string, name: string, value: string): Promise<void>;
   /** Creates a volume of 1 GiB. @returns its id. */
   createVolume(name: string): Promise<string>;
 }
@@ -160,6 +162,13 @@ export function openOwner(): LabOwner {
       const file = { body: Readable.from([content]), signal };
       await session.upload({ service: 'image', path: `/v2/images/${id}/file`, ...file });
       return id;
+    },
+    setImageProperty: async (id, name, value) => {
+      const request = { service: 'image', method: 'PATCH', path: `/v2/images/${id}` } as const;
+      const type = { 'content-type': 'application/openstack-images-v2.1-json-patch' };
+      const body = [{ op: 'replace', path: `/${name}`, value }];
+      const { status, text } = await session.request({ ...request, body, headers: type });
+      if (status !== 200) throw new Error(`changing the image ${id}: ${status} ${text}`);
     },
     createVolume: async (name) => {
       const { text } = await session.request({
