@@ -359,6 +359,22 @@ describe('reasons', () => {
 });
 
 describe('the reason of an answer that repeats the request', () => {
+  it('hides the token of the request, although another request has renewed it meanwhile', async () => {
+    let echo: (() => void) | undefined;
+    cloud.nova = ({ headers }, response) => {
+      const answer = (): void => void response.writeHead(418).end(`got ${String(headers['x-auth-token'])}`);
+      if (echo === undefined) echo = answer;
+      else if (headers['x-auth-token'] === 'token-1') response.writeHead(401).end();
+      else answer();
+    };
+    const session = open();
+    const slow = get(session);
+    while (echo === undefined) await delay(5);
+    expect(session.reason(await get(session))).toBe('418: got ******');
+    echo();
+    expect(session.reason(await slow)).toBe('418: got ******');
+  });
+
   it.each<[string, string, (body: string) => string]>([
     ['JSON', 'hunter " and \\ hunter', (body) => `got ${body}`],
     ['the ASCII JSON of Python', 'hunter ñ "hunter"', (body) => `got ${body.replaceAll('ñ', '\\u00f1')}`],

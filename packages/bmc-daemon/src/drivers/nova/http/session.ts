@@ -75,6 +75,8 @@ const REJECTED_PAUSE_MS = 30_000;
 const MAX_REJECTED_PAUSE_MS = 300_000;
 /** Maximum number of simultaneous requests that a service relays. */
 const MAX_RELAYED = 6;
+/** Number of tokens that must not appear in messages. */
+const MAX_HIDDEN = 3;
 /** Maximum pause that Keystone can ask for, because an invalid date must not stop the daemon for days. */
 const MAX_PAUSE_MS = 3_600_000;
 
@@ -173,7 +175,8 @@ function createTokens(
   let paused: { readonly error: Error; readonly until: number } | undefined;
   /** Number of rejections since the last token. */
   let rejections = 0;
-  let tokenId = '';
+  /** The ids of the last tokens, newest last. Requests with an older token may still run. */
+  let ids: readonly string[] = [];
 
   /** Returns the pause after a failure; undefined if the next request may try again. */
   const pauseAfter = (error: Error): number | undefined => {
@@ -188,7 +191,7 @@ function createTokens(
       const found = await authenticate(settings, exchange, { deadline, signal });
       paused = undefined;
       rejections = 0;
-      tokenId = found.id;
+      ids = [...ids, found.id].slice(-MAX_HIDDEN);
       return found;
     } catch (error) {
       const pauseMs = error instanceof Error ? pauseAfter(error) : undefined;
@@ -213,7 +216,7 @@ function createTokens(
     forget: (used: Promise<Token>): void => {
       if (token === used) token = undefined;
     },
-    secrets: (): readonly string[] => (tokenId === '' ? [] : [tokenId]),
+    secrets: (): readonly string[] => ids,
   };
 }
 
