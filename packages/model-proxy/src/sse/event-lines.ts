@@ -118,3 +118,22 @@ export function dataRanges(event: Buffer): Span[] {
   }
   return ranges;
 }
+
+/**
+ * Joins the values of an event's `data` lines. Copies them into one buffer, because an event may have millions of
+ * lines.
+ * @param ranges of these lines.
+ * @returns the values, with a line feed after each one.
+ */
+export function dataOf(event: Buffer, ranges: readonly Span[]): Buffer {
+  let length = 0;
+  for (const { start, end } of ranges) length += end - start + 1;
+  const data = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const { start, end } of ranges) {
+    at += event.copy(data, at, start, end);
+    data[at] = LF;
+    at += 1;
+  }
+  return data;
+}

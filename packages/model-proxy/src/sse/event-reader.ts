@@ -1,6 +1,6 @@
 /** Reads the events of a stream as values, for dialects, which translate each event. */
 import { ChunkList } from '../json/chunk-list.js';
-import { dataRanges, EventEnds } from './event-lines.js';
+import { dataOf, dataRanges, EventEnds } from './event-lines.js';
 
 /** An event with data. */
 export interface ServerSentEvent {
@@ -59,7 +59,7 @@ export class EventReader {
     this.#pendingBytes = 0;
     const ranges = dataRanges(event);
     if (ranges.length === 0) return;
-    const data = ranges.map(({ start, end }) => event.toString('utf8', start, end)).join('\n');
+    const data = dataOf(event, ranges).toString('utf8').slice(0, -1);
     const head = event.toString('utf8', 0, ranges[0]?.start);
     const rest = event.toString('utf8', ranges.at(-1)?.end);
     const name = /(?:^|[\r\n])event: ?([^\r\n]*)/.exec(`${head}\n${rest}`)?.[1] ?? '';

@@ -180,6 +180,18 @@ describe('a stream of events', () => {
     expect(max).toBeLessThan(2000);
   });
 
+  it('takes at most four times as long for an event of two million lines as for two million events', () => {
+    const msOf = (text: string): number => {
+      const chunk = Buffer.from(text.repeat(1000));
+      const start = performance.now();
+      const rewriter = createEventRewriter({ modelPaths: [['model']], model: (name) => `${name}.` });
+      for (let n = 0; n < 2000; n += 1) rewriter.push(chunk);
+      rewriter.push(Buffer.from('\n'));
+      return performance.now() - start;
+    };
+    expect(msOf('data:\n') / msOf('data:\n\n')).toBeLessThan(4);
+  });
+
   it('rewrites an event of several MB in many chunks', () => {
     const made = rewriter();
     const text = `data: {"image":"${'x\\"'.repeat(1024 * 1024)}","model":"gpt-oss-120b"}\n\n`;

@@ -8,7 +8,7 @@ import { errorBody, type Api } from '../errors/error-body.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
-import { dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
+import { dataOf, dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
 import { joined } from './join-pieces.js';
 import { isComplete, isDoneMark, RecentChunks, type Interruption } from './stream-end.js';
 import { isOnlyUsage, usageKey } from './usage-event.js';
@@ -255,8 +255,7 @@ class Rewriter implements EventRewriter {
    * single line, because JSON strings contain no line feeds.
    */
   #analyzeLines(event: Buffer, ranges: readonly Span[]): Edit | null {
-    const lineFeed = Buffer.from('\n');
-    const data = Buffer.concat(ranges.flatMap(({ start, end }) => [event.subarray(start, end), lineFeed]));
+    const data = dataOf(event, ranges);
     const value = this.#findModel(data, { start: 0, end: data.length });
     if (value === null) return null;
     let offset = 0;

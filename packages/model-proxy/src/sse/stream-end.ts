@@ -1,6 +1,6 @@
 /** Recognizes the end of an answer in a stream of events. */
 import type { Span } from '../json/navigate.js';
-import { dataRanges } from './event-lines.js';
+import { dataOf, dataRanges } from './event-lines.js';
 
 /** The reason why a stream is incomplete although its connection ended without an error. */
 export type Interruption =
@@ -64,8 +64,7 @@ export function isDoneMark(event: Buffer, { start, end }: Span): boolean {
 
 /** Returns whether the last event of a stream lacks only its empty line. */
 export function isComplete(event: Buffer): boolean {
-  const ranges = dataRanges(event);
-  const data = ranges.map(({ start, end }) => event.toString('utf8', start, end)).join('\n');
+  const data = dataOf(event, dataRanges(event)).toString('utf8').slice(0, -1);
   if (data.startsWith('[DONE]')) return true;
   const last = event[event.length - 1];
   if (!data.startsWith('{')) return last === 0x0a || last === 0x0d;
