@@ -25,6 +25,8 @@ export interface LoadOptions {
   readonly body: string;
   readonly connections: number;
   readonly seconds: number;
+  /** Default: {@link CLIENT_KEY}. */
+  readonly key?: string;
   /** The process whose CPU time is measured. */
   readonly pid?: number;
   /** Whether requests may fail. Default: a failed request is an error. */
@@ -45,10 +47,10 @@ interface Summary {
  * @throws {Error} if an answer was not 200, unless the options allow it.
  */
 export async function load(folder: string, options: LoadOptions): Promise<LoadResult> {
-  const { url, body, connections, seconds, pid, allowsErrors = false } = options;
+  const { url, body, connections, seconds, pid, key = CLIENT_KEY, allowsErrors = false } = options;
   const bodyFile = join(folder, 'request.json');
   const script = join(folder, 'request.lua');
-  await Promise.all([writeFile(bodyFile, body), writeFile(script, lua(bodyFile))]);
+  await Promise.all([writeFile(bodyFile, body), writeFile(script, lua(bodyFile, key))]);
   const before = pid === undefined ? NaN : await cpuTimeUs(pid);
   const { stdout } = await promisify(execFile)('taskset', [
     ...['-c', String(LOAD_CORE), 'wrk', '-t', '1', '-c', String(connections), '-d', `${seconds}s`],
@@ -74,12 +76,12 @@ export function loadTarget(folder: string, { url, pid }: Target, options: Omit<L
 }
 
 /** @see https://github.com/wg/wrk/blob/master/SCRIPTING */
-function lua(bodyFile: string): string {
+function lua(bodyFile: string, key: string): string {
   return `
     local file = io.open(${JSON.stringify(bodyFile)}, 'rb')
     wrk.method = 'POST'
     wrk.headers['content-type'] = 'application/json'
-    wrk.headers['authorization'] = 'Bearer ${CLIENT_KEY}'
+    wrk.headers['authorization'] = 'Bearer ${key}'
     wrk.body = file:read('*a')
     file:close()
     function done(summary, latency)

@@ -19,6 +19,7 @@ import { benchEverything } from './everything.js';
 import { benchFailover } from './faults/failover.js';
 import { benchGateways } from './gateways.js';
 import { benchKeys } from './keys.js';
+import { benchLimits } from './groups/limits.js';
 import { benchIsolation } from './faults/isolation.js';
 import { benchMemory } from './memory.js';
 import { benchReload } from './lifecycle/reload.js';
@@ -28,7 +29,7 @@ import { benchSoak } from './soak.js';
 import { benchStart } from './lifecycle/start.js';
 import { benchStreams } from './streams.js';
 import { benchTls } from './tls.js';
-import { benchWorkers } from './workers.js';
+import { benchWorkers } from './groups/workers.js';
 import type { Bench } from './rounds.js';
 
 const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]>>> = {
@@ -38,6 +39,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]
   tls: benchTls,
   keys: benchKeys,
   workers: benchWorkers,
+  limits: benchLimits,
   everything: benchEverything,
   failover: benchFailover,
   isolation: benchIsolation,

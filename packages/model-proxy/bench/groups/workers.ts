@@ -1,21 +1,20 @@
 /**
- * Measures `--num_workers`: the requests per second of two workers relative to one process, and how exactly
- * two workers keep the limit of a key. All processes may use all cores, so the load and the upstream take a
- * part of the second core: on two cores, the ratio is far below 2.
+ * Measures `--num_workers`: the requests per second of two workers relative to one process. All
+ * processes may use all cores, so the load and the upstream take a part of the second core: on two cores, the ratio
+ * is far below 2.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
-import { load, type LoadResult } from './load.js';
-import { freePorts, listening, pidOf, stop } from './processes.js';
-import { median, medianRatio, table, type Figure } from './report.js';
-import { startUpstream, takeTurns, type Bench } from './rounds.js';
-import { bin, CLIENT_KEY, flagsOf, MASTER_KEY, writeConfiguration, type Target } from './targets.js';
+import { answer1KB, PUBLIC_MODEL, request1KB } from '../bodies.js';
+import type { LoadResult } from '../load.js';
+import { freePorts, listening, pidOf, stop } from '../processes.js';
+import { median, medianRatio, table, type Figure } from '../report.js';
+import { startUpstream, takeTurns, type Bench } from '../rounds.js';
+import { bin, CLIENT_KEY, flagsOf, MASTER_KEY, writeConfiguration, type Target } from '../targets.js';
 
 const CONNECTIONS = 64;
-const SECONDS_OF_LIMIT = 8;
 
 export async function benchWorkers(bench: Bench): Promise<readonly Figure[]> {
   const { folder, print } = bench;
@@ -26,13 +25,11 @@ export async function benchWorkers(bench: Bench): Promise<readonly Figure[]> {
     for (const count of [1, 2]) {
       const target = await startWorkers(join(folder, String(count)), count, `${direct}/v1`);
       targets.push(target);
-      await putKey(target.url, '/key/generate', {});
+      await createKey(target.url);
     }
     const results = await takeTurns(bench, targets, direct, { body: request1KB, connections: CONNECTIONS });
     const perSecond = (name: string) => (results.get(name) ?? []).map((one) => one.perSecond);
     print(resultsTable(results));
-    const errors: number[] = [];
-    for (const { url } of targets.slice(1)) errors.push(await limitError(bench, url, median(perSecond('2 workers'))));
     return [
       {
         what: 'requests/s of 2 workers relative to 1',
@@ -41,14 +38,6 @@ export async function benchWorkers(bench: Bench): Promise<readonly Figure[]> {
         must: 1,
         aim: 1.5,
         better: 'higher',
-      },
-      {
-        what: 'rpm_limit of a key at 2 workers: share of requests above or below it',
-        value: Math.max(...errors),
-        unit: '',
-        must: 0.02,
-        aim: 0,
-        better: 'lower',
       },
     ];
   } finally {
@@ -73,28 +62,14 @@ async function startWorkers(folder: string, count: number, apiBase: string): Pro
   };
 }
 
-/** Creates or changes {@link CLIENT_KEY}. */
-async function putKey(url: string, path: string, settings: object): Promise<void> {
-  const answer = await fetch(url + path, {
+/** Makes {@link CLIENT_KEY} a virtual key without limits. */
+async function createKey(url: string): Promise<void> {
+  const answer = await fetch(`${url}/key/generate`, {
     method: 'POST',
     headers: { authorization: `Bearer ${MASTER_KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ key: CLIENT_KEY, ...settings }),
+    body: JSON.stringify({ key: CLIENT_KEY }),
   });
-  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
-}
-
-/** Loads a key whose `rpm_limit` is about a fifth of the requests of the load. @returns the relative error of the limit. */
-async function limitError({ folder, print }: Bench, url: string, perSecond: number): Promise<number> {
-  const limit = Math.floor((perSecond * SECONDS_OF_LIMIT) / 5);
-  await putKey(url, '/key/update', { rpm_limit: limit });
-  const request = { url, body: request1KB, connections: CONNECTIONS, seconds: SECONDS_OF_LIMIT, allowsErrors: true };
-  const { requests, errors } = await load(folder, request);
-  if (errors === 0)
-    throw new Error(`the load did not reach the limit of ${limit} requests: repeat it on a quieter host`);
-  const admitted = requests - errors;
-  const rate = (requests / SECONDS_OF_LIMIT).toFixed(0);
-  print(`rpm_limit ${limit}: ${admitted} requests admitted, ${errors} rejected, ${rate} requests/s`);
-  return Math.abs(admitted - limit) / limit;
+  if (!answer.ok) throw new Error(`creating the key: ${await answer.text()}`);
 }
 
 function resultsTable(results: ReadonlyMap<string, readonly LoadResult[]>): string {
