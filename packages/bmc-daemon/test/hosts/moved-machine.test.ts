@@ -67,6 +67,29 @@ describe('a machine that moves to another host', () => {
     expect(await right.virsh('domstate', 'guest')).toContain('shut off');
   });
 
+  it('rejects changes during its live migration, because they would be lost, and accepts them afterwards', async () => {
+    const uuid = uuidOf(7);
+    await left.define({ uuid, name: 'busy' });
+    await lab.driver.power(uuid, 'create');
+    await until('the start', () => Promise.resolve(kinds(uuid).includes('started')));
+    const migration = migrate('busy', '--live', '--migrateuri', 'tcp://127.0.0.1', '--bandwidth', '1');
+    const change = (): Promise<void> => lab.driver.change(uuid, { settings: { firmware: 'efi' } });
+    let rejection: unknown;
+    await until('the rejection', async () => {
+      rejection = await change().catch((error: unknown) => error);
+      return rejection !== undefined;
+    });
+    expect(rejection).toMatchObject({
+      kind: 'unavailable',
+      message: 'changing machine busy: it migrates from host left to host right',
+    });
+    await migration;
+    await until('the new host', async () => (await hostOf(uuid)) === 'right');
+    await until('the end of the migration', () => change().then(() => true, () => false)); // prettier-ignore
+    expect((await lab.driver.getSystem(uuid)).firmware?.pending).toEqual({ firmware: 'efi' });
+    await lab.driver.power(uuid, 'destroy');
+  });
+
   it('does not move if it is powered off during its live migration', async () => {
     const uuid = uuidOf(6);
     await left.define({ uuid, name: 'stays' });

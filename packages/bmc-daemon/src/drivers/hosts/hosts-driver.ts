@@ -41,7 +41,10 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
       changeable: everyPart,
       change: (id, change, { basis, ...rest } = {}) => {
         const original = basis === undefined ? {} : { basis: hosts.shown.originalOf(basis) };
-        return hosts.onHost(id, (member, uuid) => member.driver.change(uuid, change, { ...rest, ...original }));
+        return hosts.onHost(id, async (member, uuid) => {
+          assertStays(member, uuid, hosts.migrationTarget(uuid));
+          await member.driver.change(uuid, change, { ...rest, ...original });
+        });
       },
       media: byMachine(
         on('virtual media', (each) => each.media),
@@ -76,6 +79,20 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
     },
   );
   return { driver, setHosts: (next) => hosts.setHosts(next) };
+}
+
+/**
+ * Rejects a change of a machine that migrates. libvirt sends the definition to the new host at the beginning
+ * of the migration, so a later change of the definition on the old host would be lost.
+ * @throws {DriverError} unavailable
+ */
+function assertStays(member: HostMember, uuid: string, target: HostMember | undefined): void {
+  if (target === undefined || target === member) return;
+  const name = member.known.refs.get(uuid)?.name ?? uuid;
+  throw new DriverError(
+    'unavailable',
+    `changing machine ${name}: it migrates from host ${member.name} to host ${target.name}`,
+  );
 }
 
 /**

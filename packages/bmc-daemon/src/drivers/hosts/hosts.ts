@@ -147,6 +147,11 @@ export class Hosts {
     return await this.#onOwner(id, (member, uuid) => member.run(() => call(member, uuid)));
   }
 
+  /** Returns the host to which a machine migrates at the moment; undefined if it does not migrate. */
+  migrationTarget(uuid: string): HostMember | undefined {
+    return this.#index.migrationTarget(uuid);
+  }
+
   /** Returns the addresses of a guest; none while its host does not answer. */
   async facts(id: string): Promise<NetworkFacts> {
     return await this.#onOwner(id, async ({ watch, driver: { guestNetwork } }, uuid) => {

@@ -69,6 +69,11 @@ export class MachineIndex {
     return undefined;
   }
 
+  /** Returns the host to which a machine migrates at the moment; undefined if it does not migrate. */
+  migrationTarget(uuid: string): HostMember | undefined {
+    return this.holders(uuid).find(({ known, watch }) => watch.loss === null && known.isArriving(uuid));
+  }
+
   /** Returns the host that serves a machine; undefined if no host has it. */
   owner(uuid: string): HostMember | undefined {
     return this.settle(uuid, this.formerOwner(uuid)?.known.stateOf(uuid));
