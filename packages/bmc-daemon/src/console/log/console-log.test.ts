@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { MachineChange, MachineChangeKind, MachineChangeListener } from '../../drivers/machine-change.js';
 import type { ConsoleState } from '../console-condition.js';
@@ -72,7 +72,7 @@ let logs: ConsoleLogs;
 let clock = 0;
 let warned: string[] = [];
 
-const open = async (bounds: Partial<ConsoleLogBounds> = {}): Promise<void> => {
+const begin = (bounds: Partial<ConsoleLogBounds> = {}): void => {
   const note = (text: string) => void warned.push(text);
   logs = openConsoleLogs({
     driver: ports.driver,
@@ -84,6 +84,9 @@ const open = async (bounds: Partial<ConsoleLogBounds> = {}): Promise<void> => {
     now: () => (clock += 10),
   });
   logs.start();
+};
+const open = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
+  begin(bounds);
   await until(() => ports.machines.every((id) => ports.listeners.has(id)));
 };
 const restart = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
@@ -468,6 +471,24 @@ describe('the console log', () => {
     expect(warned).toEqual([
       expect.stringMatching(/^removing console logs of deleted machines in .* failed: the daemon retries later$/),
     ]);
+  });
+
+  it('begins with a few of many machines at once, so that clients do not wait', async () => {
+    ports.machines = Array.from({ length: 200 }, (_, index) => `${uuid.slice(0, -3)}${String(index).padStart(3, '0')}`);
+    const [removed = '', ...others] = ports.machines.toReversed();
+    let [most, before] = [0, 0];
+    await logs.close();
+    begin();
+    while (ports.listeners.size < others.length) {
+      await nextTurn();
+      most = Math.max(most, ports.listeners.size - before);
+      before = ports.listeners.size;
+      // A machine that is removed before its recording begins.
+      if (before > 20) ports.happens('undefined', removed);
+    }
+    await sleep(50);
+    expect(most).toBeLessThanOrEqual(4);
+    expect([...ports.listeners.keys()].toSorted()).toEqual(others.toSorted());
   });
 
   it('waits for a host that does not answer yet', async () => {

@@ -3,6 +3,7 @@
  * survives restarts of the daemon, and lasts as long as the machine is defined.
  */
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { fileNameOf } from '@rackless/daemon/text/file-name.js';
 import type { HypervisorDriver } from '../../drivers/driver.js';
@@ -12,6 +13,7 @@ import { ConsoleLogFolder } from './console-log-folder.js';
 import { ConsoleLogRecords, type ConsoleLogRecord } from './console-log-records.js';
 import { ConsoleRecording, type CurrentBoot } from './console-log-recording.js';
 import { ConsoleLogSizes } from './console-log-sizes.js';
+import { findOldest } from './oldest-recording.js';
 import { OldFolders } from './old-folders.js';
 
 export type { Boot } from './console-log-folder.js';
@@ -62,6 +64,9 @@ interface ConsoleLogsOptions {
   readonly now?: () => number;
 }
 
+/** Number of listed machines whose recording begins in one turn of the event loop. */
+const MACHINES_PER_TURN = 4;
+
 /** The recording of one machine. */
 interface Recorded {
   readonly recording: ConsoleRecording;
@@ -81,6 +86,8 @@ class RecordedConsoleLogs implements ConsoleLogs {
   readonly #options: ConsoleLogsOptions;
   readonly #bounds: ConsoleLogBounds;
   readonly #machines = new Map<string, Recorded>();
+  /** Listed machines whose recording has not begun. */
+  readonly #unrecorded = new Set<string>();
   /** Removals of logs that are still running, by UUID. */
   readonly #removals = new Map<string, Promise<void>>();
   readonly #records: ConsoleLogRecords;
@@ -197,6 +204,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
 
   /** Removes the log of a deleted machine. */
   async #forget(uuid: string): Promise<void> {
+    this.#unrecorded.delete(uuid);
     const known = this.#machines.get(uuid);
     if (known === undefined) return;
     known.detach();
@@ -215,10 +223,29 @@ class RecordedConsoleLogs implements ConsoleLogs {
     const { driver } = this.#options;
     // Null: the host does not answer yet.
     const listed = await driver.listSystems().catch(() => null);
+    for (const { uuid } of listed ?? []) this.#unrecorded.add(uuid);
+    await this.#recordListed();
     if (this.#isClosed) return;
-    for (const { uuid } of listed ?? []) this.#record(uuid);
     if (listed !== null && driver.isListIncomplete?.() !== true) this.#oldFolders.start();
     else this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.failurePauseMs).unref();
+  }
+
+  /**
+   * Begins to record the listed machines, a few in each turn of the event loop. Each of them costs calls of
+   * libvirt and a parsed XML, so 2,000 machines at once would delay requests of clients for a second.
+   */
+  async #recordListed(): Promise<void> {
+    let inTurn = 0;
+    for (const uuid of this.#unrecorded) {
+      if (this.#isClosed) return;
+      this.#unrecorded.delete(uuid);
+      const { recording } = this.#record(uuid);
+      inTurn = (inTurn + 1) % MACHINES_PER_TURN;
+      if (inTurn !== 0) continue;
+      // Waits for the disk too, so that only a few reads of folders are queued.
+      await recording.read(() => Promise.resolve()).catch(() => undefined);
+      await nextTurn();
+    }
   }
 
   #onWritten(uuid: string): void {
@@ -258,7 +285,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     this.#makingRoom = true;
     try {
       while (this.#totalBytes() > this.#bounds.totalBytes) {
-        const oldest = await findOldest([...this.#machines.values()]);
+        const oldest = await findOldest([...this.#machines.values()].map(({ recording }) => recording));
         if (oldest === undefined) return;
         await oldest.read((own) => own.removeOldest());
         this.#records.forgetAll();
@@ -269,15 +296,4 @@ class RecordedConsoleLogs implements ConsoleLogs {
       this.#makingRoom = false;
     }
   }
-}
-
-/** Returns the machine whose oldest removable boot began first. */
-async function findOldest(machines: readonly Recorded[]): Promise<ConsoleRecording | undefined> {
-  let oldest: { readonly recording: ConsoleRecording; readonly began: string } | undefined;
-  for (const { recording } of machines) {
-    const [first, ...others] = await recording.read((folder) => folder.boots());
-    if (first === undefined || others.length === 0) continue;
-    if (oldest === undefined || first.began < oldest.began) oldest = { recording, began: first.began };
-  }
-  return oldest?.recording;
 }
