@@ -151,9 +151,14 @@ export class LogFile {
       return;
     }
     await this.#tryToWrite(state, added, async () => {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const start = state.torn ? '\n' : '';
-      await appendFile(path, start + added.map((record) => `${JSON.stringify(record)}\n`).join(''), { mode: 0o600 });
+      const text = (state.torn ? '\n' : '') + added.map((record) => `${JSON.stringify(record)}\n`).join('');
+      const write = (): Promise<void> => appendFile(path, text, { mode: 0o600 });
+      // Usually the folder exists. Without it, the first try writes nothing.
+      await write().catch(async (error: unknown) => {
+        if (errorCode(error) !== 'ENOENT') throw error;
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await write();
+      });
       state.torn = false;
     });
   }

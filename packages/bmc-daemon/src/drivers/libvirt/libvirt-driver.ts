@@ -48,6 +48,8 @@ class LibvirtDriver implements CompleteDriver {
   readonly #host: Host;
   readonly #closing = new AbortController();
   readonly #uri: string;
+  /** The list that {@link listSystems} returned last. */
+  #listed: readonly SystemRef[] | undefined;
 
   constructor(options: LibvirtDriverOptions) {
     const { uri } = options;
@@ -133,6 +135,9 @@ class LibvirtDriver implements CompleteDriver {
   async listSystems(): Promise<readonly SystemRef[]> {
     this.#assertReachable();
     const machines = await this.#host.inventory.list();
+    // The list stays the same array until a machine is defined or removed.
+    if (machines === this.#listed) return machines;
+    this.#listed = machines;
     const uuids = new Set(machines.map(({ uuid }) => uuid));
     this.#parts.reader.retain(uuids);
     this.#parts.guestNetwork.retain(uuids);
