@@ -1,6 +1,7 @@
 /** Tests of the daemon with a real Nova: list, inventory and power, as Redfish clients see them. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { daemonFixture } from '../daemon/fixture.js';
 import { waitFor, type DaemonProcess } from '../daemon/process.js';
@@ -211,6 +212,34 @@ describeLab('a daemon before a cloud', () => {
     } finally {
       for (const id of ids) await owner.remove(id);
     }
+  });
+
+  it('answers 503 while Neutron is silent, because Nova answers no reads of servers, and recovers', async () => {
+    const url = await serve(labFile(), { EMULATOR_OS_TIMEOUT_SECONDS: '10' }).address();
+    const { id } = await owner.server('lab-1');
+    await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
+    await reset(url, id, 'On');
+    const before = await owner.server('lab-1');
+    const neutron = Number.parseInt(readFileSync(join(dirname(labFile()), 'run/neutron.pid'), 'utf8'), 10);
+    process.kill(neutron, 'SIGSTOP');
+    try {
+      for (const path of ['', '/EthernetInterfaces']) {
+        const { status, retryAfter } = await send(url, 'GET', `${systems}/${id}${path}`);
+        expect([path, status, retryAfter]).toEqual([path, 503, '5']);
+      }
+      expect((await reset(url, id, 'ForceOff')).status).toBe(503);
+      expect((await send(url, 'GET', '/redfish/v1')).status).toBe(200);
+    } finally {
+      process.kill(neutron, 'SIGCONT');
+    }
+    await waitFor(
+      async () => ((await powerState(url, id)) === 'On' ? true : undefined),
+      () => 'the daemon did not recover',
+    );
+    // The reset that got 503 sent no action.
+    expect(await owner.server('lab-1')).toEqual(before);
+    expect((await reset(url, id, 'ForceOff')).status).toBe(204);
+    expect((await reset(url, id, 'On')).status).toBe(204);
   });
 
   it('shows changes that the owner makes directly, and rejects actions that the state does not allow', async () => {

@@ -1,7 +1,7 @@
 /**
  * Nova answers some requests only after another service answers: Neutron for ports, the compute host of a
- * server for its console output and diagnostics. These tests make such a service fail or hang, while the
- * rest of Nova works.
+ * server for its console output and diagnostics. These tests make such requests fail or hang, while the others
+ * work. If Neutron is down completely, Nova answers no reads of servers: see ../lab.test.ts.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { NovaHandler } from '../../support/cloud-server.js';
@@ -37,7 +37,7 @@ function fail(end: string, handler: NovaHandler): void {
   });
 }
 
-describe('a Neutron behind Nova', () => {
+describe('a Neutron that does not tell Nova the ports', () => {
   const faults: readonly (readonly [string, NovaHandler])[] = [
     ['refuses connections, so Nova answers 500', (_request, response) => void response.writeHead(500).end('{}')],
     ['is overloaded, so Nova answers 503', (_request, response) => void response.writeHead(503).end('{}')],
