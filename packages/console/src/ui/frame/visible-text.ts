@@ -36,7 +36,7 @@ type Props = Record<string, unknown>;
 
 /** Changes all texts of both consoles before they appear. The values of fields stay as they are. */
 export function startVisibleTexts(): void {
-  const next = options.vnode;
+  const next = options.vnode?.bind(options);
   options.vnode = (vnode) => {
     if (typeof vnode.type === 'string' || vnode.type === Fragment) change(vnode);
     next?.(vnode);
