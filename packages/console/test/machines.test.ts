@@ -264,26 +264,29 @@ describe('an action on many machines', () => {
   });
 });
 
+/** Returns a name as the console shows it. */
+const shown = (name: string): string => name.replaceAll('\u202e', '[U+202E]');
+
 describe('hostile names', () => {
   it('are texts in the list, in dialogs, in the title and on the pages of their machines', async () => {
     const { page, faults } = await openList('admin', '?by=name');
     for (const name of HOSTILE) {
       await page.getByRole('searchbox').fill(name);
-      await page.getByRole('link', { name, exact: true }).waitFor();
-      await select(page, `Select ${name}`);
+      await page.getByRole('link', { name: shown(name), exact: true }).waitFor();
+      await select(page, `Select ${shown(name)}`);
     }
     await page.getByRole('searchbox').fill('');
     await bar(page).getByRole('button', { name: 'Start', exact: true }).click();
-    for (const name of HOSTILE) await dialog(page).getByText(name, { exact: true }).waitFor();
+    for (const name of HOSTILE) await dialog(page).getByText(shown(name), { exact: true }).waitFor();
     await dialog(page).getByRole('button', { name: 'Start', exact: true }).click();
     await dialog(page).getByText('Finished: 5 done').waitFor();
     await dialog(page).getByRole('button', { name: 'Close' }).last().click();
     for (const name of HOSTILE) {
       await page.getByRole('searchbox').fill(name);
-      await page.getByRole('link', { name, exact: true }).click();
-      await page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
+      await page.getByRole('link', { name: shown(name), exact: true }).click();
+      await page.getByRole('heading', { name: shown(name), exact: true, level: 1 }).waitFor();
       // The title follows the heading.
-      await page.waitForFunction((text) => document.title.includes(text), name);
+      await page.waitForFunction((text) => document.title.includes(text), shown(name));
       for (const tab of ['Boot', 'Storage', 'Network', 'Media', 'Screen', 'Events', 'Console log', 'JSON']) {
         await page.getByRole('link', { name: tab, exact: true }).click();
         await page.waitForFunction(() => document.querySelector('main .spinner') === null);
