@@ -192,6 +192,11 @@ describe('the console of model-proxy', () => {
     await page.getByText('tokens in').nth(1).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await takePictures(page, 'playground');
+    const long = `begin ${'word '.repeat(500)}\u200e end`;
+    await send(page, long);
+    await page.getByText('tokens in').nth(2).waitFor();
+    // The conversation has the question, and perhaps its copy in the answer, without cuts and codes.
+    expect(await page.getByRole('log', { name: 'Conversation' }).textContent()).toContain(long);
   });
 
   it('keeps the button that sends free of messages at the edge of the window', async () => {

@@ -34,7 +34,10 @@ const TEXTS = ['aria-label', 'title', 'alt'];
 
 type Props = Record<string, unknown>;
 
-/** Changes all texts of both consoles before they appear. The values of fields stay as they are. */
+/**
+ * Changes all texts of both consoles before they appear. These stay as they are: the values of fields, and the text of
+ * an element with `dir`, which is prose of a person or a model. The browser isolates its direction.
+ */
 export function startVisibleTexts(): void {
   const next = options.vnode?.bind(options);
   options.vnode = (vnode) => {
@@ -48,6 +51,7 @@ function change({ type, props }: VNode): void {
   const isCut = type !== 'pre' && type !== Fragment;
   const shown = (text: string): string => visibleText(isCut ? shortText(text) : text);
   const all = props as Props; // the properties of an element or a fragment
+  if (all['dir'] !== undefined) return;
   for (const name of TEXTS) {
     const { [name]: text } = all;
     if (typeof text === 'string') all[name] = shown(text);

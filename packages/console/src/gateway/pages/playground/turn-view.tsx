@@ -11,17 +11,19 @@ export function TurnView({ turn }: { readonly turn: Turn }) {
     <div class="turn">
       <div class="said question">
         <strong>{texts.you}</strong>
-        <p>{question}</p>
+        <p dir="auto">{question}</p>
       </div>
       <div class="said answer">
         <strong>{model}</strong>
         {reasoning === '' ? null : (
           <details>
             <summary>{texts.reasoning}</summary>
-            <p class="quiet">{reasoning}</p>
+            <p class="quiet" dir="auto">
+              {reasoning}
+            </p>
           </details>
         )}
-        <p>
+        <p dir="auto">
           {answer}
           {state === 'running' ? <span class="caret" aria-hidden="true" /> : null}
         </p>
