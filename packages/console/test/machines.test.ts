@@ -293,7 +293,9 @@ describe('hostile names', () => {
       }
       await page.getByText('More actions').click();
       await page.locator('.page-header').getByRole('button', { name: 'Force off' }).click();
-      await dialog(page).getByText(`Force ${shown(name)} off?`).waitFor();
+      await dialog(page)
+        .getByText(`Force ${shown(name)} off?`)
+        .waitFor();
       await dialog(page).getByRole('button', { name: 'Force off' }).click();
       await page.getByText(`${shown(name)} accepted “Force off”.`).waitFor();
       await page.getByRole('link', { name: 'Machines', exact: true }).click();
