@@ -6,11 +6,14 @@ import type { MachineChange } from '../machine-change.js';
 import type { BackgroundReads } from '../queue/background-reads.js';
 import { settlesWithin } from '../queue/settles-within.js';
 import type { SystemDetails, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { MachineStatistics } from '../statistics-control.js';
 import { HostWatch, type Loss } from './host-watch.js';
 import { KnownMachines, type StoredMachine } from './known-machines.js';
 
 /** Time that a lookup waits for a host. A list waits this long for a host that was listed before. */
 export const LIST_WAIT_MS = 250;
+/** Time that a query of statistics waits for the host. */
+const STATISTICS_WAIT_MS = 4_000;
 
 /** Options of {@link HostMember}. */
 interface HostMemberOptions extends HostRef {
@@ -158,6 +161,22 @@ export class HostMember {
     const { loss } = this.watch;
     const { reason = null, since = this.#openedAt } = loss ?? {};
     return { name, uri, reachable: loss === null, reason, since, facts: this.#facts };
+  }
+
+  /** Returns the statistics of the machines; none if the host does not answer in time. Never rejects. */
+  async statistics(): Promise<readonly MachineStatistics[]> {
+    const { driver, watch } = this;
+    const { statistics } = driver;
+    if (statistics === undefined || !('all' in statistics) || watch.loss !== null) return [];
+    let all: readonly MachineStatistics[] = [];
+    const reading = watch
+      .whileReachable(() => statistics.all())
+      .then(
+        (found) => (all = found),
+        (error: unknown) => this.reportFault('reading the statistics of its machines', error),
+      );
+    await settlesWithin(reading, STATISTICS_WAIT_MS);
+    return all;
   }
 
   /**

@@ -16,8 +16,6 @@ import { MachineIndex } from './machine-index.js';
 import { MergedChanges } from './merged-changes.js';
 import { ShownSnapshots } from './shown-snapshots.js';
 
-/** Time that a query of statistics waits for one host. */
-const STATISTICS_WAIT_MS = 4_000;
 /** Maximum number of host names in the name of the driver. */
 const MAX_NAMED = 5;
 
@@ -167,23 +165,12 @@ export class Hosts {
 
   /** Returns the statistics of all hosts that answer in time. */
   async statistics(): Promise<readonly MachineStatistics[]> {
-    const byHost = await Promise.all(this.#members.map((member) => this.#statisticsOf(member)));
+    const byHost = await Promise.all(
+      this.#members.map(async (member) =>
+        (await member.statistics()).filter(({ uuid }) => this.#index.owner(uuid) === member),
+      ),
+    );
     return byHost.flat();
-  }
-
-  async #statisticsOf(member: HostMember): Promise<readonly MachineStatistics[]> {
-    const { driver, watch } = member;
-    const { statistics } = driver;
-    if (statistics === undefined || !('all' in statistics) || watch.loss !== null) return [];
-    let all: readonly MachineStatistics[] = [];
-    const reading = watch
-      .whileReachable(() => statistics.all())
-      .then(
-        (found) => (all = found),
-        (error: unknown) => member.reportFault('reading the statistics of its machines', error),
-      );
-    await settlesWithin(reading, STATISTICS_WAIT_MS);
-    return all.filter(({ uuid }) => this.#index.owner(uuid) === member);
   }
 
   async #setHosts(next: readonly HostRef[]): Promise<void> {
