@@ -163,8 +163,8 @@ export interface PushListener {
   records(): readonly EventRecord[];
   /** The status of later answers; `never`: no answers. */
   answer: number | 'never';
-  /** The body of later answers. */
-  answerBody: Buffer | undefined;
+  /** The body of later answers: it never ends (`endless`), or the connection ends before it (`broken`). */
+  answerBody: Buffer | 'endless' | 'broken' | undefined;
   close(): Promise<void>;
 }
 
@@ -178,7 +178,12 @@ export async function openListener(port = 0): Promise<PushListener> {
     incoming.on('end', () => {
       headers.push(incoming.headers);
       payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check it.
-      if (listener.answer !== 'never') response.writeHead(listener.answer).end(listener.answerBody);
+      if (listener.answer === 'never') return;
+      response.writeHead(listener.answer);
+      const { answerBody } = listener;
+      if (answerBody === 'endless') response.write('x');
+      else if (answerBody === 'broken') response.write('x', () => response.destroy());
+      else response.end(answerBody);
     });
   });
   server.listen(port, '127.0.0.1');

@@ -21,7 +21,7 @@ export type EventPost = (listener: Listener, payload: string, signal: AbortSigna
 
 /** Maximum time for one payload. */
 const TIMEOUT_MS = 10_000;
-/** Number of bytes of an answer that are read. The content is ignored, so only the connection ends early. */
+/** Number of bytes of an answer's body that are read and ignored. A longer body ends the connection. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
@@ -85,19 +85,16 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
       });
       outgoing.on('response', (answer) => {
         const { statusCode = 0 } = answer;
-        const settle = (): void => {
-          if (statusCode >= 200 && statusCode < 300) resolve();
-          else reject(new Error(`the listener answered with ${statusCode}`));
-        };
+        if (statusCode >= 200 && statusCode < 300) resolve();
+        else reject(new Error(`the listener answered with ${statusCode}`));
+        // Reads the rest of the answer, so that the agent can use the connection again. The signal ends a body
+        // that takes too long; this causes an error, and so does a lost connection. Neither changes the result.
         let bytes = 0;
-        answer.on('error', fail);
+        answer.on('error', () => undefined);
         answer.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes <= MAX_ANSWER_BYTES) return;
-          settle();
-          answer.destroy();
+          if (bytes > MAX_ANSWER_BYTES) answer.destroy();
         });
-        answer.on('end', settle);
       });
       outgoing.end(payload);
     });
