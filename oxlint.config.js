@@ -153,7 +153,7 @@ const novaLayers = [
   ['image/'],
   ['server-lookup.ts'],
   ['power-control.ts', 'remote-consoles.ts', 'serial/', 'server-reader.ts', 'server-statistics.ts'],
-  ['failure.ts'],
+  ['failure.ts', 'port-reader.ts'],
   ['inventory/'],
   ['compute/'],
   ['http/'],

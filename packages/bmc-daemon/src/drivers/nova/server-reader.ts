@@ -1,8 +1,10 @@
 /** Reads servers: a single server with its own request, several servers with one listing. */
-import { withDeadline } from '@rackless/daemon/deadline.js';
+import { isDeepStrictEqual } from 'node:util';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { ComputeApi, Port } from './compute/compute-api.js';
+import { isKnown, type Server, type UnknownServer } from './compute/server.js';
 import type { ServerList } from './compute/server-list.js';
+import { PortReader } from './port-reader.js';
 
 /** The result of a read of a server. */
 interface ServerReading {
@@ -36,10 +38,6 @@ interface JoinedRead {
 
 /** Nova does not report changes of ports, so the driver reads them again after this time. */
 const PORTS_MS = 60_000;
-/** Maximum wait of a reader for the ports. Nova asks Neutron for them, which may be silent. */
-const PORTS_WAIT_MS = 5000;
-/** After a wait without an answer, the driver asks for no ports for this time. */
-const PORTS_PAUSE_MS = 10_000;
 
 /**
  * Creates a reader. If several servers are read in one turn of the event loop, it makes one listing
@@ -68,24 +66,27 @@ export function createReader({
   });
   let batch: Map<string, JoinedRead> | undefined;
 
-  let portsSilentAt = -Infinity;
-  /** Returns undefined if Neutron is down or silent. The last known ports or the addresses then show the interfaces. */
-  const readPorts = async (id: string): Promise<readonly Port[] | undefined> => {
-    const found = api.listPorts(id).catch(() => undefined);
-    return await withDeadline(found, PORTS_WAIT_MS, () => {
-      portsSilentAt = performance.now();
-      return undefined;
-    });
+  const portReader = new PortReader(api);
+  /** Stores ports that arrived after their reader had left, unless the interfaces have changed since then. */
+  const recordLate = (id: string, server: Server | UnknownServer | undefined, ports: readonly Port[]): void => {
+    const known = list.find(id);
+    if (known === undefined || known.snapshot.unansweredSince !== undefined) return;
+    if (server === undefined || !isKnown(server) || !isDeepStrictEqual(known.server.macs, server.macs)) return;
+    portsAt.set(id, performance.now());
+    list.record(id, known.server, { readAt: known.readAt, ports });
   };
   const readSingle = async (id: string, wantsPorts: boolean): Promise<SystemSnapshot | undefined> => {
     const known = list.find(id);
     const readAt = performance.now();
     const hasPorts = known?.ports !== undefined && readAt - (portsAt.get(id) ?? -Infinity) < PORTS_MS;
-    const needsPorts = wantsPorts && !hasPorts && readAt - portsSilentAt >= PORTS_PAUSE_MS;
+    const needsPorts = wantsPorts && !hasPorts;
     const isFresh = readAt - (singleAt.get(id) ?? -Infinity) <= freshMs;
     if (known !== undefined && !needsPorts && isFresh) return known.snapshot;
-    const [server, ports] = await Promise.all([api.getServer(id), needsPorts ? readPorts(id) : undefined]);
+    const request = needsPorts ? portReader.request(id) : undefined;
+    // Without ports in time, the last known ports or the addresses show the interfaces.
+    const [server, ports] = await Promise.all([api.getServer(id), request?.inTime]);
     if (ports !== undefined) portsAt.set(id, readAt);
+    else void request?.answer.then((late) => late && recordLate(id, server, late));
     const snapshot = list.record(id, server, { readAt, ports });
     if (snapshot !== undefined) singleAt.set(id, readAt);
     return snapshot;

@@ -73,8 +73,8 @@ export interface CloudSession {
  */
 const REJECTED_PAUSE_MS = 30_000;
 const MAX_REJECTED_PAUSE_MS = 300_000;
-/** Maximum number of simultaneous requests that a service relays. */
-const MAX_RELAYED = 6;
+/** Maximum number of simultaneous requests that a service relays to Neutron, and to compute hosts. */
+export const MAX_RELAYED = 6;
 /** Number of tokens that must not appear in messages. */
 const MAX_HIDDEN = 3;
 /** Maximum pause that Keystone can ask for, because an invalid date must not stop the daemon for days. */
