@@ -18,6 +18,7 @@ import {
 import { CloudError } from '../cloud/cloud-error.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
 import { createSession, type CloudSession } from './session.js';
+import type { SilenceTimes } from './silence.js';
 
 let cloud: CloudServer;
 let sessions: CloudSession[];
@@ -35,9 +36,13 @@ afterEach(async () => {
 /** Opens a session. It is closed after the test. */
 function open(
   parts: Parameters<typeof settingsFor>[1] = {},
-  { timeoutMs = 60_000, url = cloud.url } = {},
+  {
+    timeoutMs = 60_000,
+    url = cloud.url,
+    ...times
+  }: { readonly timeoutMs?: number; readonly url?: string; readonly silenceTimes?: SilenceTimes } = {},
 ): CloudSession {
-  const session = createSession(settingsFor(url, parts), { timeoutMs });
+  const session = createSession(settingsFor(url, parts), { timeoutMs, ...times });
   sessions.push(session);
   return session;
 }
@@ -430,12 +435,24 @@ describe('TLS', () => {
 });
 
 describe('an operation that waits without a request', () => {
-  it.each(['network', 'host'] as const)('continues while Nova waits for a silent %s', async (relayedTo) => {
+  /** Runs an operation that ends after a limit of 50 ms, while Nova does not answer a request. */
+  const wait = async (relayedTo?: 'network' | 'host'): Promise<string> => {
     cloud.nova = () => undefined;
-    const session = open({}, { timeoutMs: 20_000 });
+    const session = open({}, { silenceTimes: { silentMs: 50, checkMs: 5 } });
     const asked = session.request({ method: 'GET', path: '/servers/1/os-interface', relayedTo }).catch(() => 'closed');
-    await expect(session.silence.guard(() => delay(7500, 'done'))).resolves.toBe('done');
-    session.close();
-    expect(await asked).toBe('closed');
+    try {
+      return await session.silence.guard(() => delay(500, 'done'));
+    } finally {
+      session.close();
+      expect(await asked).toBe('closed');
+    }
+  };
+
+  it.each(['network', 'host'] as const)('continues while Nova waits for a silent %s', async (relayedTo) => {
+    await expect(wait(relayedTo)).resolves.toBe('done');
+  });
+
+  it('ends if Nova itself is silent', async () => {
+    await expect(wait()).rejects.toThrow('Nova has not answered any request for 0.05 s');
   });
 });

@@ -11,7 +11,7 @@ import { createExchange, type CloudAnswer, type CloudRequest, type CloudUpload, 
 import { authenticate, endpointOf, type Token } from './identity.js';
 import { MAX_RUNNING, type QueueName } from './request-queue.js';
 import { sendWithRetries } from './retry.js';
-import { Silence } from './silence.js';
+import { Silence, type SilenceTimes } from './silence.js';
 
 /** A request to a service, relative to its endpoint. */
 export interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body' | 'headBytes'> {
@@ -83,8 +83,12 @@ const MAX_PAUSE_MS = 3_600_000;
 /**
  * Creates a session. It does not connect yet.
  * @param timeoutMs time limit for a whole request, with a new token and all retries.
+ * @param silenceTimes replaced in tests.
  */
-export function createSession(settings: CloudSettings, { timeoutMs }: { readonly timeoutMs: number }): CloudSession {
+export function createSession(
+  settings: CloudSettings,
+  { timeoutMs, silenceTimes }: { readonly timeoutMs: number; readonly silenceTimes?: SilenceTimes },
+): CloudSession {
   const exchange = createExchange(settings.tls);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
@@ -132,7 +136,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     }
     return answer;
   };
-  const silence = new Silence();
+  const silence = new Silence(silenceTimes);
   return {
     silence,
     reason,

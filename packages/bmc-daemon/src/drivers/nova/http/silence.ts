@@ -8,11 +8,24 @@ import { DriverError } from '../../driver-error.js';
 const SILENT_MS = 7000;
 const CHECK_MS = 250;
 
+/** Times of {@link Silence} in milliseconds. */
+export interface SilenceTimes {
+  /** See {@link SILENT_MS}. */
+  readonly silentMs: number;
+  /** Time between two checks of a waiting operation. */
+  readonly checkMs: number;
+}
+
 /** The requests to a service that it has not answered yet. */
 export class Silence {
   /** Times of {@link performance.now}, oldest first. */
   readonly #pending = new Set<{ readonly at: number }>();
+  readonly #times: SilenceTimes;
   #answeredAt = -Infinity;
+
+  constructor(times: SilenceTimes = { silentMs: SILENT_MS, checkMs: CHECK_MS }) {
+    this.#times = times;
+  }
 
   /** Makes a request. */
   async during<T>(request: () => Promise<T>): Promise<T> {
@@ -34,18 +47,19 @@ export class Silence {
    * @throws {DriverError} unavailable, if the service is silent; the failure of the operation.
    */
   async guard<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { silentMs, checkMs } = this.#times;
     const since = performance.now();
     const ending = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const silent = new Promise<never>((_resolve, reject) => {
       timer = setInterval(() => {
         if (this.#answeredAt >= since) clearInterval(timer);
-        else if (this.#waitedMs(since) >= SILENT_MS) {
-          const error = new DriverError('unavailable', `Nova has not answered any request for ${SILENT_MS / 1000} s`);
+        else if (this.#waitedMs(since) >= silentMs) {
+          const error = new DriverError('unavailable', `Nova has not answered any request for ${silentMs / 1000} s`);
           ending.abort(error);
           reject(error);
         }
-      }, CHECK_MS);
+      }, checkMs);
     });
     try {
       return await Promise.race([run(ending.signal), silent]);
