@@ -8,6 +8,9 @@ const date = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const time = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const second = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
+/** Safari writes a narrow space before AM and PM. The console shows a code for it in names. */
+const withSpaces = (text: string): string => text.replaceAll('\u202f', ' ');
+
 /** Formats a count with all its digits, such as `1,234,567`. */
 export const formatCount = (value: number): string => whole.format(value);
 
@@ -30,10 +33,15 @@ export function formatMs(ms: number): string {
 export const formatDate = (text: string): string => date.format(new Date(text));
 
 /** Formats a time in the time zone of the browser, such as `Nov 30, 2026, 2:05 PM`. @param text RFC 3339. */
-export const formatTime = (text: string): string => time.format(new Date(text));
+export const formatTime = (text: string): string => withSpaces(time.format(new Date(text)));
 
 /** `Nov 30, 2026, 2:05:09 PM`, in the time zone of the browser. @param text RFC 3339. */
-export const formatSecond = (text: string): string => second.format(new Date(text));
+export const formatSecond = (text: string): string => withSpaces(second.format(new Date(text)));
+
+const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
+
+/** Formats a time without its day in the time zone of the browser, such as `2:05:09 PM`. */
+export const formatClock = (value: Date | number): string => withSpaces(clock.format(value));
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 

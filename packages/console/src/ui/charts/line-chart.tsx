@@ -1,5 +1,6 @@
 /** Lines over time, with the latest values as a table. */
 import { useId } from 'preact/hooks';
+import { formatClock } from '../format.js';
 import { Table } from '../table/table.js';
 import { uiTexts as texts } from '../../texts/index.js';
 
@@ -33,8 +34,6 @@ const HEIGHT = 140;
 const GRID = [0, 0.5, 1];
 /** Rows of the table. */
 const TABLE_ROWS = 20;
-
-const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 
 /** A chart with a line for each series, and a table of the latest values. */
 export function LineChart({ label, times, end, rangeMs, series, max, format }: LineChartProps) {
@@ -76,8 +75,8 @@ export function LineChart({ label, times, end, rangeMs, series, max, format }: L
             ))}
           </svg>
           <span class="axis">
-            <span>{clock.format(from)}</span>
-            <span>{clock.format(end)}</span>
+            <span>{formatClock(from)}</span>
+            <span>{formatClock(end)}</span>
           </span>
         </div>
       )}
@@ -88,7 +87,7 @@ export function LineChart({ label, times, end, rangeMs, series, max, format }: L
           rows={rows.slice(-TABLE_ROWS).reverse()}
           keyOf={({ time }) => String(time)}
           columns={[
-            { id: 'time', title: texts.time, isRowHeader: true, render: ({ time }) => clock.format(time) },
+            { id: 'time', title: texts.time, isRowHeader: true, render: ({ time }) => formatClock(time) },
             ...series.map(({ name, values: all }, index) => ({
               id: String(index),
               title: name,

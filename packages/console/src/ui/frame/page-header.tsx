@@ -14,7 +14,7 @@ interface PageHeaderProps {
 /** The heading of a page. It also sets the window's title. */
 export function PageHeader({ title, subtitle, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${visibleText(shortText(title))} · ${document.title.split(' · ').at(-1) ?? ''}`;
+    document.title = `${shortText(visibleText(title))} · ${document.title.split(' · ').at(-1) ?? ''}`;
   }, [title]);
   return (
     <header class="page-header">

@@ -2,14 +2,30 @@
 import { Fragment, options, type VNode } from 'preact';
 import { uiTexts as texts } from '../../texts/index.js';
 
+/** Letters whose shape depends on joiners or selectors beside them, and Arabic's marks above and below letters. */
+const JOINED = [
+  ...['Arabic', 'Syriac', 'Nko', 'Mongolian', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil'],
+  ...['Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar'],
+].reduce((all, script) => `${all}\\p{Script=${script}}`, '\\u064b-\\u0655\\u0670');
+const LETTER = `(?!\\p{Default_Ignorable_Code_Point})[${JOINED}]`;
+const EMOJI = '\\p{Extended_Pictographic}\\p{Emoji_Modifier}?[\\ufe0e\\ufe0f]?';
+
 /**
- * Characters without a picture of their own: controls except tab and line feed, marks and overrides of the direction,
- * spaces without width, tags. They can turn a name around, or make two names look the same. The joiners are part of
- * some scripts and of emoji, so they count only after a character of ASCII.
+ * Characters without a picture of their own, as a group: controls except tab and line feed, marks and overrides of the
+ * direction, joiners, selectors, tags, and all spaces except the usual one. They can turn a name around, or make two
+ * names look the same. Matches without the group keep their joiners and selectors: emoji, and letters of some scripts.
+ * There is no lookbehind, because Safari has it only since 16.4.
  */
-const HIDDEN =
-  // eslint-disable-next-line no-control-regex -- these are the characters to find
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]|(?<=^|[\u0000-\u007f])[\u200c\u200d]/gu;
+const HIDDEN = new RegExp(
+  [
+    `${EMOJI}(?:\\u200d${EMOJI})*`,
+    '[#*0-9]\\ufe0f\\u20e3', // the emoji of a key
+    `${LETTER}[\\u180b-\\u180f\\u200c\\u200d](?=${LETTER})`,
+    '\\r(?=\\n)',
+    '((?![\\t\\n ])[\\p{Cc}\\p{Zs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\ufff9-\\ufffb])',
+  ].join('|'),
+  'gu',
+);
 
 /** Maximum number of characters of a text outside of `<pre>`. All texts of the console are much shorter. */
 const MAX_LENGTH = 1000;
@@ -19,14 +35,19 @@ const REST_LENGTH = 300;
 const codeOf = (character: string): string =>
   `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
 
-/** Returns a text with its hidden characters as codes such as `[U+202E]`. */
-export const visibleText = (text: string): string => text.replace(HIDDEN, codeOf);
+/** Returns a text with its hidden characters as codes such as `[U+202E]`, and without CR before LF. */
+export const visibleText = (text: string): string =>
+  text.replace(HIDDEN, (match: string, hidden?: string) =>
+    hidden === undefined ? (match === '\r' ? '' : match) : codeOf(hidden),
+  );
 
 /** Returns a text without its middle if it is far too long. */
 export function shortText(text: string): string {
   if (text.length <= MAX_LENGTH) return text;
-  const cut = text.length - 2 * REST_LENGTH;
-  return `${text.slice(0, REST_LENGTH)} ${texts.cut(cut)} ${text.slice(-REST_LENGTH)}`;
+  // An end never has half of a surrogate pair.
+  const begin = text.slice(0, REST_LENGTH).replace(/[\ud800-\udbff]$/, '');
+  const end = text.slice(-REST_LENGTH).replace(/^[\udc00-\udfff]/, '');
+  return `${begin} ${texts.cut(text.length - begin.length - end.length)} ${end}`;
 }
 
 /** The attributes with texts. */
@@ -49,7 +70,7 @@ export function startVisibleTexts(): void {
 function change({ type, props }: VNode): void {
   // A fragment may be a part of `<pre>`, such as JSON.
   const isCut = type !== 'pre' && type !== Fragment;
-  const shown = (text: string): string => visibleText(isCut ? shortText(text) : text);
+  const shown = (text: string): string => (isCut ? shortText(visibleText(text)) : visibleText(text));
   const all = props as Props; // the properties of an element or a fragment
   if (all['dir'] !== undefined) return;
   for (const name of TEXTS) {
