@@ -48,6 +48,12 @@ describe.each([
     expect(size).toBeLessThan(40 * 1024);
   });
 
+  it('has no lookbehind, which stops a script in Safari before 16.4', () => {
+    const folder = join(assets, console);
+    const scripts = readdirSync(folder).filter((file) => file.endsWith('.js'));
+    expect(scripts.filter((file) => /\(\?<[=!]/.test(readFileSync(join(folder, file), 'utf8')))).toEqual([]);
+  });
+
   it('has no inline script, no inline style, and no address of another host', () => {
     const page = files(console, 'index.html').get('index.html')?.toString() ?? '';
     expect(page).toMatch(/<script type="module" src="\/ui\/assets\/main-[A-Z0-9]+\.js"><\/script>/);

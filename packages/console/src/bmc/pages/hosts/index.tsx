@@ -40,7 +40,7 @@ const filter = "ChassisType eq 'Enclosure'";
 /** Returns whether a chassis is a host. The chassis of EMULATOR_CHASSIS also are enclosures. */
 const isHost = ({ Id, Name }: Chassis): boolean => Name === `Host ${Id}`;
 /** The service describes a host as `A host of virtual machines with QEMU 7.2.0 and libvirt 9.0.0`. */
-const hypervisorOf = ({ Description = '' }: Chassis): string => /(?<= with ).*/.exec(Description)?.[0] ?? '–';
+const hypervisorOf = ({ Description = '' }: Chassis): string => / with (.*)/.exec(Description)?.[1] ?? '–';
 
 /** The page Hosts. */
 export default function HostsPage() {

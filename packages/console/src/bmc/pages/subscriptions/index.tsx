@@ -93,7 +93,7 @@ export default function SubscriptionsPage() {
 
 /** The text of a destination. A line ends between its words, before the port, or after a slash. */
 function Destination({ text }: { readonly text: string }) {
-  const parts = text.split(/(?<=\s)|(?=\s)|(?<=\/)(?!\/)|(?=:\d+(?:\/|$))/);
+  const parts = text.match(/\s|(?::\d+(?=\/|$))?(?:(?!:\d+(?:\/|$))[^\s/]|\/(?=\/))*\/?/g) ?? [];
   return <>{parts.map((part, index) => (/^\s*$/.test(part) ? part : <span key={index}>{part}</span>))}</>;
 }
 

@@ -37,12 +37,12 @@ export default function JsonTab({ machine }: TabProps) {
 
 /** JSON with links: each URI of the service opens its resource. */
 function JsonText({ body, onOpen }: { readonly body: object; readonly onOpen: (uri: string) => void }) {
-  // Every second part is a URI.
-  const parts = JSON.stringify(body, null, 2).split(/(?<=": ")(\/redfish\/v1[^"#]*)(?=")/);
+  // Every third part is a URI.
+  const parts = JSON.stringify(body, null, 2).split(/(": ")(\/redfish\/v1[^"#]*)(?=")/);
   return (
     <>
       {parts.map((part, index) =>
-        index % 2 === 0 ? (
+        index % 3 !== 2 ? (
           part
         ) : (
           <button key={index} type="button" class="link" onClick={() => onOpen(part)}>
