@@ -1,9 +1,11 @@
 /**
  * The two connections of a replica to Redis: one for commands, one for messages of channels. Each
- * command has a deadline. No command waits for a connection.
+ * command has a deadline. No command waits for a connection. A connection without an answer at the deadline is
+ * closed and made again.
  */
 import { withDeadline } from '../deadline.js';
 import { maskUrl } from '../text/mask-url.js';
+import { reasonOf, RedisConnection } from './redis-connection.js';
 import { StoreUnavailable } from './store-unavailable.js';
 
 /** Connections to one Redis. */
@@ -47,55 +49,42 @@ export async function connectRedis(url: string, commandMs = COMMAND_MS): Promise
     createClient({
       url,
       disableOfflineQueue: true,
-      // This also detects a broken connection whose end was never reported.
-      pingInterval: 5000,
       socket: {
         connectTimeout: CONNECT_MS,
         reconnectStrategy: (attempts) => Math.min(MAX_RECONNECT_PAUSE_MS, 50 * 2 ** Math.min(attempts, 10)),
       },
     });
-  const commands = newClient();
-  const messages = newClient();
-  let lastError: unknown;
-  for (const client of [commands, messages]) client.on('error', (error: unknown) => (lastError = error));
+  const options = { commandMs, connectMs: CONNECT_MS };
+  const commands = new RedisConnection(newClient, options);
+  const messages = new RedisConnection(newClient, options);
   const close = (): void => {
-    for (const client of [commands, messages]) if (client.isOpen) client.destroy();
+    for (const connection of [commands, messages]) connection.close();
   };
   try {
-    await answerOf(Promise.all([commands.connect(), messages.connect()]), CONNECT_MS);
+    await withDeadline(Promise.all([commands.connect(), messages.connect()]), CONNECT_MS, () => {
+      throw new Error(`no answer within ${CONNECT_MS / 1000} s`);
+    });
   } catch (error) {
     close();
-    const why = reasonOf(lastError ?? error);
+    const why = reasonOf(commands.lastError ?? messages.lastError ?? error);
     throw new StoreUnavailable(`connecting to ${maskUrl(url)}: ${why}`, { cause: error });
   }
   return {
     close,
-    onReconnect: (listener) => void commands.on('ready', listener),
+    onReconnect: (listener) => commands.onReady(listener),
     command: async (args) => {
       try {
-        if (!commands.isReady) throw new Error(`there is no connection (${reasonOf(lastError)})`);
-        return await answerOf(commands.sendCommand([...args]), commandMs);
+        return await commands.command(args);
       } catch (error) {
         throw unavailable(error);
       }
     },
     subscribe: async (channel, listener) => {
       try {
-        await answerOf(messages.subscribe(channel, listener), commandMs);
+        await messages.subscribe(channel, listener);
       } catch (error) {
         throw unavailable(error);
       }
     },
   };
-}
-
-/** @throws {Error} at the deadline. */
-async function answerOf<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
-  return await withDeadline(answer, ms, () => {
-    throw new Error(`no answer within ${ms / 1000} s`);
-  });
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error && error.message !== '' ? error.message : 'the connection ended';
 }
