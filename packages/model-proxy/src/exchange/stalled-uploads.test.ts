@@ -32,4 +32,21 @@ describe('a request that stalls', () => {
     // Without uploads, no timer runs.
     expect(jest.getTimerCount()).toBe(0);
   });
+
+  it('gets the full time again if it is added again', () => {
+    const uploads = watchUploads(1000);
+    const times: number[] = [];
+    const start = Date.now();
+    const paused: Upload = {
+      inFlightIndex: -1,
+      isMoving: true,
+      onStall: () => {
+        times.push(Date.now() - start);
+        if (times.length < 2) uploads.add(paused);
+      },
+    };
+    uploads.add(paused);
+    jest.advanceTimersByTime(10_000);
+    expect(times).toEqual([2000, 4000]);
+  });
 });

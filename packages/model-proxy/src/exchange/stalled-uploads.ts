@@ -12,15 +12,18 @@ import type { Exchange } from './exchange.js';
 export interface Upload extends Tracked {
   /** The owner sets this to true with each chunk. */
   isMoving: boolean;
-  /** Called once if no chunk came for a long time. The upload is then no longer watched. */
+  /** Called if no chunk came for a long time. The upload is then no longer watched, unless it is added again. */
   onStall(): void;
 }
 
-/** Time between checks. A stalled upload ends 30 to 60 seconds after its last chunk. */
+/**
+ * Time between checks. An upload ends 30 to 60 seconds after its last chunk, unless the proxy has paused it.
+ */
 const CHECK_INTERVAL_MS = 30_000;
 
 /** The uploads that are watched. */
 interface Uploads {
+  /** Watches an upload. It gets the full time from now on. */
   add(upload: Upload): void;
   remove(upload: Upload): void;
 }
@@ -47,6 +50,7 @@ export function watchUploads(intervalMs: number = CHECK_INTERVAL_MS): Uploads {
   };
   return {
     add: (upload) => {
+      upload.isMoving = true;
       uploads.add(upload);
       timer ??= setInterval(check, intervalMs).unref();
     },
