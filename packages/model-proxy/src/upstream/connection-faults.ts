@@ -16,7 +16,7 @@ export type TimeoutName = 'connect' | 'send' | 'firstByte' | 'idle' | 'total';
 
 const timeoutTexts: Readonly<Record<TimeoutName, (peer: string) => string>> = {
   connect: (peer) => `No connection to ${peer} was made within the connect timeout`,
-  send: (peer) => `${peer} stopped reading the request within the first-byte timeout`,
+  send: (peer) => `${peer} read nothing more of the request for the whole first-byte timeout`,
   firstByte: (peer) => `${peer} did not send the first byte of its answer within the first-byte timeout`,
   idle: (peer) => `${peer} sent nothing more of its answer within the idle timeout`,
   total: (peer) => `${peer} did not finish its answer within the total timeout`,

@@ -146,7 +146,7 @@ describe('a timeout', () => {
       },
       () => 'the request goes on',
     );
-    expect(asked.error?.message).toContain('stopped reading the request within the first-byte timeout');
+    expect(asked.error?.message).toContain('read nothing more of the request for the whole first-byte timeout');
   });
 
   it('for the connection is reported if the upstream does not accept the connection', async () => {
