@@ -29,7 +29,7 @@ async function withSettings(changed: Partial<ProxySettings>, test: () => Promise
 }
 
 describe('a chat request', () => {
-  it("goes upstream with the upstream's model and key, and of the client's headers only with the request id", async () => {
+  it("goes upstream with the upstream's model and key, and forwards only the request id of the client's headers", async () => {
     served.answering = json({ model: 'served/model' });
     await ask(question, {
       authorization: 'Bearer of-the-client',
@@ -184,16 +184,19 @@ describe('other endpoints', () => {
     ['/v1/tokenize', { prompt: 'Hi' }, '/tokenize'],
     ['/detokenize', { tokens: [1] }, '/detokenize'],
     ['//v1//score/', { text_1: 'a', text_2: 'b', reasoning_effort: 'unknown here' }, '/v1/score'],
-  ])('%s goes to its path with its parameters', async (path, parameters, upstreamPath) => {
-    served.answering = json({ model: 'served/model' });
-    const { status, text } = await call(`${served.url}${path}`, { body: { model: 'public', ...parameters } });
-    expect([status, text]).toEqual([200, '{"model":"hosted_vllm/served/model"}']);
-    const [asked] = served.requests;
-    expect([asked?.url, JSON.parse(asked?.body.toString() ?? '')]).toEqual([
-      upstreamPath,
-      { ...parameters, model: 'served/model' },
-    ]);
-  });
+  ])(
+    'forward a request for %s with its parameters to the path of the upstream',
+    async (path, parameters, upstreamPath) => {
+      served.answering = json({ model: 'served/model' });
+      const { status, text } = await call(`${served.url}${path}`, { body: { model: 'public', ...parameters } });
+      expect([status, text]).toEqual([200, '{"model":"hosted_vllm/served/model"}']);
+      const [asked] = served.requests;
+      expect([asked?.url, JSON.parse(asked?.body.toString() ?? '')]).toEqual([
+        upstreamPath,
+        { ...parameters, model: 'served/model' },
+      ]);
+    },
+  );
 
   it.each([
     '/v1/load_lora_adapter',
@@ -311,7 +314,7 @@ describe('other endpoints', () => {
   });
 
   it.each([{}, { 'content-type': 'text/plain', 'content-length': '3' }])(
-    'forward an answer without a body, without the length of an upstream that sends %j',
+    'forward an answer without a body and without a length if the upstream sends the headers %j',
     async (sent) => {
       served.answering = (_asked, response) => void response.writeHead(204, sent).end();
       const { status, body, headers } = await ask();
@@ -416,7 +419,7 @@ describe('an error that never ends', () => {
 });
 
 describe("the client's headers", () => {
-  it('go upstream if configured and if they begin with x- or are anthropic-beta, but never keys', () =>
+  it('go upstream if configured: anthropic-beta and x-…, except keys, x-litellm-… and x-stainless-…', () =>
     withSettings({ forwardClientHeaders: true }, async () => {
       await ask(question, {
         'x-custom': '1',

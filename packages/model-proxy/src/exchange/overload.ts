@@ -13,11 +13,11 @@ import type { OverloadSettings } from '../settings.js';
 export interface Overload {
   /** Number of waiting requests. */
   readonly queued: number;
-  /** Changes the limits, and starts waiting requests that have a place now. null: no limits. */
+  /** Changes the limits, and starts as many waiting requests as the new limits allow. null: no limits. */
   setLimits(settings: OverloadSettings | null): void;
   /**
    * Runs a request now or later. The caller calls {@link Overload.leave} at the end of a request that ran.
-   * @param response a waiting request ends with it.
+   * @param response if it closes, a waiting request leaves the queue.
    * @param refuse called instead of `run` if there is no place in time, with an error of status 429 or 503.
    */
   enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
@@ -55,7 +55,7 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
     const forget = () => {
       clearTimeout(timer);
       queue.delete(begin);
-      // Without this call, the listener would hold a request that runs.
+      // A request that runs no longer needs the listener.
       response.removeListener('close', forget);
     };
     const begin = () => {

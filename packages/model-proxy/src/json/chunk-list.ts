@@ -5,7 +5,7 @@
  * 100 MB in chunks of one byte would occupy 10 GB, so the list joins small chunks.
  */
 
-/** The list joins small chunks only after this number of chunks. Nearly all bodies have fewer. */
+/** From this number of chunks on, the list copies small chunks into larger buffers. Nearly all bodies have fewer. */
 const JOINED_FROM = 64;
 /** Maximum size of a small chunk. */
 const SMALL_BYTES = 1024;

@@ -98,7 +98,7 @@ interface WaitOptions {
 /**
  * Returns the time to wait before a request is repeated at a deployment: the upstream's Retry-After, or a
  * random part of a time that doubles with each retry; at least `minMs`.
- * @returns null if the upstream asks for more than a minute, so the client gets the error.
+ * @returns null if the upstream asks for more than a minute, so the deployment gets no retry. A fallback may get the request.
  */
 export function waitMs({ retries, askedMs, minMs, random }: WaitOptions): number | null {
   if (askedMs === null) return Math.max(minMs, random * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** retries));
