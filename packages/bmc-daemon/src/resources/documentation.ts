@@ -37,6 +37,10 @@ function privilegeOf(entity: string, uri: string, method: string, needsNoLogin: 
   return `${any.join(' or ')}${others.join('')}`;
 }
 
+/** Returns what a POST to a collection does. The collection of the HTTPS certificate always has one member. */
+const effectOfPost = (uri: string): string =>
+  uri.endsWith('/HTTPS/Certificates') ? 'replaces the certificate' : 'creates a member';
+
 /** Returns a row of the table for each method and action of a resource. */
 function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   const { uri, entity, odataType, actions = {}, aliases = [] } = resource;
@@ -46,7 +50,7 @@ function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   return [
     row(uri, 'GET', type, resource.needsNoLogin === true),
     ...aliases.map((alias) => row(alias, 'GET', `the same as ${code(uri)}`, resource.needsNoLogin === true)),
-    ...(resource.post === undefined ? [] : [row(uri, 'POST', 'creates a member', resource.post.needsNoLogin === true)]),
+    ...(resource.post === undefined ? [] : [row(uri, 'POST', effectOfPost(uri), resource.post.needsNoLogin === true)]),
     ...(resource.patch === undefined ? [] : [row(uri, 'PATCH', 'changes the resource', false)]),
     ...('delete' in resource ? [row(uri, 'DELETE', 'deletes the resource', false)] : []),
     ...('attachment' in resource ? [row(`${uri}/attachment`, 'GET', 'the text of the entry', false)] : []),
