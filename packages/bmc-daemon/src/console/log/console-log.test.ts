@@ -491,6 +491,37 @@ describe('the console log', () => {
     expect([...ports.listeners.keys()].toSorted()).toEqual(others.toSorted());
   });
 
+  it('attaches to the consoles of all machines while the disk does not answer', async () => {
+    ports.machines = Array.from({ length: 20 }, (_, index) => `${uuid.slice(0, -2)}${index + 10}`);
+    await logs.close();
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    const disk = jest.spyOn(ConsoleLogFolder.prototype, 'boots').mockImplementation(() => held.then(() => []));
+    begin();
+    try {
+      for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+      expect([...ports.listeners.keys()].toSorted()).toEqual(ports.machines);
+    } finally {
+      answer();
+      disk.mockRestore();
+    }
+  });
+
+  it('begins a new boot for a reset that is reported before the recording begins', async () => {
+    ports.starts('1');
+    ports.says('before\r\n');
+    await logs.close();
+    const others = Array.from({ length: 200 }, (_, index) => `${other.slice(0, -3)}${String(index).padStart(3, '0')}`);
+    ports.machines = [...others.filter((id) => id !== uuid), uuid];
+    begin();
+    while (ports.listeners.size === 0) await nextTurn();
+    expect(ports.listeners.has(uuid)).toBe(false);
+    ports.happens('rebooted');
+    ports.is('open');
+    ports.says('after\r\n');
+    expect((await shown()).filter((line) => !line.startsWith('['))).toEqual(['1:', 'before', '2:', 'after']);
+  });
+
   it('waits for a host that does not answer yet', async () => {
     await logs.close();
     ports.listeners.clear();

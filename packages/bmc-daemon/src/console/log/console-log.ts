@@ -120,7 +120,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
         void this.#forget(uuid);
         return;
       }
-      const isThere = kind === 'defined' || kind === 'started';
+      const isThere = kind === 'defined' || kind === 'started' || this.#unrecorded.has(uuid);
       (isThere ? this.#record(uuid) : this.#machines.get(uuid))?.recording.changed(kind);
     });
   }
@@ -159,6 +159,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
 
   /** Returns the recording of a machine; starts it if there is none. */
   #record(uuid: string): Recorded {
+    this.#unrecorded.delete(uuid);
     const known = this.#machines.get(uuid);
     if (known !== undefined) return known;
     const { hub, now = Date.now } = this.#options;
@@ -238,13 +239,10 @@ class RecordedConsoleLogs implements ConsoleLogs {
     let inTurn = 0;
     for (const uuid of this.#unrecorded) {
       if (this.#isClosed) return;
-      this.#unrecorded.delete(uuid);
-      const { recording } = this.#record(uuid);
+      this.#record(uuid);
       inTurn = (inTurn + 1) % MACHINES_PER_TURN;
-      if (inTurn !== 0) continue;
-      // Waits for the disk too, so that only a few reads of folders are queued.
-      await recording.read(() => Promise.resolve()).catch(() => undefined);
-      await nextTurn();
+      // Does not wait for the disk, because a slow disk must not delay the connections to the consoles.
+      if (inTurn === 0) await nextTurn();
     }
   }
 
