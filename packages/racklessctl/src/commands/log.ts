@@ -108,7 +108,6 @@ const showLog = defineCommand({
       else if (last.length === 0) call.terminal.complain(`The log ${log.id} is empty.`);
       else printEntries(call, last);
       warnIfIncomplete(call, log, reading);
-      call.end();
     }),
 });
 

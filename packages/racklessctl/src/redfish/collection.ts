@@ -52,8 +52,9 @@ export async function readMembers(service: Service, path: string): Promise<reado
  * @throws {CommandFailure} if the first page cannot be read.
  */
 export async function readPossibleMembers(service: Service, path: string): Promise<PartialMembers> {
-  const { members, failed, failure } = await readAvailable(service, path);
-  return { members, failure: failure ?? failed[0]?.failure };
+  const links = await readLinks(service, path);
+  const { members, failed } = await readLinked(service, links.members);
+  return { members, failure: links.failure ?? failed[0]?.failure };
 }
 
 /**
@@ -62,17 +63,16 @@ export async function readPossibleMembers(service: Service, path: string): Promi
  *   credentials.
  */
 export async function readEachMember(service: Service, path: string): Promise<MemberReadings> {
-  const { members, failed, failure } = await readAvailable(service, path);
+  const { members, failure } = await readLinks(service, path);
   if (failure !== undefined) throw failure;
-  return { members, failed };
+  return await readLinked(service, members);
 }
 
-/** Reads the members of all pages, up to the first page that fails. */
-async function readAvailable(
-  service: Service,
-  path: string,
-): Promise<MemberReadings & Pick<PartialMembers, 'failure'>> {
-  const { members: links, failure } = await readLinks(service, path);
+/**
+ * Reads the members that the service has not expanded.
+ * @throws {CommandFailure} if the service rejects the credentials.
+ */
+async function readLinked(service: Service, links: readonly Resource[]): Promise<MemberReadings> {
   const retryUntil = performance.now() + Math.min(MAX_RETRY_MS, service.timeoutMs / 2);
   const silence = new SilenceWatch();
   const members: (Resource | undefined)[] = [];
@@ -94,7 +94,7 @@ async function readAvailable(
   await mapConcurrently(spreadIndexes(links.length), CONCURRENCY, async (index) => {
     members[index] = await read(index);
   });
-  return { members: members.filter((member) => member !== undefined), failed, failure };
+  return { members: members.filter((member) => member !== undefined), failed };
 }
 
 /**

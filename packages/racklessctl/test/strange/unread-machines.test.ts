@@ -1,4 +1,5 @@
 /** Services of which some machines do not answer. */
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture, type Finished } from '../support/command.js';
 import { sendJson, scriptedServices, type ScriptedAnswer, type ScriptedService } from '../support/scripted-service.js';
@@ -139,6 +140,28 @@ describe('list', () => {
     );
     const finished = await run(['list', '--url', service.url, '--timeout', '5']);
     expect({ ...finished, names: namesIn(finished) }).toMatchObject({ code: 0, stderr: '', names: ['m-1', 'm-2'] });
+  });
+
+  it('reads no machine if a page of their collection fails', async () => {
+    const service = await machines(
+      4,
+      {},
+      {
+        [`GET ${systems}`]: {
+          Members: [{ '@odata.id': `${systems}/m-1` }, { '@odata.id': `${systems}/m-2` }],
+          'Members@odata.nextLink': `${systems}?page=2`,
+        },
+        [`GET ${systems}?page=2`]: {
+          Members: [{ '@odata.id': `${systems}/m-3` }],
+          'Members@odata.nextLink': `${systems}?page=3`,
+        },
+        [`GET ${systems}?page=3`]: (_: unknown, response: ServerResponse) => sendJson(response, 500, {}),
+      },
+    );
+    const { code, stderr } = await run(['list', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: expect.any(Number), stderr: expect.stringContaining('page=3: 500') });
+    expect(code).not.toBe(0);
+    expect(service.lines.filter((line) => line.includes('/m-'))).toEqual([]);
   });
 
   it('leaves out a machine with 404 without a failure', async () => {
