@@ -179,7 +179,7 @@ describe('a UUID that two hosts have', () => {
     expect(await lab.driver.getSystem(uuid)).toMatchObject({ title: 'of right', state: 'running' });
     await lab.driver.power(uuid, 'destroy');
     expect(await right.virsh('domstate', 'copy')).toContain('shut off');
-    // The UUID does not change its host now, because only a start does that.
+    // The host does not change, because neither copy runs: the machine stays where it was.
     expect(await hostOf(uuid)).toBe('right');
   });
 
