@@ -9,7 +9,8 @@ import { procedures } from './table.js';
 const characters = (length: number): Codec<string> => ({
   encode: (writer, value) => {
     const bytes = Buffer.alloc(length);
-    if (bytes.write(value) === length) throw new XdrError(`text of ${value.length} characters, expected less`);
+    if (bytes.write(value) === length)
+      throw new XdrError(`text of ${Buffer.byteLength(value)} bytes, expected fewer than ${length}`);
     for (const byte of bytes) writer.int32(byte);
   },
   decode: (reader) => {
