@@ -25,6 +25,18 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
     <Group>(label: string, select: (driver: HypervisorDriver) => Group | undefined): OnMachine<Group> =>
     (id, call) =>
       hosts.onHost(id, (member, uuid) => call(partOf(member, label, select), uuid));
+  /** Runs a call that writes the definition. A migration may begin while the call waits, so checks it again. */
+  const onStaying: OnMachine<HostMember> = (id, call) =>
+    hosts.onHost(id, async (member, uuid) => {
+      assertStays(member, uuid, hosts.migrationTarget(uuid));
+      const result = await call(member, uuid);
+      assertStays(member, uuid, hosts.migrationTarget(uuid));
+      return result;
+    });
+  const onWritable =
+    <Group>(label: string, select: (driver: HypervisorDriver) => Group | undefined): OnMachine<Group> =>
+    (id, call) =>
+      onStaying(id, (member, uuid) => call(partOf(member, label, select), uuid));
   const driver = byMachine<HypervisorDriver>(
     on('machines', (each) => each),
     {
@@ -41,13 +53,10 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
       changeable: everyPart,
       change: (id, change, { basis, ...rest } = {}) => {
         const original = basis === undefined ? {} : { basis: hosts.shown.originalOf(basis) };
-        return hosts.onHost(id, async (member, uuid) => {
-          assertStays(member, uuid, hosts.migrationTarget(uuid));
-          await member.driver.change(uuid, change, { ...rest, ...original });
-        });
+        return onStaying(id, (member, uuid) => member.driver.change(uuid, change, { ...rest, ...original }));
       },
       media: byMachine(
-        on('virtual media', (each) => each.media),
+        onWritable('virtual media', (each) => each.media),
         {},
       ),
       console: byMachine(
@@ -69,7 +78,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
       ),
       guestNetwork: { facts: (id) => hosts.facts(id) },
       volumes: byMachine(
-        on('storage pools', (each) => each.volumes),
+        onWritable('storage pools', (each) => each.volumes),
         {},
       ),
       hosts: hosts.control,
