@@ -62,8 +62,9 @@ export interface BootOverride {
 }
 
 /**
- * A machine of the service. Methods expect success, immediately or, on a slow host, through a task
- * that they follow. Methods whose name begins with `try` return any response.
+ * A machine of the service. `reset`, `insert` and `eject` expect success, immediately or, on a slow host,
+ * through a task that they follow. `setBoot` expects an immediate answer. Methods whose name begins with
+ * `try` return any response.
  */
 export class Machine {
   readonly path: string;

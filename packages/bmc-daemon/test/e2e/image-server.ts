@@ -75,7 +75,8 @@ export class ImageServer {
   }
 
   /**
-   * Publishes a file whose downloads pause halfway.
+   * Publishes a file. Each download of the whole file pauses halfway; only the caller can finish the first one.
+   * Requests for a range do not pause.
    * @returns its URL, and the first download once it pauses.
    */
   async publishHeld(

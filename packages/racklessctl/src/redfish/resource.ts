@@ -1,6 +1,6 @@
 /**
  * Reads the JSON of a service. Services differ and have faults, so a value with an unexpected type
- * is the same as a missing one.
+ * counts as missing.
  */
 
 /** An object that a service sent. Its members can have any type. */
@@ -54,7 +54,7 @@ export function listAt(resource: unknown, ...path: string[]): readonly unknown[]
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** Returns the texts of the list at a path; undefined if there is no list. */
+/** Returns the texts of the list at a path, without items of other types; undefined if there is no list. */
 export function textsAt(resource: unknown, ...path: string[]): readonly string[] | undefined {
   const value = valueAt(resource, path);
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : undefined;

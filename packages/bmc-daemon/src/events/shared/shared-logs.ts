@@ -1,6 +1,6 @@
 /**
- * The event logs that all replicas share, in Redis. The script that stores an event also adds its
- * entry.
+ * The event logs that all replicas share, in Redis. `appendScript` in event-scripts.ts stores an event,
+ * and adds its entry to a log.
  */
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { fileNameOf } from '@rackless/daemon/text/file-name.js';
@@ -34,13 +34,13 @@ const IN_MEMORY = 16;
 
 /** Returns the logs in the shared store. @param limit maximum number of entries of a log. */
 export function createSharedLogs(store: SharedStore, limit: number): EventLogs {
-  const known = new Map<string, { readonly state: string; readonly records: readonly LogRecord[] }>();
+  const known = new Map<string, { readonly version: string; readonly records: readonly LogRecord[] }>();
   const read = async (name: string): Promise<readonly LogRecord[]> => {
     const before = known.get(name);
     const keys = [logKeyOf(name), logNumberKeyOf(name)];
-    const [state = '', ...lines] = texts.parse(await store.run(readLogScript, keys, [before?.state ?? '']));
+    const [version = '', ...lines] = texts.parse(await store.run(readLogScript, keys, [before?.version ?? '']));
     known.delete(name);
-    const entry = state === before?.state ? before : { state, records: lines.flatMap(recordsOf) };
+    const entry = version === before?.version ? before : { version, records: lines.flatMap(recordsOf) };
     known.set(name, entry);
     const [oldest] = known.keys();
     if (known.size > IN_MEMORY && oldest !== undefined) known.delete(oldest);
