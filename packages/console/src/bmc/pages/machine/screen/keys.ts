@@ -7,7 +7,7 @@ export interface Key {
   readonly code: string;
 }
 
-/** Keys without a character. */
+/** Keys that are named, not typed as a character; also Space. */
 export const keys = {
   Shift: { keysym: 0xffe1, code: 'ShiftLeft' },
   Ctrl: { keysym: 0xffe3, code: 'ControlLeft' },
@@ -33,7 +33,7 @@ export const keys = {
 } as const satisfies Readonly<Record<string, Key>>;
 
 const functionKey = (number: number): Key => ({ keysym: 0xffbd + number, code: `F${number}` });
-const functionKeys = Array.from({ length: 12 }, (_none, index) => index + 1);
+const functionKeyNumbers = Array.from({ length: 12 }, (_none, index) => index + 1);
 
 /** Ctrl+Alt+Del. */
 export const ctrlAltDelete: readonly Key[] = [keys.Ctrl, keys.Alt, keys.Del];
@@ -44,10 +44,10 @@ export const modifierNames = ['Ctrl', 'Alt', 'Shift', 'Win'] as const satisfies 
 export type ModifierName = (typeof modifierNames)[number];
 
 const { Esc, Tab, Enter, Backspace, Del, Left, Up, Right, Down, Home, End, PageUp, PageDown, Insert } = keys;
-/** Keys that soft keyboards do not have, by their names. Firmware needs them. */
+/** Keys that firmware needs, by their names. Most of them are not on soft keyboards. */
 export const specialKeys: ReadonlyMap<string, Key> = new Map<string, Key>([
   ...Object.entries({ Esc, Tab, Left, Up, Down, Right, Enter, Backspace, Del }),
-  ...functionKeys.map((number) => [`F${number}`, functionKey(number)] as const),
+  ...functionKeyNumbers.map((number) => [`F${number}`, functionKey(number)] as const),
   ...Object.entries({ Home, End, PgUp: PageUp, PgDn: PageDown, Ins: Insert }),
 ]);
 
@@ -61,7 +61,7 @@ export const combinations: ReadonlyMap<string, readonly Key[]> = new Map<string,
   ['Ctrl+Esc', [keys.Ctrl, keys.Esc]],
   ['Alt+Print', [keys.Alt, keys.Print]],
   ['Ctrl+Alt+Backspace', [keys.Ctrl, keys.Alt, keys.Backspace]],
-  ...functionKeys.map((number) => [`F${number}`, [functionKey(number)]] as const),
+  ...functionKeyNumbers.map((number) => [`F${number}`, [functionKey(number)]] as const),
   ['Alt+F4', [keys.Alt, functionKey(4)]],
-  ...functionKeys.map((number) => [`Ctrl+Alt+F${number}`, [keys.Ctrl, keys.Alt, functionKey(number)]] as const),
+  ...functionKeyNumbers.map((number) => [`Ctrl+Alt+F${number}`, [keys.Ctrl, keys.Alt, functionKey(number)]] as const),
 ]);
