@@ -1,5 +1,5 @@
 /** Repeated reads, only while the user attends to the page: otherwise they would keep its session alive. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { attended, isAttended } from './activity.js';
 import { isLive } from './event-stream.js';
 
@@ -25,8 +25,10 @@ export function pollWithoutEvents(read: () => Promise<void>, minPauseMs = (): nu
   };
 }
 
+/** Number of pollers that wait until the user is active again. */
+const paused = signal(0);
 /** Whether values of the page are no longer read, until its user is active again. */
-export const isPaused = signal(false);
+export const isPaused = computed(() => paused.value > 0);
 
 /**
  * Reads at an interval while the user attends to the page, for values that change without an event, and at once when
@@ -35,15 +37,18 @@ export const isPaused = signal(false);
  */
 export function pollAttended(read: () => Promise<void>, intervalMs: number): () => void {
   const end = new AbortController();
+  let isWaiting = false;
   const pause = async (): Promise<void> => {
-    isPaused.value = true;
+    isWaiting = true;
+    paused.value += 1;
     await attended(end.signal);
-    isPaused.value = false;
+    paused.value -= 1;
+    isWaiting = false;
     if (!end.signal.aborted) await read();
   };
   const timer = setInterval(() => {
     if (isAttended()) void read();
-    else if (!isPaused.peek()) void pause();
+    else if (!isWaiting) void pause();
   }, intervalMs);
   return () => {
     clearInterval(timer);
