@@ -32,8 +32,8 @@ export function Field({ label, hint, error, isRequired = false, children }: Fiel
       <label for={id}>
         {label}
         {isRequired ? (
-          <span class="quiet required" title={texts.required}>
-            *
+          <span class="quiet" title={texts.required}>
+            {' *'}
           </span>
         ) : null}
       </label>
