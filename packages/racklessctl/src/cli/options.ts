@@ -1,6 +1,6 @@
 /** Syntax of the arguments and options of commands. */
 import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from '../commands/command.js';
-import { configOption, remoteOptions } from '../commands/remote.js';
+import { allOption, configOption, machinesArgument, remoteOptions } from '../commands/remote.js';
 
 /** Returns all options of a command: its own, those for services if it connects to services, and `--config`. */
 export const optionsOf = ({ options = [], isRemote = false }: CommandDefinition): readonly OptionDefinition[] => [
@@ -23,9 +23,17 @@ export function argumentText({ name, isOptional = false, isList = false }: Argum
 export const optionText = ({ summary, default: value }: OptionDefinition): string =>
   summary + (value === undefined ? '' : ` (default: ${value})`);
 
-/** Returns how to call a command, such as `racklessctl power on [machines...] [options]`. */
-export const usageOf = (path: readonly string[], { arguments: positional = [] }: CommandDefinition): string =>
-  ['racklessctl', ...path, ...positional.map(argumentText), '[options]'].join(' ');
+/** Returns how to call a command, such as `racklessctl power on <machines...>|--all [options]`. */
+export function usageOf(
+  path: readonly string[],
+  { arguments: positional = [], options = [] }: CommandDefinition,
+): string {
+  const needsMachines = options.includes(allOption);
+  const texts = positional.map((argument) =>
+    needsMachines && argument === machinesArgument ? `<${argument.name}...>|--all` : argumentText(argument),
+  );
+  return ['racklessctl', ...path, ...texts, '[options]'].join(' ');
+}
 
 /** A command that can be run, with the names that lead to it. */
 export interface RunnableCommand {

@@ -55,7 +55,9 @@ export function renderReference(commands: readonly CommandDefinition[]): string 
     ...commands.map(groupSection),
     '## Options for services\n\n',
     'Every command that connects to services has these options:\n\n',
-    table(['option', 'meaning'], optionRows([...remoteOptions, configOption])),
+    table(['option', 'meaning'], optionRows(remoteOptions)),
+    'Every command, also one without services, has this option:\n\n',
+    table(['option', 'meaning'], optionRows([configOption])),
     '## Environment variables\n\n',
     table(
       ['variable', 'meaning'],

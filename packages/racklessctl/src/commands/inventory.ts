@@ -10,7 +10,7 @@ import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { defineCommand, type Call } from './command.js';
 import { attemptEach } from './each-machine.js';
 import { printRows } from './print-rows.js';
-import { machinesArgument, readAllMachines, reportUnread, withServices, type OpenedService } from './remote.js';
+import { shownMachinesArgument, readAllMachines, reportUnread, withServices, type OpenedService } from './remote.js';
 
 const formatNames = Object.keys(enrollmentFormats);
 
@@ -110,14 +110,20 @@ export const inventoryCommand = defineCommand({
       .join('; ')}.`,
     'The file contains no password. Comments at its beginning say how to add one.',
   ],
-  arguments: [machinesArgument],
+  arguments: [shownMachinesArgument],
   options: [
-    { name: 'format', letter: 'f', value: 'format', summary: formatNames.join(', '), completes: formatNames },
+    {
+      name: 'format',
+      letter: 'f',
+      value: 'format',
+      summary: `${formatNames.join(', ')}; not with --json (default: a table)`,
+      completes: formatNames,
+    },
     {
       name: 'output',
       letter: 'o',
       value: 'file',
-      summary: 'write to a file, not to standard output',
+      summary: 'write to a file, not to standard output; needs --format',
       completes: 'files',
     },
   ],

@@ -5,7 +5,7 @@ import { selectShownMachines, summaryOf, unreadMatching, type MachineList } from
 import type { Column } from '../output/table.js';
 import { defineCommand } from './command.js';
 import { printRows } from './print-rows.js';
-import { machinesArgument, reportUnread, withAllMachines } from './remote.js';
+import { shownMachinesArgument, reportUnread, withAllMachines } from './remote.js';
 
 /** A row: the values of a machine, or those that are known of a machine that cannot be read. */
 type ListedMachine = Partial<ReturnType<typeof summaryOf>> & {
@@ -58,12 +58,12 @@ const haveEqualNames = (rows: readonly ListedMachine[]): boolean => new Set(rows
 export const listCommand = defineCommand({
   name: 'list',
   summary: 'List machines with their power state, health and size',
-  arguments: [machinesArgument],
+  arguments: [shownMachinesArgument],
   options: [
     {
       name: 'wide',
       letter: 'w',
-      summary: 'all columns, not cut: also chassis, id, UUID, serial number, BIOS, host name',
+      summary: 'also the columns chassis, id, UUID, serial number, BIOS and host name; no text is cut',
     },
   ],
   isRemote: true,

@@ -60,7 +60,7 @@ export const powerGroup = defineCommand({
   name: 'power',
   summary: 'Switch machines on and off, restart and interrupt them',
   description: [
-    'If a machine already has the power state, on, off and force-off send it no request. If the service lists ' +
+    'on, off and force-off send no request to a machine that is already in the wanted state. If the service lists ' +
       'the reset types that a machine supports, racklessctl sends no other type.',
   ],
   commands: [statusCommand, ...Object.entries(powerCommands).map(([name, command]) => powerCommand(name, command))],

@@ -57,7 +57,7 @@ export const configOption: OptionDefinition = {
 /** The argument of commands for one machine. */
 export const machineArgument: ArgumentDefinition = {
   name: 'machine',
-  summary: 'name, id, UUID, host name or serial number of a machine, or the beginning of one',
+  summary: 'name, id, UUID, host name or serial number of a machine, or the beginning of such a text',
   completes: 'machines',
 };
 
@@ -68,6 +68,12 @@ export const machinesArgument: ArgumentDefinition = {
   isOptional: true,
   isList: true,
   completes: 'machines',
+};
+
+/** The argument of commands that work with all machines if there is no name. */
+export const shownMachinesArgument: ArgumentDefinition = {
+  ...machinesArgument,
+  summary: `${machinesArgument.summary} (default: all machines)`,
 };
 
 /** The option of commands for any number of machines. */
@@ -181,8 +187,8 @@ export function unreadLines(unread: readonly UnreadMachine[]): readonly string[]
 /**
  * Reports the machines that the command leaves out, because the service does not return them. The
  * command then ends with exit code 1.
- * @param patterns the names on the command line; empty: all machines. A command for single names
- *   leaves out no machine.
+ * @param patterns the names on the command line; empty: all machines. If there are only single names and no
+ *   patterns, the function reports nothing.
  */
 export function reportUnread(call: Call, unread: readonly UnreadMachine[], patterns: readonly string[]): void {
   if (patterns.length > 0 && !patterns.some(isGlob)) return;

@@ -9,7 +9,7 @@ import { linkAt, textAt } from '../redfish/resource.js';
 import { wait } from '../redfish/wait.js';
 import { defineCommand, type Call } from './command.js';
 import { eachService } from './each-service.js';
-import { machinesArgument, unreadLines, withServices, type OpenedService } from './remote.js';
+import { shownMachinesArgument, unreadLines, withServices, type OpenedService } from './remote.js';
 
 const DEFAULT_INTERVAL_SECONDS = 5;
 
@@ -132,7 +132,7 @@ export const watchCommand = defineCommand({
       'If the service has no stream, reads the machines again and again: shows new and removed machines, and ' +
       'changes of power state, health, state and name.',
   ],
-  arguments: [machinesArgument],
+  arguments: [shownMachinesArgument],
   options: [
     { name: 'count', letter: 'n', value: 'number', summary: 'end after this number of events' },
     { name: 'poll', summary: 'compare the machines, even if the service has a stream of events' },
