@@ -10,7 +10,7 @@ NEEDS_HTTPS = True
 # Steps for the service, not for a machine: once is enough.
 OF_THE_SERVICE = (
     'versions', 'root', 'odata', 'metadata', 'list-the-systems', 'list-the-chassis', 'list-the-managers', 'account-service', 'add-a-user',
-    'get-the-user', 'set-the-password', 'disable-the-user', 'delete-the-user', 'roles', 'session-service', 'set-the-session-timeout', 'log-in',
+    'get-the-user', 'set-the-password', 'disable-the-user', 'delete-the-user', 'roles', 'session-service', 'set-the-session-timeout', 'login',
     'list-the-sessions', 'work-in-a-session')
 
 

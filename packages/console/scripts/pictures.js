@@ -92,7 +92,7 @@ const guestPictures = (name) => ({
   },
   serial: async (page) => {
     await openTab(page, name, 'Serial');
-    // The prompt of a log-in or of a shell.
+    // The prompt of a login or of a shell.
     await page
       .locator('.xterm-rows > div')
       .filter({ hasText: /(login:|[#$])\s*$/ })

@@ -83,7 +83,7 @@ const DIALOGS: readonly OpenedDialog[] = [
     ...{ file: 'pages/subscriptions/index.tsx', title: 'Delete', path: 'subscriptions' },
     open: opens(/^Delete the subscription/),
   },
-  ...['Log-in', 'Sessions', 'Tasks', 'Events'].map((title) => ({
+  ...['Login', 'Sessions', 'Tasks', 'Events'].map((title) => ({
     ...{ file: 'pages/settings/index.tsx', title, path: 'settings' },
     open: (page: Page) => page.getByRole('region', { name: title }).getByRole('button').click(),
   })),

@@ -92,7 +92,7 @@ describe('the sessions', () => {
     const { page } = await openPage('admin', 'sessions');
     await page.getByText('this console').waitFor();
     await row(page, /^olga/).getByRole('button').click();
-    await page.getByText('The log-in of olga').waitFor();
+    await page.getByText('The login of olga').waitFor();
     await inDialog(page, 'End').click();
     await row(page, /^olga/).waitFor({ state: 'detached' });
     await other.page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();

@@ -1,4 +1,4 @@
-/** The web console in Chromium: its log-in, its live list, its policy, and its use with a keyboard. */
+/** The web console in Chromium: its login, its live list, its policy, and its use with a keyboard. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { logIn, machineRow as row, startBmc, type Bmc } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture } from './harness/browser.js';
@@ -28,7 +28,7 @@ const endSessions = async (): Promise<void> => {
   for (const member of Members) await bmc.ask('DELETE', member['@odata.id']);
 };
 
-describe('the log-in', () => {
+describe('the login', () => {
   it('rejects a wrong password, then shows the machines', async () => {
     const { page, faults } = await open(`${bmc.address}/`);
     const dialog = page.getByRole('dialog', { name: 'Log in to bmc-daemon' });

@@ -86,7 +86,7 @@ describe('changes that are not saved', () => {
   it.each([
     ['a link', (page: Page) => page.getByRole('link', { name: 'Boot', exact: true }).click()],
     ['a step back', (page: Page) => page.goBack()],
-    ['a log-out', (page: Page) => page.getByRole('button', { name: 'Log out' }).click()],
+    ['a logout', (page: Page) => page.getByRole('button', { name: 'Log out' }).click()],
   ])('stay after a question: %s', async (title, leave) => {
     expect(await setTag('')).toBe(200);
     const { page, faults } = await openList();
@@ -184,7 +184,7 @@ describe('the address of an image that is not inserted', () => {
     await source.selectOption('From a server');
     expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
 
-    // An empty form asks nothing, and neither does one whose log-in alone was typed and removed.
+    // An empty form asks nothing, and neither does one whose login alone was typed and removed.
     await url.fill('');
     await card.getByLabel('Password').fill('secret');
     await away();
@@ -199,7 +199,7 @@ describe('the address of an image that is not inserted', () => {
 });
 
 describe('a running action on many machines', () => {
-  it('stops neither with a reload, nor with the way out of a failed page, nor with a log-out, before a question', async () => {
+  it('stops neither with a reload, nor with the way out of a failed page, nor with a logout, before a question', async () => {
     const { page } = await openList();
     const release = await startSlowly(page);
     page.removeAllListeners('dialog');

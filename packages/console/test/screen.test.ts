@@ -173,7 +173,7 @@ describe('the screen of a machine', () => {
     await reader.page.context().close();
   });
 
-  it('returns after the daemon was killed, and asks for a log-in when the session has ended', async () => {
+  it('returns after the daemon was killed, and asks for a login when the session has ended', async () => {
     const guest = await typingGuest();
     await host.virsh('start', guest.name);
     const { page, faults } = await openTab(guest, 'admin');

@@ -300,14 +300,14 @@ it('ends in all tabs, also in those of another user, and in those whose session 
   await page.context().close();
 });
 
-it('has log-in dialogs that work in small windows, with the keyboard and with a screen reader', async () => {
+it('has login dialogs that work in small windows, with the keyboard and with a screen reader', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('User').fill('rick');
   await dialog.getByLabel('Password').fill('wrong');
   await page.keyboard.press('Enter');
   await dialog.getByRole('alert').waitFor();
-  expect(await dialogFaults(page, 'dialog-log-in')).toEqual([]);
+  expect(await dialogFaults(page, 'dialog-login')).toEqual([]);
 
   await bmc.ask('PATCH', '/redfish/v1/AccountService/Accounts/rick', { PasswordChangeRequired: true });
   await dialog.getByLabel('Password').fill(USERS.rick);
@@ -345,7 +345,7 @@ it('keeps an open dialog with its input when it ends', async () => {
   await page.context().close();
 });
 
-it('hides the last command after a log-out', async () => {
+it('hides the last command after a logout', async () => {
   const { page } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);

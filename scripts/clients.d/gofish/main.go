@@ -301,7 +301,7 @@ func main() {
 	}
 	step("refuses-a-wrong-password", func() error { return refuses(config) })
 	client, err := logsIn(config)
-	step("log-in", func() error { return err })
+	step("login", func() error { return err })
 	if err != nil {
 		os.Exit(1)
 	}
@@ -315,7 +315,7 @@ func main() {
 	}
 	changeAccounts(client)
 	changeEvents(client)
-	// Without a session, there is no log-out.
+	// Without a session, there is no logout.
 	if !*basic {
 		client.Logout()
 		step("is-logged-out", func() error {

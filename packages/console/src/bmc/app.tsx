@@ -1,4 +1,4 @@
-/** The console of bmc-daemon: the log-in, the frame, and the live connection. */
+/** The console of bmc-daemon: the login, the frame, and the live connection. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Button } from '../ui/button.js';
@@ -16,7 +16,7 @@ import { followRights } from './redfish/rights.js';
 import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
 import { consoleTexts as texts } from '../texts/index.js';
 
-/** The console of bmc-daemon: the log-in, and behind it the frame with the current page. */
+/** The console of bmc-daemon: the login, and behind it the frame with the current page. */
 export function App() {
   const error = useSignal<string | null>(null);
   const start = (): void => {
@@ -70,7 +70,7 @@ function LiveBadge() {
   );
 }
 
-/** The right end of the bar: whether the page is live, the user, the log-out. */
+/** The right end of the bar: whether the page is live, the user, the logout. */
 function Bar() {
   const state = loginState.value;
   return (

@@ -1,4 +1,4 @@
-/** The dialogs for a log-in and for a new password. */
+/** The dialogs for a login and for a new password. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
@@ -11,7 +11,7 @@ import { consoleTexts as texts } from '../texts/index.js';
 
 /**
  * Asks for user and password. `expired` not null: the session of a user has ended, and the page of this user
- * continues after the log-in.
+ * continues after the login.
  */
 export function LoginDialog({ expired }: { readonly expired: { readonly user: string | null } | null }) {
   const expiredUser = expired?.user ?? '';
@@ -101,7 +101,7 @@ export function PasswordDialog({ user, account }: { readonly user: string; reado
   );
 }
 
-/** The failure of a log-in. */
+/** The failure of a login. */
 function Failure({ of: thrown }: { readonly of: unknown }) {
   if (thrown === null) return null;
   const isRefused = thrown instanceof RedfishFailure && thrown.status === 401;

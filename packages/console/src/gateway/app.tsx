@@ -1,4 +1,4 @@
-/** The console of model-proxy: the log-in, the frame, and the live numbers. */
+/** The console of model-proxy: the login, the frame, and the live numbers. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Button } from '../ui/button.js';
@@ -11,7 +11,7 @@ import { LoginDialog } from './login-dialog.js';
 import { pages } from './pages.js';
 import { frameTexts as texts } from '../texts/index.js';
 
-/** The console of model-proxy: the log-in, and behind it the frame with the current page. */
+/** The console of model-proxy: the login, and behind it the frame with the current page. */
 export function App() {
   const error = useSignal<string | null>(null);
   const start = (): void => {
@@ -45,7 +45,7 @@ function noticeOf(current: Role) {
   return current.kind === 'admin' && !current.hasStore ? <Notice>{texts.noStore}</Notice> : null;
 }
 
-/** The right end of the bar: whether the numbers are live, the key, the log-out. */
+/** The right end of the bar: whether the numbers are live, the key, the logout. */
 function Bar({ role: current }: { readonly role: Role }) {
   const isLive = deployments.value !== null && modelsError.value === null;
   return (

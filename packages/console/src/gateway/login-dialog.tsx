@@ -1,4 +1,4 @@
-/** The dialog for the log-in with a key. */
+/** The dialog for the login with a key. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';

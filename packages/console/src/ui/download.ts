@@ -1,4 +1,4 @@
-/** Saves data that the service sends only after a log-in. A link cannot send the log-in. */
+/** Saves data that the service sends only after a login. A link cannot send the login. */
 
 /** Offers a file to the user. */
 export function saveFile(name: string, content: Blob): void {

@@ -50,7 +50,7 @@ describe('the console of model-proxy', () => {
     await tab.close();
   });
 
-  it('finds the log-in of another tab that is too busy to answer at once', async () => {
+  it('finds the login of another tab that is too busy to answer at once', async () => {
     const { tab, ask } = await openLateTab(page, `${gateway.proxy.url}/ui/`);
     await tab.getByRole('dialog').getByLabel('Key').waitFor();
     await ask();
@@ -262,14 +262,14 @@ describe('the console of model-proxy', () => {
     await takePictures(other.page, 'own-key');
 
     await openFromMenu(other.page, 'Playground');
-    await other.page.getByLabel('System text').fill('Kept over the log-in');
+    await other.page.getByLabel('System text').fill('Kept over the login');
     await page.getByRole('button', { name: 'Revoke team-c' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await other.page.getByText('The proxy does not accept your key any more.').waitFor();
     expect(await dialogFaults(other.page, 'login-again')).toEqual([]);
     await logIn(other.page, MASTER);
     await other.page.getByRole('link', { name: 'Spend' }).waitFor();
-    expect(await other.page.getByLabel('System text').inputValue()).toBe('Kept over the log-in');
+    expect(await other.page.getByLabel('System text').inputValue()).toBe('Kept over the login');
     expect(other.faults).toEqual([]);
   });
 });

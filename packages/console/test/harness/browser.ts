@@ -60,7 +60,7 @@ export async function painted(page: Page): Promise<void> {
 }
 
 /**
- * Opens a tab beside a page, which gets the question of the tab for a log-in only later, as on a busy computer.
+ * Opens a tab beside a page, which gets the question of the tab for a login only later, as on a busy computer.
  * @returns the tab, and a function that sends the question.
  */
 export async function openLateTab(page: Page, address: string): Promise<{ tab: Page; ask: () => Promise<void> }> {

@@ -51,7 +51,7 @@ export function keepSessionAlive(): () => void {
     const path = sessionUri();
     if (path === null || performance.now() - usedMs < PAUSE_MS) return;
     usedMs = performance.now();
-    // After a failure, the next request of the page asks for a log-in.
+    // After a failure, the next request of the page asks for a login.
     exchange({ method: 'HEAD', path, token: token() }).catch(() => undefined);
   };
   // Listens before the screen and the terminal, which stop these events.

@@ -30,7 +30,7 @@ export async function send<Body>(method: string, path: string, options: SendOpti
   return repeatAfterLogin(options.signal, (used) => exchange<Body>({ ...options, method, path, token: used }));
 }
 
-/** Opens a stream with GET, such as Server-Sent Events. After a 401, waits for a new log-in like `send`. */
+/** Opens a stream with GET, such as Server-Sent Events. After a 401, waits for a new login like `send`. */
 export function openStream(
   path: string,
   options: Pick<WireRequest, 'headers'> & { readonly signal: AbortSignal },
@@ -119,7 +119,7 @@ async function repeatAfterLogin<T>(
   request: (token: string | null) => Promise<T>,
 ): Promise<T> {
   for (;;) {
-    // After the log-in dialog has opened, further requests wait behind it.
+    // After the login dialog has opened, further requests wait behind it.
     if (loginState.value.kind === 'loggedOut') await renewLogin(null, signal);
     const used = token();
     try {

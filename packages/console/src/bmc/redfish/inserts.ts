@@ -20,7 +20,7 @@ interface Choice {
   readonly method: string;
   readonly isProtected: boolean;
   readonly isVerified: boolean;
-  /** The log-in at the server; null: none. */
+  /** The login at the server; null: none. */
   readonly login: { readonly user: string; readonly password: string } | null;
 }
 

@@ -12,7 +12,7 @@ const RIGHTS = /^\/redfish\/v1\/AccountService\/(?:Accounts|Roles)\//;
  */
 export function followRights(): () => void {
   const stops = [
-    // The first connection may come long after the log-in.
+    // The first connection may come long after the login.
     onConnect(() => void refreshPrivileges()),
     onEvents((events) => {
       const origins = events.map(({ OriginOfCondition }) => OriginOfCondition?.['@odata.id'] ?? '');

@@ -1,5 +1,5 @@
 /**
- * The log-in. A reload and other tabs of the same origin keep it. The token is in memory, and in the browser's session
+ * The login. A reload and other tabs of the same origin keep it. The token is in memory, and in the browser's session
  * storage only during a reload (docs/decisions/027).
  */
 import { computed, signal } from '@preact/signals';
@@ -18,23 +18,23 @@ interface Session {
   readonly user: string;
 }
 
-/** The log-in that has expired. `user` null: the service had no password file before. */
+/** The login that has expired. `user` null: the service had no password file before. */
 interface Expired {
   readonly user: string | null;
 }
 
-/** The state of the log-in. */
+/** The state of the login. */
 type LoginState =
   | { readonly kind: 'starting' }
   /** The service has no password file: everyone may do everything. */
   | { readonly kind: 'open' }
   | { readonly kind: 'loggedIn'; readonly user: string }
-  /** `expired`: the page of this user stays as it is behind the log-in dialog; null: there is no page yet. */
+  /** `expired`: the page of this user stays as it is behind the login dialog; null: there is no page yet. */
   | { readonly kind: 'loggedOut'; readonly expired: Expired | null }
   /** The account must change its password first. */
   | { readonly kind: 'passwordChange'; readonly user: string; readonly account: string };
 
-/** The state of the log-in. */
+/** The state of the login. */
 export const loginState = signal<LoginState>({ kind: 'starting' });
 
 /** Whether pages can send requests, or could before the session expired. */
@@ -58,9 +58,9 @@ const login = keepLogin<Session>('rackless.session', {
   },
   onLateAnswer: (late) => void takeLateSession(late),
 });
-/** The user whose input and data the page contains; null: none, or the service needs no log-in. */
+/** The user whose input and data the page contains; null: none, or the service needs no login. */
 let pageUser: string | null = null;
-/** Requests that wait for a new log-in. */
+/** Requests that wait for a new login. */
 let waiting: (() => void)[] = [];
 
 /** Returns the token for requests; null: the service needs none, or no user has logged in. */
@@ -68,7 +68,7 @@ export const token = (): string | null => login.current()?.token ?? null;
 /** Returns the URI of the session of this console; null: there is none. */
 export const sessionUri = (): string | null => login.current()?.uri ?? null;
 
-/** Finds out whether a log-in is needed, and takes over the session of a reloaded page or of another tab. */
+/** Finds out whether a login is needed, and takes over the session of a reloaded page or of another tab. */
 export async function startSession(): Promise<void> {
   const asked = login.find();
   // Asks the service at the same time, unless the page before a reload had a session.
@@ -89,7 +89,7 @@ export async function startSession(): Promise<void> {
 }
 
 /**
- * Logs in, and repeats the requests that wait for a log-in. If the session of another user has expired, the page
+ * Logs in, and repeats the requests that wait for a login. If the session of another user has expired, the page
  * loads again, so that nothing of this user remains.
  * @throws {RedfishFailure} 401 if the user or the password is wrong.
  */
@@ -131,7 +131,7 @@ export async function logOut(): Promise<void> {
 }
 
 /**
- * Asks for a new log-in after a 401, and resolves when the user has logged in.
+ * Asks for a new login after a 401, and resolves when the user has logged in.
  * @throws {DOMException} AbortError if the caller aborts.
  * @param refused the token that the service refused. If another request has got a new token meanwhile, this
  *   resolves at once.

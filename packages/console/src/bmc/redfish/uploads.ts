@@ -52,7 +52,7 @@ const tus = { 'Tus-Resumable': '1.0.0' };
 const isSending = computed(() =>
   [...uploads.value.values()].some(({ phase }) => ['sending', 'retrying', 'finishing'].includes(phase)),
 );
-// After a log-out, nothing waits for the user.
+// After a logout, nothing waits for the user.
 effect(() => (isSending.value && isUsable.value ? holdWork({ lost: mediaTexts.lost, end: 'console' }) : undefined));
 
 const jobs = new Map<string, Job>();

@@ -24,7 +24,7 @@ export function postForStream(path: string, body: object, signal: AbortSignal): 
 
 async function repeatAfterLogin<T>(request: (key: string | null) => Promise<T>): Promise<T> {
   for (;;) {
-    // After the log-in dialog has opened, further requests wait behind it.
+    // After the login dialog has opened, further requests wait behind it.
     if (loginState.value.kind === 'loggedOut') await renewLogin(null);
     const used = currentKey();
     try {

@@ -65,7 +65,7 @@ export async function revokeKey(token: string): Promise<void> {
   await post('/key/delete', { keys: [token] });
 }
 
-/** Reads the key of the log-in. */
+/** Reads the key of the login. */
 export async function readOwnKey(): Promise<Key> {
   return (await get<{ readonly info: Key }>('/key/info')).info;
 }

@@ -1,4 +1,4 @@
-/** The log-in with the master key or a virtual key (docs/decisions/027). */
+/** The login with the master key or a virtual key (docs/decisions/027). */
 import { computed, signal } from '@preact/signals';
 import { keepLogin } from '../../ui/frame/kept-login.js';
 import { ApiFailure, exchange } from './wire.js';
@@ -11,17 +11,17 @@ export type Role =
   | { readonly kind: 'admin'; readonly hasStore: boolean }
   | { readonly kind: 'key'; readonly name: string };
 
-/** The state of the log-in. */
+/** The state of the login. */
 type LoginState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'loggedIn'; readonly role: Role }
-  /** `role`: of the log-in that has ended. The page stays as it is behind the dialog. */
+  /** `role`: of the login that has ended. The page stays as it is behind the dialog. */
   | { readonly kind: 'loggedOut'; readonly role: Role | null };
 
-/** The state of the log-in. */
+/** The state of the login. */
 export const loginState = signal<LoginState>({ kind: 'starting' });
 
-/** The role of the user, also while an ended log-in is renewed; null: no user has logged in. */
+/** The role of the user, also while an ended login is renewed; null: no user has logged in. */
 export const role = computed((): Role | null => {
   const { value } = loginState;
   return value.kind === 'starting' ? null : value.role;
@@ -39,7 +39,7 @@ let waiting: (() => void)[] = [];
 /** Returns the key for requests; null: the proxy needs none, or no user has logged in. */
 export const currentKey = (): string | null => login.current();
 
-/** Finds out whether a key is needed, and takes over the log-in of a reloaded page or of another tab. */
+/** Finds out whether a key is needed, and takes over the login of a reloaded page or of another tab. */
 export async function startSession(): Promise<void> {
   const found = await login.find();
   if (found !== null) {
@@ -57,7 +57,7 @@ export async function startSession(): Promise<void> {
 }
 
 /**
- * Logs in, and repeats the requests that wait for a log-in.
+ * Logs in, and repeats the requests that wait for a login.
  * @throws {ApiFailure} 401 if the key is wrong, expired or blocked.
  */
 export async function logIn(key: string): Promise<void> {
@@ -71,7 +71,7 @@ export function logOut(): void {
 }
 
 /**
- * Asks for a new log-in after a 401, and resolves when the user has logged in.
+ * Asks for a new login after a 401, and resolves when the user has logged in.
  * @param refused the key that the proxy refused. If the user has logged in with another key meanwhile, this
  *   resolves at once.
  */

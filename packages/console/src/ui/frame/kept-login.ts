@@ -1,35 +1,35 @@
 /**
- * Keeps a log-in in memory. After a reload, and in further tabs of the same origin, the log-in is
+ * Keeps a login in memory. After a reload, and in further tabs of the same origin, the login is
  * still there. Its secret is in the browser's session storage only while a tab changes from one
  * page to the next.
  */
 
-/** A log-in of this tab. */
+/** A login of this tab. */
 interface KeptLogin<Login> {
-  /** Returns the log-in; null: there is none. */
+  /** Returns the login; null: there is none. */
   readonly current: () => Login | null;
   /**
-   * Finds the log-in of the page before a reload, or of another tab, unless there is a current one. The log-in of
+   * Finds the login of the page before a reload, or of another tab, unless there is a current one. The login of
    * the page before a reload is the current one at once.
    */
   readonly find: () => Promise<Login | null>;
   readonly set: (login: Login) => void;
-  /** Forgets the log-in here only, because the service does not accept it any more. */
+  /** Forgets the login here only, because the service does not accept it any more. */
   readonly drop: () => void;
-  /** Forgets the log-in here and in the other tabs. */
+  /** Forgets the login here and in the other tabs. */
   readonly forget: () => void;
 }
 
 type TabMessage<Login> = { readonly kind: 'ask' | 'forgotten' } | { readonly kind: 'login'; readonly login: Login };
 
-/** How long a new tab waits for the log-in of another tab, in milliseconds. */
+/** How long a new tab waits for the login of another tab, in milliseconds. */
 const TAB_ANSWER_MS = 200;
 
 /**
- * Creates a place for a log-in.
+ * Creates a place for a login.
  * @param name the name of the storage and of the channel between tabs, such as `rackless.gateway`.
- * @param onForgotten called when another tab logs out, also if the log-in of this tab has ended before.
- * @param onLateAnswer called with the log-in of a tab that was too busy to answer in time.
+ * @param onForgotten called when another tab logs out, also if the login of this tab has ended before.
+ * @param onLateAnswer called with the login of a tab that was too busy to answer in time.
  */
 export function keepLogin<Login>(
   name: string,
@@ -68,7 +68,7 @@ export function keepLogin<Login>(
   addEventListener('pagehide', () => {
     if (login !== null) sessionStorage.setItem(name, JSON.stringify(login));
   });
-  // A page that the browser restores from its cache has the log-in in memory.
+  // A page that the browser restores from its cache has the login in memory.
   addEventListener('pageshow', (event) => {
     if (event.persisted) takeStored();
   });

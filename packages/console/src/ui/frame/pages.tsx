@@ -29,7 +29,7 @@ export interface Page {
   readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>;
 }
 
-/** Starts to load the page of the current address, for example while the log-in is checked. */
+/** Starts to load the page of the current address, for example while the login is checked. */
 export function preloadPage(pages: readonly Page[]): void {
   const path = currentPath.value;
   const page = pages.find(({ pattern }) => matchPath(pattern, path) !== null);

@@ -1,4 +1,4 @@
-/** The virtual key of the log-in: its models, limits and budget. */
+/** The virtual key of the login: its models, limits and budget. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formatTime } from '../../../ui/format.js';

@@ -1,10 +1,10 @@
-/** The English texts of the frame: log-in, bar, menu. */
+/** The English texts of the frame: login, bar, menu. */
 export const consoleTexts = {
   product: 'bmc-daemon',
   logIn: 'Log in',
   logInTo: 'Log in to bmc-daemon',
   logInAgain: 'Your session has ended. Log in again',
-  keptHint: 'The page behind this dialog keeps everything that you typed, and continues after the log-in.',
+  keptHint: 'The page behind this dialog keeps everything that you typed, and continues after the login.',
   otherUser: (user: string) => `The input of ${user} is lost, because the page starts again for another user.`,
   user: 'User',
   password: 'Password',
@@ -18,7 +18,7 @@ export const consoleTexts = {
   logOut: 'Log out',
   loggedInAs: (user: string) => `Logged in as ${user}`,
   open: 'This service has no password file, so everyone who reaches this page may do everything.',
-  openUser: 'No log-in needed',
+  openUser: 'No login needed',
   live: 'Live',
   notLive: 'Connecting …',
   paused: 'Paused',

@@ -1,16 +1,16 @@
-/** The English texts of the frame: log-in, bar, menu. */
+/** The English texts of the frame: login, bar, menu. */
 export const frameTexts = {
   product: 'model-proxy',
   logIn: 'Log in',
   logInTo: 'Log in to model-proxy',
   logInAgain: 'The proxy does not accept your key any more. Log in again',
-  keptHint: 'The page behind this dialog keeps everything that you typed, and continues after the log-in.',
+  keptHint: 'The page behind this dialog keeps everything that you typed, and continues after the login.',
   key: 'Key',
   keyHint: 'The master key opens all pages. A virtual key opens its own models, its limits and the playground.',
   wrongKey: 'The proxy does not accept this key. It is wrong, blocked or expired.',
   logOut: 'Log out',
   admin: 'Master key',
-  openUser: 'No log-in needed',
+  openUser: 'No login needed',
   live: 'Live',
   notLive: 'Connecting …',
   starting: 'Connecting to the proxy …',

@@ -10,10 +10,10 @@ export const sessionsTexts = {
   end: 'End',
   endOf: (user: string, address: string) => `End the session of ${user} at ${address}`,
   confirm: (user: string) => `End a session of ${user}?`,
-  lost: (user: string, address: string) => `The log-in of ${user} at ${address}, with its open consoles`,
-  lostOwn: 'Your own log-in: this console asks for the password again',
+  lost: (user: string, address: string) => `The login of ${user} at ${address}, with its open consoles`,
+  lostOwn: 'Your own login: this console asks for the password again',
   endOthers: 'End all others',
   confirmOthers: 'End all other sessions?',
-  lostOthers: (count: number) => `${count === 1 ? '1 log-in' : `${count} log-ins`}, with their open consoles`,
+  lostOthers: (count: number) => `${count === 1 ? '1 login' : `${count} logins`}, with their open consoles`,
   ended: (count: number) => (count === 1 ? '1 session ended.' : `${count} sessions ended.`),
 };

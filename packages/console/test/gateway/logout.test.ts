@@ -1,4 +1,4 @@
-/** The log-out of model-proxy's console in Chromium: the next user gets nothing of the former one. */
+/** The logout of model-proxy's console in Chromium: the next user gets nothing of the former one. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { browserFixture } from '../harness/browser.js';
@@ -6,7 +6,7 @@ import { logIn, MASTER, openFromMenu, startGateway, type Gateway } from './fixtu
 
 const SECRET = 'a question that no other user may see';
 
-describe('a log-out', () => {
+describe('a logout', () => {
   const { open } = browserFixture();
   let gateway: Gateway;
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe('a log-out', () => {
     await expectNothingOfFormerUser(page);
   });
 
-  it('drops requests that wait for a new log-in, also a log-out in another tab', async () => {
+  it('drops requests that wait for a new login, also a logout in another tab', async () => {
     const { page, key } = await openPlayground();
     const tab = await page.context().newPage();
     await tab.goto(`${gateway.proxy.url}/ui/`);
