@@ -87,8 +87,8 @@ export class RedisConnection {
   #makeClient(): Client {
     const client = this.#newClient();
     let handshake: NodeJS.Timeout | undefined;
+    // An error may leave the connection open, for example one of the decoder. So it does not end the handshake.
     client.on('error', (error) => {
-      clearTimeout(handshake);
       if (client === this.#client) this.#lastError = error;
     });
     client.on('connect', () => {

@@ -40,6 +40,7 @@ describe('a link to Redis', () => {
     ['a text without an end', '$999999999\r\nabc'],
     ['a list without an end', '*4294967295\r\n:1\r\n'],
     ['nothing', ''],
+    ['an unknown type', '\u0085abc'],
   ])(
     'connects again and keeps its subscriptions after Redis sent %s',
     async (_, sent) => {
