@@ -152,21 +152,22 @@ export function createSession(
       return usable(answer, { service, method: 'PUT', path });
     },
     projectId: async () => (await tokenWithin(timeoutMs)).projectId,
-    offers: async (service) => {
-      const known = await tokenWithin(timeoutMs);
-      try {
-        endpointOf(service, known, settings);
-        return true;
-      } catch (error) {
-        if (error instanceof CloudError) return false;
-        throw error;
-      }
-    },
+    offers: async (service) => hasEndpoint(service, await tokenWithin(timeoutMs), settings),
     close: () => {
       closing.abort();
       exchange.close();
     },
   };
+}
+
+function hasEndpoint(service: CloudService, token: Token, settings: CloudSettings): boolean {
+  try {
+    endpointOf(service, token, settings);
+    return true;
+  } catch (error) {
+    if (error instanceof CloudError) return false;
+    throw error;
+  }
 }
 
 /** Gets tokens. Simultaneous callers share one. */
