@@ -30,6 +30,11 @@ export const needsReset = (error: unknown): boolean =>
   // libvirt has no error code for this case, and reports the same state as for a guest that a user paused.
   error instanceof Error && /Resetting the Virtual Machine is required/i.test(error.message);
 
+/** Returns whether libvirt ended a QEMU during its start. */
+export const hasEndedAtStart = (error: unknown): boolean =>
+  // libvirt has no error code for this case.
+  error instanceof Error && /domain is no longer running/i.test(error.message);
+
 /**
  * Converts an error to a {@link DriverError}. Returns a {@link DriverError} unchanged.
  * @param doing the action and its object, `starting machine demo`. The message continues with

@@ -20,7 +20,7 @@ import {
   saveProcess,
   type Definition,
 } from '../machine/definition.js';
-import { attempt } from '../failure.js';
+import { attempt, hasEndedAtStart } from '../failure.js';
 import { START_TIMEOUT_MS, type Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { onceDevice, presentOnceDevice } from '../machine/boot-edit.js';
@@ -107,6 +107,18 @@ export class ColdStart {
       this.#starting.delete(machine.uuid);
       this.#host.inventory.forgetState(machine.uuid);
     }
+  }
+
+  /**
+   * Starts a machine that was just forced off. libvirt may notice the end of a hung QEMU only during this start, and
+   * then it ends the new QEMU, too. Such a start is repeated once.
+   * @throws {DriverError} as {@link start}.
+   */
+  async startAfterDestroy(machine: Machine): Promise<void> {
+    await this.start(machine).catch((error: unknown) => {
+      if (!hasEndedAtStart(error)) throw error;
+      return this.start(machine);
+    });
   }
 
   /**

@@ -241,7 +241,7 @@ export class PowerControl {
         await destroy(machine, this.#host.timeoutMs, { hangs: !isRemembered });
         if (!isRemembered) await rememberRestart(this.#host, machine, { force: true });
         signal.throwIfAborted();
-        await this.#options.coldStart.start(machine);
+        await this.#options.coldStart.startAfterDestroy(machine);
       }),
     );
   }

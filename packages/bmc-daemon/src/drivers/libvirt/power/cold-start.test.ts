@@ -1,0 +1,32 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { DriverError } from '../../driver-error.js';
+import type { Machine } from '../machine/inventory.js';
+import { ColdStart } from './cold-start.js';
+
+const machine = { uuid: 'a', name: 'web-1' } as unknown as Machine; // only passed on
+const ended = () => new DriverError('failed', 'starting machine web-1: operation failed: domain is no longer running');
+
+/** Returns a start whose attempts fail with these errors, and its attempts. */
+function failing(...errors: readonly Error[]) {
+  const coldStart = Object.create(ColdStart.prototype) as ColdStart; // without a host
+  const start = jest.spyOn(coldStart, 'start').mockResolvedValue();
+  for (const error of errors) start.mockRejectedValueOnce(error);
+  return { coldStart, start };
+}
+
+describe('the start of a machine that was just forced off', () => {
+  it('is repeated once if libvirt ends the new QEMU together with the old one', async () => {
+    const { coldStart, start } = failing(ended());
+    await coldStart.startAfterDestroy(machine);
+    expect(start).toHaveBeenCalledTimes(2);
+  });
+
+  it.each([
+    ['a second end of QEMU', [ended(), ended()], 2],
+    ['another error', [new DriverError('storageFull', 'starting machine web-1: no space')], 1],
+  ])('fails after %s', async (_, errors, attempts) => {
+    const { coldStart, start } = failing(...errors);
+    await expect(coldStart.startAfterDestroy(machine)).rejects.toBe(errors.at(-1));
+    expect(start).toHaveBeenCalledTimes(attempts);
+  });
+});
