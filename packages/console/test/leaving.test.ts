@@ -168,7 +168,7 @@ describe('the address of an image that is not inserted', () => {
     const card = page.getByRole('region', { name: 'Virtual CD' });
     const url = card.getByLabel('URL of the image');
     const away = (): Promise<void> => page.getByRole('link', { name: 'Boot', exact: true }).click();
-    const lost = questionOf(page).getByText('The address of an image that you have not inserted');
+    const lost = questionOf(page).getByText('The address or the login of an image that you have not inserted');
     await url.fill('http://192.0.2.1/typed.iso');
     await away();
     await lost.waitFor();

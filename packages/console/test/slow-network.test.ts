@@ -219,6 +219,19 @@ describe('a page', () => {
     await page.context().close();
   });
 
+  it('has no text about loading without JavaScript, which would not help', async () => {
+    const { page } = await open('about:blank');
+    const context = await page.context().browser()?.newContext({ javaScriptEnabled: false });
+    const plain = await context?.newPage();
+    await plain?.goto(`${bmc.address}/ui/`);
+    const late = plain?.getByText('The console has not loaded yet');
+    await late?.waitFor({ state: 'attached' });
+    // An element that is only invisible would have a place.
+    expect(await late?.boundingBox()).toBeNull();
+    await context?.close();
+    await page.context().close();
+  });
+
   it('loads after a failure, also if the service has new names for its scripts', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
     await page.getByText('Live').waitFor();

@@ -8,6 +8,9 @@ const MAX_PAUSE_MS = 15_000;
 /** How long the service may take to answer, in milliseconds. */
 const ANSWER_MS = 10_000;
 
+// Lets the style sheet show the text that the console has not loaded yet.
+document.documentElement.classList.add('scripts');
+
 let hasFailed = false;
 
 /** Waits until the service answers, and loads the page again. The pause grows with each failure. */

@@ -39,7 +39,7 @@ export const mediaTexts = {
   retrying: (name: string) => `${name}: the connection is lost, trying again`,
   finishing: (name: string) => `${name}: the service inserts the image`,
   lost: 'The progress of an upload, until you choose the same file again',
-  unsent: 'The address of an image that you have not inserted',
+  unsent: 'The address or the login of an image that you have not inserted',
   interrupted: (name: string) => `The upload of ${name} is not complete. Choose the same file to continue.`,
   otherFile: (name: string) => `Choose the file ${name}, with the same size and date.`,
   amount: (done: string, all: string) => `${done} of ${all}`,
