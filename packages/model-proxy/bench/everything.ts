@@ -116,16 +116,7 @@ function figures(results: Results): readonly Figure[] {
     aim: 0.4,
     better: 'higher',
   };
-  // The limit of nginx was measured on a processor on which http-pipe reached 0.16 of nginx: 0.27 / 0.16.
-  const ofHttpPipe: Figure = {
-    what: 'everything enabled: requests/s relative to http-pipe',
-    value: medianRatio(rates(results, 'everything'), rates(results, 'http-pipe')),
-    unit: '',
-    must: 1.69,
-    aim: 2.5,
-    better: 'higher',
-  };
-  if (!results.has('before')) return [ofNginx, ofHttpPipe];
+  if (!results.has('before')) return [ofNginx];
   const ofBefore: Figure = {
     what: 'everything enabled: CPU relative to the other build with a master key',
     value: medianRatio(cpu(results, 'everything'), cpu(results, 'before')),
@@ -134,5 +125,5 @@ function figures(results: Results): readonly Figure[] {
     aim: null,
     better: 'lower',
   };
-  return [ofNginx, ofHttpPipe, ofBefore];
+  return [ofNginx, ofBefore];
 }
