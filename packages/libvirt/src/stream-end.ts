@@ -8,7 +8,7 @@ import { type Header, MessageStatus, MessageType } from './protocol/message.js';
  */
 const STREAM_END_TIMEOUT_MS = 3_000;
 
-/** What a {@link StreamEnd} needs from its connection. */
+/** The stream that ends, and how to use its connection. */
 interface StreamEndOptions {
   /** Serial number of the call that opened the stream. */
   readonly serial: number;
@@ -16,8 +16,8 @@ interface StreamEndOptions {
   readonly isOpen: boolean;
   readonly clock: Clock;
   sendAbort(): void;
-  /** Called once. `hasAnswer`: libvirtd has ended the stream; false if the time limit has passed. */
-  finished(hasAnswer: boolean): void;
+  /** Called once: when libvirtd has ended the stream, at the time limit, or at {@link StreamEnd.cancel}. */
+  finished(): void;
 }
 
 /** Aborts the stream of a connection and waits for libvirtd's answer, at most {@link STREAM_END_TIMEOUT_MS}. */
@@ -28,7 +28,7 @@ export class StreamEnd {
 
   constructor(options: StreamEndOptions) {
     this.#options = options;
-    this.#timer = options.clock.after(STREAM_END_TIMEOUT_MS, () => this.#finish(false));
+    this.#timer = options.clock.after(STREAM_END_TIMEOUT_MS, () => this.#finish());
     if (options.isOpen) options.sendAbort();
   }
 
@@ -38,18 +38,18 @@ export class StreamEnd {
     // A late reply to the call that opens the stream.
     if (type === MessageType.reply && status === MessageStatus.ok) this.#options.sendAbort();
     // Ignores data. Without an error, libvirtd answers an abort with `ok`.
-    else if (status !== MessageStatus.continue) this.#finish(true);
+    else if (status !== MessageStatus.continue) this.#finish();
   }
 
   /** Stops waiting, because the connection has ended. */
   cancel(): void {
-    this.#finish(false);
+    this.#finish();
   }
 
-  #finish(hasAnswer: boolean): void {
+  #finish(): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
     this.#timer.cancel();
-    this.#options.finished(hasAnswer);
+    this.#options.finished();
   }
 }

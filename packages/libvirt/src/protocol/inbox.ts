@@ -1,6 +1,6 @@
 import { MessageSplitter } from './message-splitter.js';
 
-/** What an {@link Inbox} needs from its connection. */
+/** Functions of the connection, which an {@link Inbox} calls. */
 interface InboxOptions {
   /**
    * Handles one message, as the callback of {@link MessageSplitter} does.

@@ -7,8 +7,8 @@ import { XdrReader } from '../../src/xdr.js';
 /** A relay in front of a libvirtd that records the stream messages of each connection. */
 interface RecordingRelay {
   /**
-   * What happened on each connection, in order, such as `client: data`, `libvirtd: ok`, `client: error`
-   * (an abort) and `client: close`.
+   * For each connection: its stream messages with their senders, in order, such as `client: data`, `client: error`
+   * (an abort) and `libvirtd: ok`, and then the side that closed it first, such as `client: close`.
    */
   readonly connections: readonly (readonly string[])[];
   /** Closes the relay and all connections. */

@@ -22,8 +22,8 @@ export interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body' | '
   readonly query?: Readonly<Record<string, string>> | URLSearchParams;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * What must answer the service first: Neutron, or the compute host of a server. Default: nothing. While it is
-   * silent, these requests wait for each other, and not the other requests to the service.
+   * The part of the cloud that Nova asks before it answers: `network` is Neutron, `host` is the compute host of the
+   * server. Default: none. While this part is silent, only requests with the same value wait.
    */
   readonly relayedTo?: 'network' | 'host' | undefined;
 }
