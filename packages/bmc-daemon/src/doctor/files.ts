@@ -13,12 +13,12 @@ import { libvirtHosts } from './libvirt-hosts.js';
 import type { Examined, Probe } from './probe.js';
 
 const MIB = 2 ** 20;
-/** The state of the service with its console logs has up to 512 MiB. */
+/** With less free space, the doctor warns. The state of the service with its console logs has up to 512 MiB. */
 const LOW_BYTES = 512 * MIB;
 const FULL_BYTES = 16 * MIB;
 const FULL_FILES = 100;
 
-/** Examines EMULATOR_STATE_DIR. */
+/** Examines the permissions and the free space of EMULATOR_STATE_DIR. */
 export const stateFolder: Probe = {
   subject: 'state',
   settings: ['stateDir'],
@@ -28,7 +28,7 @@ export const stateFolder: Probe = {
   },
 };
 
-/** Examines the folder of libvirt on this host, where it stores UEFI variables and saved machines. */
+/** Examines the free space for UEFI variables and saved machines, if the daemon uses the libvirt of this host. */
 export const libvirtFolder: Probe = {
   subject: 'disk',
   settings: ['libvirtUri', 'fakeDriver', 'osCloud'],
@@ -40,7 +40,10 @@ export const libvirtFolder: Probe = {
   },
 };
 
-/** Examines who can read or change passwords and keys. */
+/**
+ * Examines whether all accounts can read or change the password file and the key files, and whether
+ * the daemon can replace the password file.
+ */
 export const secretFiles: Probe = {
   subject: 'password',
   settings: ['authFile', 'sslKey', 'notificationKeyFile'],
@@ -91,7 +94,7 @@ async function folderAccess(folder: string, { account }: Examined): Promise<read
   return findings;
 }
 
-/** Returns a file of the folder that this account cannot read and write. */
+/** Returns a file of the folder that this account may not read or write; null if there is none. */
 async function foreignFile(folder: string, uid: number): Promise<string | null> {
   if (uid === 0) return null;
   for (const name of await readdir(folder)) {

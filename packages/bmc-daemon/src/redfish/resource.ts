@@ -137,14 +137,14 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   /** Whether the POST needs no login. Default: false. Only the creation of a session sets it. */
   readonly needsNoLogin?: boolean;
   /**
-   * Returns annotations for the action in the Actions block. They replace those that the pipeline
-   * derives from `body`: for each parameter `ResetType@Redfish.AllowableValues`, with the values of
-   * an enum, or an empty list.
+   * Returns annotations of the action for `Actions`. They are added to those that the pipeline derives
+   * from `body`, and replace those with the same name. The pipeline derives one for each parameter,
+   * such as `ResetType@Redfish.AllowableValues`: the values of an enum, or an empty list.
    */
   parameters?(entity: Entity, services: Services): JsonObject;
   /**
-   * Returns whether this entity and the driver support the action. If false, the body omits the
-   * action and its URI is a 404.
+   * Returns whether this entity and the driver support the action. If false, the answer to GET omits
+   * the action, and its URI answers 404. Default: true.
    */
   available?(entity: Entity, services: Services): boolean;
   /**
@@ -152,7 +152,10 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
    * the action changes nothing, so it causes no event. Default: an empty summary.
    */
   summary?(body: Body): string | null;
-  /** Reads the entity for this POST. By default, and with If-None-Match, the pipeline calls `load` of the resource. */
+  /**
+   * Reads the entity for this POST. By default, and for a request with If-None-Match, the pipeline
+   * calls `load` of the resource instead.
+   */
   load?(request: ResourceRequest<Services, Params>): Awaitable<Entity>;
   run(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
