@@ -160,30 +160,27 @@ describe('the log', () => {
   });
 });
 
-describe('the handler of a path', () => {
-  it.each(['/redfish', '/redfish?x', '/redfish/'])('is that of Redfish for %s', async (path) => {
+describe('a request', () => {
+  it.each(['/redfish', '/redfish?x', '/redfish/'])('gets the versions of Redfish at %s', async (path) => {
     expect((await client.get(path)).json).toEqual({ v1: '/redfish/v1/' });
   });
 
-  it.each(['/redfishy', '/rest/v1', '/index.html'])(
-    'is missing for %s, and the client gets a Redfish error',
-    async (path) => {
-      const { status, json } = await client.get(path, authorization);
-      expect([status, json]).toEqual([
-        404,
-        { error: expect.objectContaining({ code: 'Base.1.22.ResourceMissingAtURI' }) },
-      ]);
-    },
-  );
+  it.each(['/redfishy', '/rest/v1', '/index.html'])('gets 404 with a Redfish error at %s', async (path) => {
+    const { status, json } = await client.get(path, authorization);
+    expect([status, json]).toEqual([
+      404,
+      { error: expect.objectContaining({ code: 'Base.1.22.ResourceMissingAtURI' }) },
+    ]);
+  });
 
-  it('accepts an absolute URL, as proxies send it', async () => {
+  it('may have an absolute URL, as proxies send it; its host has precedence over the Host header', async () => {
     const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\{"v1":"\/redfish\/v1\/"\}$/);
     // The host of the URL has precedence (RFC 9112 §3.2.2).
     expect(scopedBy).toBe('bmc.example');
   });
 
-  it('answers an unknown method with 501', async () => {
+  it('gets 501 for an unknown method', async () => {
     expect(await client.raw('FAKE / HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 501 Not Implemented\r\n/);
     expect(lines()).toEqual([expect.objectContaining({ method: '-', status: 501, refused: 'HPE_INVALID_METHOD' })]);
   });
@@ -266,7 +263,7 @@ describe('the page of the machines', () => {
     expect(text).not.toContain('<script');
   });
 
-  it('shows a machine that cannot be read', async () => {
+  it('shows that the state of a machine could not be read', async () => {
     unreadableUuid = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/ui/plain', authorization);
     expect([status, text.match(/state could not be read/g)?.length]).toEqual([200, 1]);
@@ -301,7 +298,7 @@ describe('the page of the machines', () => {
     expect([status, text.match(/state could not be read/g)?.length, asked]).toEqual([200, 88, 24]);
   });
 
-  it('is 503 while the host is down, with the reason for people', async () => {
+  it('is an HTML page with 503 and the reason while the host is down', async () => {
     down = unavailable;
     const { status, headers, text } = await client.get('/ui/plain', authorization);
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([503, '5', 'text/html; charset=utf-8']);
@@ -313,13 +310,13 @@ describe('the page of the machines', () => {
   });
 });
 
-describe('health', () => {
-  it('is ok while the hypervisor answers', async () => {
+describe('/healthz', () => {
+  it('reports ok while the hypervisor answers', async () => {
     const { status, json } = await client.get('/healthz');
     expect([status, json]).toEqual([200, { status: 'ok', hypervisor: 'libvirt <test:///default>' }]);
   });
 
-  it('is 503 with the reason while the hypervisor does not answer', async () => {
+  it('answers 503 with the reason while the hypervisor does not answer', async () => {
     down = unavailable;
     const { status, json } = await client.get('/healthz');
     expect([status, json]).toEqual([

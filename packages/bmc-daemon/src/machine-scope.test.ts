@@ -7,11 +7,11 @@ import { createSharedTasks } from './redfish/tasks/shared-tasks.js';
 import { createTaskStore } from './redfish/tasks/task-store.js';
 
 describe('the tasks of a machine with its own address', () => {
-  const local = () => createTaskStore({ limit: 10, now: () => new Date(0) });
+  const newLocalTasks = () => createTaskStore({ limit: 10, now: () => new Date(0) });
 
   it.each([
-    ['one service', local()],
-    ['replicas', createSharedTasks(local(), silentStore, { warn: () => undefined })],
+    ['one service', newLocalTasks()],
+    ['replicas', createSharedTasks(newLocalTasks(), silentStore, { warn: () => undefined })],
   ])('are created, ended and removed with %s, and the tasks of other machines are not shown', async (_, tasks) => {
     const operations = { tasks, waitMs: 8000, onTaskFailed: () => undefined };
     const services = testServices(new FakeDriver(), { operations });

@@ -8,8 +8,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[48][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 
 let folder: string;
 let warnings: string[];
-const note = (message: string) => warnings.push(message);
-const log = { warn: note, error: note };
+const recordWarning = (message: string) => warnings.push(message);
+const log = { warn: recordWarning, error: recordWarning };
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'bmc-uuid-'));

@@ -35,7 +35,7 @@ const log = {
 };
 const open = (broken: 'setAside' | 'refuse' = 'setAside') =>
   openStateFile({ folder, name: 'counter', schema, initial: { count: 0 }, log, broken });
-const more = ({ count }: { count: number }) => ({ count: count + 1 });
+const increment = ({ count }: { count: number }) => ({ count: count + 1 });
 const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
 
 describe('a state file', () => {
@@ -44,8 +44,8 @@ describe('a state file', () => {
     expect([file.state, readdirSync(parent)]).toEqual([{ count: 0 }, []]);
     file.update((state) => state);
     expect(readdirSync(parent)).toEqual([]);
-    file.update(more);
-    file.update(more);
+    file.update(increment);
+    file.update(increment);
     expect([file.state, open().state]).toEqual([{ count: 2 }, { count: 2 }]);
     expect([mode(folder), mode(file.path), readdirSync(folder)]).toEqual(['700', '600', ['counter.json']]);
     expect(logged).toEqual([]);
@@ -61,7 +61,7 @@ describe('a state file', () => {
   ] as const;
 
   it.each(damages)('with %s is renamed and logged, and never overwritten', (_what, text) => {
-    open().update(more);
+    open().update(increment);
     const file = path.join(folder, 'counter.json');
     writeFileSync(file, text, 'latin1');
     expect(open().state).toEqual({ count: 0 });
@@ -71,17 +71,20 @@ describe('a state file', () => {
     ]);
   });
 
-  it.each(damages)('with %s is not renamed and prevents the start if the caller wants that', (_what, text) => {
-    open().update(more);
-    const file = path.join(folder, 'counter.json');
-    writeFileSync(file, text, 'latin1');
-    const complaint = `${file} is damaged: correct it, or move it away to start without it`;
-    expect(() => open('refuse')).toThrow(expect.objectContaining({ name: 'StateFileError', message: complaint }));
-    expect([readFileSync(file, 'latin1'), readdirSync(folder)]).toEqual([text, ['counter.json']]);
-  });
+  it.each(damages)(
+    'with %s is not renamed and gives an error if the caller chose to refuse broken files',
+    (_what, text) => {
+      open().update(increment);
+      const file = path.join(folder, 'counter.json');
+      writeFileSync(file, text, 'latin1');
+      const complaint = `${file} is damaged: correct it, or move it away to start without it`;
+      expect(() => open('refuse')).toThrow(expect.objectContaining({ name: 'StateFileError', message: complaint }));
+      expect([readFileSync(file, 'latin1'), readdirSync(folder)]).toEqual([text, ['counter.json']]);
+    },
+  );
 
-  it.each(['folder', 'pipe'])('renames or refuses a %s in the place of the file', (kind) => {
-    open().update(more);
+  it.each(['folder', 'pipe'])('is renamed or refused, as the caller chose, if it is a %s', (kind) => {
+    open().update(increment);
     const file = path.join(folder, 'counter.json');
     rmSync(file);
     execFileSync(kind === 'folder' ? 'mkdir' : 'mkfifo', [file]);
@@ -95,8 +98,8 @@ describe('a state file', () => {
     ]);
   });
 
-  it('removes temporary files of a killed process, and logs it', () => {
-    open().update(more);
+  it('removes temporary files of a killed process when it is opened, with a warning, and no other hidden files', () => {
+    open().update(increment);
     const leftover = path.join(folder, '.counter.json.0123456789ab');
     const other = path.join(folder, '.counter.json.backup');
     for (const name of [leftover, other]) {
@@ -108,32 +111,32 @@ describe('a state file', () => {
     expect(logged).toEqual([`warn removed ${leftover}, which a killed process left`]);
   });
 
-  it('continues with the changes of another program', () => {
+  it('is read again with a warning if another program has changed it', () => {
     const [ours, theirs] = [open(), open()];
     theirs.update(() => ({ count: 40 }));
-    ours.update(more);
+    ours.update(increment);
     expect([ours.state, open().state]).toEqual([{ count: 41 }, { count: 41 }]);
     expect(logged).toEqual([`warn ${ours.path} was changed by another program and is read again`]);
   });
 
   it('keeps its state if the file cannot be written, and the error names the file', () => {
     const file = open();
-    file.update(more);
+    file.update(increment);
     rmSync(folder, { recursive: true });
     // A file in place of the folder also stops root. In containers, tests run as root.
     writeFileSync(folder, '');
     chmodSync(folder, 0o400);
-    expect(() => file.update(more)).toThrow(/^(reading|writing) .*counter\.json: /);
+    expect(() => file.update(increment)).toThrow(/^(reading|writing) .*counter\.json: /);
     expect(file.state).toEqual({ count: 1 });
   });
 
-  it('keeps its state if the file is gone and cannot be written again', () => {
+  it('keeps its state if the file was removed and its folder cannot be created', () => {
     const file = open();
-    file.update(more);
+    file.update(increment);
     rmSync(folder, { recursive: true });
-    // The file is gone, and its folder cannot be created: the name is a dangling link.
+    // The folder cannot be created, because its name is a link to a path that does not exist.
     symlinkSync(path.join(parent, 'gone'), folder);
-    expect(() => file.update(more)).toThrow(/^writing .*counter\.json: /);
+    expect(() => file.update(increment)).toThrow(/^writing .*counter\.json: /);
     expect(file.state).toEqual({ count: 1 });
   });
 });

@@ -92,8 +92,8 @@ describe('an account that is renamed', () => {
   });
 });
 
-describe('a change while neither file can be written', () => {
-  it('fails with the error of the password file', async () => {
+describe('a change of an account whose password file cannot be written', () => {
+  it('fails with the error of the password file, and logs if the old state cannot be restored', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     const before = state.state;
     // Another process is writing the file and never finishes.

@@ -118,7 +118,7 @@ describe('accounts', () => {
     expect([readFileSync(file, 'utf8'), state.state]).toEqual([before, initialAccessState]);
   });
 
-  it('give an error with the name of a file that cannot be written, and store no part of the change', async () => {
+  it('are not created if the password file cannot be written: the error names the file, and no state is stored', async () => {
     rmSync(folder, { recursive: true });
     const created = accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     await expect(created).rejects.toBeInstanceOf(PasswordFileWriteError);
@@ -190,7 +190,7 @@ describe('accounts', () => {
 });
 
 describe('locking accounts out', () => {
-  const wrong = async (times: number) => {
+  const tryWrongPassword = async (times: number) => {
     for (let attempt = 0; attempt < times; attempt += 1) expect(await logIn('eve', 'pear')).toBe('wrong password');
   };
   const lockAfterThree = async (settings: Partial<AccessSettings> = {}) =>
@@ -199,9 +199,9 @@ describe('locking accounts out', () => {
   it('starts after the threshold of wrong passwords in a row, and lasts the set time', async () => {
     await lockAfterThree();
     expect(await logIn('eve', 'apple')).toBe('in');
-    await wrong(2);
+    await tryWrongPassword(2);
     expect(await logIn('eve', 'apple')).toBe('in');
-    await wrong(3);
+    await tryWrongPassword(3);
     expect(accounts().find('eve')?.locked).toBe(true);
     expect(await logIn('eve', 'apple')).toBe('the account is locked');
     // Open sessions continue. Otherwise, an attacker could log the administrator out.
@@ -216,18 +216,18 @@ describe('locking accounts out', () => {
 
   it('forgets wrong passwords after lockoutResetSeconds', async () => {
     await lockAfterThree();
-    await wrong(2);
+    await tryWrongPassword(2);
     time += 30_001;
-    await wrong(2);
+    await tryWrongPassword(2);
     expect(accounts().find('eve')?.locked).toBe(false);
     time += 30_000;
-    await wrong(1);
+    await tryWrongPassword(1);
     expect(accounts().find('eve')?.locked).toBe(true);
   });
 
   it('survives a restart, ends on request, and never expires without AccountLockoutCounterResetEnabled', async () => {
     await lockAfterThree({ lockoutResets: false });
-    await wrong(3);
+    await tryWrongPassword(3);
     access = opened();
     time += 1e9;
     expect(await logIn('eve', 'apple')).toBe('the account is locked');
@@ -238,7 +238,7 @@ describe('locking accounts out', () => {
   it("ends after AccountLockoutDuration at most, even if the host's clock was set back before a restart", async () => {
     time = 1e12;
     await lockAfterThree();
-    await wrong(3);
+    await tryWrongPassword(3);
     time = 0;
     access = opened();
     expect(accounts().find('eve')?.locked).toBe(true);
@@ -253,12 +253,12 @@ describe('locking accounts out', () => {
     try {
       access = openAccess({ authFile: file, state, log, login: unpaced });
       await lockAfterThree();
-      await wrong(3);
+      await tryWrongPassword(3);
       setBy = hour;
       expect(accounts().find('eve')?.locked).toBe(true);
       await accounts().change('eve', { locked: false });
       await lockAfterThree({ lockoutSeconds: 0.1 });
-      await wrong(3);
+      await tryWrongPassword(3);
       setBy = -hour;
       while (accounts().find('eve')?.locked === true) await setImmediate();
     } finally {
@@ -271,7 +271,7 @@ describe('locking accounts out', () => {
     ['the duration is 0', { lockoutSeconds: 0, lockoutResetSeconds: 0 }],
   ])('does not happen if %s', async (_, settings) => {
     await lockAfterThree(settings);
-    await wrong(4);
+    await tryWrongPassword(4);
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 

@@ -10,7 +10,8 @@ const { pair: pairLimits, address: addressLimits, waitMs } = attemptLimits;
 const GROWING_GAPS = 4;
 
 /** Returns the attempts that a pace admits: those without a gap (the next one starts the first gap), and the later ones. */
-const admitted = ({ free, maxGapMs }: typeof pairLimits, ms: number): number => free + 1 + GROWING_GAPS + ms / maxGapMs;
+const admittedAttempts = ({ free, maxGapMs }: typeof pairLimits, ms: number): number =>
+  free + 1 + GROWING_GAPS + ms / maxGapMs;
 
 interface Answer {
   readonly verdict: Verdict;
@@ -166,9 +167,11 @@ describe('the queue of logins', () => {
     );
     await simulation.run();
     await Promise.all(onePair);
-    expect(withResult(answers, seconds * 1000).length).toBeLessThanOrEqual(admitted(pairLimits, seconds * 1000));
+    expect(withResult(answers, seconds * 1000).length).toBeLessThanOrEqual(
+      admittedAttempts(pairLimits, seconds * 1000),
+    );
     // The account lane verifies as many attempts in addition. The last ones wait for up to `waitMs`.
-    expect(simulation.verified.length).toBeLessThanOrEqual(2 * admitted(pairLimits, seconds * 1000 + waitMs));
+    expect(simulation.verified.length).toBeLessThanOrEqual(2 * admittedAttempts(pairLimits, seconds * 1000 + waitMs));
 
     const other = new Simulation();
     const named: Answer[] = [];
@@ -181,13 +184,15 @@ describe('the queue of logins', () => {
     );
     await other.run();
     await Promise.all(oneAddress);
-    expect(withResult(named, seconds * 1000).length).toBeLessThanOrEqual(admitted(addressLimits, seconds * 1000));
+    expect(withResult(named, seconds * 1000).length).toBeLessThanOrEqual(
+      admittedAttempts(addressLimits, seconds * 1000),
+    );
     expect(withResult(named, seconds * 1000).length).toBeGreaterThan(seconds / 2);
   });
 
   it('does not show by the duration of a login whether a user exists, even if many logins wait', async () => {
     /** Returns the answers that a guesser gets for one of many names. */
-    const seen = async (exists: boolean): Promise<readonly Answer[]> => {
+    const answersOfOneName = async (exists: boolean): Promise<readonly Answer[]> => {
       const simulation = new Simulation();
       const answers: Answer[] = [];
       const crowd = Array.from({ length: 60 }, (_, at) =>
@@ -200,9 +205,9 @@ describe('the queue of logins', () => {
       await Promise.all([...crowd, ...guessers]);
       return answers;
     };
-    const unknown = await seen(false);
+    const unknown = await answersOfOneName(false);
     expect(withResult(unknown).length).toBeGreaterThan(20);
-    expect(await seen(true)).toEqual(unknown);
+    expect(await answersOfOneName(true)).toEqual(unknown);
   });
 
   it('serves addresses in turn, and the users of an address in turn', async () => {

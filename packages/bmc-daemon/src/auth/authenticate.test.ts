@@ -33,7 +33,7 @@ const log = {
 };
 
 /** Moves the fake clock forward, after all other pending work is done. */
-function after(ms: number, call: () => void): () => void {
+function advanceClock(ms: number, call: () => void): () => void {
   const timer = setImmediate(() => {
     slept.push(ms);
     time += ms;
@@ -46,7 +46,7 @@ function after(ms: number, call: () => void): () => void {
 const verify = (password: Buffer, line: string) => Promise.resolve(compareSync(password, line.replace('$2y$', '$2b$')));
 
 function authentication(): Authenticate {
-  return authenticateWith({ after, verify });
+  return authenticateWith({ after: advanceClock, verify });
 }
 
 function authenticateWith(login: Pick<LoginOptions, 'after' | 'verify'>): Authenticate {
@@ -84,7 +84,7 @@ async function serve(authenticate: Authenticate): Promise<(credentials?: string)
 }
 
 /** Resolves with the next request when `authenticate` is called for it. */
-async function requested(): Promise<IncomingMessage> {
+async function nextRequest(): Promise<IncomingMessage> {
   if (server === undefined) throw new Error('nothing is served');
   const [request] = (await once(server, 'request')) as [IncomingMessage]; // the documented arguments of this event
   return request;
@@ -97,7 +97,7 @@ async function requested(): Promise<IncomingMessage> {
 async function askAndDisconnect(credentials: string): Promise<Socket> {
   if (server === undefined) throw new Error('nothing is served');
   const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
-  const asked = requested();
+  const asked = nextRequest();
   const client = connect(port, '127.0.0.1');
   client.write(
     `GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n\r\n`,
@@ -170,14 +170,14 @@ describe('authentication by password file', () => {
       verified.push(password.toString());
       return verify(password, line);
     };
-    const ask = await serve(authenticateWith({ after, verify: counted }));
+    const ask = await serve(authenticateWith({ after: advanceClock, verify: counted }));
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask('admin:secret')));
     expect(answers.filter((answer) => JSON.stringify(answer).includes('"user":"admin"'))).toHaveLength(30);
     expect(verified).toEqual(['secret']);
     expect(slept).toEqual([]);
   });
 
-  it('slows down guessers of one user, but not a right password', async () => {
+  it('delays wrong passwords of one user more and more, but not the right password', async () => {
     await writeUsers({ admin: 'secret', other: 'secret' });
     const ask = await serve(authentication());
     await ask('other:secret');
@@ -208,7 +208,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:old')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('continues while at least one of several clients waits for the same answer, and stops when none does', async () => {
+  it('continues a verification while at least one client waits for its result, and stops when none does', async () => {
     await writeUsers({ admin: 'secret' });
     const wakers: (() => void)[] = [];
     const verified: string[] = [];
@@ -230,20 +230,20 @@ describe('authentication by password file', () => {
     // Attempts with unknown names wait only in the common lane.
     for (let attempt = 0; attempt < 5; attempt += 1) await ask(`nobody:wrong ${attempt}`);
     verified.length = 0;
-    const wake = () => wakers.splice(0).forEach((waker) => waker());
+    const wakeWaiters = () => wakers.splice(0).forEach((waker) => waker());
 
     const gone = await askAndDisconnect('nobody:secret');
     expect(gone.destroyed).toBe(true);
-    const joined = requested();
+    const joined = nextRequest();
     const answer = ask('nobody:secret');
     await joined;
-    wake();
+    wakeWaiters();
     expect(await answer).toEqual({ refused: 'unknown user', attemptedUser: 'nobody', promised: true });
     expect(verified).toEqual(['secret']);
 
     const alone = await askAndDisconnect('nobody:guess');
     expect(alone.destroyed).toBe(true);
-    wake();
+    wakeWaiters();
     expect(verified).toEqual(['secret']);
   });
 
@@ -255,7 +255,7 @@ describe('authentication by password file', () => {
       authenticateWith({
         after: (ms, call) => {
           let cancel = (): void => undefined;
-          void arrived.then(() => (cancel = after(ms, call)));
+          void arrived.then(() => (cancel = advanceClock(ms, call)));
           return () => cancel();
         },
         verify,
@@ -277,7 +277,7 @@ describe('authentication by password file', () => {
     expect(answers.filter(isLate)).toEqual(Array<unknown>(3).fill(late));
   });
 
-  it('slows down an address that tries many names', async () => {
+  it('delays the attempts of an address that tries many names', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     for (let attempt = 0; attempt < 30; attempt += 1) await ask(`name${attempt}:wrong`);
@@ -288,7 +288,7 @@ describe('authentication by password file', () => {
     await writeUsers({ admin: 'old' });
     const ask = await serve(
       authenticateWith({
-        after,
+        after: advanceClock,
         verify: async (password, line) => {
           await writeUsers({ admin: 'new' });
           time += 1000;

@@ -24,10 +24,10 @@ let authority: Authority;
 let server: Server;
 let state: StateFile<RequestedKeys>;
 let certificate: ServerCertificate;
-const at = (name: string) => path.join(folder, name);
-const textOf = (name: string) => readFileSync(at(name), 'utf8');
+const pathOf = (name: string) => path.join(folder, name);
+const textOf = (name: string) => readFileSync(pathOf(name), 'utf8');
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const files = () => ({ sslCert: at('server.pem'), sslKey: at('server.key') });
+const files = () => ({ sslCert: pathOf('server.pem'), sslKey: pathOf('server.key') });
 
 const request: SigningRequest = {
   subject: { commonName: 'requested' },
@@ -58,7 +58,7 @@ async function connection(): Promise<TLSSocket> {
 }
 
 /** Returns the certificate that a new connection receives. */
-async function shown(): Promise<string | string[] | undefined> {
+async function servedName(): Promise<string | string[] | undefined> {
   const socket = await connection();
   const { subject } = socket.getPeerCertificate();
   socket.destroy();
@@ -79,13 +79,13 @@ beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'bmc-certificate-'));
   authority = createAuthority(folder);
   const first = authority.issue('first');
-  writeFileSync(at('server.pem'), first.certificate, { mode: 0o644 });
-  writeFileSync(at('server.key'), first.key, { mode: 0o640 });
+  writeFileSync(pathOf('server.pem'), first.certificate, { mode: 0o644 });
+  writeFileSync(pathOf('server.key'), first.key, { mode: 0o640 });
   server = createServer(loadTls(files()), (_request, response) => void response.end());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   state = openStateFile({
-    folder: at('state'),
+    folder: pathOf('state'),
     name: 'requests',
     schema: requestedKeysState,
     initial: noRequestedKeys,
@@ -105,7 +105,7 @@ describe('a replaced certificate', () => {
     const old = await connection();
     const next = authority.issue('second');
     await certificate.replace(`${next.key}${next.certificate}`);
-    expect(await shown()).toBe('second');
+    expect(await servedName()).toBe('second');
     expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=second']);
     old.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const [answer] = (await once(old, 'data')) as [Buffer];
@@ -120,7 +120,9 @@ describe('a replaced certificate', () => {
     await certificate.replace(`${next.certificate}${next.key}`);
     expect(loadTls(files()).cert).toBe(next.certificate);
     expect(textOf('server.key').match(/BEGIN/g)).toHaveLength(1);
-    expect([statSync(at('server.pem')).mode & 0o777, statSync(at('server.key')).mode & 0o777]).toEqual([0o644, 0o640]);
+    expect([statSync(pathOf('server.pem')).mode & 0o777, statSync(pathOf('server.key')).mode & 0o777]).toEqual([
+      0o644, 0o640,
+    ]);
     expect(
       readdirSync(folder)
         .filter((name) => !name.startsWith('root.pem-'))
@@ -135,7 +137,7 @@ describe('a replaced certificate', () => {
     await certificate.generateSigningRequest(request);
     certificate = open();
     await certificate.replace(authority.sign(pem));
-    expect(await shown()).toBe('requested');
+    expect(await servedName()).toBe('requested');
     // A client may still send the certificate of the other request.
     expect(state.state.keys).toHaveLength(1);
     expect(loadTls(files()).key).toContain('BEGIN PRIVATE KEY');
@@ -143,20 +145,20 @@ describe('a replaced certificate', () => {
 
   it('can be renewed for the current key, whose file does not change', async () => {
     const key = textOf('server.key');
-    const { mtimeNs } = statSync(at('server.key'), { bigint: true });
+    const { mtimeNs } = statSync(pathOf('server.key'), { bigint: true });
     const { createSigningRequest } = await import('./signing-request.js');
     const { createPrivateKey } = await import('node:crypto');
     const pem = await createSigningRequest({ ...request, subject: { commonName: 'renewed' } }, createPrivateKey(key));
     await certificate.replace(authority.sign(pem));
-    expect(await shown()).toBe('renewed');
-    expect(statSync(at('server.key'), { bigint: true }).mtimeNs).toBe(mtimeNs);
+    expect(await servedName()).toBe('renewed');
+    expect(statSync(pathOf('server.key'), { bigint: true }).mtimeNs).toBe(mtimeNs);
   });
 
-  it('needs its chain in order', async () => {
+  it('may have a chain, in which each certificate has issued the previous one; another order is rejected', async () => {
     const subordinate = authority.subordinate('between');
     const next = subordinate.issue('below');
     await certificate.replace(`${next.certificate}${subordinate.root}${authority.root}${next.key}`);
-    expect(await shown()).toBe('below');
+    expect(await servedName()).toBe('below');
     expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=below', 'CN=between', 'O=Example\nCN=root']);
     expect(await faultOf(`${next.certificate}${authority.root}${subordinate.root}`)).toBe(
       'value: the chain is out of order: certificate 2 has not issued certificate 1',
@@ -168,8 +170,8 @@ describe('a replaced certificate', () => {
 
   it('may share one file with its key', async () => {
     const both = authority.issue('both');
-    writeFileSync(at('one.pem'), `${both.certificate}${both.key}`, { mode: 0o600 });
-    const one = { sslCert: at('one.pem'), sslKey: at('one.pem') };
+    writeFileSync(pathOf('one.pem'), `${both.certificate}${both.key}`, { mode: 0o600 });
+    const one = { sslCert: pathOf('one.pem'), sslKey: pathOf('one.pem') };
     const combined = openServerCertificate({
       tls: loadTls(one),
       files: () => one,
@@ -180,7 +182,7 @@ describe('a replaced certificate', () => {
     });
     const next = authority.issue('next');
     await combined.replace(`${next.certificate}${next.key}`);
-    expect(await shown()).toBe('next');
+    expect(await servedName()).toBe('next');
     expect(loadTls(one).cert).toContain(next.certificate);
   });
 });
@@ -201,10 +203,10 @@ describe('an unusable certificate', () => {
       'format: the extensions of a certificate cannot be read',
       'value: certificate 2 of the chain is not a CA certificate',
     ]);
-    expect(await shown()).toBe('first');
+    expect(await servedName()).toBe('first');
   });
 
-  it('is refused if it or its chain has a critical extension that clients may not know', async () => {
+  it('is rejected if it or its chain has a critical extension that clients may not know', async () => {
     const unknown = '1.2.3.4=critical,ASN1:UTF8String:x';
     const leaf = authority.issue('critical', { extensions: ['subjectAltName=critical,DNS:localhost', unknown] });
     const above = authority.subordinate('above', ['basicConstraints=critical,CA:TRUE', unknown]);
@@ -239,7 +241,7 @@ describe('an unusable certificate', () => {
       'RSA-PSS for SHA-256': undefined,
       Ed448: undefined,
     });
-    expect(await shown()).toBe('Ed448');
+    expect(await servedName()).toBe('Ed448');
   });
 
   it('is read in linear time for any content', async () => {
@@ -247,7 +249,7 @@ describe('an unusable certificate', () => {
     expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: the text is truncated, or not PEM');
   });
 
-  it('is refused with a reason, and the old certificate stays in use and in the files', async () => {
+  it('is rejected with a reason, and the old certificate stays in use and in the files', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     const good = authority.issue('good');
     const other = authority.issue('other');
@@ -287,12 +289,12 @@ describe('an unusable certificate', () => {
       'value: the certificate has expired',
     ]);
     expect([textOf('server.pem'), textOf('server.key')]).toEqual(before);
-    expect(await shown()).toBe('first');
+    expect(await servedName()).toBe('first');
     certificate = open(() => new Date(0));
     expect(await faultOf(`${good.certificate}${good.key}`)).toMatch(/^value: the certificate is not valid before /);
   });
 
-  it('is refused for an encrypted key without its passphrase', async () => {
+  it('is rejected for an encrypted key without its passphrase', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
@@ -304,7 +306,7 @@ describe('an unusable certificate', () => {
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
   });
 
-  it('is refused for a key that takes minutes to decrypt, because it would block all requests', async () => {
+  it('is rejected for a key that takes minutes to decrypt, because it would block all requests', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const lock = (...how: readonly string[]) => openssl(['pkcs8', '-topk8', '-passout', 'pass:x', ...how], next.key);
@@ -314,17 +316,21 @@ describe('an unusable certificate', () => {
     const tooLong = 'format: the private key takes too long to decrypt: it has too many iterations';
     // Changes the numbers of ordinary keys in place, because creating such keys takes as long as
     // opening them.
-    const altered = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
+    const withChangedBytes = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
       const der = Buffer.from(key.replace(/-----[^-]*-----/g, ''), 'base64');
       for (const [from, to] of changes) der.write(to, der.indexOf(from, 'hex'), 'hex');
       return pem(der);
     };
     const pem = (der: Buffer) =>
       `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${der.toString('base64')}\n-----END ENCRYPTED PRIVATE KEY-----\n`;
-    expect(await opens(altered(lock('-iter', '70000'), ['0203011170', '02037fffff']))).toBe(tooLong);
+    expect(await opens(withChangedBytes(lock('-iter', '70000'), ['0203011170', '02037fffff']))).toBe(tooLong);
     expect(
       await opens(
-        altered(lock('-scrypt'), ['020240000201080201', '0202400002017f0201'], ['02017f020101', '02017f02017f']),
+        withChangedBytes(
+          lock('-scrypt'),
+          ['020240000201080201', '0202400002017f0201'],
+          ['02017f020101', '02017f02017f'],
+        ),
       ),
     ).toBe(tooLong);
     expect(await opens(pem(Buffer.from('3080', 'hex')))).toBe(tooLong);
@@ -334,7 +340,7 @@ describe('an unusable certificate', () => {
 const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
 
 describe('signing requests', () => {
-  it('are refused if too many of them wait for their keys', async () => {
+  it('are rejected if too many of them wait for their keys', async () => {
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.generateSigningRequest(request)));
     expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
       ...Array.from({ length: 8 }, () => 'made'),
@@ -347,7 +353,7 @@ describe('signing requests', () => {
 describe('a certificate file', () => {
   it('may contain a PEM block that OpenSSL ignores', () => {
     const before = textOf('server.pem');
-    writeFileSync(at('server.pem'), `${before}-----BEGIN DH PARAMETERS-----\nMAY=\n-----END DH PARAMETERS-----\n`);
+    writeFileSync(pathOf('server.pem'), `${before}-----BEGIN DH PARAMETERS-----\nMAY=\n-----END DH PARAMETERS-----\n`);
     certificate = open();
     expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
     certificate.adopt(loadTls(files()));
@@ -359,7 +365,7 @@ describe('the files of the certificate and of its keys', () => {
   it('stay unchanged if one of them is not writable, and the error names it', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     // Root cannot create a file there either.
-    const pinned = { sslCert: '/proc/self/server.pem', sslKey: at('server.key') };
+    const pinned = { sslCert: '/proc/self/server.pem', sslKey: pathOf('server.key') };
     const stuck = openServerCertificate({
       tls: loadTls(files()),
       files: () => pinned,
@@ -373,7 +379,7 @@ describe('the files of the certificate and of its keys', () => {
       /^writing \/proc\/self\/server\.pem: /,
     );
     expect([textOf('server.pem'), textOf('server.key')]).toEqual(before);
-    expect(await shown()).toBe('first');
+    expect(await servedName()).toBe('first');
     expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 
@@ -381,21 +387,21 @@ describe('the files of the certificate and of its keys', () => {
     const old = loadTls(files());
     const next = authority.issue('second');
     // The content of the files between the three writes.
-    writeFileSync(at('server.key'), `${old.key}${next.key}`);
+    writeFileSync(pathOf('server.key'), `${old.key}${next.key}`);
     expect(loadTls(files())).toEqual(old);
-    writeFileSync(at('server.pem'), next.certificate);
+    writeFileSync(pathOf('server.pem'), next.certificate);
     expect(loadTls(files()).key).toBe(next.key);
     // The next replacement leaves one key.
     certificate = open();
     const third = authority.issue('third');
     await certificate.replace(`${third.certificate}${third.key}`);
     expect(textOf('server.key').match(/BEGIN/g)).toHaveLength(1);
-    chmodSync(at('server.key'), 0o600);
+    chmodSync(pathOf('server.key'), 0o600);
     expect(loadTls(files()).cert).toBe(third.certificate);
   });
 
   it('cause a signing request to fail if its key cannot be stored', async () => {
-    writeFileSync(at('state'), 'a file where a folder should be');
+    writeFileSync(pathOf('state'), 'a file where a folder should be');
     await expect(certificate.generateSigningRequest(request)).rejects.toThrow(/requests\.json/);
   });
 });

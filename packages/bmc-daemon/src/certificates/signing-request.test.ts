@@ -67,15 +67,15 @@ describe('a signing request', () => {
       alternativeNames: ['bmc.example.org', '192.0.2.7', '2001:db8::7'],
       usages: keyUsages,
     });
-    const after = (title: string) => new RegExp(`${title}[^\\n]*\\n *(.*)`).exec(text)?.[1];
-    expect(after('Subject Alternative Name')).toBe(
+    const lineAfter = (title: string) => new RegExp(`${title}[^\\n]*\\n *(.*)`).exec(text)?.[1];
+    expect(lineAfter('Subject Alternative Name')).toBe(
       'DNS:bmc.example.org, IP Address:192.0.2.7, IP Address:2001:DB8:0:0:0:0:0:7',
     );
-    expect(after('X509v3 Key Usage: critical')).toBe(
+    expect(lineAfter('X509v3 Key Usage: critical')).toBe(
       'Digital Signature, Non Repudiation, Key Encipherment, Data Encipherment, Key Agreement, Certificate ' +
         'Sign, CRL Sign, Encipher Only, Decipher Only',
     );
-    expect(after('Extended Key Usage')).toBe(
+    expect(lineAfter('Extended Key Usage')).toBe(
       'TLS Web Server Authentication, TLS Web Client Authentication, Code Signing, E-mail Protection, Time ' +
         'Stamping, OCSP Signing',
     );

@@ -7,12 +7,12 @@ import { inspectSettings } from './inspect.js';
 import { loadSettings } from './load.js';
 
 let folder: string;
-const at = (name: string) => path.join(folder, name);
+const pathOf = (name: string) => path.join(folder, name);
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'bmc-inspect-'));
-  writeFileSync(at('text'), 'no PEM');
-  writeFileSync(at('firmware'), '');
+  writeFileSync(pathOf('text'), 'no PEM');
+  writeFileSync(pathOf('firmware'), '');
 });
 
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -22,19 +22,23 @@ afterEach(() => rmSync(folder, { recursive: true }));
  * folder.
  */
 function inspect(text: string) {
-  writeFileSync(at('bmc.conf'), `EMULATOR_LISTEN_IP = '127.0.0.1'\n${text}`);
-  const loaded = loadSettings({ file: at('bmc.conf') });
+  writeFileSync(pathOf('bmc.conf'), `EMULATOR_LISTEN_IP = '127.0.0.1'\n${text}`);
+  const loaded = loadSettings({ file: pathOf('bmc.conf') });
   expect(loaded.faults).toEqual([]);
-  const { faults, warnings } = inspectSettings(loaded, { OS_CLIENT_CONFIG_FILE: at('clouds.yaml') });
-  const short = (lines: readonly string[]) => lines.map((line) => line.replaceAll(`${folder}/`, ''));
-  return { faults: short(faults), warnings: short(warnings) };
+  const { faults, warnings } = inspectSettings(loaded, { OS_CLIENT_CONFIG_FILE: pathOf('clouds.yaml') });
+  const withoutFolder = (lines: readonly string[]) => lines.map((line) => line.replaceAll(`${folder}/`, ''));
+  return { faults: withoutFolder(faults), warnings: withoutFolder(warnings) };
 }
 
 function makePair(name: string): void {
   const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=localhost'];
-  execFileSync('openssl', ['req', '-x509', ...options, '-keyout', at(`${name}.key`), '-out', at(`${name}.pem`)], {
-    stdio: 'pipe',
-  });
+  execFileSync(
+    'openssl',
+    ['req', '-x509', ...options, '-keyout', pathOf(`${name}.key`), '-out', pathOf(`${name}.pem`)],
+    {
+      stdio: 'pipe',
+    },
+  );
 }
 
 describe('the inspection of settings', () => {
@@ -42,8 +46,8 @@ describe('the inspection of settings', () => {
     expect(inspect("EMULATOR_OS_FILTER = {'name': 'web-*'}").warnings).toEqual([
       'bmc.conf:2: EMULATOR_OS_FILTER has no effect without EMULATOR_OS_CLOUD or --os-cloud',
     ]);
-    writeFileSync(at('bmc.conf'), "EMULATOR_OS_FILTER = {'tag': ['x']}\n");
-    expect(loadSettings({ file: at('bmc.conf') }).faults).toEqual([
+    writeFileSync(pathOf('bmc.conf'), "EMULATOR_OS_FILTER = {'tag': ['x']}\n");
+    expect(loadSettings({ file: pathOf('bmc.conf') }).faults).toEqual([
       expect.stringMatching(/bmc\.conf:1: EMULATOR_OS_FILTER has no key 'tag'; it must be a mapping such as/),
     ]);
   });
@@ -52,13 +56,13 @@ describe('the inspection of settings', () => {
     const cloud = 'bmc.conf:2: EMULATOR_OS_CLOUD cannot be used:';
     const missing = 'environment OS_CLIENT_CONFIG_FILE: clouds.yaml cannot be read: there is no such file';
     expect(inspect("EMULATOR_OS_CLOUD = 'lab'").faults).toEqual([`${cloud} ${missing}`]);
-    writeFileSync(at('clouds.yaml'), 'clouds:\n  lab:\n    auth:\n      auth_url: http://k\n      project_id: p\n');
+    writeFileSync(pathOf('clouds.yaml'), 'clouds:\n  lab:\n    auth:\n      auth_url: http://k\n      project_id: p\n');
     expect(inspect("EMULATOR_OS_CLOUD = 'lab'").faults).toEqual([
       `${cloud} clouds.yaml:3: auth.username is missing`,
       `${cloud} clouds.yaml:3: auth.user_domain_name is missing`,
       `${cloud} clouds.yaml:3: auth.password is missing`,
     ]);
-    writeFileSync(at('clouds.yaml'), 'clouds: {lab: {auth: {auth_url: "http://k", token: t, project_id: p}}}\n');
+    writeFileSync(pathOf('clouds.yaml'), 'clouds: {lab: {auth: {auth_url: "http://k", token: t, project_id: p}}}\n');
     expect(inspect("EMULATOR_OS_CLOUD = 'lab'").faults).toEqual([]);
     const others = "EMULATOR_LIBVIRT_URI = 'qemu:///system'\nEMULATOR_FAKE_DRIVER = True\n";
     expect(inspect(`${others}EMULATOR_OS_CLOUD = 'lab'`).faults).toEqual([
@@ -154,7 +158,7 @@ describe('the inspection of settings', () => {
   });
 
   it('reports the invalid lines of a password file, and warns about a file without users', () => {
-    writeFileSync(at('users'), 'admin:plain\n');
+    writeFileSync(pathOf('users'), 'admin:plain\n');
     expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
       faults: [
         'users:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; ' +
@@ -162,7 +166,7 @@ describe('the inspection of settings', () => {
       ],
       warnings: [],
     });
-    writeFileSync(at('users'), '');
+    writeFileSync(pathOf('users'), '');
     expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
       faults: [],
       warnings: ['users: the password file has no user, so no user can log in'],
@@ -205,8 +209,8 @@ describe('the inspection of settings', () => {
     ["EMULATOR_SSL_CERT = 5\nEMULATOR_SSL_KEY = 'key'\nEMULATOR_LISTEN_IP = '::1'\n"],
     [undefined],
   ])('does not check the default that replaces a value with a fault: %j', (text) => {
-    if (text !== undefined) writeFileSync(at('bmc.conf'), text);
-    const loaded = loadSettings({ file: at('bmc.conf') });
+    if (text !== undefined) writeFileSync(pathOf('bmc.conf'), text);
+    const loaded = loadSettings({ file: pathOf('bmc.conf') });
     expect(loaded.faults).toHaveLength(1);
     // The test does not know whether this host has the default firmware.
     const mapIsUnknown = text === undefined || text.includes('BOOT_LOADER');

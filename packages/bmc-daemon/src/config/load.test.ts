@@ -21,8 +21,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 function load(text: string, options: Omit<LoadOptions, 'file'> = {}) {
   writeFileSync(file, text);
   const loaded = loadSettings({ file, ...options });
-  const short = (lines: readonly string[]) => lines.map((line) => line.replaceAll(file, 'bmc.conf'));
-  return { ...loaded, faults: short(loaded.faults), warnings: short(loaded.warnings) };
+  const withoutFolder = (lines: readonly string[]) => lines.map((line) => line.replaceAll(file, 'bmc.conf'));
+  return { ...loaded, faults: withoutFolder(loaded.faults), warnings: withoutFolder(loaded.warnings) };
 }
 
 describe('the effective settings', () => {
@@ -121,7 +121,7 @@ describe('the effective settings', () => {
     });
   });
 
-  it('are None if they are empty, as in sushy-tools, with a warning about an unset shell variable', () => {
+  it('are None if they are empty, as in sushy-tools, with a warning for the file and the command line', () => {
     const { settings, faults, warnings } = load("EMULATOR_SSL_CERT = ''\nEMULATOR_STORAGE_POOL = None\n", {
       flags: { sslKey: '' },
       environment: { EMULATOR_VMEDIA_CA_FILE: '' },

@@ -22,30 +22,30 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function pass(seconds: number): void {
+function advanceSeconds(seconds: number): void {
   jest.advanceTimersByTime(seconds * 1000);
 }
 
 describe('a silent console', () => {
   it('is checked after 30 s, then with growing pauses of at most 10 minutes', () => {
-    pass(3_000);
+    advanceSeconds(3_000);
     expect(checks).toEqual(['30', '90', '210', '450', '930', '1530', '2130', '2730']);
   });
 
   it('is not checked while it prints, and is checked after it stops printing', () => {
     for (let second = 0; second < 600; second += 1) {
       watch.heard();
-      pass(1);
+      advanceSeconds(1);
     }
     expect(checks).toEqual([]);
-    pass(30);
+    advanceSeconds(30);
     expect(checks).toEqual(['629']);
   });
 
   it('is checked 5 s after input without output, at most once in 30 s', () => {
     for (let second = 0; second < 70; second += 1) {
       watch.typed();
-      pass(1);
+      advanceSeconds(1);
     }
     expect(checks).toEqual(['5!', '35!', '65!']);
   });
@@ -53,35 +53,35 @@ describe('a silent console', () => {
   it('is not checked for input that gets output', () => {
     for (let second = 0; second < 120; second += 3) {
       watch.typed();
-      pass(1);
+      advanceSeconds(1);
       watch.heard();
-      pass(2);
+      advanceSeconds(2);
     }
     expect(checks).toEqual([]);
   });
 
   it('is checked 1 s after a start or stop of its machine', () => {
-    pass(10);
+    advanceSeconds(10);
     watch.changed();
-    pass(5);
+    advanceSeconds(5);
     expect(checks).toEqual(['11!']);
   });
 
   it('is not checked before its first output, except after input or a change of its machine', () => {
     watch.start();
-    pass(3_000);
+    advanceSeconds(3_000);
     expect(checks).toEqual([]);
     watch.typed();
-    pass(6);
+    advanceSeconds(6);
     expect(checks).toEqual(['3005!']);
   });
 
   it('is checked with short pauses again after a new stream began', () => {
-    pass(3_000);
+    advanceSeconds(3_000);
     checks = [];
     watch.start();
     watch.typed();
-    pass(70);
+    advanceSeconds(70);
     expect(checks).toEqual(['3005!', '3065']);
   });
 
@@ -89,7 +89,7 @@ describe('a silent console', () => {
     watch.stop();
     watch.typed();
     watch.changed();
-    pass(3_000);
+    advanceSeconds(3_000);
     expect(checks).toEqual([]);
   });
 });
@@ -106,23 +106,23 @@ describe('a silent console that cannot be checked', () => {
     watch.typed();
     // A timer without a time would run each millisecond.
     expect(jest.getTimerCount()).toBe(0);
-    pass(86_400);
+    advanceSeconds(86_400);
     watch.changed();
-    pass(9);
+    advanceSeconds(9);
     expect(checks).toEqual([]);
-    pass(1);
+    advanceSeconds(1);
     expect(checks).toEqual(['suspect']);
   });
 
   it('is not suspect if it has output after the change, or opened shortly before the daemon noticed the change', () => {
-    pass(1000);
+    advanceSeconds(1000);
     watch.changed();
     watch.heard();
-    pass(1000);
+    advanceSeconds(1000);
     watch.start();
-    pass(29);
+    advanceSeconds(29);
     watch.changed();
-    pass(1000);
+    advanceSeconds(1000);
     expect([checks, watch.isDue]).toEqual([[], false]);
   });
 });

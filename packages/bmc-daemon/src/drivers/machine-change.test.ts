@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { changeOfState } from './machine-change.js';
 
 describe('change of a state', () => {
-  it('follows from the old and the new state, or is absent', () => {
+  it('depends on the old and the new state; some pairs of states are no change', () => {
     expect(changeOfState('running', 'shutoff')).toBe('stopped');
     expect(changeOfState('shutoff', 'running')).toBe('started');
     expect(changeOfState('crashed', 'running')).toBe('started');

@@ -57,7 +57,7 @@ describe('power actions by state', () => {
     );
   });
 
-  it('appear in the error if the state does not allow them', () => {
+  it('are rejected with their name and the state of the machine if the state does not allow them', () => {
     expect(() => planPower('shutdown', { state: 'shutoff' })).toThrow('graceful shutdown on a machine that is off');
   });
 });

@@ -18,7 +18,7 @@ const event = (sequence: number): FeedEvent => ({
   versionlessId: 'ResourceEvent.ResourceChanged',
   resourceType: '',
 });
-const filled = (limit: number, count: number): EventBacklog => {
+const filledBacklog = (limit: number, count: number): EventBacklog => {
   const backlog = new EventBacklog(limit);
   for (let sequence = 1; sequence <= count; sequence += 1) backlog.push(event(sequence));
   return backlog;
@@ -30,7 +30,7 @@ const take = (backlog: EventBacklog, max: number) => {
 
 describe('backlog of events', () => {
   it('returns events in order, each once', () => {
-    const backlog = filled(5, 3);
+    const backlog = filledBacklog(5, 3);
     expect([take(backlog, 2), take(backlog, 2), take(backlog, 2)]).toEqual([
       { events: [1, 2], dropped: 0 },
       { events: [3], dropped: 0 },
@@ -39,7 +39,7 @@ describe('backlog of events', () => {
   });
 
   it('drops the oldest events, and reports once how many were lost', () => {
-    const backlog = filled(3, 1_000);
+    const backlog = filledBacklog(3, 1_000);
     expect(backlog.size).toBe(3);
     expect([take(backlog, 1), take(backlog, 9)]).toEqual([
       { events: [998], dropped: 997 },
@@ -51,7 +51,7 @@ describe('backlog of events', () => {
   });
 
   it('takes back an undelivered batch, before newer events and up to the limit', () => {
-    const backlog = filled(3, 5);
+    const backlog = filledBacklog(3, 5);
     const batch = backlog.take(2);
     backlog.push(event(6));
     backlog.push(event(7));

@@ -30,16 +30,16 @@ describe('addresses and networks', () => {
   });
 
   it('rejects network and broadcast addresses for a host', () => {
-    const judge = (address: string, prefix: number) => isHostAddress({ address, prefix });
-    expect(['192.0.2.0', '192.0.2.1', '192.0.2.127', '192.0.2.128'].map((address) => judge(address, 25))).toEqual([
+    const isHost = (address: string, prefix: number) => isHostAddress({ address, prefix });
+    expect(['192.0.2.0', '192.0.2.1', '192.0.2.127', '192.0.2.128'].map((address) => isHost(address, 25))).toEqual([
       false,
       true,
       false,
       false,
     ]);
-    expect([judge('192.0.2.0', 31), judge('192.0.2.0', 32), judge('2001:db8::', 127)]).toEqual([true, true, true]);
+    expect([isHost('192.0.2.0', 31), isHost('192.0.2.0', 32), isHost('2001:db8::', 127)]).toEqual([true, true, true]);
     // The address of all routers of a network. IPv6 has no broadcast.
-    expect([judge('2001:db8::', 64), judge('2001:db8::ffff:ffff:ffff:ffff', 64)]).toEqual([false, true]);
+    expect([isHost('2001:db8::', 64), isHost('2001:db8::ffff:ffff:ffff:ffff', 64)]).toEqual([false, true]);
   });
 
   it.each([

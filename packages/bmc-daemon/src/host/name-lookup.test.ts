@@ -61,7 +61,7 @@ describe('name lookups', () => {
     await once(server, 'close');
   });
 
-  const found = (lookup: NameLookup, name: string, family: 0 | 4 | 6 = 0): Promise<unknown> =>
+  const lookUp = (lookup: NameLookup, name: string, family: 0 | 4 | 6 = 0): Promise<unknown> =>
     new Promise((resolve) =>
       lookup(name, { all: true, family }, (error, addresses) =>
         resolve(error === null ? addresses.map((one) => one.address) : error.code),
@@ -71,28 +71,28 @@ describe('name lookups', () => {
   it('queries the given servers, for both families or one', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
-    await expect(found(lookup, 'both.test')).resolves.toEqual(['192.0.2.80', '2001:db8::80']);
-    await expect(found(lookup, 'both.test', 6)).resolves.toEqual(['2001:db8::80']);
-    await expect(found(lookup, 'four.test')).resolves.toEqual(['192.0.2.80']);
+    await expect(lookUp(lookup, 'both.test')).resolves.toEqual(['192.0.2.80', '2001:db8::80']);
+    await expect(lookUp(lookup, 'both.test', 6)).resolves.toEqual(['2001:db8::80']);
+    await expect(lookUp(lookup, 'four.test')).resolves.toEqual(['192.0.2.80']);
     expect(asked).toBe(5);
   });
 
   it('reports an unknown name and a failing server with different codes', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
-    await expect(found(lookup, 'four.test', 6)).resolves.toBe('ENOTFOUND');
-    await expect(found(lookup, 'none.test')).resolves.toBe('ENOTFOUND');
-    await expect(found(lookup, 'broken.test')).resolves.toBe('EAI_AGAIN');
+    await expect(lookUp(lookup, 'four.test', 6)).resolves.toBe('ENOTFOUND');
+    await expect(lookUp(lookup, 'none.test')).resolves.toBe('ENOTFOUND');
+    await expect(lookUp(lookup, 'broken.test')).resolves.toBe('EAI_AGAIN');
   });
 
   it('sends no query for an address or localhost, and uses the host resolver without servers', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
-    await expect(found(lookup, '192.0.2.7')).resolves.toEqual(['192.0.2.7']);
-    await expect(found(lookup, 'LOCALHOST.')).resolves.toEqual(['127.0.0.1', '::1']);
-    await expect(found(lookup, 'images.localhost', 4)).resolves.toEqual(['127.0.0.1']);
+    await expect(lookUp(lookup, '192.0.2.7')).resolves.toEqual(['192.0.2.7']);
+    await expect(lookUp(lookup, 'LOCALHOST.')).resolves.toEqual(['127.0.0.1', '::1']);
+    await expect(lookUp(lookup, 'images.localhost', 4)).resolves.toEqual(['127.0.0.1']);
     use([]);
-    await expect(found(lookup, 'localhost', 4)).resolves.toEqual(['127.0.0.1']);
+    await expect(lookUp(lookup, 'localhost', 4)).resolves.toEqual(['127.0.0.1']);
     expect(asked).toBe(0);
   });
 });

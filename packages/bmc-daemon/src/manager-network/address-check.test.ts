@@ -19,7 +19,7 @@ const surroundings = {
     { device: 'eth0', address: '172.17.0.0', prefix: 24, gateway: '192.0.2.253', isConnected: false },
   ],
 };
-const judge = (text: string, device = 'eth0') => {
+const checkOf = (text: string, device = 'eth0') => {
   const [address = '', prefix] = text.split('/');
   const verdict = checkAddress({ device, address, prefix: Number(prefix) }, surroundings);
   return typeof verdict === 'number' ? verdict : `${verdict.part}: ${verdict.why}`;
@@ -27,11 +27,11 @@ const judge = (text: string, device = 'eth0') => {
 
 describe('an address for a manager', () => {
   it('adds no network within a network of the host, and adds one elsewhere', () => {
-    expect([judge('192.0.2.9/24'), judge('2001:db8::9/64')]).toEqual([32, 128]);
-    expect([judge('198.51.100.9/24'), judge('2001:db8:7::9/64')]).toEqual([24, 64]);
+    expect([checkOf('192.0.2.9/24'), checkOf('2001:db8::9/64')]).toEqual([32, 128]);
+    expect([checkOf('198.51.100.9/24'), checkOf('2001:db8:7::9/64')]).toEqual([24, 64]);
     // The network of another manager's address, on the same interface.
-    expect(judge('172.16.0.9/24')).toBe(24);
-    expect(judge('127.0.0.2/8', 'lo')).toBe(8);
+    expect(checkOf('172.16.0.9/24')).toBe(24);
+    expect(checkOf('127.0.0.2/8', 'lo')).toBe(8);
   });
 
   it.each([
@@ -55,6 +55,6 @@ describe('an address for a manager', () => {
     ['192.0.2.9/24', 'lo', 'address: the loopback interface accepts only addresses of 127.0.0.0/8'],
     ['2001:db8::9/64', 'lo', 'address: the loopback interface accepts only addresses of 127.0.0.0/8'],
   ])('rejects %s on %s: %s', (text, device, why) => {
-    expect(judge(text, device)).toBe(why);
+    expect(checkOf(text, device)).toBe(why);
   });
 });

@@ -33,11 +33,11 @@ const present = [
 ];
 const a = '00000000-0000-4000-8000-00000000000a';
 const b = '00000000-0000-4000-8000-00000000000b';
-const on = (device: string, ...addresses: readonly string[]) => ({
+const addressesOn = (device: string, ...addresses: readonly string[]) => ({
   addresses: { device, ipv4: addresses.map((address) => ({ address, prefix: 24 })) },
 });
 
-describe('the network of managers', () => {
+describe('the network of a manager', () => {
   let host: AddressesInMemory;
   let state: StateFile<ManagerNetworkState>;
   let listening: Set<string>;
@@ -91,7 +91,7 @@ describe('the network of managers', () => {
     expect([scope('kvm1'), scope(undefined), scope('anything:8000')]).toEqual([null, null, null]);
   });
 
-  it('is selected by its shown names, which no other manager can have', async () => {
+  it('has names that select its machine, and that no other manager can have', async () => {
     await network.change(a, { hostName: 'web' });
     expect(network.viewOf(a)).toMatchObject({ hostName: 'web', fqdn: 'web.example.org' });
     expect(['web', 'WEB.example.org:8000', 'kvm1', 'other'].map((name) => scope(name))).toEqual([a, a, null, null]);
@@ -108,7 +108,7 @@ describe('the network of managers', () => {
   });
 
   it('has its own addresses instead of those of the host', async () => {
-    await network.change(a, on('eth0', '192.0.2.9', '203.0.113.9'));
+    await network.change(a, addressesOn('eth0', '192.0.2.9', '203.0.113.9'));
     // An address within the network of the host needs no additional network.
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0', '203.0.113.9/24 eth0']);
     expect([...listening]).toEqual(['192.0.2.9', '203.0.113.9']);
@@ -126,8 +126,8 @@ describe('the network of managers', () => {
     ]);
 
     // Only changed addresses are set. The order is that of the client.
-    await network.change(a, on('eth0', '203.0.113.9'));
-    await network.change(a, on('eth1', '198.51.100.9'));
+    await network.change(a, addressesOn('eth0', '203.0.113.9'));
+    await network.change(a, addressesOn('eth1', '198.51.100.9'));
     expect([...host.set]).toEqual(['203.0.113.9/24 eth0', '198.51.100.9/32 eth1']);
     expect([...listening]).toEqual(['203.0.113.9', '198.51.100.9']);
     expect(scope('kvm1', '192.0.2.9')).toBeNull();
@@ -136,14 +136,14 @@ describe('the network of managers', () => {
   });
 
   it('reports all faults of a change, and applies no part of it', async () => {
-    await network.change(a, { hostName: 'web', ...on('eth0', '192.0.2.9') });
+    await network.change(a, { hostName: 'web', ...addressesOn('eth0', '192.0.2.9') });
     const before = state.state;
     const at = (index: number) => ({ field: 'ipv4', index, part: 'address' });
     await expect(
       faults(
         network.change(b, {
           hostName: 'web',
-          ...on('eth0', '192.0.2.9', '192.0.2.10', '192.0.2.10', '198.51.100.9', '192.0.2.1'),
+          ...addressesOn('eth0', '192.0.2.9', '192.0.2.10', '192.0.2.10', '198.51.100.9', '192.0.2.1'),
         }),
       ),
     ).resolves.toEqual([
@@ -152,14 +152,14 @@ describe('the network of managers', () => {
       { ...at(2), kind: 'invalid', why: 'this manager already has it' },
       { ...at(4), kind: 'invalid', why: 'the host has it already, on eth0' },
     ]);
-    await expect(faults(network.change(b, on('eth0', '192.0.2.10', '192.0.2.200')))).resolves.toEqual([
+    await expect(faults(network.change(b, addressesOn('eth0', '192.0.2.10', '192.0.2.200')))).resolves.toEqual([
       { ...at(1), kind: 'invalid', why: 'another host of the link has 192.0.2.200' },
     ]);
-    await expect(faults(network.change(b, on('eth0', '192.0.2.10', '192.0.2.99')))).resolves.toEqual([
+    await expect(faults(network.change(b, addressesOn('eth0', '192.0.2.10', '192.0.2.99')))).resolves.toEqual([
       { ...at(1), kind: 'unable', why: 'listening at 192.0.2.99: the port is in use' },
     ]);
     host.failWith(new HostAddressError('notPermitted', 'adding 192.0.2.10 to eth0: this service has no CAP_NET_ADMIN'));
-    await expect(faults(network.change(b, { hostName: 'db', ...on('eth0', '192.0.2.10') }))).resolves.toEqual([
+    await expect(faults(network.change(b, { hostName: 'db', ...addressesOn('eth0', '192.0.2.10') }))).resolves.toEqual([
       { ...at(0), kind: 'unable', why: 'adding 192.0.2.10 to eth0: this service has no CAP_NET_ADMIN' },
     ]);
     expect([state.state, [...host.set], [...listening]]).toEqual([before, ['192.0.2.9/32 eth0'], ['192.0.2.9']]);
@@ -167,11 +167,11 @@ describe('the network of managers', () => {
   });
 
   it('stays unchanged if a change cannot be stored', async () => {
-    await network.change(a, on('eth0', '192.0.2.9'));
+    await network.change(a, addressesOn('eth0', '192.0.2.9'));
     state.update = () => {
       throw new Error('the disk is full');
     };
-    await expect(network.change(a, on('eth0', '192.0.2.10'))).rejects.toThrow('the disk is full');
+    await expect(network.change(a, addressesOn('eth0', '192.0.2.10'))).rejects.toThrow('the disk is full');
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0']);
   });
 
@@ -190,8 +190,8 @@ describe('the network of managers', () => {
   });
 
   it('is restored at the next start, and removed with the machine', async () => {
-    await network.change(a, { hostName: 'web', ...on('eth0', '192.0.2.9') });
-    await network.change(b, on('eth0', '192.0.2.10'));
+    await network.change(a, { hostName: 'web', ...addressesOn('eth0', '192.0.2.9') });
+    await network.change(b, addressesOn('eth0', '192.0.2.10'));
     await network.close();
     network = open();
     await network.start();
@@ -204,7 +204,7 @@ describe('the network of managers', () => {
   it('restores removed addresses, and logs a failure once', async () => {
     jest.useFakeTimers();
     try {
-      await network.change(a, on('eth0', '192.0.2.9'));
+      await network.change(a, addressesOn('eth0', '192.0.2.9'));
       const lose = () => host.remove({ device: 'eth0', address: '192.0.2.9', prefix: 32 });
       await lose();
       await jest.advanceTimersByTimeAsync(11_000);
@@ -227,7 +227,7 @@ describe('the network of managers', () => {
   });
 
   it('does not set an address that the host has', async () => {
-    await network.change(a, on('eth0', '192.0.2.9'));
+    await network.change(a, addressesOn('eth0', '192.0.2.9'));
     await network.close();
     host = addressesInMemory({ present: [...present, { device: 'eth1', address: '192.0.2.9', prefix: 24 }] });
     network = open();
@@ -245,7 +245,7 @@ describe('the network of managers', () => {
       const hosts = [...present];
       host = addressesInMemory({ present: hosts });
       network = open();
-      await network.change(a, on('eth0', '192.0.2.9'));
+      await network.change(a, addressesOn('eth0', '192.0.2.9'));
       expect(scope(undefined, '192.0.2.9')).toBe(a);
       hosts.push({ device: 'eth0', address: '192.0.2.9', prefix: 24 });
       await jest.advanceTimersByTimeAsync(11_000);
@@ -262,8 +262,8 @@ describe('the network of managers', () => {
   it('removes an address one second later if the reply may use it', async () => {
     jest.useFakeTimers();
     try {
-      await network.change(a, on('eth0', '192.0.2.9'));
-      await network.change(a, on('eth0'), { lateRemoval: true });
+      await network.change(a, addressesOn('eth0', '192.0.2.9'));
+      await network.change(a, addressesOn('eth0'), { lateRemoval: true });
       await jest.advanceTimersByTimeAsync(900);
       // Until its removal, the address belongs to the machine.
       expect([[...host.set], scope(undefined, '192.0.2.9')]).toEqual([['192.0.2.9/32 eth0'], a]);

@@ -85,7 +85,7 @@ const read = async (url: URL, more = {}, bounds = limits, signal = never): Promi
   (await buffer((await openImage(image(url, more), bounds, signal)).body)).toString();
 
 describe('forbidden hosts', () => {
-  const only = (...allowed: string[]) => ({ ...limits, hosts: { allowed, ipFamily: null } });
+  const limitsWithHosts = (...allowed: string[]) => ({ ...limits, hosts: { allowed, ipFamily: null } });
 
   it('are rejected before a request, by address, by name and after a redirect', async () => {
     const seen: (string | undefined)[] = [];
@@ -95,11 +95,11 @@ describe('forbidden hosts', () => {
     });
     const named = new URL(url);
     named.hostname = 'localhost';
-    expect((await failure(read(url, {}, only('10.0.0.0/8')))).kind).toBe('mediaForbidden');
-    expect((await failure(read(named, {}, only('10.0.0.0/8')))).kind).toBe('mediaForbidden');
+    expect((await failure(read(url, {}, limitsWithHosts('10.0.0.0/8')))).kind).toBe('mediaForbidden');
+    expect((await failure(read(named, {}, limitsWithHosts('10.0.0.0/8')))).kind).toBe('mediaForbidden');
     expect(seen).toEqual([]);
-    expect(await read(url, {}, only('127.0.0.1'))).toBe('image');
-    expect(await read(named, {}, only('localhost'))).toBe('image');
+    expect(await read(url, {}, limitsWithHosts('127.0.0.1'))).toBe('image');
+    expect(await read(named, {}, limitsWithHosts('localhost'))).toBe('image');
     const redirecting = async (location: string) =>
       await serve((_request, response) => response.writeHead(302, { location }).end());
     const metadata = await redirecting('http://169.254.169.254/latest/meta-data/');
@@ -109,7 +109,7 @@ describe('forbidden hosts', () => {
     });
     // The first hop is in the list, the second is not.
     const elsewhere = await redirecting('http://[::1]:9/x.iso');
-    expect((await failure(read(elsewhere, {}, only('127.0.0.1')))).kind).toBe('mediaForbidden');
+    expect((await failure(read(elsewhere, {}, limitsWithHosts('127.0.0.1')))).kind).toBe('mediaForbidden');
   });
 });
 

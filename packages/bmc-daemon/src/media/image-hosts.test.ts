@@ -16,7 +16,7 @@ function verdict(rules: HostRules, url: string): string {
 }
 
 /** Returns the addresses of a lookup, or the kind of its error. */
-function looksUp(rules: HostRules, name: string): Promise<readonly string[] | string> {
+function lookUpAddresses(rules: HostRules, name: string): Promise<readonly string[] | string> {
   return new Promise((resolve, reject) => {
     const lookup = imageHosts(rules).lookupFor(new URL(`http://${name}/`));
     lookup(name, { all: true }, (error, addresses) => {
@@ -85,7 +85,7 @@ describe('image hosts without a list', () => {
   });
 
   it('check the addresses to which the name of the URL resolves', async () => {
-    expect(await looksUp(noList, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
+    expect(await lookUpAddresses(noList, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
   });
 });
 
@@ -109,10 +109,10 @@ describe('image hosts with a list', () => {
   });
 
   it('allow only the names of the list, and names that resolve into its networks', async () => {
-    expect(await looksUp(rules, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
-    expect(await looksUp(rules, 'LOCALHOST')).toEqual(expect.arrayContaining(['127.0.0.1']));
-    expect(await looksUp({ ...rules, allowed: ['127.0.0.0/8'] }, 'localhost')).toEqual(['127.0.0.1']);
-    expect(await looksUp({ ...rules, allowed: ['*.localhost', 'host', '10.0.0.0/8'] }, 'localhost')).toBe(
+    expect(await lookUpAddresses(rules, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
+    expect(await lookUpAddresses(rules, 'LOCALHOST')).toEqual(expect.arrayContaining(['127.0.0.1']));
+    expect(await lookUpAddresses({ ...rules, allowed: ['127.0.0.0/8'] }, 'localhost')).toEqual(['127.0.0.1']);
+    expect(await lookUpAddresses({ ...rules, allowed: ['*.localhost', 'host', '10.0.0.0/8'] }, 'localhost')).toBe(
       'mediaForbidden',
     );
   });
@@ -129,9 +129,9 @@ describe('image hosts with a list', () => {
 
   it('check an address with a zone from a lookup', async () => {
     const lookup: HostRules['lookup'] = (_name, _options, give) => give(null, [{ address: 'fe80::1%lo', family: 6 }]);
-    expect(await looksUp({ ...noList, lookup }, 'here')).toBe('mediaForbidden');
-    expect(await looksUp({ ...noList, allowed: ['here'], lookup }, 'here')).toBe('mediaForbidden');
-    expect(await looksUp({ ...noList, allowed: ['fe80::/64'], lookup }, 'here')).toEqual(['fe80::1%lo']);
+    expect(await lookUpAddresses({ ...noList, lookup }, 'here')).toBe('mediaForbidden');
+    expect(await lookUpAddresses({ ...noList, allowed: ['here'], lookup }, 'here')).toBe('mediaForbidden');
+    expect(await lookUpAddresses({ ...noList, allowed: ['fe80::/64'], lookup }, 'here')).toEqual(['fe80::1%lo']);
   });
 });
 
@@ -141,7 +141,7 @@ describe('the version of IP', () => {
     expect(verdict(four, 'http://10.0.0.1/')).toBe('allowed');
     expect(verdict(four, 'http://[2001:db8::1]/')).toBe('mediaForbidden');
     expect(verdict({ allowed: null, ipFamily: 6 }, 'http://10.0.0.1/')).toBe('mediaForbidden');
-    expect(await looksUp(four, 'localhost')).toEqual(['127.0.0.1']);
+    expect(await lookUpAddresses(four, 'localhost')).toEqual(['127.0.0.1']);
   });
 });
 

@@ -40,10 +40,10 @@ describe('annotate', () => {
 
   it('replaces links to deprecated URIs in strict mode, but not the @odata.id of a resource at such a URI', () => {
     const currentUri = (uri: string): string => uri.replace('/old', '/new');
-    const at = (uri: string) => ({ '@odata.id': uri });
+    const linkTo = (uri: string) => ({ '@odata.id': uri });
     const linking = (uri: string) => ({
-      Drives: [at(uri), at('/x')],
-      Links: { Drive: at(uri) },
+      Drives: [linkTo(uri), linkTo('/x')],
+      Links: { Drive: linkTo(uri) },
       Name: '/old',
       Note: null,
     });

@@ -282,7 +282,7 @@ describe('reading', () => {
     expect(services.rendered).toBe(before + 1);
   });
 
-  it('answers 202 and 204 if the resource says so', async () => {
+  it('answers a GET with the status of the resource, if it has one: 202 and 204', async () => {
     const running = await get('/redfish/v1/Monitor/Running');
     expect([running.status, running.headers.location, (running.json as { TaskState: string }).TaskState]).toEqual([
       202,
@@ -537,7 +537,7 @@ describe('writing', () => {
     ]);
   });
 
-  it('answers a creation with the resource and messages', async () => {
+  it('adds the messages of a creation to the created resource', async () => {
     const { status, json } = await send('POST', '/redfish/v1/Systems', { Name: 'loud' });
     expect([status, (json as { Name: string }).Name, extended(json)]).toEqual([201, 'loud', ['Success']]);
   });

@@ -10,13 +10,13 @@ const router = createRouter([
   { template: '/redfish/v1/Systems/{systemId}/Memory/{memoryId}', target: 'memory' },
   { template: '/redfish/v1/Systems/special/Bios', target: 'special bios' },
 ]);
-const found = (path: string) => {
+const matchOf = (path: string) => {
   const match = router.match(path);
   return match && [match.target, match.params];
 };
 
 describe('createRouter', () => {
-  it('finds the suitable target if a path has several', () => {
+  it('finds the target that the caller accepts, if a path has several, and otherwise the first', () => {
     const members = createRouter([
       { template: '/Accounts/Members', target: 'creates' },
       { template: '/Accounts/{id}', target: 'account' },
@@ -46,8 +46,8 @@ describe('createRouter', () => {
     ['/redfish/v1/Systems/special/Memory/b', 'memory', { systemId: 'special', memoryId: 'b' }],
     ['/redfish/v1/Systems/special', 'system', { systemId: 'special' }],
   ])('finds %s', (path, target, params) => {
-    expect(found(path)).toEqual([target, params]);
-    expect(found(path)).toEqual([target, params]);
+    expect(matchOf(path)).toEqual([target, params]);
+    expect(matchOf(path)).toEqual([target, params]);
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe('createRouter', () => {
     'redfish',
     '',
   ])('finds nothing at %j', (path) => {
-    expect(found(path)).toBeUndefined();
+    expect(matchOf(path)).toBeUndefined();
   });
 
   it('rejects two routes for one path', () => {
@@ -73,13 +73,13 @@ describe('createRouter', () => {
 
   it('does not cache long paths, which any client may send', () => {
     const long = `/redfish/v1/Systems/${'x'.repeat(300)}`;
-    expect(found(long)).toEqual(['system', { systemId: 'x'.repeat(300) }]);
+    expect(matchOf(long)).toEqual(['system', { systemId: 'x'.repeat(300) }]);
     expect(router.match(long)).not.toBe(router.match(long));
     expect(router.match('/redfish/v1/Systems/x')).toBe(router.match('/redfish/v1/Systems/x'));
   });
 
   it('gives the same results after more paths than the cache holds', () => {
     for (let index = 0; index < 5000; index += 1) router.match(`/redfish/v1/Systems/${index}`);
-    expect(found('/redfish/v1/Systems/7')).toEqual(['system', { systemId: '7' }]);
+    expect(matchOf('/redfish/v1/Systems/7')).toEqual(['system', { systemId: '7' }]);
   });
 });

@@ -60,7 +60,7 @@ const system = defineResource({
 describe('a request that comes by the name of one machine', () => {
   let client: Client;
   let machines: Map<string, Machine>;
-  const by = async (host: string, path: string): Promise<unknown> => (await client.get(path, { host })).json;
+  const getByName = async (host: string, path: string): Promise<unknown> => (await client.get(path, { host })).json;
 
   beforeEach(async () => {
     machines = new Map([
@@ -91,8 +91,11 @@ describe('a request that comes by the name of one machine', () => {
 
   it('sees only that machine, and any other request sees all machines', async () => {
     const members = (ids: readonly string[]) => ids.map((id) => ({ '@odata.id': `/redfish/v1/Systems/${id}` }));
-    await expect(by('a.example', '/redfish/v1/Systems')).resolves.toMatchObject({ Name: 'a', Members: members(['a']) });
-    await expect(by('b.example', '/redfish/v1/Systems')).resolves.toMatchObject({
+    await expect(getByName('a.example', '/redfish/v1/Systems')).resolves.toMatchObject({
+      Name: 'a',
+      Members: members(['a']),
+    });
+    await expect(getByName('b.example', '/redfish/v1/Systems')).resolves.toMatchObject({
       Name: 'all',
       Members: members(['a', 'b']),
     });
@@ -125,7 +128,7 @@ describe('a request that comes by the name of one machine', () => {
 
   it('sees only that machine in a query and in a write', async () => {
     const headers = { host: 'a.example' };
-    await expect(by('a.example', '/redfish/v1/Systems?$expand=.')).resolves.toMatchObject({
+    await expect(getByName('a.example', '/redfish/v1/Systems?$expand=.')).resolves.toMatchObject({
       Members: [{ Name: 'a' }],
     });
     await client.send('PATCH', '/redfish/v1/Systems/a', { headers, body: { AssetTag: '7' } });

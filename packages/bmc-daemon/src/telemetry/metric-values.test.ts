@@ -26,7 +26,7 @@ const machine: MachineStatistics = {
 };
 const at = new Date('2026-11-20T20:00:00Z');
 
-const measured = (seconds: number, change: Partial<MachineStatistics> = {}, tookMs = 0): Measurement => ({
+const measurementAt = (seconds: number, change: Partial<MachineStatistics> = {}, tookMs = 0): Measurement => ({
   at,
   clockMs: seconds * 1000,
   tookMs,
@@ -67,11 +67,11 @@ describe('metric values of a machine', () => {
   };
 
   it('contain no rates after the first measurement: rates are missing, not 0', () => {
-    expect(values(measured(0))).toEqual(counted);
+    expect(values(measurementAt(0))).toEqual(counted);
   });
 
   it('have rates over the time between two measurements, of all disks, interfaces and CPUs', () => {
-    expect(values(measured(10, later), measured(0))).toMatchObject({
+    expect(values(measurementAt(10, later), measurementAt(0))).toMatchObject({
       CPUUtilization: 25,
       DiskReadRate: 210,
       DiskWriteRate: 0.1,
@@ -81,14 +81,14 @@ describe('metric values of a machine', () => {
   });
 
   it('have no rates across a start of the machine, or if a counter decreased', () => {
-    expect(values(measured(10, { run: '2' }), measured(0))).toEqual(counted);
+    expect(values(measurementAt(10, { run: '2' }), measurementAt(0))).toEqual(counted);
     // After a restart of the host, another run of a machine can have the same id.
     const fallen: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 1e9, count: 2 } },
       disks: new Map([['vda', { readBytes: 0 }]]),
       interfaces: new Map([['52:54:00:00:00:01', { rxBytes: 0 }]]),
     };
-    const found = Object.keys(values(measured(10, fallen), measured(0, { ...fallen, ...later })));
+    const found = Object.keys(values(measurementAt(10, fallen), measurementAt(0, { ...fallen, ...later })));
     expect(found.filter((id) => /Rate$|CPUUtilization/.test(id))).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe('metric values of a machine', () => {
       processors: { vcpus: { timeNs: 9e9, count: 1 } },
       disks: new Map([['vda', { readBytes: 3_000 }]]),
     };
-    const found = values(measured(10, one), measured(0));
+    const found = values(measurementAt(10, one), measurementAt(0));
     expect([found['CPUUtilization'], found['DiskReadRate'], found['NetworkReceiveRate']]).toEqual([
       undefined,
       undefined,
@@ -106,23 +106,23 @@ describe('metric values of a machine', () => {
   });
 
   it('have no rates if the host was so slow that the time of the measurement is uncertain', () => {
-    expect(values(measured(10, later, 2_500), measured(0, {}, 2_500))['DiskReadRate']).toBe(210);
-    expect(values(measured(10, later, 2_600), measured(0, {}, 2_500))['DiskReadRate']).toBeUndefined();
+    expect(values(measurementAt(10, later, 2_500), measurementAt(0, {}, 2_500))['DiskReadRate']).toBe(210);
+    expect(values(measurementAt(10, later, 2_600), measurementAt(0, {}, 2_500))['DiskReadRate']).toBeUndefined();
   });
 
   it('never exceed 100 % of the CPUs, although the kernel counts in steps', () => {
     const full: Partial<MachineStatistics> = { processors: { vcpus: { timeNs: 24.01e9, count: 2 } } };
-    expect(values(measured(10, full), measured(0))['CPUUtilization']).toBe(100);
+    expect(values(measurementAt(10, full), measurementAt(0))['CPUUtilization']).toBe(100);
   });
 
   it('are empty for a machine that is off, and omit missing counters', () => {
-    expect(metricValues({ ...measured(0), statistics: null }, measured(0))).toEqual([]);
+    expect(metricValues({ ...measurementAt(0), statistics: null }, measurementAt(0))).toEqual([]);
     const nothing = { processors: {}, memory: {}, disks: new Map(), interfaces: new Map() };
-    expect(metricValues(measured(10, nothing), measured(0, nothing))).toEqual([]);
+    expect(metricValues(measurementAt(10, nothing), measurementAt(0, nothing))).toEqual([]);
   });
 
   it('have their time: values from the guest have the time of its report', () => {
-    const times = new Map(metricValues(measured(0), undefined).map(({ metricId, at }) => [metricId, at]));
+    const times = new Map(metricValues(measurementAt(0), undefined).map(({ metricId, at }) => [metricId, at]));
     expect(times.get('CPUTime')).toBe(at);
     expect(times.get('MemoryUtilization')).toEqual(new Date('2026-11-20T19:59:00Z'));
   });
@@ -130,7 +130,9 @@ describe('metric values of a machine', () => {
   it('are all in the table, without duplicates', () => {
     const ids = metrics.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
-    const all = metricValues(measured(10, { ...machine, ...later }), measured(0)).map(({ metricId }) => metricId);
+    const all = metricValues(measurementAt(10, { ...machine, ...later }), measurementAt(0)).map(
+      ({ metricId }) => metricId,
+    );
     expect(ids).toEqual(expect.arrayContaining(all));
   });
 });

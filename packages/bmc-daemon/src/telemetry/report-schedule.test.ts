@@ -70,7 +70,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
+const advanceSeconds = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
 const utilization = ({ values }: Report) => values.find(({ metricId }) => metricId === 'CPUUtilization')?.value;
 const ageSeconds = ({ measurement }: Report) => (clock() - (measurement?.clockMs ?? Number.NaN)) / 1000;
 const subscribe = (wants: (definition: string | null) => boolean) => {
@@ -81,15 +81,15 @@ const subscribe = (wants: (definition: string | null) => boolean) => {
 
 describe('reports that are read', () => {
   it('are current for the first reader, have rates a second later, and are then at most a minute old', async () => {
-    await pass(7);
+    await advanceSeconds(7);
     const first = await schedule.read(web);
     expect([ageSeconds(first), utilization(first)]).toEqual([0, undefined]);
-    await pass(1.5);
+    await advanceSeconds(1.5);
     const second = await schedule.read(web);
     expect(second).not.toBe(first);
     expect(utilization(second)).toBe(50);
     for (let minute = 0; minute < 4; minute += 1) {
-      await pass(59);
+      await advanceSeconds(59);
       expect(ageSeconds(await schedule.read(web))).toBeLessThanOrEqual(60);
     }
     expect(samples).toBe(6);
@@ -97,13 +97,13 @@ describe('reports that are read', () => {
   });
 
   it('cause no calls without readers, and are current again for the next reader', async () => {
-    await pass(600);
+    await advanceSeconds(600);
     expect(samples).toBe(0);
     await schedule.read(web);
-    await pass(3_600);
+    await advanceSeconds(3_600);
     const taken = samples;
     expect(taken).toBeLessThan(9);
-    await pass(3_600);
+    await advanceSeconds(3_600);
     expect(samples).toBe(taken);
     const next = await schedule.read(web);
     // The last measurement is an hour old, which is too long for a rate.
@@ -112,22 +112,22 @@ describe('reports that are read', () => {
 
   it('share samples: the first reader of another machine gets its measured values, including rates', async () => {
     await schedule.read(web);
-    await pass(10);
+    await advanceSeconds(10);
     const other = await schedule.read(db);
     expect([samples, utilization(other)]).toEqual([2, 50]);
-    await pass(60);
+    await advanceSeconds(60);
     const [one, two] = [await schedule.read(web), await schedule.read(db)];
     expect([samples, one.measurement?.clockMs]).toEqual([3, two.measurement?.clockMs]);
   });
 
   it('are at most as old as their interval, also after a shared sample', async () => {
     definitions.change(web.uuid, { intervalSeconds: 600 });
-    await pass(7);
+    await advanceSeconds(7);
     await schedule.read(web);
-    await pass(56);
+    await advanceSeconds(56);
     expect(ageSeconds(await schedule.read(db))).toBe(55);
     for (let second = 0; second < 120; second += 1) {
-      await pass(1);
+      await advanceSeconds(1);
       expect(ageSeconds(await schedule.read(db))).toBeLessThanOrEqual(60);
     }
   });
@@ -135,15 +135,15 @@ describe('reports that are read', () => {
   it('on request are current for each read, at most once a second, with rates since the previous one', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     const first = await schedule.read(web);
-    await pass(0.5);
+    await advanceSeconds(0.5);
     expect(await schedule.read(web)).toBe(first);
-    await pass(9.5);
+    await advanceSeconds(9.5);
     const second = await schedule.read(web);
     expect([ageSeconds(second), utilization(second), samples]).toEqual([0, 50, 2]);
-    await pass(300);
+    await advanceSeconds(300);
     expect(samples).toBe(2);
     // A rate covers at most ten minutes.
-    await pass(400);
+    await advanceSeconds(400);
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });
 
@@ -157,13 +157,13 @@ describe('reports that are read', () => {
   it('are the latest ones if the host is down, or an error if there are none', async () => {
     const last = await schedule.read(web);
     host = 'down';
-    await pass(90);
+    await advanceSeconds(90);
     expect(await schedule.read(web)).toBe(last);
     expect(schedule.storedReport(web.uuid)).toBe(last);
     await expect(schedule.read(db)).rejects.toMatchObject({ kind: 'unavailable' });
     expect(health).toContainEqual(expect.any(DriverError));
     host = 'up';
-    await pass(6);
+    await advanceSeconds(6);
     expect(ageSeconds(await schedule.read(web))).toBeLessThan(60);
     expect(health.at(-1)).toBeNull();
   });
@@ -172,20 +172,20 @@ describe('reports that are read', () => {
     host = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);
-    await pass(4.1);
+    await advanceSeconds(4.1);
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    await pass(60);
+    await advanceSeconds(60);
     expect(samples).toBe(1);
     host = 'up';
     answerSlow();
-    await pass(0.1);
+    await advanceSeconds(0.1);
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });
 
   it('do not change while they are disabled', async () => {
     const last = await schedule.read(web);
     definitions.change(web.uuid, { enabled: false });
-    await pass(300);
+    await advanceSeconds(300);
     expect([await schedule.read(web), samples]).toEqual([last, 1]);
     definitions.setEnabled(false);
     expect(await schedule.read(db)).toEqual({ machine: db, measurement: null, values: [] });
@@ -209,37 +209,37 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
   });
 
   it('cause requests only for machines that a client reads or subscribes to', async () => {
-    await pass(600);
+    await advanceSeconds(600);
     expect(asked).toEqual([]);
     await schedule.read(web);
-    await pass(60);
+    await advanceSeconds(60);
     expect(new Set(asked)).toEqual(new Set([web.uuid]));
     const { got, leave } = subscribe((uri) => uri === definitionUri(db.uuid));
-    await pass(61);
+    await advanceSeconds(61);
     expect([got.length > 1, new Set(asked)]).toEqual([true, new Set([web.uuid, db.uuid])]);
     leave();
-    await pass(600);
+    await advanceSeconds(600);
     const count = asked.length;
-    await pass(3600);
+    await advanceSeconds(3600);
     expect(asked).toHaveLength(count);
   });
 
   it('have rates of their own machine', async () => {
     await schedule.read(web);
-    await pass(30);
+    await advanceSeconds(30);
     expect(utilization(await schedule.read(db))).toBeUndefined();
-    await pass(30);
+    await advanceSeconds(30);
     expect([utilization(await schedule.read(web)), utilization(await schedule.read(db))]).toEqual([50, 50]);
   });
 
   it('are made although another machine fails; the service retries that machine later', async () => {
     failing = web.uuid;
     const { got } = subscribe(() => true);
-    await pass(0.1);
+    await advanceSeconds(0.1);
     expect(got.map(({ key }) => key)).toEqual([db.uuid]);
     expect(health.at(-1)).toBeInstanceOf(DriverError);
     failing = '';
-    await pass(6);
+    await advanceSeconds(6);
     expect(got.map(({ key }) => key)).toContain(web.uuid);
     expect(health.at(-1)).toBeNull();
   });
@@ -251,7 +251,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
       of: (uuid) => (uuid === web.uuid ? Promise.reject(removed) : Promise.resolve(statistics(uuid))),
     });
     const { got } = subscribe(() => true);
-    await pass(0.1);
+    await advanceSeconds(0.1);
     expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1]);
     expect(health).toEqual([null]);
   });
@@ -270,7 +270,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
       },
     });
     const { got } = subscribe(() => true);
-    await pass(1);
+    await advanceSeconds(1);
     expect([new Set(got.map(({ key }) => key)).size, most]).toEqual([50, 4]);
   });
 });
@@ -279,21 +279,21 @@ describe('reports that are sent', () => {
   it('arrive at once, a second later with rates, and then at the interval of each definition', async () => {
     definitions.change(db.uuid, { intervalSeconds: 10 });
     const { got, leave } = subscribe((uri) => uri === definitionUri(db.uuid));
-    await pass(0);
+    await advanceSeconds(0);
     expect(got.map(({ key }) => key)).toEqual([db.uuid]);
-    await pass(1.1);
+    await advanceSeconds(1.1);
     expect(got).toHaveLength(2);
     expect(JSON.stringify(got[1]?.body)).toContain('"MetricId":"CPUUtilization","MetricValue":"50"');
-    await pass(40);
+    await advanceSeconds(40);
     expect(got).toHaveLength(6);
     leave();
-    await pass(120);
+    await advanceSeconds(120);
     expect([got.length, samples]).toEqual([6, 6]);
   });
 
   it('arrive at later subscribers too', async () => {
     const first = subscribe(() => true);
-    await pass(5);
+    await advanceSeconds(5);
     const second = subscribe(() => true);
     expect(second.got.map(({ key }) => key)).toEqual([web.uuid, db.uuid]);
     expect(second.got.map(({ body }) => body)).toEqual(first.got.slice(2).map(({ body }) => body));
@@ -303,13 +303,13 @@ describe('reports that are sent', () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     running = new Set();
     const { got } = subscribe(() => true);
-    await pass(200);
+    await advanceSeconds(200);
     await schedule.read(web);
     expect(got.map(({ key }) => key)).toEqual([db.uuid]);
     running = new Set([db.uuid]);
-    await pass(60);
+    await advanceSeconds(60);
     running = new Set();
-    await pass(120);
+    await advanceSeconds(120);
     expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 2, 0]);
   });
 
@@ -318,31 +318,31 @@ describe('reports that are sent', () => {
     [machines, running] = [[web], new Set([web.uuid])];
     const { got } = subscribe((uri) => uri === definitionUri(db.uuid));
     const watching = subscribe((uri) => uri === definitionUri(web.uuid));
-    const ofDb = () => got.map(({ body }) => (body['MetricValues'] as unknown[]).length);
-    await pass(20.3);
+    const valueCounts = () => got.map(({ body }) => (body['MetricValues'] as unknown[]).length);
+    await advanceSeconds(20.3);
     machines = [web, db];
     running.add(db.uuid);
     schedule.began(db.uuid);
-    await pass(4);
+    await advanceSeconds(4);
     // A counter, then the counter with its rate.
-    expect(ofDb()).toEqual([1, 2]);
+    expect(valueCounts()).toEqual([1, 2]);
     watching.leave();
     running.delete(db.uuid);
-    await pass(60);
-    expect(ofDb()).toEqual([1, 2, 0]);
-    await pass(20);
+    await advanceSeconds(60);
+    expect(valueCounts()).toEqual([1, 2, 0]);
+    await advanceSeconds(20);
     running.add(db.uuid);
     schedule.began(db.uuid);
-    await pass(4);
-    expect(ofDb()).toEqual([1, 2, 0, 1, 2]);
+    await advanceSeconds(4);
+    expect(valueCounts()).toEqual([1, 2, 0, 1, 2]);
   });
 
   it('do not include a machine that was removed without an event', async () => {
     const first = subscribe(() => true);
-    await pass(2);
+    await advanceSeconds(2);
     machines = [db];
     schedule.changed();
-    await pass(0.1);
+    await advanceSeconds(0.1);
     expect(first.got.map(({ key }) => key)).toContain(web.uuid);
     expect(schedule.storedReport(web.uuid)).toBeUndefined();
     expect(subscribe(() => true).got.map(({ key }) => key)).toEqual([db.uuid]);
@@ -351,17 +351,17 @@ describe('reports that are sent', () => {
   it('include new machines, exclude removed ones, and continue when the host answers again', async () => {
     machines = [web];
     const { got } = subscribe(() => true);
-    await pass(2);
+    await advanceSeconds(2);
     machines = [db];
     schedule.forget(web.uuid);
     schedule.changed();
-    await pass(2);
+    await advanceSeconds(2);
     expect(got.slice(2).map(({ key }) => key)).toEqual([db.uuid, db.uuid].slice(0, got.length - 2));
     host = 'down';
-    await pass(120);
+    await advanceSeconds(120);
     const sent = got.length;
     host = 'up';
-    await pass(10);
+    await advanceSeconds(10);
     expect(got.length).toBeGreaterThan(sent);
     expect(got.at(-1)?.key).toBe(db.uuid);
   });

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import {
   accessFixture,
   accounts,
-  as,
+  headersOf,
   basic,
   statusAndKeys,
   roles,
@@ -17,7 +17,7 @@ import {
 const fixture = accessFixture();
 
 describe('a request whose body arrives late', () => {
-  const admin = as('admin');
+  const admin = headersOf('admin');
   const change = (method: string, uri: string, body?: object) =>
     fixture.client.send(method, uri, { headers: admin, ...(body === undefined ? {} : { body }) });
 
@@ -57,9 +57,10 @@ describe('a request whose body arrives late', () => {
 });
 
 describe('accounts', () => {
-  const post = (body: object, uri = accounts) => fixture.client.send('POST', uri, { headers: as('admin'), body });
+  const post = (body: object, uri = accounts) =>
+    fixture.client.send('POST', uri, { headers: headersOf('admin'), body });
   const patch = (user: string, body: object) =>
-    fixture.client.send('PATCH', `${accounts}/${user}`, { headers: as('admin'), body });
+    fixture.client.send('PATCH', `${accounts}/${user}`, { headers: headersOf('admin'), body });
 
   it('are created with the requested properties and never show a password', async () => {
     const created = await post({ UserName: 'ada@lab', Password: 'ada’s own', RoleId: 'Operator', Enabled: false });
@@ -92,11 +93,11 @@ describe('accounts', () => {
         ],
       },
     ]);
-    expect((await fixture.client.get(uri, as('admin'))).json).toEqual(created.json);
+    expect((await fixture.client.get(uri, headersOf('admin'))).json).toEqual(created.json);
     expect((await fixture.logIn('ada@lab', 'ada’s own')).status).toBe(401);
     expect((await patch('ada@lab', { Enabled: true })).status).toBe(200);
     expect((await fixture.logIn('ada@lab', 'ada’s own')).status).toBe(201);
-    const list = await fixture.client.get(accounts, as('rick'));
+    const list = await fixture.client.get(accounts, headersOf('rick'));
     expect(list.json).toMatchObject({
       Members: ['admin', 'olga', 'rick', 'ada@lab'].map((user) => ({ '@odata.id': `${accounts}/${user}` })),
     });
@@ -126,12 +127,12 @@ describe('accounts', () => {
   it('always include an administrator who can log in', async () => {
     for (const body of [{ RoleId: 'Operator' }, { Enabled: false }])
       expect(statusAndKeys(await patch('admin', body))).toBe('409 AccountNotModified');
-    expect(statusAndKeys(await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('admin') }))).toBe(
-      '409 AccountNotModified',
-    );
+    expect(
+      statusAndKeys(await fixture.client.send('DELETE', `${accounts}/admin`, { headers: headersOf('admin') })),
+    ).toBe('409 AccountNotModified');
     expect((await patch('rick', { RoleId: 'Administrator' })).status).toBe(200);
-    expect((await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('rick') })).status).toBe(204);
-    expect((await fixture.client.get(fixture.machine, as('admin'))).status).toBe(401);
+    expect((await fixture.client.send('DELETE', `${accounts}/admin`, { headers: headersOf('rick') })).status).toBe(204);
+    expect((await fixture.client.get(fixture.machine, headersOf('admin'))).status).toBe(401);
   });
 
   it('lose their sessions when they are disabled, even if they are enabled again at once', async () => {
@@ -149,10 +150,10 @@ describe('accounts', () => {
     expect([renamed.status, renamed.headers.location, renamed.json]).toEqual([
       200,
       uri,
-      (await fixture.client.get(uri, as('admin'))).json,
+      (await fixture.client.get(uri, headersOf('admin'))).json,
     ]);
     expect(renamed.json).toMatchObject({ '@odata.id': uri, Id: 'ron', UserName: 'ron', RoleId: 'Operator' });
-    expect((await fixture.client.get(`${accounts}/rick`, as('admin'))).status).toBe(404);
+    expect((await fixture.client.get(`${accounts}/rick`, headersOf('admin'))).status).toBe(404);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(401);
     expect([(await fixture.logIn('ron', USERS.rick)).status, (await fixture.logIn('rick', USERS.rick)).status]).toEqual(
       [201, 401],
@@ -161,7 +162,7 @@ describe('accounts', () => {
     expect(statusAndKeys(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
     // ConfigureSelf allows users to change their own password, but not their name.
     const own = await fixture.client.send('PATCH', `${accounts}/olga`, {
-      headers: as('olga'),
+      headers: headersOf('olga'),
       body: { UserName: 'o' },
     });
     expect(statusAndKeys(own)).toBe('403 InsufficientPrivilege');
@@ -182,7 +183,7 @@ describe('accounts', () => {
   it('lock after AccountLockoutThreshold wrong passwords, until they are unlocked', async () => {
     const service = `${root}/AccountService`;
     const settings = { AccountLockoutThreshold: 2, AccountLockoutDuration: 60, AccountLockoutCounterResetAfter: 60 };
-    const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: as('admin'), body });
+    const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: headersOf('admin'), body });
     expect(statusAndKeys(await patchService({ AccountLockoutCounterResetAfter: 301 }))).toBe(
       '400 PropertyValueConflict',
     );
@@ -216,7 +217,7 @@ describe('accounts', () => {
     await fixture.client.get(fixture.machine, basic('rick', 'wrong, too'));
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(401);
     expect(fixture.outcomes.at(-1)?.refused).toBe('the account is locked, user rick');
-    expect((await fixture.client.get(`${accounts}/rick`, as('admin'))).json).toMatchObject({ Locked: true });
+    expect((await fixture.client.get(`${accounts}/rick`, headersOf('admin'))).json).toMatchObject({ Locked: true });
     expect((await patch('rick', { Locked: false })).json).toMatchObject({ Locked: false });
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
@@ -226,16 +227,19 @@ describe('accounts', () => {
     fixture.advance(60_000);
     const uri = `${accounts}/Members`;
     const send = (method: string, body?: object) =>
-      fixture.client.send(method, uri, { headers: as('admin'), ...(body === undefined ? {} : { body }) });
-    expect((await fixture.client.get(uri, as('admin'))).json).toMatchObject({ '@odata.id': uri, UserName: 'Members' });
+      fixture.client.send(method, uri, { headers: headersOf('admin'), ...(body === undefined ? {} : { body }) });
+    expect((await fixture.client.get(uri, headersOf('admin'))).json).toMatchObject({
+      '@odata.id': uri,
+      UserName: 'Members',
+    });
     expect((await send('PATCH', { Enabled: false })).json).toMatchObject({ Enabled: false });
     const refused = await send('POST', { UserName: 'Members', Password: 'long enough', RoleId: 'ReadOnly' });
     expect(refused.status).toBe(400);
-    expect(statusAndKeys(await fixture.client.send('DELETE', uri, { headers: as('rick') }))).toBe(
+    expect(statusAndKeys(await fixture.client.send('DELETE', uri, { headers: headersOf('rick') }))).toBe(
       '403 InsufficientPrivilege',
     );
     expect((await send('DELETE')).status).toBe(204);
-    expect((await fixture.client.get(uri, as('admin'))).status).toBe(404);
+    expect((await fixture.client.get(uri, headersOf('admin'))).status).toBe(404);
     // POST there still creates an account.
     const created = await send('POST', { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
     expect([created.status, created.headers.location]).toEqual([201, `${accounts}/ada`]);
@@ -244,17 +248,17 @@ describe('accounts', () => {
   it('log in only by session while HTTPBasicAuth is Disabled, without a Basic challenge', async () => {
     const service = `${root}/AccountService`;
     const admin = tokenHeader(await fixture.logIn('admin', USERS.admin));
-    const set = (HTTPBasicAuth: string) =>
+    const setBasicAuth = (HTTPBasicAuth: string) =>
       fixture.client.send('PATCH', service, { headers: admin, body: { HTTPBasicAuth } });
-    expect((await set('Unadvertised')).status).toBe(200);
-    expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
+    expect((await setBasicAuth('Unadvertised')).status).toBe(200);
+    expect((await fixture.client.get(fixture.machine, headersOf('rick'))).status).toBe(200);
     expect((await fixture.client.get(fixture.machine)).headers['www-authenticate']).toBe('Session realm="Rackless"');
-    expect((await set('Disabled')).status).toBe(200);
-    expect(statusAndKeys(await fixture.client.get(fixture.machine, as('rick')))).toBe('401 AccessUnauthorized');
+    expect((await setBasicAuth('Disabled')).status).toBe(200);
+    expect(statusAndKeys(await fixture.client.get(fixture.machine, headersOf('rick')))).toBe('401 AccessUnauthorized');
     expect((await fixture.logIn('rick', 'wrong')).headers['www-authenticate']).toBe('Session realm="Rackless"');
     expect(
       (await fixture.client.get(fixture.machine, tokenHeader(await fixture.logIn('rick', USERS.rick)))).status,
     ).toBe(200);
-    expect(statusAndKeys(await set('Sometimes'))).toBe('400 PropertyValueNotInList');
+    expect(statusAndKeys(await setBasicAuth('Sometimes'))).toBe('400 PropertyValueNotInList');
   });
 });

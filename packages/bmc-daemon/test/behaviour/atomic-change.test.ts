@@ -7,10 +7,10 @@ import { describeSpec, type Body } from '../spec/spec-daemon.js';
 /** Valid values of three properties. The tests add `Boot`. */
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
-describeSpec('a PATCH of several parts', (spec) => {
+describeSpec('a PATCH of several properties', (spec) => {
   const path = (): string => `/redfish/v1/Systems/${spec().uuid}`;
   const patch = (body: Body) => spec().call('PATCH', path(), body);
-  const shown = async () => {
+  const shownValues = async () => {
     const system = await spec().get(path());
     const { AssetTag, IndicatorLED, PowerRestorePolicy, Boot } = system;
     const drive = await spec().get(`/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Cd`);
@@ -27,7 +27,7 @@ describeSpec('a PATCH of several parts', (spec) => {
       if (state === 'running') await spec().reset('On');
       const uri = spec().image(state === 'off' ? 'disc.iso' : 'other.iso');
       expect((await patch({ ...parts, Boot: httpBoot(uri) })).status).toBe(200);
-      const { Boot, ...rest } = await shown();
+      const { Boot, ...rest } = await shownValues();
       expect(rest).toEqual({ ...parts, Image: uri });
       expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: uri });
     }
@@ -37,29 +37,29 @@ describeSpec('a PATCH of several parts', (spec) => {
   it('changes nothing if one property fails, whether the machine runs or not', async () => {
     for (const state of ['off', 'running']) {
       if (state === 'running') await spec().reset('On');
-      const before = await shown();
+      const before = await shownValues();
       expect((await patch({ ...parts, Boot: httpBoot('http://127.0.0.1:1/disc.iso') })).status).toBe(502);
-      expect(await shown()).toEqual(before);
+      expect(await shownValues()).toEqual(before);
       expect((await patch({ ...parts, Boot: httpBoot(spec().image('gone.iso')) })).status).toBe(400);
-      expect(await shown()).toEqual(before);
+      expect(await shownValues()).toEqual(before);
     }
     await spec().reset('ForceOff');
   });
 
   it('keeps the image of an HTTP boot when the next one cannot be downloaded', async () => {
     expect((await patch({ Boot: httpBoot(spec().imageUrl) })).status).toBe(200);
-    const before = await shown();
+    const before = await shownValues();
     expect((await patch({ ...parts, Boot: httpBoot(spec().image('gone.iso')) })).status).toBe(400);
-    expect(await shown()).toEqual(before);
+    expect(await shownValues()).toEqual(before);
     expect((await patch({ Boot: { BootSourceOverrideTarget: 'Hdd' } })).status).toBe(200);
-    expect((await shown()).Image).toBeNull();
+    expect((await shownValues()).Image).toBeNull();
   });
 
   it('is rejected with 409 if an HTTP boot needs a drive with an inserted image, and changes nothing', async () => {
     await spec().insert();
-    const before = await shown();
+    const before = await shownValues();
     expect((await patch({ ...parts, Boot: httpBoot(spec().image('other.iso')) })).status).toBe(409);
-    expect(await shown()).toEqual(before);
+    expect(await shownValues()).toEqual(before);
   });
 });
 

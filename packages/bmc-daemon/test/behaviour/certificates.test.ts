@@ -33,7 +33,7 @@ let uuid: string;
 let collection: string;
 let shownToClients: TlsOptions | undefined;
 let published: { readonly messageId: string; readonly origin: string | null; readonly text: string }[];
-const at = (name: string) => path.join(folder, name);
+const pathOf = (name: string) => path.join(folder, name);
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'bmc-certificates-'));
@@ -48,7 +48,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
  */
 async function start(scheme: 'http' | 'https', waitMs = 120_000): Promise<void> {
   driver = new FakeDriver();
-  const files = { sslCert: at('server.pem'), sslKey: at('server.key') };
+  const files = { sslCert: pathOf('server.pem'), sslKey: pathOf('server.key') };
   const first = authority.issue('first');
   writeFileSync(files.sslCert, first.certificate);
   writeFileSync(files.sslKey, first.key);
@@ -104,7 +104,7 @@ describe('the certificate of HTTPS', () => {
   beforeEach(() => start('https'));
 
   it('is shown under every manager and linked from the service root', async () => {
-    const pem = readFileSync(at('server.pem'), 'utf8');
+    const pem = readFileSync(pathOf('server.pem'), 'utf8');
     expect((await get('/redfish/v1'))['CertificateService']).toEqual({ '@odata.id': service });
     const all = (await driver.listSystems()).map((one) => one.uuid).sort();
     expect(await get(`${service}/CertificateLocations`)).toMatchObject({
@@ -240,12 +240,12 @@ describe('the certificate of HTTPS', () => {
         /^The value of the property CertificateString is not valid\. The text contains no private key/,
       ),
     ]);
-    writeFileSync(at('server.key'), 'no key');
-    rmSync(at('server.pem'));
+    writeFileSync(pathOf('server.key'), 'no key');
+    rmSync(pathOf('server.pem'));
     // A folder cannot be overwritten.
-    mkdirSync(at('server.pem'));
+    mkdirSync(pathOf('server.pem'));
     const unwritten = await send(`${next.certificate}${next.key}`);
-    rmSync(at('server.pem'), { recursive: true });
+    rmSync(pathOf('server.pem'), { recursive: true });
     expect([unwritten[0], String(unwritten[1]).replace(folder, '')]).toEqual([
       500,
       expect.stringMatching(/Writing \/server\.pem: /),
@@ -296,11 +296,11 @@ describe('the certificate of HTTPS', () => {
   it('describes all parameters', async () => {
     // The schema requires this property.
     const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> };
-    const listed = (name: string) =>
+    const allowableValueNames = (name: string) =>
       Object.keys(actions[name] ?? {})
         .map((key) => key.split('@')[0])
         .filter((key) => key !== 'target' && key !== '');
-    expect(new Set(listed('#CertificateService.ReplaceCertificate'))).toEqual(
+    expect(new Set(allowableValueNames('#CertificateService.ReplaceCertificate'))).toEqual(
       new Set(['CertificateUri', 'CertificateString', 'CertificateType', 'Password']),
     );
     expect(actions['#CertificateService.GenerateCSR']).toMatchObject({
@@ -320,7 +320,7 @@ describe('the certificate of HTTPS', () => {
       Id: 'GenerateCSRActionInfo',
       Name: 'Parameters of CertificateService.GenerateCSR',
     });
-    expect(parameters).toHaveLength(new Set(listed('#CertificateService.GenerateCSR')).size);
+    expect(parameters).toHaveLength(new Set(allowableValueNames('#CertificateService.GenerateCSR')).size);
     expect(parameters).toEqual(
       expect.arrayContaining([
         { Name: 'CertificateCollection', Required: true, DataType: 'Object' },

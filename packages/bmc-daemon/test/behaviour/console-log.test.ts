@@ -232,20 +232,20 @@ describe('the console log', () => {
   it('does not exist if recording is off or the machine has no serial port', async () => {
     await close();
     await open({ isLogged: false });
-    const gone = async () => {
+    const expectNoConsoleLog = async () => {
       expect((await get(`${system()}/LogServices`))['Members']).toEqual([
         { '@odata.id': `${system()}/LogServices/EventLog` },
       ]);
       for (const path of ['', '/Entries', '/Entries/1', '/Entries/1/attachment'])
         expect([path, (await client.get(`${log()}${path}`)).status]).toEqual([path, 404]);
     };
-    await gone();
+    await expectNoConsoleLog();
     await close();
     await open();
     const { hasConsole, ...machine } = await driver.getSystem(name);
     expect(hasConsole).toBe(true);
     driver.undefine(uuid);
     driver.define(machine);
-    await gone();
+    await expectNoConsoleLog();
   });
 });

@@ -61,9 +61,9 @@ describeSpec('Secure Boot', (spec) => {
 
 describeSpec('BIOS attributes', (spec) => {
   const path = (): string => `/redfish/v1/Systems/${spec().uuid}/Bios`;
-  const set = (attributes: Body) => spec().call('PATCH', `${path()}/Settings`, { Attributes: attributes });
-  const now = async () => spec().objectAt(await spec().get(path()), 'Attributes');
-  const next = async () => {
+  const setPending = (attributes: Body) => spec().call('PATCH', `${path()}/Settings`, { Attributes: attributes });
+  const currentAttributes = async () => spec().objectAt(await spec().get(path()), 'Attributes');
+  const pendingAttributes = async () => {
     const settings = await spec().get(`${path()}/Settings`);
     // A client would read an annotation within Attributes as an attribute.
     expect(settings['@Redfish.WriteableProperties']).toEqual(['Attributes']);
@@ -84,8 +84,8 @@ describeSpec('BIOS attributes', (spec) => {
   };
 
   it('are those of the machine, and the attribute registry contains them', async () => {
-    expect(await now()).toEqual(first);
-    expect(await next()).toEqual(first);
+    expect(await currentAttributes()).toEqual(first);
+    expect(await pendingAttributes()).toEqual(first);
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}/BIOS`)).toEqual(await spec().get(path()));
     const bios = await spec().get(path());
     expect(bios['@Redfish.Settings']).toEqual({
@@ -109,12 +109,12 @@ describeSpec('BIOS attributes', (spec) => {
       ...{ NumCores: 1, MemorySizeMiB: 1024, SecureBootStatus: 'Enabled', NicBoot1: 'NetworkBoot' },
       ...{ QuietBoot: false, ProcTurboMode: 'Disabled' },
     };
-    expect((await set({ NumCores: 2 })).status).toBe(200);
-    expect((await set(change)).status).toBe(200);
-    expect(await now()).toEqual(first);
-    expect(await next()).toEqual({ ...first, ...change });
+    expect((await setPending({ NumCores: 2 })).status).toBe(200);
+    expect((await setPending(change)).status).toBe(200);
+    expect(await currentAttributes()).toEqual(first);
+    expect(await pendingAttributes()).toEqual({ ...first, ...change });
     await spec().reset('On');
-    expect(await now()).toEqual({ ...first, ...change });
+    expect(await currentAttributes()).toEqual({ ...first, ...change });
     const system = await spec().get(`/redfish/v1/Systems/${spec().uuid}`);
     expect(system).toMatchObject({
       ProcessorSummary: { Count: 1 },
@@ -129,19 +129,19 @@ describeSpec('BIOS attributes', (spec) => {
 
   it('change a running machine at its restart, and ResetBios reverts them at the next one', async () => {
     await spec().reset('On');
-    await set({ NumCores: 1, L2Cache: '16 MB' });
-    expect((await now())['NumCores']).toBe(2);
+    await setPending({ NumCores: 1, L2Cache: '16 MB' });
+    expect((await currentAttributes())['NumCores']).toBe(2);
     await spec().reset('ForceRestart');
-    expect(await now()).toEqual({ ...first, NumCores: 1, L2Cache: '16 MB' });
+    expect(await currentAttributes()).toEqual({ ...first, NumCores: 1, L2Cache: '16 MB' });
     expect((await spec().call('POST', `${path()}/Actions/Bios.ResetBios`)).status).toBe(204);
-    expect((await now())['NumCores']).toBe(1);
-    expect(await next()).toEqual(first);
+    expect((await currentAttributes())['NumCores']).toBe(1);
+    expect(await pendingAttributes()).toEqual(first);
     await spec().reset('ForceRestart');
-    expect(await now()).toEqual(first);
+    expect(await currentAttributes()).toEqual(first);
   });
 
   it('are rejected by name if they are unknown, read-only, of the wrong type or out of range', async () => {
-    const answer = await set({
+    const answer = await setPending({
       Foo: 1,
       SerialNumber: 'X',
       NumCores: '1',
@@ -165,33 +165,33 @@ describeSpec('BIOS attributes', (spec) => {
       ['PropertyValueTypeError', '#/Attributes/NumCores'],
       ['PropertyValueTypeError', '#/Attributes/QuietBoot'],
     ]);
-    expect(await next()).toEqual(first);
+    expect(await pendingAttributes()).toEqual(first);
   });
 
   it('accept a password without storing it, and accept the apply time OnReset', async () => {
-    expect((await set({ SysPassword: 'secret' })).status).toBe(200);
+    expect((await setPending({ SysPassword: 'secret' })).status).toBe(200);
     expect(JSON.stringify(await spec().get(`${path()}/Settings`))).not.toContain('secret');
-    const timed = (time: string) =>
+    const patchWithApplyTime = (time: string) =>
       spec().call('PATCH', `${path()}/Settings`, {
         Attributes: { NumCores: 1 },
         '@Redfish.SettingsApplyTime': { '@odata.type': '#Settings.v1_0_0.PreferredApplyTime', ApplyTime: time },
       });
-    expect((await timed('Immediate')).status).toBe(400);
-    expect((await timed('OnReset')).status).toBe(200);
-    expect((await next())['NumCores']).toBe(1);
+    expect((await patchWithApplyTime('Immediate')).status).toBe(400);
+    expect((await patchWithApplyTime('OnReset')).status).toBe(200);
+    expect((await pendingAttributes())['NumCores']).toBe(1);
   });
 
   it('for the boot mode are replaced by a later change of the mode in Boot', async () => {
-    await set({ BootMode: 'Bios' });
-    expect((await next())['BootMode']).toBe('Bios');
+    await setPending({ BootMode: 'Bios' });
+    expect((await pendingAttributes())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });
-    expect((await next())['BootMode']).toBe('Uefi');
+    expect((await pendingAttributes())['BootMode']).toBe('Uefi');
     // The order matters: Secure Boot requires UEFI.
-    await set({ BootMode: 'Bios' });
-    const refused = await set({ SecureBootStatus: 'Enabled' });
+    await setPending({ BootMode: 'Bios' });
+    const refused = await setPending({ SecureBootStatus: 'Enabled' });
     expect([refused.status, spec().messageIds(refused)]).toEqual([409, ['PropertyValueExternalConflict']]);
     await spec().reset('On');
-    expect((await now())['BootMode']).toBe('Bios');
+    expect((await currentAttributes())['BootMode']).toBe('Bios');
   });
 });
 

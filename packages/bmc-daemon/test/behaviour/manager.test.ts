@@ -142,23 +142,23 @@ it('shows a failed machine as Critical until its next start', async () => {
   const { get, stop } = await serveDriver(driver);
   try {
     const machine = await driver.getSystem('node-1');
-    const seen = async (): Promise<unknown> => {
+    const shownHealth = async (): Promise<unknown> => {
       const { PowerState, Status } = await get(`/redfish/v1/Systems/${machine.uuid}`);
       const { Health } = Status as Record<string, unknown>; // Every system has a Status.
       return [PowerState, Health];
     };
     driver.define({ ...machine, state: 'shutoff', failure: 'crashed' });
-    await expect(seen()).resolves.toEqual(['Off', 'Critical']);
+    await expect(shownHealth()).resolves.toEqual(['Off', 'Critical']);
     driver.define({ ...machine, state: 'crashed' });
-    await expect(seen()).resolves.toEqual(['On', 'Critical']);
+    await expect(shownHealth()).resolves.toEqual(['On', 'Critical']);
     driver.define({ ...machine, state: 'paused', failure: 'ioError' });
-    await expect(seen()).resolves.toEqual(['Paused', 'Critical']);
+    await expect(shownHealth()).resolves.toEqual(['Paused', 'Critical']);
     await driver.power('node-1', 'cycle');
-    await expect(seen()).resolves.toEqual(['On', 'OK']);
+    await expect(shownHealth()).resolves.toEqual(['On', 'OK']);
     driver.define({ ...machine, state: 'shutdown' });
-    await expect(seen()).resolves.toEqual(['PoweringOff', 'OK']);
+    await expect(shownHealth()).resolves.toEqual(['PoweringOff', 'OK']);
     driver.define({ ...machine, state: 'paused', starting: true });
-    await expect(seen()).resolves.toEqual(['PoweringOn', 'OK']);
+    await expect(shownHealth()).resolves.toEqual(['PoweringOn', 'OK']);
   } finally {
     await stop();
   }

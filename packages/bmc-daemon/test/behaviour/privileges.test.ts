@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   accessFixture,
   accounts,
-  as,
+  headersOf,
   basic,
   statusAndKeys,
   root,
@@ -18,14 +18,14 @@ const fixture = accessFixture();
 describe('privileges', () => {
   const reset = (user: User) =>
     fixture.client.send('POST', `${fixture.machine}/Actions/ComputerSystem.Reset`, {
-      headers: as(user),
+      headers: headersOf(user),
       body: { ResetType: 'ForceOff' },
     });
   const patch = async (user: User, uri: string, body: object) =>
-    statusAndKeys(await fixture.client.send('PATCH', uri, { headers: as(user), body }));
+    statusAndKeys(await fixture.client.send('PATCH', uri, { headers: headersOf(user), body }));
 
   it('are those of the role: ReadOnly reads, Operator changes power, Administrator changes everything', async () => {
-    expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
+    expect((await fixture.client.get(fixture.machine, headersOf('rick'))).status).toBe(200);
     expect(statusAndKeys(await reset('rick'))).toBe('403 InsufficientPrivilege');
     expect((await reset('olga')).status).toBe(204);
     expect(await patch('rick', fixture.machine, {})).toBe('403 InsufficientPrivilege');
@@ -33,7 +33,7 @@ describe('privileges', () => {
     expect(await patch('olga', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('403 InsufficientPrivilege');
     expect(await patch('admin', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('200');
     // 401 comes before 405, and 405 before 403, so without credentials a client learns nothing.
-    expect(statusAndKeys(await fixture.client.send('DELETE', fixture.machine, { headers: as('rick') }))).toBe(
+    expect(statusAndKeys(await fixture.client.send('DELETE', fixture.machine, { headers: headersOf('rick') }))).toBe(
       '405 OperationNotAllowed',
     );
     expect(statusAndKeys(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
@@ -42,12 +42,12 @@ describe('privileges', () => {
   it('let only ConfigureManager read the settings of the service, and their registry is visible to all', async () => {
     const member = `${root}/Registries/RacklessServiceAttributeRegistry.v1_0_0`;
     const file = `${member}/RacklessServiceAttributeRegistry.v1_0_0.json`;
-    const get = async (uri: string, user: User) => statusAndKeys(await fixture.client.get(uri, as(user)));
+    const get = async (uri: string, user: User) => statusAndKeys(await fixture.client.get(uri, headersOf(user)));
     for (const user of ['rick', 'olga'] as const) {
       expect(await get(member, user)).toBe('200');
       expect(await get(file, user)).toBe('403 InsufficientPrivilege');
-      expect((await fixture.client.send('HEAD', file, { headers: as(user) })).status).toBe(403);
-      const expanded = await fixture.client.get(`${root}/Registries?$expand=.($levels=2)`, as(user));
+      expect((await fixture.client.send('HEAD', file, { headers: headersOf(user) })).status).toBe(403);
+      const expanded = await fixture.client.get(`${root}/Registries?$expand=.($levels=2)`, headersOf(user));
       expect([expanded.status, expanded.text.includes('CurrentValue')]).toEqual([200, false]);
     }
     expect(await get(file, 'admin')).toBe('200');
@@ -56,8 +56,8 @@ describe('privileges', () => {
 
   it('let each user read their own account and change only its password', async () => {
     const [mine, other] = [`${accounts}/rick`, `${accounts}/olga`];
-    expect((await fixture.client.get(mine, as('rick'))).status).toBe(200);
-    expect(statusAndKeys(await fixture.client.get(other, as('rick')))).toBe('403 InsufficientPrivilege');
+    expect((await fixture.client.get(mine, headersOf('rick'))).status).toBe(200);
+    expect(statusAndKeys(await fixture.client.get(other, headersOf('rick')))).toBe('403 InsufficientPrivilege');
     expect(await patch('rick', other, { Password: 'taken over' })).toBe('403 InsufficientPrivilege');
     expect(await patch('rick', mine, { RoleId: 'Administrator' })).toBe('403 InsufficientPrivilege');
     const both = { Password: 'reads even more', RoleId: 'Administrator' };
@@ -74,7 +74,7 @@ describe('privileges', () => {
     const opened = await fixture.logIn('olga', USERS.olga);
     const required = { MessageId: 'Base.1.22.PasswordChangeRequired', MessageArgs: [uri] };
     expect(opened.json).toMatchObject({ UserName: 'olga', '@Message.ExtendedInfo': [required] });
-    for (const headers of [tokenHeader(opened), as('olga')]) {
+    for (const headers of [tokenHeader(opened), headersOf('olga')]) {
       expect((await fixture.client.get(uri, headers)).json).toMatchObject({ PasswordChangeRequired: true });
       for (const closed of [sessions, fixture.machine, accounts])
         expect(statusAndKeys(await fixture.client.get(closed, headers))).toBe('403 PasswordChangeRequired');

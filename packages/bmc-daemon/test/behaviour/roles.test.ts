@@ -1,12 +1,12 @@
 /** Roles over HTTP. */
 import { describe, expect, it } from '@jest/globals';
-import { accessFixture, accounts, as, statusAndKeys, roles } from '../support/access.js';
+import { accessFixture, accounts, headersOf, statusAndKeys, roles } from '../support/access.js';
 
 const fixture = accessFixture();
 
 describe('roles', () => {
   const send = (method: string, uri: string, body?: object) =>
-    fixture.client.send(method, uri, { headers: as('admin'), ...(body === undefined ? {} : { body }) });
+    fixture.client.send(method, uri, { headers: headersOf('admin'), ...(body === undefined ? {} : { body }) });
 
   it('include the predefined roles, which cannot change', async () => {
     const privileges = {
@@ -16,7 +16,7 @@ describe('roles', () => {
     };
     for (const [id, AssignedPrivileges] of Object.entries(privileges)) {
       const uri = `${roles}/${id}`;
-      expect((await fixture.client.get(uri, as('rick'))).json).toEqual({
+      expect((await fixture.client.get(uri, headersOf('rick'))).json).toEqual({
         '@odata.id': uri,
         '@odata.type': '#Role.v1_3_3.Role',
         '@odata.context': '/redfish/v1/$metadata#Role.Role',
@@ -32,7 +32,7 @@ describe('roles', () => {
       );
       expect(statusAndKeys(await send('DELETE', uri))).toBe('409 ResourceCannotBeDeleted');
     }
-    expect((await fixture.client.get(roles, as('rick'))).json).toMatchObject({ 'Members@odata.count': 3 });
+    expect((await fixture.client.get(roles, headersOf('rick'))).json).toMatchObject({ 'Members@odata.count': 3 });
   });
 
   it('are created, changed with immediate effect, and deleted if no account has them', async () => {
@@ -44,18 +44,18 @@ describe('roles', () => {
       { RoleId: 'Nurse', IsPredefined: false, AssignedPrivileges: ['Login'] },
     ]);
     expect((await send('PATCH', `${accounts}/rick`, { RoleId: 'Nurse' })).status).toBe(200);
-    const off = () =>
+    const forceOff = () =>
       fixture.client.send('POST', `${fixture.machine}/Actions/ComputerSystem.Reset`, {
-        headers: as('rick'),
+        headers: headersOf('rick'),
         body: { ResetType: 'ForceOff' },
       });
-    expect((await off()).status).toBe(403);
+    expect((await forceOff()).status).toBe(403);
     expect((await send('PATCH', uri, { AssignedPrivileges: ['Login', 'ConfigureComponents'] })).status).toBe(200);
-    expect((await off()).status).toBe(204);
+    expect((await forceOff()).status).toBe(204);
     expect(statusAndKeys(await send('DELETE', uri))).toBe('409 ResourceInUse');
     expect((await send('PATCH', `${accounts}/rick`, { RoleId: 'ReadOnly' })).status).toBe(200);
     expect(statusAndKeys(await send('DELETE', uri))).toBe('204');
-    expect(statusAndKeys(await fixture.client.get(uri, as('admin')))).toBe('404 ResourceNotFound');
+    expect(statusAndKeys(await fixture.client.get(uri, headersOf('admin')))).toBe('404 ResourceNotFound');
   });
 
   it('are limited to 100, because each change writes the whole state file', async () => {
@@ -72,13 +72,13 @@ describe('roles', () => {
     expect((await send('POST', roles, { RoleId: 'Deployer', AssignedPrivileges: deployer })).status).toBe(201);
     expect((await send('PATCH', `${accounts}/rick`, { RoleId: 'Deployer' })).status).toBe(200);
     const asDeployer = (method: string, target: string, body: object) =>
-      fixture.client.send(method, target, { headers: as('rick'), body });
+      fixture.client.send(method, target, { headers: headersOf('rick'), body });
     const all = [...deployer, 'ConfigureUsers'];
     const grown = await asDeployer('PATCH', uri, { AssignedPrivileges: all });
     expect(statusAndKeys(grown)).toBe('403 InsufficientPrivilege');
     const made = await asDeployer('POST', roles, { RoleId: 'Root', AssignedPrivileges: all });
     expect(statusAndKeys(made)).toBe('403 InsufficientPrivilege');
-    expect((await fixture.client.get(uri, as('admin'))).json).toMatchObject({ AssignedPrivileges: deployer });
+    expect((await fixture.client.get(uri, headersOf('admin'))).json).toMatchObject({ AssignedPrivileges: deployer });
     // A role keeps a privilege that the requester does not have.
     await send('POST', roles, { RoleId: 'Clerk', AssignedPrivileges: ['ConfigureUsers'] });
     const changed = await asDeployer('PATCH', `${roles}/Clerk`, { AssignedPrivileges: ['ConfigureUsers', 'Login'] });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   accessFixture,
   accounts,
-  as,
+  headersOf,
   basic,
   statusAndKeys,
   root,
@@ -49,7 +49,7 @@ describe('a session', () => {
     const token = tokenHeader(created);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
     // The token decides, even with other credentials.
-    const wrong = { 'X-Auth-Token': `f${token['X-Auth-Token'].slice(1)}x`, ...as('admin') };
+    const wrong = { 'X-Auth-Token': `f${token['X-Auth-Token'].slice(1)}x`, ...headersOf('admin') };
     for (const uri of [fixture.machine, `${root}/nothing`]) {
       const refused = await fixture.client.get(uri, wrong);
       expect(statusAndKeys(refused)).toBe('401 AccessUnauthorized');
@@ -102,7 +102,7 @@ describe('a session', () => {
   it('ends after SessionTimeout without a request', async () => {
     const service = `${root}/SessionService`;
     const patch = (SessionTimeout: unknown) =>
-      fixture.client.send('PATCH', service, { headers: as('admin'), body: { SessionTimeout } });
+      fixture.client.send('PATCH', service, { headers: headersOf('admin'), body: { SessionTimeout } });
     expect(statusAndKeys(await patch(29))).toBe('400 PropertyValueOutOfRange');
     expect(statusAndKeys(await patch(86_401))).toBe('400 PropertyValueOutOfRange');
     expect(statusAndKeys(await patch('60'))).toBe('400 PropertyValueTypeError');
@@ -141,9 +141,9 @@ describe('a session', () => {
     const ricks = String((await fixture.logIn('rick', USERS.rick)).headers.location);
     const olgas = String((await fixture.logIn('olga', USERS.olga)).headers.location);
     const end = async (uri: string, user: User) =>
-      statusAndKeys(await fixture.client.send('DELETE', uri, { headers: as(user) }));
+      statusAndKeys(await fixture.client.send('DELETE', uri, { headers: headersOf(user) }));
     expect(await end(ricks, 'olga')).toBe('403 InsufficientPrivilege');
-    expect(statusAndKeys(await fixture.client.get(ricks, as('olga')))).toBe('403 InsufficientPrivilege');
+    expect(statusAndKeys(await fixture.client.get(ricks, headersOf('olga')))).toBe('403 InsufficientPrivilege');
     expect([await end(ricks, 'rick'), await end(olgas, 'admin')]).toEqual(['204', '204']);
     expect(await end(ricks, 'admin')).toBe('404 ResourceNotFound');
   });
@@ -164,7 +164,7 @@ describe('a session', () => {
     fixture.advance(1000);
     expect((await fixture.client.get(fixture.machine, one)).status).toBe(401);
     const three = tokenHeader(await fixture.logIn('rick', 'from outside'));
-    expect((await fixture.client.send('DELETE', uri, { headers: as('admin') })).status).toBe(204);
+    expect((await fixture.client.send('DELETE', uri, { headers: headersOf('admin') })).status).toBe(204);
     expect((await fixture.client.get(fixture.machine, three)).status).toBe(401);
   });
 });

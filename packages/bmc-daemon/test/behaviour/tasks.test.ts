@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 import { describeSpec, type Answer } from '../spec/spec-daemon.js';
 
 describeSpec(
-  'tasks',
+  'tasks of long actions',
   (spec) => {
     const systemPath = (): string => `/redfish/v1/Systems/${spec().uuid}`;
     const drivePath = (): string => `${systemPath()}/VirtualMedia/Cd`;
@@ -30,7 +30,7 @@ describeSpec(
       throw new Error(`waiting for ${monitor}: it is still running`);
     };
     /** Expects 204, immediately or through a task. */
-    const done = async (answer: Answer): Promise<void> => {
+    const expectSuccess = async (answer: Answer): Promise<void> => {
       if (answer.status === 204) return;
       expect((await lastAnswer(monitorOf(answer))).status).toBe(204);
     };
@@ -104,12 +104,12 @@ describeSpec(
             HttpBootUri: spec().image(image),
           },
         });
-      const ended = async (answer: Answer): Promise<Answer> =>
+      const lastOf = async (answer: Answer): Promise<Answer> =>
         answer.status === 202 ? await lastAnswer(monitorOf(answer)) : answer;
-      expect([200, 204]).toContain((await ended(await httpBoot('other.iso'))).status);
+      expect([200, 204]).toContain((await lastOf(await httpBoot('other.iso'))).status);
       const replacing = monitorOf(await httpBoot('slow.iso'));
       const change = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
-      expect([200, 204]).toContain((await ended(await spec().call('PATCH', systemPath(), change))).status);
+      expect([200, 204]).toContain((await lastOf(await spec().call('PATCH', systemPath(), change))).status);
       const failed = await lastAnswer(replacing);
       expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
       expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
@@ -131,14 +131,14 @@ describeSpec(
       }
       expect((await lastAnswer(ejecting)).status).toBe(204);
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
-      await done(await reset('On'));
+      await expectSuccess(await reset('On'));
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
     });
 
     it('let ForceOff cancel a waiting power-on', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
-      await done(await reset('ForceOff'));
+      await expectSuccess(await reset('ForceOff'));
       const overtaken = await lastAnswer(powerOn);
       expect([overtaken.status, spec().messageIds(overtaken)]).toEqual([409, ['ResourceInUse']]);
       await spec().releaseSlowImage();
@@ -190,7 +190,7 @@ describeSpec(
       await spec().releaseSlowImage();
       expect((await spec().call('DELETE', path)).status).toBe(204);
       // The drive is free for another image.
-      await done(await insert(spec().imageUrl));
+      await expectSuccess(await insert(spec().imageUrl));
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
     });
 

@@ -11,7 +11,7 @@ describeSpec('firmware updates', (spec) => {
   const update = (body: unknown) => spec().call('POST', `${service}/Actions/UpdateService.SimpleUpdate`, body);
   const bios = async (): Promise<unknown> => (await spec().get(system()))['BiosVersion'];
   /** Returns the task of a response after its end. */
-  const ended = async ({ status, body = {} }: Answer) => {
+  const endedTask = async ({ status, body = {} }: Answer) => {
     expect(status).toBe(202);
     for (let turn = 0; turn < 2_400; turn += 1) {
       const task = await spec().get(String(body['@odata.id']));
@@ -33,7 +33,7 @@ describeSpec('firmware updates', (spec) => {
   });
 
   it('change the version of a machine at its next reset, after their task has completed', async () => {
-    const task = await ended(
+    const task = await endedTask(
       await update({ ImageURI: 'http://192.0.2.1/bios-2.3.4.bin', TransferProtocol: 'HTTP', Targets: [firmware()] }),
     );
     expect(task['TaskState']).toBe('Completed');
@@ -43,7 +43,7 @@ describeSpec('firmware updates', (spec) => {
     expect([await bios(), (await spec().get(firmware()))['Staged']]).toEqual(['2.3.4', false]);
     // Without a version in the file name, an update increments the version of the inventory.
     expect((await spec().get(firmware()))['Version']).toBe('2.3.4');
-    await ended(await update({ ImageURI: 'http://192.0.2.1/bios', Targets: [`${system()}/Bios`, system()] }));
+    await endedTask(await update({ ImageURI: 'http://192.0.2.1/bios', Targets: [`${system()}/Bios`, system()] }));
     await spec().reset('ForceRestart');
     await expect(bios()).resolves.toBe('2.3.5');
   });

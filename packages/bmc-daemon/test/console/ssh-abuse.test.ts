@@ -106,7 +106,7 @@ async function greeting(channel: ClientChannel): Promise<string> {
   return output;
 }
 
-async function becomes(isReached: () => boolean): Promise<void> {
+async function until(isReached: () => boolean): Promise<void> {
   while (!isReached()) await delay(10);
 }
 
@@ -213,7 +213,7 @@ describe('a hostile SSH client', () => {
     protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);
     let openedBytes = 1024;
     protocol.session(7, openedBytes, 32 * 1024);
-    await becomes(() => messages.includes('Connected to node-2'));
+    await until(() => messages.includes('Connected to node-2'));
     const openWindow = (bytes: number): void => {
       openedBytes += bytes;
       protocol.channelWindowAdjust(0, bytes);
@@ -223,7 +223,7 @@ describe('a hostile SSH client', () => {
     const print = async (text: string): Promise<void> => {
       printed += text;
       quick.write(text);
-      await becomes(() => echo.endsWith(text));
+      await until(() => echo.endsWith(text));
     };
     let echo = '';
     quick.on('data', (bytes: Buffer) => (echo += String(bytes)));
@@ -232,12 +232,12 @@ describe('a hostile SSH client', () => {
       // The guest prints 100 bytes more than the window, and then the client opens it for these.
       await print(`${'x'.repeat(openedBytes - output.length - messages.length)}${'y'.repeat(100)}`);
       openWindow(100);
-      await becomes(() => output === printed);
+      await until(() => output === printed);
       // The help waits for the window, in the second round together with output.
       protocol.channelData(0, Buffer.from('~?'));
       await print(text);
       openWindow(4096);
-      await becomes(() => messages.split('leaves the console').length === round + 2 && output === printed);
+      await until(() => messages.split('leaves the console').length === round + 2 && output === printed);
     }
   });
 

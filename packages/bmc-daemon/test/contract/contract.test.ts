@@ -103,7 +103,7 @@ describeSpec(
     });
 
     /** Returns the answers to GET and HEAD for the same state. A sensor can get a new reading between two requests. */
-    const unchanged = async (path: string) => {
+    const getAndHead = async (path: string) => {
       for (;;) {
         const [get, head] = [await spec().call('GET', path), await spec().call('HEAD', path)];
         const { headers } = await spec().call('GET', path);
@@ -113,7 +113,7 @@ describeSpec(
 
     it('has the headers of the protocol, and HEAD has all headers of GET', async () => {
       for (const path of paths) {
-        const { get, head } = await unchanged(path);
+        const { get, head } = await getAndHead(path);
         const schema = String(get.body?.['@odata.type']).replace(/^#(.+)\.\w+$/, '$1');
         expect(headersOf(get)).toMatchObject({
           'odata-version': '4.0',

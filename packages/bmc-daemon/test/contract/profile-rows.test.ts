@@ -16,7 +16,7 @@ describe('the check of profiles', () => {
     Link: { '@odata.id': '/sample' },
     Actions: { '#Sample.Do': { target: '/', 'What@Redfish.AllowableValues': ['this'] } },
   };
-  const sample = (allow: string): ReadonlyMap<string, Crawled> =>
+  const sampleService = (allow: string): ReadonlyMap<string, Crawled> =>
     new Map([['/sample', { path: '/sample', status: 200, headers: { allow }, body }]]);
 
   it.each<[ProfileRow, string]>([
@@ -38,7 +38,7 @@ describe('the check of profiles', () => {
     [{ type: 'Sample', action: 'Do', parameters: { How: [] } }, '/sample: Do has no list for How'],
     [{ type: 'Sample', action: 'Do', parameters: { What: ['that'] } }, '/sample: Do does not take What that'],
   ])('finds what is missing for %j', (row, fault) => {
-    expect(lacking(row, sample('GET, HEAD, PATCH'))).toEqual([fault]);
+    expect(lacking(row, sampleService('GET, HEAD, PATCH'))).toEqual([fault]);
   });
 
   it('accepts what exists, and what is optional', () => {
@@ -51,11 +51,11 @@ describe('the check of profiles', () => {
       { type: 'Other', optional: true },
       { type: 'Sample', at: 'Link', linksTo: 'Sample', action: 'Do', parameters: { What: ['this'] } },
     ];
-    expect(rows.flatMap((row) => lacking(row, sample('GET, HEAD, PATCH')))).toEqual([]);
+    expect(rows.flatMap((row) => lacking(row, sampleService('GET, HEAD, PATCH')))).toEqual([]);
   });
 
   it('finds a property that its resource announces as writable without PATCH', () => {
     const written: ProfileRow = { type: 'Sample', at: 'Boot/Target', writable: true };
-    expect(lacking(written, sample('GET, HEAD'))).toEqual(['/sample: Boot/Target cannot be written']);
+    expect(lacking(written, sampleService('GET, HEAD'))).toEqual(['/sample: Boot/Target cannot be written']);
   });
 });

@@ -27,7 +27,7 @@ afterAll(() => service.close());
 /** A requirement and its subject, which is the title of its test. */
 type Named = readonly [string, ProfileRow];
 /** Requires only that properties exist. */
-const there = (type: string, names: readonly string[], below?: string): readonly Named[] =>
+const existing = (type: string, names: readonly string[], below?: string): readonly Named[] =>
   names.map((at) => [`${type} ${at}`, { type, at, ...(below === undefined ? {} : { below }) }]);
 
 const managers = `${root}/Managers/`;
@@ -76,8 +76,8 @@ const ironic: readonly Named[] = [
       ['VirtualMedia', 'VirtualMediaCollection'],
     ] as const
   ).map(([at, linksTo]): Named => [`a system leads to its ${at}`, { type: 'ComputerSystem', at, linksTo }]),
-  ...there('ComputerSystem', ['BiosVersion', 'Manufacturer', 'MemorySummary/TotalSystemMemoryGiB', 'Links/Chassis']),
-  ...there('Bios', ['AttributeRegistry']),
+  ...existing('ComputerSystem', ['BiosVersion', 'Manufacturer', 'MemorySummary/TotalSystemMemoryGiB', 'Links/Chassis']),
+  ...existing('Bios', ['AttributeRegistry']),
   ['a BIOS leads to its settings', { type: 'Bios', at: '@Redfish.Settings/SettingsObject', linksTo: 'Bios' }],
   ['Secure Boot can be enabled and disabled', { type: 'SecureBoot', at: 'SecureBootEnable', writable: true }],
   [
@@ -88,8 +88,8 @@ const ironic: readonly Named[] = [
       parameters: { ResetKeysType: ['ResetAllKeysToDefault', 'DeleteAllKeys'] },
     },
   ],
-  ...there('EthernetInterface', ['MACAddress', 'Status/State', 'Status/Health', 'Id', 'Name', 'SpeedMbps'], systems),
-  ...there('Processor', ['ProcessorArchitecture', 'TotalThreads', 'TotalCores', 'Status/State']),
+  ...existing('EthernetInterface', ['MACAddress', 'Status/State', 'Status/Health', 'Id', 'Name', 'SpeedMbps'], systems),
+  ...existing('Processor', ['ProcessorArchitecture', 'TotalThreads', 'TotalCores', 'Status/State']),
   ['a storage has version 1.9.0 or newer', { type: 'Storage', since: '1.9.0' }],
   [
     'a storage leads to its controllers',
@@ -98,13 +98,13 @@ const ironic: readonly Named[] = [
   ['a storage has a controller', { type: 'StorageControllerCollection', at: 'Members', atLeast: 1 }],
   ['a storage leads to its volumes', { type: 'Storage', at: 'Volumes', linksTo: 'VolumeCollection' }],
   ['a storage leads to its drives', { type: 'Storage', at: 'Drives', linksTo: 'Drive' }],
-  ...there('StorageController', ['SupportedRAIDTypes']),
-  ...there('Drive', ['MediaType', 'Protocol', 'Status/State', 'Status/Health', 'CapacityBytes']),
+  ...existing('StorageController', ['SupportedRAIDTypes']),
+  ...existing('Drive', ['MediaType', 'Protocol', 'Status/State', 'Status/Health', 'CapacityBytes']),
   ['a volume has version 1.3.1 or newer', { type: 'Volume', since: '1.3.1' }],
-  ...there('Volume', ['RAIDType', 'CapacityBytes']),
+  ...existing('Volume', ['RAIDType', 'CapacityBytes']),
   ['volumes can be created', { type: 'VolumeCollection', creates: true }],
-  ...there('VolumeCollection', ['@Redfish.OperationApplyTimeSupport/SupportedValues']),
-  ...there('SimpleStorage', ['Devices/CapacityBytes', 'Devices/Name', 'Devices/Status/State']),
+  ...existing('VolumeCollection', ['@Redfish.OperationApplyTimeSupport/SupportedValues']),
+  ...existing('SimpleStorage', ['Devices/CapacityBytes', 'Devices/Name', 'Devices/Status/State']),
   [
     'firmware can be updated from a URI, for the targets of the client',
     { type: 'UpdateService', action: 'SimpleUpdate', parameters: { ImageURI: [], TransferProtocol: [], Targets: [] } },
@@ -113,7 +113,7 @@ const ironic: readonly Named[] = [
     `the ${at} of virtual media is writable`,
     { type: 'VirtualMedia', at, writable: true },
   ]),
-  ...there('VirtualMedia', ['MediaTypes', 'ConnectedVia']),
+  ...existing('VirtualMedia', ['MediaTypes', 'ConnectedVia']),
   [
     'an image can be inserted with every parameter that Ironic knows',
     {
@@ -125,8 +125,8 @@ const ironic: readonly Named[] = [
   ['an image can be ejected', { type: 'VirtualMedia', action: 'EjectMedia' }],
   ['a chassis leads to its power', { type: 'Chassis', at: 'Power', linksTo: 'Power' }],
   ['a chassis leads to its temperatures', { type: 'Chassis', at: 'Thermal', linksTo: 'Thermal' }],
-  ...there('Chassis', ['UUID']),
-  ...there('Manager', ['FirmwareVersion']),
+  ...existing('Chassis', ['UUID']),
+  ...existing('Manager', ['FirmwareVersion']),
   ...(
     [
       ['SessionService', 'SessionService'],
@@ -138,19 +138,19 @@ const ironic: readonly Named[] = [
 
 const addresses = ['Address', 'SubnetMask', 'AddressOrigin'].map((name) => `IPv4Addresses/${name}`);
 const openCompute: readonly Named[] = [
-  ...there('ServiceRoot', ['AccountService', 'UUID', 'RedfishVersion', 'Chassis', 'Managers', 'SessionService']),
-  ...there('AccountService', ['Accounts']),
+  ...existing('ServiceRoot', ['AccountService', 'UUID', 'RedfishVersion', 'Chassis', 'Managers', 'SessionService']),
+  ...existing('AccountService', ['Accounts']),
   ['there is an account', { type: 'ManagerAccountCollection', at: 'Members', atLeast: 1 }],
   ...(['ChassisCollection', 'ManagerCollection', 'EthernetInterfaceCollection'] as const).map((type): Named => [
     `a ${type} has a member`,
     { type, at: 'Members', atLeast: 1 },
   ]),
-  ...there('Chassis', [
+  ...existing('Chassis', [
     ...['ChassisType', 'Manufacturer', 'Model', 'SerialNumber', 'SKU', 'PartNumber', 'PowerState'],
     ...['Status/State', 'Status/Health', 'Links/ManagedBy', 'Links/ComputerSystems'],
   ]),
   ['the asset tag of a chassis is writable', { type: 'Chassis', at: 'AssetTag', writable: true }],
-  ...there('ComputerSystem', [
+  ...existing('ComputerSystem', [
     ...[
       'SystemType',
       'SerialNumber',
@@ -173,7 +173,7 @@ const openCompute: readonly Named[] = [
   ['the asset tag of a system is writable', { type: 'ComputerSystem', at: 'AssetTag', writable: true }],
   ['an interface has version 1.1.0 or newer', { type: 'EthernetInterface', since: '1.1.0' }],
   ...([systems, managers] as const).flatMap((below) =>
-    there(
+    existing(
       'EthernetInterface',
       [
         ...['MACAddress', 'SpeedMbps', 'InterfaceEnabled', 'LinkStatus', 'Status/State', 'Status/Health'],
@@ -186,29 +186,29 @@ const openCompute: readonly Named[] = [
     `${at} of a manager's interface is writable`,
     { type: 'EthernetInterface', below: managers, at, writable: true },
   ]),
-  ...there('Manager', ['ManagerType', 'UUID', 'Status', 'NetworkProtocol', 'EthernetInterfaces', 'LogServices']),
+  ...existing('Manager', ['ManagerType', 'UUID', 'Status', 'NetworkProtocol', 'EthernetInterfaces', 'LogServices']),
   [
     'the serial console of a manager is available over SSH',
     { type: 'Manager', at: 'SerialConsole/ConnectTypesSupported', anyOf: ['SSH', 'IPMI'] },
   ],
   ['a manager can be reset', { type: 'Manager', action: 'Reset', parameters: { ResetType: ['ForceRestart'] } }],
-  ...there('ManagerNetworkProtocol', [
+  ...existing('ManagerNetworkProtocol', [
     ...['HostName', 'FQDN', 'Status', 'HTTP/ProtocolEnabled', 'HTTP/Port', 'HTTPS/ProtocolEnabled', 'HTTPS/Port'],
   ]),
-  ...there('ManagerNetworkProtocol', [
+  ...existing('ManagerNetworkProtocol', [
     ...['SSDP/ProtocolEnabled', 'SSDP/Port', 'SSDP/NotifyMulticastIntervalSeconds', 'SSDP/NotifyTTL'],
     ...['SSH/ProtocolEnabled', 'SSH/Port'],
   ]).map(([name, row]): Named => [`${name}, where it is shown`, { ...row, onlyWithParent: true }]),
-  ...there('LogService', ['Entries']),
+  ...existing('LogService', ['Entries']),
   ['a log can be cleared', { type: 'LogService', action: 'ClearLog' }],
-  ...there('LogEntry', ['Created', 'EntryType', 'Message', 'Severity']),
-  ...there('Power', [
+  ...existing('LogEntry', ['Created', 'EntryType', 'Message', 'Severity']),
+  ...existing('Power', [
     ...['PowerControl/PowerConsumedWatts', 'PowerControl/PowerCapacityWatts'],
     ...['PowerControl/PowerLimit/LimitInWatts', 'PowerControl/PowerLimit/LimitException'],
   ]),
   ['the temperatures have version 1.1.0 or newer', { type: 'Thermal', since: '1.1.0' }],
   ['there are at least three temperatures', { type: 'Thermal', at: 'Temperatures', atLeast: 3 }],
-  ...there('Thermal', ['Temperatures/ReadingCelsius', 'Temperatures/Status']),
+  ...existing('Thermal', ['Temperatures/ReadingCelsius', 'Temperatures/Status']),
   [
     'CPU, intake and board have a temperature',
     { type: 'Thermal', at: 'Temperatures/PhysicalContext', allOf: ['CPU', 'Intake', 'SystemBoard'] },

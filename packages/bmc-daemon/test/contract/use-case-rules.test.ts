@@ -243,9 +243,9 @@ describe('a query', () => {
     'expands links of the service root, and those in Links only if requested: %s',
     async (expand) => {
       const body = bodyOf(await service.ask('GET', `${root}/?$expand=${expand}`));
-      const isWhole = (link: unknown) => Object.keys(link ?? {}).length > 1;
+      const isExpanded = (link: unknown) => Object.keys(link ?? {}).length > 1;
       const [inPlace, inLinks] = [!expand.startsWith('~'), !expand.startsWith('.')];
-      expect([isWhole(body['Systems']), isWhole(at(body, 'Links.Sessions'))]).toEqual([inPlace, inLinks]);
+      expect([isExpanded(body['Systems']), isExpanded(at(body, 'Links.Sessions'))]).toEqual([inPlace, inLinks]);
       // With one level, the expanded resource still has links.
       if (inPlace) expect(at(body, 'Systems.Members')).toEqual(machines.map((uri) => ({ '@odata.id': uri })));
     },

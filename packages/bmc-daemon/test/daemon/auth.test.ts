@@ -66,17 +66,17 @@ describe('logging in', () => {
     const systems = `${await startWithUsers().address()}/redfish/v1/Systems`;
     expect(await curl(withUser(systems, 'admin:old'))).toBe(200);
     await execute('htpasswd', ['-bB', at('users'), 'admin', 'new']);
-    const becomes = (user: string, status: number) =>
+    const untilStatus = (user: string, status: number) =>
       waitFor(
         async () => ((await curl(withUser(systems, user))) === status ? true : undefined),
         () => `${user} did not get ${status}`,
       );
-    await becomes('admin:old', 401);
+    await untilStatus('admin:old', 401);
     expect(await curl(withUser(systems, 'admin:new'))).toBe(200);
     rmSync(at('users'));
-    await becomes('admin:new', 401);
+    await untilStatus('admin:new', 401);
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'new']);
-    await becomes('admin:new', 200);
+    await untilStatus('admin:new', 200);
   });
 
   it.each([

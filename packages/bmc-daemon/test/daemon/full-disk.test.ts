@@ -177,7 +177,7 @@ describe('a full disk', () => {
         `${root}/CertificateService`,
       ],
     ];
-    const shown = async (uri: string) => (await call('GET', uri)).text;
+    const bodyTextOf = async (uri: string) => (await call('GET', uri)).text;
     const files = () =>
       readdirSync(disk, { recursive: true })
         .map(String)
@@ -187,13 +187,13 @@ describe('a full disk', () => {
     const free = fill(disk);
     const present = files();
     for (const [file, method, uri, body, stays] of writes) {
-      const before = await shown(stays);
+      const before = await bodyTextOf(stays);
       const { status, text } = await call(method, uri, body);
       const about = `${method} ${uri} ${JSON.stringify(Object.keys(body ?? {}))}`;
       expect([about, status]).toEqual([about, 507]);
       expect(text).toContain('"Base.1.22.InsufficientStorage"');
       expect(text).toMatch(new RegExp(`Writing ${at('disk')}/\\S*${file}\\S*: there is no room left on the device\\.`));
-      expect([about, await shown(stays)]).toEqual([about, before]);
+      expect([about, await bodyTextOf(stays)]).toEqual([about, before]);
     }
     expect(files()).toEqual(present);
     // All accounts can still log in.

@@ -104,7 +104,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
   let bmc: Bmc;
   let machine: Machine;
   /** Uses the machine through this daemon. */
-  const use = async (daemon: DaemonProcess): Promise<void> => {
+  const useDaemon = async (daemon: DaemonProcess): Promise<void> => {
     bmc = new Bmc(await daemon.address());
     if (isFake) uuid = sampleMachines(1)[0]?.uuid ?? '';
     machine = new Machine(uuid, () => bmc);
@@ -127,7 +127,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
       state = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-'));
       const env = { STATE_DIRECTORY: state, EMULATOR_CONSOLE_SSH_PORT: 'None', ...limited };
       daemon = new DaemonProcess(args, { env });
-      await use(daemon);
+      await useDaemon(daemon);
     });
     afterAll(async () => {
       await daemon.dispose();
@@ -151,7 +151,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
     'delays neither an eject, nor a cancelled task, nor the shutdown of the daemon, although it %s',
     async (name) => {
       const daemon = start(args, { env: unlimited });
-      await use(daemon);
+      await useDaemon(daemon);
       const ejected = await insert(name);
       await machine.eject();
       expect([204, 409, 502]).toContain((await bmc.finish(ejected)).status);

@@ -21,7 +21,7 @@ describe('a libvirtd that stops and starts', () => {
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
     const status = async () => (await fetch(`${address}/redfish/v1/Systems`)).status;
-    const becomes = (expected: number) =>
+    const untilStatus = (expected: number) =>
       waitFor(
         async () => ((await status()) === expected ? true : undefined),
         () => `the status did not become ${expected}:\n${daemon.stdout}`,
@@ -33,11 +33,11 @@ describe('a libvirtd that stops and starts', () => {
     );
     expect(await status()).toBe(503);
     await libvirtd.start();
-    await becomes(200);
+    await untilStatus(200);
     await libvirtd.stopDaemon('SIGKILL');
-    await becomes(503);
+    await untilStatus(503);
     await libvirtd.start();
-    await becomes(200);
+    await untilStatus(200);
     daemon.signal('SIGTERM');
     expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
   });

@@ -56,29 +56,29 @@ describe('reading the configuration again', () => {
     const daemon = start(['--config', file]);
     const id = 'RacklessServiceAttributeRegistry.v1_0_0';
     const registry = `${await daemon.address()}/redfish/v1/Registries/${id}/${id}.json`;
-    const shown = async (name: string): Promise<unknown> => {
+    const shownSetting = async (name: string): Promise<unknown> => {
       const { RegistryEntries: entries } = (await ask(registry)).body;
       // The registry has this form.
       const { Attributes } = entries as { readonly Attributes: readonly Readonly<Record<string, unknown>>[] };
       const found = Attributes.find(({ AttributeName }) => AttributeName === name);
       return [found?.['CurrentValue'], found?.['Oem'] ?? null];
     };
-    const at = (line: number) => ({
+    const originAt = (line: number) => ({
       Rackless: { '@odata.type': '#RacklessAttributeRegistry.v1_0_0.Attribute', Origin: `${file}:${line}` },
     });
-    expect(await shown('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, at(4)]);
-    expect(await shown('EMULATOR_SSDP')).toEqual([false, null]);
+    expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, originAt(4)]);
+    expect(await shownSetting('EMULATOR_SSDP')).toEqual([false, null]);
 
     config(lines('', 'EMULATOR_SSDP = True', 'EMULATOR_DISABLE_POWER_OFF = True'));
     daemon.signal('SIGHUP');
     await daemon.logged(/^these changes need a restart of the daemon: EMULATOR_SSDP$/);
-    expect(await shown('EMULATOR_DISABLE_POWER_OFF')).toEqual([true, at(6)]);
-    expect(await shown('EMULATOR_SSDP')).toEqual([false, null]);
+    expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([true, originAt(6)]);
+    expect(await shownSetting('EMULATOR_SSDP')).toEqual([false, null]);
 
     config(lines());
     daemon.signal('SIGHUP');
     await daemon.logged(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/, 2);
-    expect(await shown('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, null]);
+    expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, null]);
   });
 
   it('changes nothing if the configuration has a fault', async () => {

@@ -382,7 +382,7 @@ describe('the running daemon', () => {
       );
       const daemon = start(FAKE, { env: { NOTIFY_SOCKET: socket } });
       const address = await daemon.address();
-      const heard = (pattern: RegExp) =>
+      const untilNotified = (pattern: RegExp) =>
         waitFor(
           () => {
             const text = readIfPresent(received);
@@ -390,11 +390,11 @@ describe('the running daemon', () => {
           },
           () => `systemd did not hear ${String(pattern)}: ${readIfPresent(received)}`,
         );
-      await heard(new RegExp(`READY=1\\nSTATUS=serving at ${address}`));
+      await untilNotified(new RegExp(`READY=1\\nSTATUS=serving at ${address}`));
       daemon.signal('SIGHUP');
-      await heard(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
+      await untilNotified(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
       daemon.signal('SIGTERM');
-      await heard(/STOPPING=1/);
+      await untilNotified(/STOPPING=1/);
       expect((await daemon.finished()).code).toBe(0);
     } finally {
       listener.kill('SIGKILL');

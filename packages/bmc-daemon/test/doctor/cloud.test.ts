@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { apiVersion, PASSWORD, sendJson, startCloudServer, type CloudServer } from '../support/cloud-server.js';
-import { about, doctor, makeUsers } from './doctor.js';
+import { findingsAbout, doctor, makeUsers } from './doctor.js';
 
 let cloud: CloudServer;
 let folder: string;
@@ -88,7 +88,7 @@ describe('a cloud', () => {
     const report = await examine({
       env: { EMULATOR_AUTH_FILE: path.join(folder, 'users'), EMULATOR_CONSOLE_SSH_PORT: port },
     });
-    expect(about(report, 'port')).toEqual([
+    expect(findingsAbout(report, 'port')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: expect.stringContaining(`port ${port}`),

@@ -42,7 +42,7 @@ export async function doctor(
 }
 
 /** Returns the findings about a subject. */
-export const about = ({ findings }: JsonReport, ...subjects: readonly string[]): readonly ReportedFinding[] =>
+export const findingsAbout = ({ findings }: JsonReport, ...subjects: readonly string[]): readonly ReportedFinding[] =>
   findings.filter(({ subject }) => subjects.includes(subject));
 
 /** Runs the commands of a finding, as an administrator does. */

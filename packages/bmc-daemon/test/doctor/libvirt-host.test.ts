@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
-import { about, applyFix, doctor, type ReportedFinding } from './doctor.js';
+import { findingsAbout, applyFix, doctor, type ReportedFinding } from './doctor.js';
 
 /** The account nobody, which may not use libvirt. */
 const NOBODY = 65_534;
@@ -23,7 +23,7 @@ const virsh = (...words: readonly string[]): string =>
   execFileSync('virsh', ['--connect', libvirtd.uri, ...words], { encoding: 'utf8' });
 
 /** Returns a command that runs with the folders that libvirtd sees. */
-const beside = (): readonly string[] => ['nsenter', '--mount', '--target', String(libvirtd.pid)];
+const inLibvirtdMounts = (): readonly string[] => ['nsenter', '--mount', '--target', String(libvirtd.pid)];
 
 const examine = (pool: string | null, through: readonly string[] = []) =>
   doctor(['--libvirt-uri', libvirtd.uri], { through, env: pool === null ? {} : { EMULATOR_STORAGE_POOL: pool } });
@@ -36,7 +36,7 @@ function definePool(name: string, folder = `/var/lib/libvirt/images/${name}`): v
   virsh('pool-autostart', name);
 }
 
-const only = (findings: readonly ReportedFinding[]): ReportedFinding => {
+const onlyFinding = (findings: readonly ReportedFinding[]): ReportedFinding => {
   const [finding] = findings;
   if (finding === undefined || findings.length > 1) throw new Error(`not one finding: ${JSON.stringify(findings)}`);
   return finding;
@@ -48,8 +48,8 @@ describe('a libvirt host without problems', () => {
     const state = (): string =>
       [virsh('pool-list', '--all'), virsh('pool-info', 'good'), virsh('vol-list', 'good')].join();
     const before = state();
-    const report = await examine('good', beside());
-    expect(about(report, 'socket', 'pool', 'libvirt', 'firmware', 'version')).toEqual([]);
+    const report = await examine('good', inLibvirtdMounts());
+    expect(findingsAbout(report, 'socket', 'pool', 'libvirt', 'firmware', 'version')).toEqual([]);
     const { version = '', qemu = '' } =
       /Using library: libvirt (?<version>\S+)[^]*Running hypervisor: QEMU (?<qemu>\S+)/.exec(virsh('version'))
         ?.groups ?? {};
@@ -58,7 +58,7 @@ describe('a libvirt host without problems', () => {
   });
 
   it('needs no pool if the daemon creates its own', async () => {
-    expect(about(await examine(null), 'pool')).toEqual([]);
+    expect(findingsAbout(await examine(null), 'pool')).toEqual([]);
     expect(virsh('pool-list', '--all')).not.toContain('rackless-images');
   });
 });
@@ -67,7 +67,7 @@ describe('the storage pool', () => {
   it('is a problem if it does not exist, and the command creates it', async () => {
     const report = await examine('absent');
     expect(report.code).toBe(1);
-    const finding = only(about(report, 'pool'));
+    const finding = onlyFinding(findingsAbout(report, 'pool'));
     expect(finding).toMatchObject({
       severity: 'problem',
       host: 'localhost',
@@ -75,41 +75,41 @@ describe('the storage pool', () => {
         'The storage pool absent of EMULATOR_STORAGE_POOL does not exist, so inserts of images and new volumes fail.',
     });
     applyFix(finding);
-    expect(about(await examine('absent', beside()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examine('absent', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a warning if it is inactive, and the command starts it', async () => {
     definePool('idle');
     virsh('pool-destroy', 'idle');
-    const finding = only(about(await examine('idle', beside()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examine('idle', inLibvirtdMounts()), 'pool'));
     expect(finding).toMatchObject({
       severity: 'warning',
       message: 'The storage pool idle is inactive, so machines with a disk of the pool cannot start.',
     });
     applyFix(finding);
-    expect(about(await examine('idle', beside()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examine('idle', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a problem if its folder is missing, and the command creates the folder', async () => {
     definePool('hollow');
     virsh('pool-destroy', 'hollow');
     execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/hollow')]);
-    const finding = only(about(await examine('hollow', beside()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examine('hollow', inLibvirtdMounts()), 'pool'));
     expect(finding.message).toBe(
       'The storage pool hollow cannot start, because the folder /var/lib/libvirt/images/hollow is missing, ' +
         'so inserts of images and new volumes fail.',
     );
     applyFix(finding);
-    expect(about(await examine('hollow', beside()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examine('hollow', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a warning if it does not start with libvirt, and the command changes that', async () => {
     definePool('manual');
     virsh('pool-autostart', 'manual', '--disable');
-    const finding = only(about(await examine('manual', beside()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examine('manual', inLibvirtdMounts()), 'pool'));
     expect(finding).toMatchObject({ severity: 'warning', fix: expect.stringContaining(' pool-autostart manual') });
     applyFix(finding);
-    expect(about(await examine('manual', beside()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examine('manual', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a problem if its type accepts no uploads', async () => {
@@ -122,7 +122,7 @@ describe('the storage pool', () => {
       '/dev/disk/by-path',
     ];
     virsh('pool-define-as', 'remote', 'iscsi', ...source);
-    const { message } = only(about(await examine('remote', beside()), 'pool'));
+    const { message } = onlyFinding(findingsAbout(await examine('remote', inLibvirtdMounts()), 'pool'));
     expect(message).toBe(
       'The storage pool remote has the type iscsi, which accepts no uploads, so inserts of images and new volumes fail.',
     );
@@ -131,9 +131,9 @@ describe('the storage pool', () => {
   it('on a full disk is a problem', async () => {
     const folder = path.join(libvirtd.dir, 'tmp/full');
     execFileSync('mkdir', [folder]);
-    execFileSync('nsenter', [...beside().slice(1), 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]);
+    execFileSync('nsenter', [...inLibvirtdMounts().slice(1), 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]);
     definePool('full', folder);
-    const finding = only(about(await examine('full', beside()), 'disk'));
+    const finding = onlyFinding(findingsAbout(await examine('full', inLibvirtdMounts()), 'disk'));
     expect(finding).toMatchObject({
       severity: 'problem',
       message: 'The storage pool full has 1 MiB free, so inserts of images and new volumes fail with 507.',
@@ -144,25 +144,26 @@ describe('the storage pool', () => {
   it('is a warning if its folder is removed while it is active', async () => {
     definePool('removed');
     execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/removed')]);
-    const finding = only(about(await examine('removed', beside()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examine('removed', inLibvirtdMounts()), 'pool'));
     expect(finding).toMatchObject({
       severity: 'warning',
       message: expect.stringMatching(/^The folder \S+ of the storage pool removed is missing here, /),
     });
     applyFix(finding);
-    expect(about(await examine('removed', beside()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examine('removed', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 });
 
 describe('the firmware', () => {
   const hide = (folder: string): void =>
-    void execFileSync('nsenter', [...beside().slice(1), 'mount', '-t', 'tmpfs', 'tmpfs', folder]);
-  const show = (folder: string): void => void execFileSync('nsenter', [...beside().slice(1), 'umount', folder]);
+    void execFileSync('nsenter', [...inLibvirtdMounts().slice(1), 'mount', '-t', 'tmpfs', 'tmpfs', folder]);
+  const show = (folder: string): void =>
+    void execFileSync('nsenter', [...inLibvirtdMounts().slice(1), 'umount', folder]);
 
   it('is a problem if a file in the descriptors does not exist', async () => {
     hide('/usr/share/OVMF');
     try {
-      const findings = about(await examine(null, beside()), 'firmware');
+      const findings = findingsAbout(await examine(null, inLibvirtdMounts()), 'firmware');
       expect(findings[0]).toMatchObject({
         severity: 'problem',
         message: expect.stringMatching(
@@ -178,7 +179,7 @@ describe('the firmware', () => {
   it('is a warning without descriptors, because clients cannot select UEFI', async () => {
     hide('/usr/share/qemu/firmware');
     try {
-      expect(only(about(await examine(null, beside()), 'firmware'))).toMatchObject({
+      expect(onlyFinding(findingsAbout(await examine(null, inLibvirtdMounts()), 'firmware'))).toMatchObject({
         severity: 'warning',
         message: expect.stringContaining('so clients cannot select the boot mode UEFI.'),
       });
@@ -193,7 +194,7 @@ describe('the firmware', () => {
     try {
       const copy = `nsenter --mount --target ${libvirtd.pid} sh -c 'cat > ${folder}/60-plain.json'`;
       execFileSync('sh', ['-c', `cat ${folder}/60-edk2-x86_64.json | ${copy}`]);
-      expect(only(about(await examine(null, beside()), 'firmware')).message).toMatch(
+      expect(onlyFinding(findingsAbout(await examine(null, inLibvirtdMounts()), 'firmware')).message).toMatch(
         /^No UEFI firmware has Secure Boot.*, so clients cannot enable Secure Boot\.$/,
       );
     } finally {
@@ -204,7 +205,7 @@ describe('the firmware', () => {
   it('has a finding if a file in a setting does not exist', async () => {
     const file = '/usr/share/OVMF/ABSENT.fd';
     const report = await doctor(['--libvirt-uri', libvirtd.uri], { env: { EMULATOR_SECURE_BOOT_ENABLED_NVRAM: file } });
-    expect(only(about(report, 'firmware')).message).toContain(`names ${file}, which does not exist`);
+    expect(onlyFinding(findingsAbout(report, 'firmware')).message).toContain(`names ${file}, which does not exist`);
   });
 });
 
@@ -232,7 +233,7 @@ describe('the socket', () => {
     const report = await doctor(['--libvirt-uri', libvirtd.uri], { through: nobody });
     chmodSync(libvirtd.socket, 0o700);
     expect(report.code).toBe(1);
-    expect(only(about(report, 'socket'))).toEqual({
+    expect(onlyFinding(findingsAbout(report, 'socket'))).toEqual({
       severity: 'problem',
       host: 'localhost',
       subject: 'socket',
@@ -240,7 +241,9 @@ describe('the socket', () => {
       fix: expect.stringContaining(fix),
     });
     // The state folder of this run belongs to root.
-    expect(only(about(report, 'state')).message).toMatch(/^The account nobody cannot write to the state folder /);
+    expect(onlyFinding(findingsAbout(report, 'state')).message).toMatch(
+      /^The account nobody cannot write to the state folder /,
+    );
   });
 
   asRoot('in a closed folder is a problem, and the command opens the topmost closed folder', async () => {
@@ -249,14 +252,14 @@ describe('the socket', () => {
     execFileSync('mkdir', ['-p', '-m', '755', run]);
     chmodSync(closed, 0o700);
     const socket = path.join(run, 'sock');
-    const look = () => doctor(['--libvirt-uri', `qemu+unix:///system?socket=${socket}`], { through: nobody });
-    const finding = only(about(await look(), 'socket'));
+    const runDoctor = () => doctor(['--libvirt-uri', `qemu+unix:///system?socket=${socket}`], { through: nobody });
+    const finding = onlyFinding(findingsAbout(await runDoctor(), 'socket'));
     expect(finding).toMatchObject({
       message: `The account nobody may not use the socket ${socket}: the folder ${closed} is not accessible, so the daemon answers 503 for every machine.`,
       fix: `sudo chmod a+x ${closed}`,
     });
     applyFix({ ...finding, fix: finding.fix?.replace('sudo ', '') ?? null });
-    expect(only(about(await look(), 'socket')).message).toContain(`there is no socket ${socket}`);
+    expect(onlyFinding(findingsAbout(await runDoctor(), 'socket')).message).toContain(`there is no socket ${socket}`);
   });
 
   asRoot('is not examined for TLS, where the account must be able to read the client key instead', async () => {
@@ -280,12 +283,12 @@ describe('the socket', () => {
   it('is a problem if it does not exist, or if no daemon listens at it', async () => {
     const socket = path.join(folder, 'sock');
     const examineSocket = () => doctor(['--libvirt-uri', `qemu+unix:///system?socket=${socket}`]);
-    expect(only(about(await examineSocket(), 'socket')).message).toBe(
+    expect(onlyFinding(findingsAbout(await examineSocket(), 'socket')).message).toBe(
       `libvirt does not run: there is no socket ${socket}, so the daemon answers 503 for every machine.`,
     );
     // A killed daemon leaves its socket behind.
     execFileSync('python3', ['-c', 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])', socket]);
-    expect(only(about(await examineSocket(), 'socket'))).toMatchObject({
+    expect(onlyFinding(findingsAbout(await examineSocket(), 'socket'))).toMatchObject({
       message: `No libvirt daemon listens at ${socket}, so the daemon answers 503 for every machine.`,
       fix: expect.stringMatching(/libvirtd\.socket$|libvirtd --daemon$/),
     });
@@ -295,7 +298,7 @@ describe('the socket', () => {
     libvirtd.signal('SIGSTOP');
     try {
       const report = await doctor(['--libvirt-uri', libvirtd.uri, '--timeout', '1']);
-      expect(about(report, 'libvirt')).toEqual([
+      expect(findingsAbout(report, 'libvirt')).toEqual([
         expect.objectContaining({
           severity: 'problem',
           message: 'libvirt did not answer within 1 s, so requests for its machines get 503 after a wait.',
@@ -328,13 +331,13 @@ describe('the folders of a pool', () => {
       const call = (...words: readonly string[]) => execFileSync('virsh', ['--connect', other.uri, ...words]);
       call('pool-define-as', 'images', 'dir', '--target', images);
       for (const command of ['pool-build', 'pool-start', 'pool-autostart']) call(command, 'images');
-      const look = () => doctor(['--libvirt-uri', other.uri], { env: { EMULATOR_STORAGE_POOL: 'images' } });
-      const finding = only(about(await look(), 'pool'));
+      const runDoctor = () => doctor(['--libvirt-uri', other.uri], { env: { EMULATOR_STORAGE_POOL: 'images' } });
+      const finding = onlyFinding(findingsAbout(await runDoctor(), 'pool'));
       expect(finding.message).toBe(
         `The account of QEMU (${NOBODY}) may not enter ${closed}, so machines with an inserted image cannot start.`,
       );
       chmodSync(closed, 0o711);
-      expect(about(await look(), 'pool')).toEqual([]);
+      expect(findingsAbout(await runDoctor(), 'pool')).toEqual([]);
       expect(existsSync(images)).toBe(true);
     } finally {
       await other.stop();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../../../libvirt/test/harness/network-libvirtd.js';
 import { startRelay, type Relay } from '../../../libvirt/test/harness/relay.js';
-import { about, doctor } from './doctor.js';
+import { findingsAbout, doctor } from './doctor.js';
 
 let libvirtd: NetworkLibvirtd;
 let relay: Relay;
@@ -75,7 +75,7 @@ describe('several hosts', () => {
 
   it('with a fault in their list are reported by the check of the settings', async () => {
     const report = await examine({ a: tls(libvirtd.tlsPort), b: 'esx://host/' });
-    expect(about(report, 'settings')).toEqual([
+    expect(findingsAbout(report, 'settings')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: expect.stringContaining("EMULATOR_LIBVIRT_URI['b'] cannot"),

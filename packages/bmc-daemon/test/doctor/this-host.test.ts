@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { daemonFixture, FAKE } from '../daemon/fixture.js';
 import { run } from '../daemon/process.js';
 import { createAuthority } from '../support/authority.js';
-import { about, applyFix, doctor, makeUsers, QUIET } from './doctor.js';
+import { findingsAbout, applyFix, doctor, makeUsers, QUIET } from './doctor.js';
 
 const { at, config, start } = daemonFixture();
 
@@ -59,7 +59,7 @@ describe('the settings', () => {
     const file = config("EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_SSL_CERT = 'server.pem'\nEMULATOR_SSDP = 7\n");
     const report = await doctor(['--fake', '--config', file]);
     expect(report.code).toBe(1);
-    expect(about(report, 'settings')).toEqual([
+    expect(findingsAbout(report, 'settings')).toEqual([
       {
         severity: 'problem',
         host: null,
@@ -75,7 +75,7 @@ describe('the settings', () => {
   });
 
   it('are a warning if they have no password file and the address is reachable for others', async () => {
-    const [finding] = about(await doctor(['--fake', '-i', '0.0.0.0'], { cwd: at('') }), 'settings');
+    const [finding] = findingsAbout(await doctor(['--fake', '-i', '0.0.0.0'], { cwd: at('') }), 'settings');
     expect(finding).toMatchObject({
       severity: 'warning',
       message: 'No EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off.',
@@ -88,7 +88,7 @@ describe('the command for a password file', () => {
   it('creates it in the folder of the configuration, at which the path in the configuration starts', async () => {
     const file = at('open.conf');
     writeFileSync(file, 'EMULATOR_FAKE_DRIVER = True\n');
-    const [finding] = about(await doctor(['-i', '0.0.0.0', '--config', file], { cwd: '/' }), 'settings');
+    const [finding] = findingsAbout(await doctor(['-i', '0.0.0.0', '--config', file], { cwd: '/' }), 'settings');
     expect(finding?.fix).toBe(
       `bmc-daemon htpasswd ${at('htpasswd')} admin && echo 'EMULATOR_AUTH_FILE = "htpasswd"' >> ${file}`,
     );
@@ -100,7 +100,7 @@ describe('a port', () => {
     const port = await usedPort();
     const file = config(`EMULATOR_LISTEN_PORT = ${port}\n`);
     const report = await doctor(['--fake', '--config', file, '-p', String(port)]);
-    expect(about(report, 'port')).toEqual([
+    expect(findingsAbout(report, 'port')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: expect.stringMatching(
@@ -118,7 +118,7 @@ describe('a port', () => {
     const file = config(`EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);
     const report = await doctor(['--fake', '--config', file], { env: { EMULATOR_AUTH_FILE: at('users') } });
     // Interactive zsh accepts no comments, so the command has none.
-    expect(about(report, 'port')).toEqual([
+    expect(findingsAbout(report, 'port')).toEqual([
       expect.objectContaining({
         message: expect.stringMatching(new RegExp(`\\. Set EMULATOR_CONSOLE_SSH_PORT = ${port + 1}\\.$`)),
         fix: `"\${EDITOR:-vi}" +1 ${file}`,
@@ -132,7 +132,7 @@ describe('a port', () => {
     const wanted = await doctor(['--fake'], {
       env: { EMULATOR_AUTH_FILE: at('users'), EMULATOR_CONSOLE_SSH_PORT: String(port) },
     });
-    expect(about(wanted, 'port')).toEqual([
+    expect(findingsAbout(wanted, 'port')).toEqual([
       expect.objectContaining({ severity: 'problem', fix: `export EMULATOR_CONSOLE_SSH_PORT=${port + 1}` }),
     ]);
   });
@@ -146,7 +146,7 @@ describe('a port', () => {
       env: { EMULATOR_AUTH_FILE: at('users'), EMULATOR_CONSOLE_SSH_PORT: "'auto'" },
       through: ['unshare', '--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh', 'python3', '-c', listener],
     });
-    expect(about(report, 'port')).toEqual([
+    expect(findingsAbout(report, 'port')).toEqual([
       expect.objectContaining({
         severity: 'warning',
         message: expect.stringMatching(/listens at port 2222, so there are no consoles over SSH\.$/),
@@ -158,7 +158,7 @@ describe('a port', () => {
     const daemon = start(FAKE);
     const { port } = new URL(await daemon.address());
     const report = await doctor(['--fake', '-p', port]);
-    expect(about(report, 'port')).toEqual([
+    expect(findingsAbout(report, 'port')).toEqual([
       {
         severity: 'note',
         host: null,
@@ -180,7 +180,7 @@ describe('a port', () => {
       'sh',
     ];
     const report = await doctor(['--fake', '-p', '443', '-i', '0.0.0.0'], { through: [...through, ...nobody] });
-    expect(about(report, 'port')).toEqual([
+    expect(findingsAbout(report, 'port')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: 'The account nobody may not listen at port 443, so the daemon cannot start.',
@@ -191,7 +191,7 @@ describe('a port', () => {
 
   it('at an address of another host is a problem', async () => {
     const report = await doctor(['--fake', '-i', '192.0.2.1']);
-    expect(about(report, 'address')).toEqual([
+    expect(findingsAbout(report, 'address')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: 'This host has no address 192.0.2.1, so the daemon cannot start.',
@@ -212,19 +212,21 @@ describe('the certificate', () => {
 
   it('is a problem if it has expired, and the command creates another one', async () => {
     const report = await examine(createAuthority(at('')).issue('bmc', { extensions: names, expired: true }));
-    const [finding] = about(report, 'certificate');
+    const [finding] = findingsAbout(report, 'certificate');
     expect(finding).toMatchObject({
       severity: 'problem',
       message: `The certificate ${at('server.pem')} expired on 2020-01-02, so clients reject HTTPS connections.`,
     });
     if (finding !== undefined) applyFix(finding);
     const [pem, key] = ['server.pem', 'server.key'].map((name) => readFileSync(at(name), 'utf8'));
-    expect(about(await examine({ certificate: pem ?? '', key: key ?? '' }), 'certificate', 'settings')).toEqual([]);
+    expect(findingsAbout(await examine({ certificate: pem ?? '', key: key ?? '' }), 'certificate', 'settings')).toEqual(
+      [],
+    );
   });
 
   it('is a problem if it is not valid yet, and the command keeps the key and a copy of the certificate', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: names, notYetValid: true });
-    const [finding] = about(await examine(issued), 'certificate');
+    const [finding] = findingsAbout(await examine(issued), 'certificate');
     expect(finding).toMatchObject({
       severity: 'problem',
       message: `The certificate ${at('server.pem')} is valid only from 2100-01-01, or the clock of this host is slow, so clients reject HTTPS connections.`,
@@ -232,19 +234,21 @@ describe('the certificate', () => {
     if (finding !== undefined) applyFix(finding);
     const read = (name: string) => readFileSync(at(name), 'utf8');
     expect([read('server.key'), read('server.pem.old')]).toEqual([issued.key, issued.certificate]);
-    expect(about(await examine({ certificate: read('server.pem'), key: issued.key }), 'certificate')).toEqual([]);
+    expect(findingsAbout(await examine({ certificate: read('server.pem'), key: issued.key }), 'certificate')).toEqual(
+      [],
+    );
   });
 
   it('needs a key, which the command creates', async () => {
     writeFileSync(at('server.pem'), createAuthority(at('')).issue('bmc').certificate);
-    const look = () =>
+    const runDoctor = () =>
       doctor(['--fake', '--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')], { cwd: at('') });
     for (const key of [undefined, 'no key']) {
       if (key !== undefined) writeFileSync(at('server.key'), key, { mode: 0o600 });
-      const [finding] = about(await look(), 'settings');
+      const [finding] = findingsAbout(await runDoctor(), 'settings');
       expect(finding?.severity).toBe('problem');
       if (finding !== undefined) applyFix(finding);
-      expect(about(await look(), 'settings', 'certificate')).toEqual([]);
+      expect(findingsAbout(await runDoctor(), 'settings', 'certificate')).toEqual([]);
     }
     expect(readFileSync(at('server.key.old'), 'utf8')).toBe('no key');
   });
@@ -252,7 +256,7 @@ describe('the certificate', () => {
   it('is a warning if it expires soon', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: names });
     const soon = new Date(new X509Certificate(issued.certificate).validTo).toISOString().slice(0, 10);
-    const [finding] = about(await examine(issued), 'certificate');
+    const [finding] = findingsAbout(await examine(issued), 'certificate');
     expect(finding).toMatchObject({
       severity: 'warning',
       message: `The certificate ${at('server.pem')} expires on ${soon}, so clients reject HTTPS connections after this day.`,
@@ -276,13 +280,13 @@ describe('the certificate', () => {
       ['--fake', '-i', ip, '--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')],
       { through: ['unshare', '--mount', 'sh', '-c', script, at('hosts')] },
     );
-    const warnings = about(report, 'certificate').filter(({ message }) => message.includes('only the names'));
+    const warnings = findingsAbout(report, 'certificate').filter(({ message }) => message.includes('only the names'));
     expect(warnings).toHaveLength(count);
   });
 
   it('without a name of this host is a warning', async () => {
     const authority = createAuthority(at(''));
-    const findings = about(
+    const findings = findingsAbout(
       await examine(authority.issue('bmc', { extensions: ['subjectAltName=DNS:other.example,IP:192.0.2.7'] })),
       'certificate',
     );
@@ -297,7 +301,7 @@ describe('the certificate', () => {
   it('has one finding for its expiry and its names, and a second run of the command keeps the first copy', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: ['subjectAltName=IP:192.0.2.7'], expired: true });
     writeFileSync(at('server.pem.old'), 'an earlier copy');
-    const [finding, ...others] = about(await examine(issued), 'certificate');
+    const [finding, ...others] = findingsAbout(await examine(issued), 'certificate');
     expect(others).toEqual([]);
     expect(finding).toMatchObject({
       severity: 'problem',
@@ -307,13 +311,15 @@ describe('the certificate', () => {
     for (const _ of [1, 2]) spawnSync('sh', ['-c', fix]);
     const read = (name: string) => readFileSync(at(name), 'utf8');
     expect([read('server.pem.old'), read('server.pem.old.2')]).toEqual(['an earlier copy', issued.certificate]);
-    expect(about(await examine({ certificate: read('server.pem'), key: issued.key }), 'certificate')).toEqual([]);
+    expect(findingsAbout(await examine({ certificate: read('server.pem'), key: issued.key }), 'certificate')).toEqual(
+      [],
+    );
   });
 
   it('with the key of another certificate is a problem', async () => {
     const authority = createAuthority(at(''));
     const report = await examine({ certificate: authority.issue('a').certificate, key: authority.issue('b').key });
-    expect(about(report, 'settings')).toEqual([
+    expect(findingsAbout(report, 'settings')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: expect.stringContaining('it is not the key of the certificate'),
@@ -329,7 +335,9 @@ describe('the command for an unusable password file', () => {
   const fixOf = async (file: string) => {
     writeFileSync(at('auth.conf'), `EMULATOR_AUTH_FILE = '${file}'\n`);
     const report = await doctor(['--fake', '--config', at('auth.conf')]);
-    return about(report, 'settings').find(({ message }) => message.includes('EMULATOR_AUTH_FILE cannot be used'))?.fix;
+    return findingsAbout(report, 'settings').find(({ message }) =>
+      message.includes('EMULATOR_AUTH_FILE cannot be used'),
+    )?.fix;
   };
 
   it('creates a missing file', async () => {
@@ -345,34 +353,34 @@ describe('files', () => {
   it('with secrets that all accounts can read are a warning, and the command removes this permission', async () => {
     makeUsers(at('users'));
     chmodSync(at('users'), 0o644);
-    const look = () => doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: at('users') } });
-    const [finding] = about(await look(), 'password');
+    const runDoctor = () => doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: at('users') } });
+    const [finding] = findingsAbout(await runDoctor(), 'password');
     expect(finding).toMatchObject({
       severity: 'warning',
       message: `Every account may read ${at('users')}, and with it the hashes of all passwords.`,
     });
     if (finding !== undefined) applyFix(finding);
-    expect(about(await look(), 'password')).toEqual([]);
+    expect(findingsAbout(await runDoctor(), 'password')).toEqual([]);
     chmodSync(at('users'), 0o602);
-    expect(about(await look(), 'password')).toEqual([expect.objectContaining({ severity: 'problem' })]);
+    expect(findingsAbout(await runDoctor(), 'password')).toEqual([expect.objectContaining({ severity: 'problem' })]);
   });
 
   it('are no warning if they are devices that all accounts can read', async () => {
     const report = await doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: '/dev/null' } });
-    expect(about(report, 'password')).toEqual([]);
+    expect(findingsAbout(report, 'password')).toEqual([]);
   });
 
   it('in a state folder that other accounts may read have a finding, and the command corrects this', async () => {
     mkdirSync(at('state'), { mode: 0o755 });
-    const look = () => doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
-    const [finding] = about(await look(), 'state');
+    const runDoctor = () => doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
+    const [finding] = findingsAbout(await runDoctor(), 'state');
     expect(finding?.message).toBe(
       `Other accounts may read the state folder ${at('state')}, which has console logs and secrets of event listeners.`,
     );
     if (finding !== undefined) applyFix(finding);
-    expect(about(await look(), 'state')).toEqual([]);
+    expect(findingsAbout(await runDoctor(), 'state')).toEqual([]);
     writeFileSync(at('file'), '');
-    expect(about(await doctor(['--fake'], { env: { EMULATOR_STATE_DIR: at('file') } }), 'state')).toEqual([
+    expect(findingsAbout(await doctor(['--fake'], { env: { EMULATOR_STATE_DIR: at('file') } }), 'state')).toEqual([
       expect.objectContaining({ severity: 'problem' }),
     ]);
   });
@@ -384,7 +392,7 @@ describe('files', () => {
     execFileSync('chown', ['65534', at('state')]);
     chmodSync(at('state'), 0o700);
     const report = await doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') }, through: nobody });
-    expect(about(report, 'state')).toEqual([
+    expect(findingsAbout(report, 'state')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: `The account nobody cannot read and write ${at('state/roles.json')}, so the daemon does not start or loses this state.`,
@@ -400,7 +408,7 @@ describe('files', () => {
       env: { EMULATOR_STATE_DIR: path.join(disk, 'state') },
       through: ['unshare', '--mount', 'sh', '-c', script, disk],
     });
-    expect(about(report, 'disk')).toEqual([
+    expect(findingsAbout(report, 'disk')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message: `The state folder ${disk}/state has 64 KiB free, so changes fail with 507.`,
@@ -416,7 +424,7 @@ describe('the clock', () => {
     const tomorrow = Date.now() / 1000 + 86_400;
     utimesSync(at('state/logs.json'), tomorrow, tomorrow);
     const report = await doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
-    expect(about(report, 'clock').map(({ message }) => message)).toContainEqual(
+    expect(findingsAbout(report, 'clock').map(({ message }) => message)).toContainEqual(
       expect.stringMatching(/logs\.json was written in the future \(.*\): the clock went back, so new events/),
     );
   });
@@ -434,14 +442,14 @@ describe('the clock', () => {
     for (const name of ['timedatectl', 'chronyc'])
       writeFileSync(at(`bin/${name}`), `#!/bin/sh\necho '${name === 'timedatectl' ? answer : ''}'\n`, { mode: 0o755 });
     const report = await doctor(['--fake'], { env: { PATH: `${at('bin')}:${process.env['PATH'] ?? ''}` } });
-    expect(about(report, 'clock')).toEqual(findings);
+    expect(findingsAbout(report, 'clock')).toEqual(findings);
   });
 });
 
 describe('servers', () => {
   it('without an address are a warning', async () => {
     const env = { EMULATOR_VMEDIA_ALLOWED_HOSTS: "['images.invalid', '*.lab.invalid', '10.0.0.0/8', 'localhost']" };
-    expect(about(await doctor(['--fake'], { env }), 'name')).toEqual([
+    expect(findingsAbout(await doctor(['--fake'], { env }), 'name')).toEqual([
       expect.objectContaining({
         severity: 'warning',
         message: 'The image server images.invalid has no address, so inserts of its images fail.',
@@ -451,9 +459,9 @@ describe('servers', () => {
 
   it('are a problem if they have the shared store and are not reachable', async () => {
     const port = await usedPort();
-    const look = (to: number) => doctor(['--fake'], { env: { EMULATOR_SHARED_STORE: `redis://127.0.0.1:${to}` } });
-    expect(about(await look(port), 'store')).toEqual([]);
-    expect(about(await look(1), 'store')).toEqual([
+    const runDoctor = (to: number) => doctor(['--fake'], { env: { EMULATOR_SHARED_STORE: `redis://127.0.0.1:${to}` } });
+    expect(findingsAbout(await runDoctor(port), 'store')).toEqual([]);
+    expect(findingsAbout(await runDoctor(1), 'store')).toEqual([
       expect.objectContaining({
         severity: 'problem',
         message:

@@ -95,12 +95,12 @@ export class Guest extends Machine {
    * reports.
    */
   async type(command: string): Promise<void> {
-    const prompted = (): boolean => {
+    const isAtPrompt = (): boolean => {
       const { output } = this.serial;
       const prompt = Math.max(output.lastIndexOf('grub> '), output.lastIndexOf('rackless# '));
       return prompt > Math.max(this.#typedAt, output.lastIndexOf('RACKLESS-DISK'), output.lastIndexOf('RACKLESS-ISO'));
     };
-    await becomes(() => Promise.resolve(prompted()), true, BOOT_MS);
+    await becomes(() => Promise.resolve(isAtPrompt()), true, BOOT_MS);
     this.#typedAt = this.serial.output.length;
     this.serial.type(command);
   }

@@ -17,7 +17,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   });
   afterAll(() => lab.stop());
 
-  const switchTo = async (state: 'On' | 'Off'): Promise<void> => {
+  const ensureState = async (state: 'On' | 'Off'): Promise<void> => {
     if ((await guest.powerState()) === state) return;
     await guest.reset(state === 'On' ? 'On' : 'ForceOff');
     if (state === 'On') expect(await guest.nextEvent()).toBe(boot);
@@ -26,7 +26,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'] satisfies ResetType[])(
     'rejects %s while it is off, with 409 and the message that it must be on',
     async (type) => {
-      await switchTo('Off');
+      await ensureState('Off');
       const { status, body } = await guest.tryReset(type);
       expect([status, fault(body).key]).toEqual([409, 'ChassisPowerStateOnRequired']);
       expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
@@ -34,7 +34,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   );
 
   it('accepts ForceOff while it is off', async () => {
-    await switchTo('Off');
+    await ensureState('Off');
     expect((await guest.tryReset('ForceOff')).status).toBe(204);
     expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
   });
@@ -42,7 +42,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   it.each(['On', 'ForceOn', 'ForceRestart'] satisfies ResetType[])(
     'boots with %s, and stops with ForceOff',
     async (type) => {
-      await switchTo('Off');
+      await ensureState('Off');
       await guest.reset(type);
       expect(await guest.powerState()).toBe('On');
       expect(await guest.nextEvent()).toBe(boot);
@@ -54,7 +54,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   it.each(['On', 'ForceOn', 'GracefulShutdown'] satisfies ResetType[])(
     'continues unchanged after %s; it ignores its power button',
     async (type) => {
-      await switchTo('On');
+      await ensureState('On');
       const process = await guest.process();
       await guest.type('set rest=LESS-alive');
       expect((await guest.tryReset(type)).status).toBe(204);
@@ -66,14 +66,14 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   );
 
   it('restarts with ForceRestart', async () => {
-    await switchTo('On');
+    await ensureState('On');
     expect((await guest.tryReset('ForceRestart')).status).toBe(204);
     expect(await guest.nextEvent()).toBe(boot);
     expect(await guest.powerState()).toBe('On');
   });
 
   it('restarts with GracefulRestart only after a timeout, because it ignores the request', async () => {
-    await switchTo('On');
+    await ensureState('On');
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
     expect(await guest.nextEvent()).toBe(boot);
     expect(await guest.powerState()).toBe('On');
@@ -81,7 +81,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   });
 
   it('continues with On after it was paused', async () => {
-    await switchTo('On');
+    await ensureState('On');
     await guest.type('set rest=LESS-resumed');
     await lab.virsh('suspend', guest.name);
     expect(await guest.powerState()).toBe('Paused');
@@ -94,7 +94,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   it.each([{}, { ResetType: 'PowerCycleTwice' }])(
     'rejects the reset %j, lists the allowed types, and does nothing',
     async (body) => {
-      await switchTo('Off');
+      await ensureState('Off');
       const answer = await lab.bmc.send('POST', `${guest.path}/Actions/ComputerSystem.Reset`, body);
       expect(answer.status).toBe(400);
       for (const type of ['On', 'ForceOff', 'GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'Nmi', 'ForceOn']) {

@@ -12,11 +12,11 @@ const files = {
   'a build of bmc-daemon (npm run build)': join(import.meta.dirname, '../../dist/cli.js'),
 };
 
-const absent = (names: readonly string[]): readonly string[] =>
+const missingPrograms = (names: readonly string[]): readonly string[] =>
   names.filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
 
 async function missingHere(): Promise<readonly string[]> {
-  const missing = [...absent(programs)];
+  const missing = [...missingPrograms(programs)];
   for (const [what, path] of Object.entries(files)) await access(path).catch(() => missing.push(what));
   return missing;
 }
@@ -28,6 +28,6 @@ const missing = await missingHere();
  * @param furtherPrograms that only this suite needs.
  */
 export function describeEndToEnd(title: string, suite: () => void, furtherPrograms: readonly string[] = []): void {
-  const all = [...missing, ...absent(furtherPrograms)];
+  const all = [...missing, ...missingPrograms(furtherPrograms)];
   describeUnless(all.length === 0 ? undefined : `missing here: ${all.join(', ')}`, title, suite);
 }

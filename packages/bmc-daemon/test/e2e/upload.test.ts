@@ -50,7 +50,7 @@ describeEndToEnd('uploads of local images', () => {
       outgoing.write(body, () => outgoing.destroy());
     });
   };
-  const emptied = async (): Promise<void> => {
+  const untilPoolIsEmpty = async (): Promise<void> => {
     while ((await lab.volumes()).length > 0) await sleep(100);
   };
 
@@ -95,7 +95,7 @@ describeEndToEnd('uploads of local images', () => {
     await lab.killDaemon();
     await lab.startDaemon();
     expect((await inspect(killed)).status).toBe(404);
-    await emptied();
+    await untilPoolIsEmpty();
     const again = (await announce(bytes.length)).headers.get('location') ?? '';
     expect((await append(again, 0, bytes)).status).toBe(204);
     expect(

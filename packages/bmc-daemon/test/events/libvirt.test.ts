@@ -78,14 +78,14 @@ describe("events of libvirt's test driver", () => {
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     await define('first');
     lab = await openLab(driver, folder.path);
-    const seen: string[] = [];
-    const leave = driver.onChange(({ kind, name }) => void seen.push(`${kind} ${name}`));
+    const eventTexts: string[] = [];
+    const leave = driver.onChange(({ kind, name }) => void eventTexts.push(`${kind} ${name}`));
     await host.virsh('domrename', 'dummy', 'smart');
-    await until('the new name', () => seen.length > 0);
+    await until('the new name', () => eventTexts.length > 0);
     await host.virsh('domrename', 'smart', 'dummy');
-    await until('the old name', () => seen.length > 1);
+    await until('the old name', () => eventTexts.length > 1);
     leave();
-    expect(seen).toEqual(['changed smart', 'changed dummy']);
+    expect(eventTexts).toEqual(['changed smart', 'changed dummy']);
   });
 
   it("report new, changed and removed definitions, and the daemon's own changes once, with the client", async () => {
@@ -123,8 +123,8 @@ describe("events of libvirt's test driver", () => {
     const parts = host.parts();
     let events = 0;
     const feed = new ChangeFeed({ host: parts, isStarting: () => false, onEvent: () => (events += 1) });
-    const seen: string[] = [];
-    feed.onChange(({ kind }) => void seen.push(kind));
+    const eventTexts: string[] = [];
+    feed.onChange(({ kind }) => void eventTexts.push(kind));
     feed.start();
     await parts.queue.edit(uuid, async () => {
       // The first definition may come before the driver subscribes to events.
@@ -133,12 +133,12 @@ describe("events of libvirt's test driver", () => {
         return events >= 2;
       });
       await host.virsh('start', 'dummy');
-      await until('the start', () => seen.includes('started'));
-      expect(seen).toEqual(['started']);
+      await until('the start', () => eventTexts.includes('started'));
+      expect(eventTexts).toEqual(['started']);
     });
-    expect(seen).toEqual(['started', 'changed']);
+    expect(eventTexts).toEqual(['started', 'changed']);
     await host.virsh('destroy', 'dummy');
-    await until('the stop', () => seen.includes('stopped'));
+    await until('the stop', () => eventTexts.includes('stopped'));
   });
 
   it('report the end of a transient machine, whose log is removed', async () => {
@@ -248,7 +248,7 @@ describe('events of QEMU', () => {
     lab = await openLab(driver, folder.path);
     const path = `/redfish/v1/Systems/${guest.uuid}`;
     const stream = await openStream(lab.client, `?$filter=${encodeURIComponent(`OriginResource eq '${path}'`)}`);
-    const seen = () =>
+    const eventTexts = () =>
       stream
         .records()
         .filter(({ MessageId }) => !String(MessageId).endsWith('ResourceChanged'))
@@ -260,31 +260,31 @@ describe('events of QEMU', () => {
       body: { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } },
     });
     expect((await reset('On'))?.status).toBe(204);
-    await until('the start', () => seen().length >= 1);
+    await until('the start', () => eventTexts().length >= 1);
     await guest.serial.reaches(2);
     await host.virsh('suspend', guest.name);
     await host.virsh('resume', guest.name);
     await host.virsh('reset', guest.name);
-    await until('the reset', () => seen().length >= 4);
+    await until('the reset', () => eventTexts().length >= 4);
     // The boots after power-on and reset: libvirt has then reported all resets of the firmware.
     await guest.serial.reaches(3);
     process.kill(await host.libvirtd.guestPid(guest.name), 'SIGKILL');
-    await until('the end', () => /powered off|health/.test(seen().at(-1) ?? ''));
+    await until('the end', () => /powered off|health/.test(eventTexts().at(-1) ?? ''));
     const name = guest.name;
-    expect(seen().filter((text) => text.includes('was reset'))).toHaveLength(1);
-    expect(seen().slice(0, 4)).toEqual([
+    expect(eventTexts().filter((text) => text.includes('was reset'))).toHaveLength(1);
+    expect(eventTexts().slice(0, 4)).toEqual([
       `'${name}' was powered on.`,
       `'${name}' was paused.`,
       `'${name}' is now in the state Enabled. The machine resumed.`,
       `'${name}' is now in the state Starting. The machine was reset.`,
     ]);
-    const before = seen().length;
+    const before = eventTexts().length;
     // The driver may reconnect before or after the start.
     await host.libvirtd.stopDaemon('SIGKILL');
     await host.libvirtd.start();
     await host.virsh('start', guest.name);
     await until('the start', () =>
-      seen()
+      eventTexts()
         .slice(before)
         .some((text) => text.startsWith(`'${name}' was powered on.`)),
     );

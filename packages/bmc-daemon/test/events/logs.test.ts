@@ -40,7 +40,7 @@ describe('the logs', () => {
   const machineLog = () => `${system}/LogServices/EventLog`;
   const managerLog = () => `/redfish/v1/Managers/${uuid}/LogServices/ManagerLog`;
   const messages = async (log: string) => (await entries(log)).map(({ Message }) => Message);
-  const set = async (state: 'running' | 'shutoff' | 'crashed') =>
+  const setState = async (state: 'running' | 'shutoff' | 'crashed') =>
     driver.define({ ...(await driver.getSystem(uuid)), state });
   const restart = async () => {
     await lab.close();
@@ -63,7 +63,7 @@ describe('the logs', () => {
   it('report events of a machine, and which client from which address caused them', async () => {
     expect((await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' })).status).toBe(204);
     await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Lit' } });
-    await set('running');
+    await setState('running');
     const found = await entries(machineLog());
     expect(found.map(({ Message, OriginatorType, OriginAddress }) => [Message, OriginatorType, OriginAddress])).toEqual(
       [
@@ -151,20 +151,20 @@ describe('the logs', () => {
   });
 
   it('can be cleared, and the first entry has the client and a new number', async () => {
-    await set('shutoff');
-    await set('running');
+    await setState('shutoff');
+    await setState('running');
     expect((await lab.post(`${machineLog()}/Actions/LogService.ClearLog`)).status).toBe(204);
     await until('the entry', async () => (await entries(machineLog())).length === 1);
     expect(await entries(machineLog())).toMatchObject([
       { Id: '3', Message: 'A resource was changed. LogService.ClearLog.', OriginAddress: 'http://127.0.0.1' },
     ]);
     await restart();
-    await set('shutoff');
+    await setState('shutoff');
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['3', '4']);
   });
 
   it('survive a restart and an incomplete line', async () => {
-    await set('crashed');
+    await setState('crashed');
     await lab.close();
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
     appendFileSync(join(folder.path, name, `${uuid}.jsonl`), '{"id":2,"ti');
@@ -172,7 +172,7 @@ describe('the logs', () => {
     expect(await entries(machineLog())).toMatchObject([
       { Id: '1', Severity: 'Critical', MessageId: 'ResourceEvent.1.4.ResourceStatusChangedCritical' },
     ]);
-    await set('running');
+    await setState('running');
     expect((await entries(machineLog())).map(({ MessageId }) => MessageId)).toEqual([
       'ResourceEvent.1.4.ResourceStatusChangedCritical',
       'ResourceEvent.1.4.ResourcePoweredOn',
@@ -183,7 +183,7 @@ describe('the logs', () => {
   });
 
   it('return all other entries if one line is damaged', async () => {
-    for (const state of ['shutoff', 'running', 'shutoff'] as const) await set(state);
+    for (const state of ['shutoff', 'running', 'shutoff'] as const) await setState(state);
     await lab.close();
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
     const file = join(folder.path, name, `${uuid}.jsonl`);
@@ -194,13 +194,13 @@ describe('the logs', () => {
   });
 
   it('are unchanged by test events, which belong to the service', async () => {
-    await set('shutoff');
-    const test = (origin: string) =>
+    await setState('shutoff');
+    const submitTestEvent = (origin: string) =>
       lab.post('/redfish/v1/EventService/Actions/EventService.SubmitTestEvent', {
         MessageId: 'ResourceEvent.1.4.ResourceRemoved',
         OriginOfCondition: `/redfish/v1/Systems/${origin}`,
       });
-    for (const origin of [uuid, 'service', 'invented']) expect((await test(origin)).status).toBe(204);
+    for (const origin of [uuid, 'service', 'invented']) expect((await submitTestEvent(origin)).status).toBe(204);
     expect(await messages(machineLog())).toEqual(["'node-2' was powered off."]);
     expect(await messages(managerLog())).toEqual(Array.from({ length: 3 }, () => 'A resource was removed.'));
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
@@ -227,7 +227,7 @@ describe('the logs', () => {
   });
 
   it('are removed with their machine, and the log of the service stays', async () => {
-    await set('shutoff');
+    await setState('shutoff');
     await lab.post('/redfish/v1/EventService/Subscriptions', { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
     const machine = await driver.getSystem(uuid);
     await messages(machineLog());

@@ -116,13 +116,13 @@ describe("a machine's manager by its own name", () => {
       await until('the stream', () => stream.payloads.length > 0);
       lab.publish(other, 'Not for here.');
       lab.publish(own, 'For here.');
-      const heard = (records: readonly Body[]): readonly string[] =>
+      const originsOf = (records: readonly Body[]): readonly string[] =>
         [
           ...JSON.stringify(records).matchAll(/"OriginOfCondition":{"@odata.id":"(\/redfish\/v1\/Systems\/[^"]+)"/g),
         ].map(([, uri = '']) => uri);
-      const seen = () => heard(stream.payloads.flatMap(recordsOf));
-      await until('both', () => seen().length > 0 && heard(listener.records()).length > 0);
-      expect([seen(), heard(listener.records())]).toEqual([
+      const streamedOrigins = () => originsOf(stream.payloads.flatMap(recordsOf));
+      await until('both', () => streamedOrigins().length > 0 && originsOf(listener.records()).length > 0);
+      expect([streamedOrigins(), originsOf(listener.records())]).toEqual([
         [`/redfish/v1/Systems/${own}`],
         [`/redfish/v1/Systems/${own}`],
       ]);

@@ -52,9 +52,9 @@ describe('the metric report of a guest that writes to its disk', () => {
     }
     const stream = await openStream(lab.client, '?$filter=EventFormatType%20eq%20MetricReport');
     const reportsOf = ({ uuid }: Guest) => stream.payloads.filter(({ Id }) => Id === uuid);
-    const written = () => reportsOf(guest).filter((body) => valueOf(body, 'DiskWriteRate') > 0);
-    await until('two reports of what it wrote', () => written().length > 1);
-    const [first, second] = written().slice(-2);
+    const reportsWithWrites = () => reportsOf(guest).filter((body) => valueOf(body, 'DiskWriteRate') > 0);
+    await until('two reports of what it wrote', () => reportsWithWrites().length > 1);
+    const [first, second] = reportsWithWrites().slice(-2);
     const bytes = valueOf(second ?? {}, 'DiskWriteBytes');
     expect(bytes).toBeGreaterThan(valueOf(first ?? {}, 'DiskWriteBytes'));
     expect(valueOf(second ?? {}, 'DiskWriteRequests')).toBe(bytes / 512);

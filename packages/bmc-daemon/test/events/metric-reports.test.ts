@@ -144,13 +144,14 @@ describe('a metric report', () => {
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [] });
 
     const file = join(folder.path, `telemetry-${lab.services.serviceUuid}.json`);
-    const stored = () => Object.keys((JSON.parse(readFileSync(file, 'utf8')) as { definitions: object }).definitions);
-    expect(stored()).toEqual([running, off]);
+    const storedDefinitions = () =>
+      Object.keys((JSON.parse(readFileSync(file, 'utf8')) as { definitions: object }).definitions);
+    expect(storedDefinitions()).toEqual([running, off]);
     await lab.close();
     lab = await openLab(driver, folder.path);
     expect(await lab.get(definition(running))).toMatchObject({ Schedule: { RecurrenceInterval: 'PT2M' } });
     driver.undefine(off);
-    await until('the definition to go', () => stored().length === 1);
+    await until('the definition to go', () => storedDefinitions().length === 1);
     expect((await lab.client.get(definition(off))).status).toBe(404);
   });
 

@@ -178,19 +178,22 @@ describe('push subscriptions', () => {
     await access.accounts?.create({ user: 'otto', roleId: 'Operator', ...account });
     await access.accounts?.create({ user: 'rick', roleId: 'ReadOnly', ...account });
     lab = await openLab(driver, folder.path, { access });
-    const as = (user: string, password = 'operates all') => ({
+    const authorizationOf = (user: string, password = 'operates all') => ({
       Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
     });
     const Destination = 'https://192.0.2.50/events?token=hush#also';
-    const made = await lab.client.send('POST', collection, { headers: as('olga'), body: body({ Destination }) });
+    const made = await lab.client.send('POST', collection, {
+      headers: authorizationOf('olga'),
+      body: body({ Destination }),
+    });
     expect(made.json).toMatchObject({ Destination });
     const uri = made.headers.location ?? '';
     const hidden = 'https://192.0.2.50/events?******';
     for (const [headers, shown] of [
-      [as('rick'), hidden],
-      [as('olga'), Destination],
-      [as('otto'), hidden],
-      [as('admin', 'secret'), Destination],
+      [authorizationOf('rick'), hidden],
+      [authorizationOf('olga'), Destination],
+      [authorizationOf('otto'), hidden],
+      [authorizationOf('admin', 'secret'), Destination],
     ] as const) {
       const again = await lab.client.get(uri, headers);
       expect(again.json).toMatchObject({ Destination: shown });
@@ -199,7 +202,7 @@ describe('push subscriptions', () => {
       expect(expanded.json).toMatchObject({ Members: [{ Destination: shown }] });
     }
     const guess = `$filter=${encodeURIComponent("contains(Destination,'hush')")}`;
-    expect((await lab.client.get(`${collection}?${guess}`, as('rick'))).text).not.toContain(uri);
+    expect((await lab.client.get(`${collection}?${guess}`, authorizationOf('rick'))).text).not.toContain(uri);
   });
 
   it('are limited in number, and a deletion allows a new one', async () => {
@@ -237,7 +240,7 @@ describe('push subscriptions', () => {
     await destroy();
     driver.define({ ...(await driver.getSystem('node-3')), state: 'crashed' });
     await lab.client.send('DELETE', last);
-    const seen = (): Readonly<Record<string, readonly string[]>> =>
+    const receivedKeys = (): Readonly<Record<string, readonly string[]>> =>
       Object.fromEntries(
         [...heard].map(([name, each]) => [
           name,
@@ -262,9 +265,9 @@ describe('push subscriptions', () => {
     };
     // Each listener has its own delivery, which does not wait for the others.
     await until('the last of each', () =>
-      Object.entries(expected).every(([name, keys]) => (seen()[name] ?? []).length >= keys.length),
+      Object.entries(expected).every(([name, keys]) => (receivedKeys()[name] ?? []).length >= keys.length),
     );
-    expect(seen()).toEqual(expected);
+    expect(receivedKeys()).toEqual(expected);
   });
 
   it('can be changed, but not in read-only properties', async () => {
@@ -335,7 +338,7 @@ describe('push subscriptions', () => {
   });
 
   describe('with a listener that fails', () => {
-    const quick = async () => {
+    const retryQuickly = async () => {
       const answer = await lab.client.send('PATCH', '/redfish/v1/EventService', {
         body: { DeliveryRetryAttempts: 1, DeliveryRetryIntervalSeconds: 1 },
       });
@@ -346,7 +349,7 @@ describe('push subscriptions', () => {
     };
 
     it('show the failure, and deliver in order and without a gap after the listener recovers', async () => {
-      await quick();
+      await retryQuickly();
       listener.answer = 500;
       const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
       await destroy();
@@ -368,7 +371,7 @@ describe('push subscriptions', () => {
       [200, 'OK'],
       [500, 'Warning'],
     ])('ignore a large body of the answer: %i gives the health %s', async (status, health) => {
-      await quick();
+      await retryQuickly();
       listener.answer = status;
       listener.answerBody = Buffer.alloc(2_000_000, 'x');
       const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
@@ -380,7 +383,7 @@ describe('push subscriptions', () => {
     });
 
     it.each(['endless', 'broken'] as const)('deliver each event once if the body of the answer is %s', async (body) => {
-      await quick();
+      await retryQuickly();
       listener.answer = 200;
       listener.answerBody = body;
       const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
@@ -393,7 +396,7 @@ describe('push subscriptions', () => {
     });
 
     it('count a protocol switch as a failure, and try again', async () => {
-      await quick();
+      await retryQuickly();
       listener.answer = 101;
       const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries' });
       await destroy();
@@ -403,7 +406,7 @@ describe('push subscriptions', () => {
     });
 
     it('are deleted with TerminateAfterRetries', async () => {
-      await quick();
+      await retryQuickly();
       listener.answer = 404;
       const uri = await subscribe({ DeliveryRetryPolicy: 'TerminateAfterRetries' });
       await until('the end', async () => (await lab.client.get(uri)).status === 404);
@@ -414,7 +417,7 @@ describe('push subscriptions', () => {
     });
 
     it('are suspended with SuspendRetries, also after a restart, until a client resumes them', async () => {
-      await quick();
+      await retryQuickly();
       listener.answer = 500;
       const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries', ResourceTypes: ['ComputerSystem'] });
       await destroy();

@@ -34,7 +34,7 @@ describe('the stream of events', () => {
     streams.push(stream);
     return stream;
   };
-  const set = async (state: 'running' | 'shutoff' | 'paused') =>
+  const setState = async (state: 'running' | 'shutoff' | 'paused') =>
     driver.define({ ...(await driver.getSystem(uuid)), state });
   // The schema requires this property.
   const members = async () => (await lab.get(collection))['Members'] as readonly { readonly '@odata.id': string }[];
@@ -59,9 +59,9 @@ describe('the stream of events', () => {
       Context: '',
       Events: [{ MessageId: 'ResourceEvent.1.4.ResourceCreated', OriginOfCondition: own }],
     });
-    await set('paused');
-    await set('running');
-    await set('shutoff');
+    await setState('paused');
+    await setState('running');
+    await setState('shutoff');
     await until('all of them', () => stream.payloads.length >= 4);
     expect(keysOf(stream.records())).toEqual([
       'ResourceCreated',
@@ -95,13 +95,13 @@ describe('the stream of events', () => {
 
   it('sends missed events to a client that reconnects, and no others', async () => {
     const first = await open();
-    await set('paused');
+    await setState('paused');
     await until('the pause', () => keysOf(first.records()).includes('ResourcePaused'));
     const last = first.ids.at(-1) ?? '';
     first.close();
     await until('its end', async () => (await members()).length === 0);
-    await set('running');
-    await set('shutoff');
+    await setState('running');
+    await setState('shutoff');
     const second = await open('', { 'Last-Event-ID': last });
     await until('what was missed', () => second.payloads.length >= 4);
     expect(keysOf(second.records())).toEqual([
@@ -151,8 +151,8 @@ describe('the stream of events', () => {
   ])('sends what its filter selects: %s', async (filter, expected) => {
     const stream = await open(`?${encodeURI(filter)}`);
     const all = await open();
-    await set('paused');
-    await set('shutoff');
+    await setState('paused');
+    await setState('shutoff');
     await until('all of it', () => keysOf(all.records()).includes('ResourcePoweredOff'));
     await until('the filtered', () => stream.payloads.length >= expected.length + (expected.includes('ResourceCreated') ? 1 : 0)); // prettier-ignore
     // The second stream also creates a subscription.

@@ -39,7 +39,7 @@ async function machine(options: Wanted, system: GuestImage['system']): Promise<S
 }
 
 /** Resolves when the machine is off. */
-async function off(name: string): Promise<void> {
+async function untilOff(name: string): Promise<void> {
   const deadline = Date.now() + 120_000;
   while ((await virsh(libvirtd, 'domstate', name)) !== 'shut off') {
     if (Date.now() > deadline) throw new Error(`${name} is still on`);
@@ -79,7 +79,7 @@ describe.each([
     await serial.waitFor(/RACKLESS-DISK/);
     await serial.waitFor(/grub> $/);
     serial.type('halt');
-    await off(name);
+    await untilOff(name);
 
     const xml = await virsh(libvirtd, 'dumpxml', '--inactive', name);
     await writeFile(file(`${name}.xml`), xml.replace(`<boot dev='hd'/>`, `<boot dev='cdrom'/>`));
@@ -112,7 +112,7 @@ describe('the Linux guest', () => {
       await serial.waitFor(/RACKLESS-DISK label=DISK/);
       await virsh(libvirtd, 'shutdown', name, '--mode', 'acpi');
       await serial.waitFor(/RACKLESS-POWERBUTTON/);
-      await off(name);
+      await untilOff(name);
     },
   );
 

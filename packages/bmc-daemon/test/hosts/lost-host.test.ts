@@ -242,11 +242,11 @@ describe('a host that answers, but whose calls fail', () => {
   });
 
   it('logs each failure of a call that no client waits for, once', async () => {
-    const failing = (driver: HypervisorDriver): void => {
+    const failReads = (driver: HypervisorDriver): void => {
       driver.getSystem = () => Promise.reject(new TypeError('broken by the test'));
       statisticsOf(driver).all = () => Promise.reject(new TypeError('broken by the test'));
     };
-    const faulty = await startHosts([host], { opened: failing });
+    const faulty = await startHosts([host], { opened: failReads });
     const logged = (text: string): number =>
       faulty.messages.filter((message) => message === `${text} on host faulty failed`).length;
     try {

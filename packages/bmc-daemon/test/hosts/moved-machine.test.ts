@@ -22,7 +22,7 @@ const kinds = (uuid: string): readonly string[] =>
 const statusOf = async (uuid: string) => systemStatus(await lab.driver.getSystem(uuid));
 
 /** Polls a machine for as long as `work` takes. @returns the states and Health of all reads. */
-async function watched(uuid: string, work: () => Promise<void>): Promise<ReadonlySet<string>> {
+async function statesDuring(uuid: string, work: () => Promise<void>): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   let isDone = false;
   const poll = async (): Promise<void> => {
@@ -53,7 +53,7 @@ describe('a machine that moves to another host', () => {
     await lab.driver.change(uuid, { assetTag: 'shelf 1', indicator: 'blinking' });
     await until('the start', () => Promise.resolve(kinds(uuid).includes('started')));
     lab.changes.length = 0;
-    const seen = await watched(uuid, async () => {
+    const seen = await statesDuring(uuid, async () => {
       await migrate('guest', '--live', '--migrateuri', 'tcp://127.0.0.1');
       await until('the new host', async () => (await hostOf(uuid)) === 'right');
     });
@@ -101,15 +101,15 @@ describe('a machine that moves to another host', () => {
       () => 'complete',
       () => 'failed',
     );
-    const isThere = async (): Promise<boolean> => (await right.virsh('list', '--all', '--name')).includes('stays');
-    await until('the arrival', isThere);
+    const hasArrived = async (): Promise<boolean> => (await right.virsh('list', '--all', '--name')).includes('stays');
+    await until('the arrival', hasArrived);
     // The migration cannot end now.
     const pid = await right.libvirtd.daemon.guestPid('stays');
     process.kill(pid, 'SIGSTOP');
     await lab.driver.power(uuid, 'destroy');
     process.kill(pid, 'SIGCONT');
     expect(await migration).toBe('failed');
-    await until('the end', async () => !(await isThere()));
+    await until('the end', async () => !(await hasArrived()));
     await until('the power-off', () => Promise.resolve(kinds(uuid).includes('stopped')));
     expect(kinds(uuid).filter((kind) => kind !== 'changed' && kind !== 'shuttingDown')).toEqual(['stopped']);
     expect(await hostOf(uuid)).toBe('left');
@@ -120,7 +120,7 @@ describe('a machine that moves to another host', () => {
     await left.define({ uuid, name: 'offline' });
     await until('the machine', async () => (await hostOf(uuid)) === 'left');
     lab.changes.length = 0;
-    const seen = await watched(uuid, async () => {
+    const seen = await statesDuring(uuid, async () => {
       await migrate('offline', '--offline');
       await until('the new host', async () => (await hostOf(uuid)) === 'right');
     });

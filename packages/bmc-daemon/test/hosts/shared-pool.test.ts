@@ -18,9 +18,9 @@ let url: URL;
 let downloads = 0;
 let lab: LabDriver;
 const [a, b, alone] = [1, 2, 3].map(uuidOf) as [string, string, string];
-const shared = (): string => join(folder, 'shared');
-const stored = async (): Promise<readonly string[]> =>
-  (await readdir(shared())).filter((name) => name.startsWith('rackless-'));
+const sharedFolder = (): string => join(folder, 'shared');
+const storedImages = async (): Promise<readonly string[]> =>
+  (await readdir(sharedFolder())).filter((name) => name.startsWith('rackless-'));
 const insert = (uuid: string): Promise<void> | undefined =>
   lab.driver.media?.insert(uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true });
 const eject = (uuid: string): Promise<void> | undefined => lab.driver.media?.eject(uuid, 'cdrom');
@@ -32,7 +32,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rackless-pool-'));
   hosts = await Promise.all(['a', 'b', 'alone'].map((name) => LabHost.start(name, 'qemu')));
   for (const [index, host] of hosts.entries()) {
-    const target = index < 2 ? shared() : join(folder, 'own');
+    const target = index < 2 ? sharedFolder() : join(folder, 'own');
     await mkdir(target, { recursive: true });
     await host.virsh('pool-define-as', 'images', 'dir', '--target', target);
     await host.virsh('pool-start', 'images');
@@ -63,7 +63,7 @@ describe('hosts that share a pool', () => {
   it('download an image once, and a host with a separate pool downloads it too', async () => {
     await Promise.all([insert(a), insert(b)]);
     expect(downloads).toBe(1);
-    expect(await stored()).toHaveLength(1);
+    expect(await storedImages()).toHaveLength(1);
     await insert(alone);
     expect(downloads).toBe(2);
     await eject(alone);
@@ -71,11 +71,11 @@ describe('hosts that share a pool', () => {
 
   it('keep an image while a machine of one of them uses it', async () => {
     await eject(a);
-    expect(await stored()).toHaveLength(1);
+    expect(await storedImages()).toHaveLength(1);
     await insert(a);
     expect(downloads).toBe(0);
     await Promise.all([eject(a), eject(b)]);
-    await until('the removal', async () => (await stored()).length === 0);
+    await until('the removal', async () => (await storedImages()).length === 0);
   });
 
   it('keep the images of each other when the daemon starts, and remove leftovers', async () => {
@@ -83,25 +83,25 @@ describe('hosts that share a pool', () => {
     await eject(a);
     await lab.driver.close();
     const leftover = `rackless-${'0'.repeat(16)}-${'0'.repeat(16)}.iso.part`;
-    await writeFile(join(shared(), leftover), 'partial');
+    await writeFile(join(sharedFolder(), leftover), 'partial');
     await start();
-    await until('the removal of the leftover', async () => !(await stored()).includes(leftover));
-    expect(await stored()).toHaveLength(1);
+    await until('the removal of the leftover', async () => !(await storedImages()).includes(leftover));
+    expect(await storedImages()).toHaveLength(1);
   });
 
   it('keep the images of a host that does not answer', async () => {
     await insert(a);
     await hosts[1]?.libvirtd.daemon.stopDaemon('SIGKILL');
     await eject(a);
-    expect(await stored()).toHaveLength(1);
+    expect(await storedImages()).toHaveLength(1);
     await lab.driver.close();
     await start(false);
     await until('the first machine', async () => (await lab.driver.listSystems()).some(({ uuid }) => uuid === a));
     await insert(a);
     await eject(a);
-    expect(await stored()).toHaveLength(1);
+    expect(await storedImages()).toHaveLength(1);
     await hosts[1]?.libvirtd.daemon.start();
     await until('the other machine', async () => eject(b)?.then(() => true));
-    await until('the removal', async () => (await stored()).length === 0);
+    await until('the removal', async () => (await storedImages()).length === 0);
   });
 });

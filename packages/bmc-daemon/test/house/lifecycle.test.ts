@@ -10,7 +10,7 @@ import { answerClientError } from '../../src/redfish/messages/raw-errors.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resourceDefiner } from '../../src/redfish/resource.js';
 import { streamDefiner } from '../../src/redfish/stream.js';
-import { accessFixture, accounts, as, statusAndKeys, root, sessions, USERS } from '../support/access.js';
+import { accessFixture, accounts, headersOf, statusAndKeys, root, sessions, USERS } from '../support/access.js';
 import { serve, type Client, type Received, type Sent } from '../support/client.js';
 
 const page = readFileSync(join(import.meta.dirname, '../../../../docs/internals/lifecycle.md'), 'utf8');
@@ -72,7 +72,7 @@ afterAll(async () => {
 });
 
 const call = (method: string, path: string, { headers, ...sent }: Sent = {}) =>
-  fixture.client.send(method, path, { ...sent, headers: { ...as('admin'), ...headers } });
+  fixture.client.send(method, path, { ...sent, headers: { ...headersOf('admin'), ...headers } });
 const get = (path: string, headers: Readonly<Record<string, string>> = {}) => call('GET', path, { headers });
 const patch = (body: string | object, headers: Readonly<Record<string, string>> = {}) =>
   call('PATCH', fixture.machine, { body, headers });
@@ -101,13 +101,13 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
   ['match: 204', () => call('OPTIONS', fixture.machine)],
   [
     'privilege: 403 InsufficientPrivilege',
-    () => fixture.client.send('PATCH', fixture.machine, { headers: as('rick'), body: { AssetTag: 'x' } }),
+    () => fixture.client.send('PATCH', fixture.machine, { headers: headersOf('rick'), body: { AssetTag: 'x' } }),
   ],
   [
     'privilege: 403 PasswordChangeRequired',
     async () => {
       await call('PATCH', `${accounts}/rick`, { body: { PasswordChangeRequired: true } });
-      return fixture.client.get(fixture.machine, as('rick'));
+      return fixture.client.get(fixture.machine, headersOf('rick'));
     },
   ],
   ['query: 501 QueryParameterUnsupported', () => get(`${root}/Systems?$unheard=1`)],
@@ -176,17 +176,17 @@ describe('docs/internals/lifecycle.md', () => {
     await ask('{');
     headers = { 'If-Match': '"another"', ...json };
     await ask('{');
-    headers = { ...headers, ...as('rick') };
+    headers = { ...headers, ...headersOf('rick') };
     await ask('{');
     path = path.replace('/Nowhere', '');
     await ask('{');
-    headers = { ...headers, ...as('admin') };
+    headers = { ...headers, ...headersOf('admin') };
     await ask('{');
     path = path.replace('?$unheard=1', '');
     await ask('{');
     path = fixture.machine;
     await ask('{');
-    headers = { ...as('admin'), ...json };
+    headers = { ...headersOf('admin'), ...json };
     await ask('{');
     await ask('{"AssetTag":"x"}');
     expect(said).toEqual([

@@ -111,7 +111,7 @@ export class CallRelay {
       const header = readHeader(new XdrReader(message));
       const decision = this.#decideOn(header, message);
       if (decision === 'forward') libvirtd.write(message);
-      else if (decision === 'refuse') client.write(refusal(header));
+      else if (decision === 'refuse') client.write(errorReply(header));
       else if (decision === 'drop') for (const socket of this.#sockets) socket.destroy();
       return true;
     });
@@ -137,7 +137,7 @@ export class CallRelay {
 }
 
 /** Encodes an error as libvirtd sends it. */
-function refusal(header: Header): Buffer {
+function errorReply(header: Header): Buffer {
   const writer = new XdrWriter();
   const type = header.type === MessageType.stream ? MessageType.stream : MessageType.reply;
   openMessage(writer, { ...header, type, status: MessageStatus.error });

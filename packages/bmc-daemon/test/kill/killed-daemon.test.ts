@@ -54,12 +54,12 @@ async function prepared({ before }: Operation): Promise<Fingerprint> {
 async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
   let seen = await lab.fingerprint();
   const isExpected = (): boolean => expected.some((one) => JSON.stringify(one) === JSON.stringify(seen));
-  const look = async (): Promise<boolean> => {
+  const readUntilExpected = async (): Promise<boolean> => {
     if (!isExpected()) seen = await lab.fingerprint();
     return isExpected();
   };
   // The caller's comparison shows the difference.
-  await until('the host to settle', look, SETTLE_MS).catch(() => undefined);
+  await until('the host to settle', readUntilExpected, SETTLE_MS).catch(() => undefined);
   return seen;
 }
 

@@ -17,7 +17,7 @@ const once = { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once'
 const running = (lab: KillLab): Promise<void> => lab.boot();
 const reset = (type: string) => (lab: KillLab) => lab.resetSystem(type);
 const patch = (body: object) => (lab: KillLab) => lab.request('PATCH', lab.path, body);
-const pending = (lab: KillLab): Promise<void> =>
+const setPendingBios = (lab: KillLab): Promise<void> =>
   lab.request('PATCH', `${lab.path}/Bios/Settings`, { Attributes: { NumCores: 2 } });
 const update = (lab: KillLab): Promise<void> =>
   lab.request('POST', '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate', {
@@ -42,7 +42,7 @@ const isRunning = async (lab: KillLab): Promise<boolean> =>
   (await lab.virsh('domstate', lab.name)).trim() === 'running';
 
 /** Waits for a restart that installs firmware; returns early if the daemon was killed. */
-const restarted = (lab: KillLab): Promise<void> =>
+const untilUpdated = (lab: KillLab): Promise<void> =>
   until(
     'the machine to restart',
     async () => {
@@ -64,7 +64,7 @@ const power: readonly Operation[] = [
   },
   {
     title: 'On with settings and firmware that wait',
-    before: inOrder(pending, update),
+    before: inOrder(setPendingBios, update),
     run: reset('On'),
     always: true,
   },
@@ -85,7 +85,7 @@ const power: readonly Operation[] = [
   {
     title: 'GracefulRestart into a new process',
     before: inOrder(running, update),
-    run: inOrder(reset('GracefulRestart'), restarted),
+    run: inOrder(reset('GracefulRestart'), untilUpdated),
   },
 ];
 
@@ -120,7 +120,7 @@ const changes: readonly Operation[] = [
     run: patch({ Boot: { BootOrder: ['Cd.sda', 'Hdd.vda'] } }),
     always: true,
   },
-  { title: 'PATCH of settings', run: pending },
+  { title: 'PATCH of settings', run: setPendingBios },
   { title: 'SimpleUpdate', run: update },
   { title: 'PATCH of the boot mode to UEFI', run: bootMode('UEFI'), always: true },
   { title: 'PATCH of the boot mode to legacy', before: uefi, run: bootMode('Legacy') },

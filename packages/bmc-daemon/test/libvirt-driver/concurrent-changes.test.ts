@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 /** Replaces a method of the machine: its first call runs `change` before the real method. */
-function before(machine: Machine, call: 'qemuMonitorCommand', change: () => Promise<unknown>): void {
+function runBefore(machine: Machine, call: 'qemuMonitorCommand', change: () => Promise<unknown>): void {
   const { domain } = machine;
   const real = domain[call].bind(domain);
   let changed: Promise<unknown> | undefined;
@@ -51,7 +51,9 @@ describe('a definition that another program changes', () => {
     const parts = host.parts();
     const machine = await find(parts, guest);
     // Between the read and the change of the definition, the driver sets QEMU's boot order.
-    before(machine, 'qemuMonitorCommand', () => host.virsh('change-media', guest.name, 'sda', '--eject', '--config'));
+    runBefore(machine, 'qemuMonitorCommand', () =>
+      host.virsh('change-media', guest.name, 'sda', '--eject', '--config'),
+    );
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
     await boot.reconcile(machine, await readDefinition(machine, 30_000));
     const definition = await host.inactiveXml(guest);
@@ -167,7 +169,7 @@ describe('a machine for which libvirt does not answer', () => {
    * Makes libvirt return no XML until `end` is called, as libvirt 11.3 and later do while a QEMU
    * hangs.
    */
-  function silence({ domain }: Machine): { readonly asked: () => number; readonly end: () => void } {
+  function holdXml({ domain }: Machine): { readonly asked: () => number; readonly end: () => void } {
     const real = domain.getXmlDesc.bind(domain);
     let [asked, isSilent] = [0, true];
     let end = (): void => undefined;
@@ -199,10 +201,10 @@ describe('a machine for which libvirt does not answer', () => {
   it('shows its last reading, marked as such, while one read is pending', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
-    const before = await reader.read(machine);
-    const { asked, end } = silence(machine);
+    const runBefore = await reader.read(machine);
+    const { asked, end } = holdXml(machine);
     const last = await reader.read(machine);
-    expect(last).toEqual({ ...before, unansweredSince: expect.any(Date) });
+    expect(last).toEqual({ ...runBefore, unansweredSince: expect.any(Date) });
     // If these waited for the pending read, the test would hang.
     for (let count = 0; count < 3; count += 1) expect(await reader.read(machine)).toBe(last);
     expect(asked()).toBe(4);
@@ -215,7 +217,7 @@ describe('a machine for which libvirt does not answer', () => {
   it('is unavailable at once from the second read on if it was never read', async () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
-    const { asked, end } = silence(machine);
+    const { asked, end } = holdXml(machine);
     for (let count = 0; count < 3; count += 1) {
       await expect(reader.read(machine)).rejects.toMatchObject({ kind: 'unavailable' });
     }
@@ -228,7 +230,7 @@ describe('a machine for which libvirt does not answer', () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
-    const { asked, end } = silence(machine);
+    const { asked, end } = holdXml(machine);
     const last = await reader.read(machine);
     expect(await reader.read(machine)).toBe(last);
     reader.forgetUnlessSilent(machine.uuid);
@@ -264,7 +266,7 @@ describe('a machine for which libvirt does not answer', () => {
     const late = await old;
     expect(late).toMatchObject({ uuid: first.uuid, unansweredSince: expect.any(Date) });
     // From here on, libvirt gives no answer, as before.
-    const { end } = silence(machine);
+    const { end } = holdXml(machine);
     const silent = await reader.read(machine);
     expect(silent).toMatchObject({ description: 'mine', unansweredSince: expect.any(Date) });
     expect(silent).not.toBe(late);
@@ -275,7 +277,7 @@ describe('a machine for which libvirt does not answer', () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
-    const { end } = silence(machine);
+    const { end } = holdXml(machine);
     await reader.read(machine);
     expect(await reader.read(machine)).toMatchObject({ state: 'running' });
     await host.virsh('destroy', guest.name);
@@ -289,7 +291,7 @@ describe('a machine for which libvirt does not answer', () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
-    const { end } = silence(machine);
+    const { end } = holdXml(machine);
     await reader.read(machine);
     end();
     await host.virsh('destroy', guest.name);

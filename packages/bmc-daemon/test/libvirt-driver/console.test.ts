@@ -177,7 +177,7 @@ describe('the console log of a libvirt machine', () => {
     // SeaBIOS prints the end of `Hard Disk...` and its line end when its timer ticks: within the
     // guest's output, after it, or never if a reset comes first.
     const boots = async () => (await raw()).map((text) => text.replace(/[.\r\n]/g, ''));
-    const said = (count: number) =>
+    const untilBooted = (count: number) =>
       until(`boot ${count}`, async () => {
         const found = await boots();
         expect([found.length, found.at(-1)]).toEqual([count, expect.stringMatching(/boot logged$/)]);
@@ -200,9 +200,9 @@ describe('the console log of a libvirt machine', () => {
     await host.virsh('start', '--paused', 'logged');
     await listening;
     await host.virsh('resume', 'logged');
-    await said(1);
+    await untilBooted(1);
     await driver.power('logged', 'reset');
-    await said(2);
+    await untilBooted(2);
     const before = await boots();
     expect(before).toEqual([expect.stringMatching(whole), expect.stringMatching(whole)]);
 
@@ -266,7 +266,7 @@ describe('a console stream that libvirt loses', () => {
     const streams: Duplex[] = [];
     const states: string[] = [];
     let heard = 0;
-    const remember = async (id: string): Promise<Duplex> => {
+    const openConsole = async (id: string): Promise<Duplex> => {
       const stream = await driver.console.open(id);
       streams.push(stream);
       return stream;
@@ -274,7 +274,7 @@ describe('a console stream that libvirt loses', () => {
     const hub = createConsoleHub({
       driver: {
         onChange: (listener) => driver.onChange(listener),
-        console: { open: remember, sendBreak: (id) => control().sendBreak(id) },
+        console: { open: openConsole, sendBreak: (id) => control().sendBreak(id) },
       },
       log,
       silence: { ...never, ...silence },
@@ -302,13 +302,13 @@ describe('a console stream that libvirt loses', () => {
    */
   async function takeOver(name: string, stream: Duplex): Promise<() => Promise<void>> {
     const pid = await host.libvirtd.guestPid(name);
-    const written = async () => /wchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))?.[1];
+    const writtenBytes = async () => /wchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))?.[1];
     stream.pause();
     let [before, equal] = ['', 0];
     // libvirtd then has a message that it cannot send, so it does not notice that virsh ends the
     // stream.
     await until('the guest to be stuck', async () => {
-      const now = String(await written());
+      const now = String(await writtenBytes());
       equal = now === before ? equal + 1 : 0;
       before = now;
       return equal === 40;

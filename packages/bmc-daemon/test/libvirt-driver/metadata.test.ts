@@ -38,7 +38,7 @@ const uuidOf = (name: string): string =>
 const definition = (name: string): Promise<string> => host.virsh('dumpxml', '--inactive', uuidOf(name));
 
 describe('a definition of version 0.1', () => {
-  it.each(names)('stays as it is until its next change: %s', async (name) => {
+  it.each(names)('shows its image and its override, and stays unchanged by reads: %s', async (name) => {
     const before = await definition(name);
     const { media, boot } = await driver.getSystem(uuidOf(name));
     expect(media.some(({ viaUri }) => viaUri)).toBe(name === 'media' || name === 'boot-http');
@@ -46,7 +46,7 @@ describe('a definition of version 0.1', () => {
     expect(await definition(name)).toBe(before);
   });
 
-  it.each(names)('is written in the current format at its next change: %s', async (name) => {
+  it.each(names)('has its record in the current format after its next change: %s', async (name) => {
     await driver.change(uuidOf(name), { assetTag: 'shelf 2' });
     const after = await definition(name);
     expect(after).toMatch(/<rackless:machine [^>]*version=["']2["']>/);
@@ -57,14 +57,14 @@ describe('a definition of version 0.1', () => {
     });
   });
 
-  it('is restored when its override ends', async () => {
+  it('gets its own boot order again when a client disables its override', async () => {
     await driver.change(uuidOf('boot-continuous'), { boot: { target: 'none' } });
     const xml = await definition('boot-continuous');
     expect(xml).toContain(`<boot dev='hd'/>\n    <boot dev='cdrom'/>`);
     expect(readMetadata(xml).boot?.saved).toBeNull();
   });
 
-  it('lets a client eject its image', async () => {
+  it('permits the eject of the image that its record names', async () => {
     await driver.media.eject(uuidOf('media'), 'cdrom');
     const { media } = await driver.getSystem(uuidOf('media'));
     expect(media.filter(({ inserted }) => inserted).map(({ device }) => device)).toEqual(['usb']);

@@ -47,7 +47,7 @@ describe('a restarted daemon', () => {
     await next.close();
   });
 
-  it('still waits for a restart of the guest', async () => {
+  it('still ends a one-time boot when the guest restarts', async () => {
     const guest = await armedAndLeft();
     const next = await host.driver();
     expect(await override(next, guest)).toEqual(pending);

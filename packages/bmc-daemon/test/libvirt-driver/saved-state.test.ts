@@ -17,7 +17,7 @@ afterAll(() => host.stop());
 
 const image = (url: URL): ImageRequest => ({ url, writeProtected: true, verifyCertificate: true });
 /** Saves the state of a machine, as libvirt-guests does at a host shutdown. */
-async function saved(guest: Guest): Promise<void> {
+async function saveState(guest: Guest): Promise<void> {
   await host.virsh('managedsave', guest.name);
   await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
 }
@@ -34,7 +34,7 @@ describe('a machine with a saved state', () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await saved(guest);
+    await saveState(guest);
     await driver.power(guest.uuid, 'create');
     // The same guest in a new process: it did not boot.
     expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', '<power on>']);
@@ -45,7 +45,7 @@ describe('a machine with a saved state', () => {
       const before = guest.serial.events.length;
       await driver.power(guest.uuid, 'create');
       await guest.serial.reaches(before + 2);
-      await saved(guest);
+      await saveState(guest);
       await driver.power(guest.uuid, action);
       const boot = ['<power on>', 'boot disk'];
       expect((await guest.serial.reaches(before + 4)).slice(before)).toEqual([...boot, ...boot]);
@@ -58,7 +58,7 @@ describe('a machine with a saved state', () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await saved(guest);
+    await saveState(guest);
     const [cd, stick] = [await host.serveImage('cd'), await host.serveImage('stick')];
     await driver.media.insert(guest.uuid, 'cdrom', image(cd.url));
     await driver.media.insert(guest.uuid, 'usb', image(stick.url));
@@ -82,7 +82,7 @@ describe('a machine with a saved state', () => {
     await driver.media.insert(guest.uuid, 'cdrom', image(cd.url));
     await driver.media.insert(guest.uuid, 'usb', image(stick.url));
     await guestFinds(guest, 'medium old');
-    await saved(guest);
+    await saveState(guest);
     for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
     expect(await inserted(guest)).toEqual([]);
     // The files stay, because QEMU opens them when it restores the saved state.
@@ -107,7 +107,7 @@ describe('a machine with a saved state', () => {
     const target = await driver.volumes.createVolume(guest.uuid, volume);
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await saved(guest);
+    await saveState(guest);
     await expect(driver.volumes.removeVolume(guest.uuid, target)).rejects.toMatchObject({ kind: 'conflict' });
     await driver.power(guest.uuid, 'create');
     await driver.power(guest.uuid, 'destroy');

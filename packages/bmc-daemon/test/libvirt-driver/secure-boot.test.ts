@@ -65,7 +65,7 @@ async function machineTypeOf(guest: Guest): Promise<string> {
   return /<type [^>]*machine='([^']*)'/.exec(await host.inactiveXml(guest))?.[1] ?? '';
 }
 
-const onAndOff = async (driver: CompleteDriver, guest: Guest): Promise<readonly unknown[]> => {
+const switchOnAndOff = async (driver: CompleteDriver, guest: Guest): Promise<readonly unknown[]> => {
   const seen: unknown[] = [];
   for (const enabled of [true, false]) {
     await driver.change(guest.uuid, { secureBoot: enabled ? 'on' : 'off' });
@@ -85,7 +85,7 @@ describe('Secure Boot', () => {
     const driver = await host.driver();
     const guest = await host.guest(uefi);
     await withUefi(guest, (xml) => xml.replace('<acpi/>', `<acpi/><smm state='off'/>`));
-    expect(await onAndOff(driver, guest)).toEqual([on, off]);
+    expect(await switchOnAndOff(driver, guest)).toEqual([on, off]);
     expect(await definedOs(guest)).toContain(`<feature enabled='no' name='secure-boot'/>`);
     await driver.close();
   });
@@ -107,7 +107,7 @@ describe('Secure Boot', () => {
     const guest = await host.guest({ memoryMiB: 128 });
     await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
     expect(await state(driver, guest)).toEqual({ ...off, current: null });
-    expect(await onAndOff(driver, guest)).toEqual([on, off]);
+    expect(await switchOnAndOff(driver, guest)).toEqual([on, off]);
     // Later versions of libvirt add the formats.
     expect(await definedOs(guest)).toMatch(
       /<loader readonly='yes' secure='yes' type='pflash'[^>]*>\/usr\/share\/OVMF\/OVMF_CODE_4M\.secboot\.fd<\/loader><nvram template='\/usr\/share\/OVMF\/OVMF_VARS_4M\.fd'[^>]*>.*<smm state='on'\/>$/,

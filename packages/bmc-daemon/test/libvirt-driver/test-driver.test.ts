@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-const order = async (...flags: string[]): Promise<readonly (string | undefined)[]> => {
+const bootOrder = async (...flags: string[]): Promise<readonly (string | undefined)[]> => {
   const text = await host.virsh('dumpxml', ...flags, 'dummy');
   return ['vda', 'hdc'].map(
     (target) => new RegExp(`dev='${target}'.*?</disk>`, 's').exec(text)?.[0].match(/order='(\d)'/)?.[1],
@@ -93,15 +93,15 @@ describe('a host without a monitor', () => {
   it('applies a one-time boot for one power cycle and logs it', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(uuid, 'create');
-    expect(await order()).toEqual(['2', '1']);
-    expect(await order('--inactive')).toEqual(['1', undefined]);
+    expect(await bootOrder()).toEqual(['2', '1']);
+    expect(await bootOrder('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
     expect(host.messages).toContain(
       'machine dummy cannot start paused: its one-time boot order applies until power-off',
     );
     await driver.power(uuid, 'destroy');
     await driver.power(uuid, 'create');
-    expect(await order()).toEqual(['1', undefined]);
+    expect(await bootOrder()).toEqual(['1', undefined]);
     await driver.power(uuid, 'destroy');
   });
 
@@ -115,8 +115,8 @@ describe('a host without a monitor', () => {
       return await real(...words);
     };
     await new ColdStart(parts).start(machine);
-    expect(await order()).toEqual(['2', '1']);
-    expect(await order('--inactive')).toEqual(['1', undefined]);
+    expect(await bootOrder()).toEqual(['2', '1']);
+    expect(await bootOrder('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
     expect((await driver.getSystem(uuid)).description).toBe('mine');
     await driver.power(uuid, 'destroy');
@@ -131,7 +131,7 @@ describe('a host without a monitor', () => {
     );
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await driver.power(uuid, 'reset');
-    expect(await order()).toEqual(['2', '1']);
+    expect(await bootOrder()).toEqual(['2', '1']);
     expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
     await driver.power(uuid, 'destroy');
   });
@@ -148,7 +148,7 @@ describe('a host without a monitor', () => {
     const next = await host.driver();
     // The first change waits in the queue for the restoration.
     await next.change(uuid, { indicator: 'lit' });
-    expect(await order('--inactive')).toEqual(['1', undefined]);
+    expect(await bootOrder('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await next.close();
   });
@@ -177,20 +177,20 @@ describe('the list of machines', () => {
       lists += 1;
       return list(...words);
     };
-    const after = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const callsAfter = async (...words: readonly string[]): Promise<readonly string[]> => {
       const before = seen.length;
       await host.virsh(...words);
       await until('the event', () => Promise.resolve(seen.length > before));
       return (await inventory.list()).map(({ name }) => name).toSorted();
     };
-    expect(await after('start', 'dummy')).toEqual(['dummy', 'test']);
+    expect(await callsAfter('start', 'dummy')).toEqual(['dummy', 'test']);
     const first = lists;
-    expect(await after('destroy', 'dummy')).toEqual(['dummy', 'test']);
+    expect(await callsAfter('destroy', 'dummy')).toEqual(['dummy', 'test']);
     expect(lists).toBe(first);
     await writeFile(host.file('guest.xml'), xml.replaceAll('dummy', 'guest').replace(uuid, uuid.replace('aa', 'bb')));
-    expect(await after('create', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
-    expect(await after('destroy', 'guest')).toEqual(['dummy', 'test']);
-    expect(await after('define', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
-    expect(await after('undefine', 'guest')).toEqual(['dummy', 'test']);
+    expect(await callsAfter('create', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
+    expect(await callsAfter('destroy', 'guest')).toEqual(['dummy', 'test']);
+    expect(await callsAfter('define', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
+    expect(await callsAfter('undefine', 'guest')).toEqual(['dummy', 'test']);
   });
 });

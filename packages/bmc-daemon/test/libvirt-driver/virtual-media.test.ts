@@ -37,7 +37,7 @@ const empty: MediaSnapshot = {
   verifyCertificate: null,
   certificates: [],
 };
-const holding = (url: URL): MediaSnapshot => ({
+const driveWith = (url: URL): MediaSnapshot => ({
   ...empty,
   inserted: true,
   image: url.href,
@@ -93,13 +93,13 @@ describe.each([
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
-    expect(await media(guest)).toEqual(holding(url));
+    expect(await media(guest)).toEqual(driveWith(url));
     expect(await volumes()).toEqual([expect.stringMatching(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/)]);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot iso']);
     await driver.power(guest.uuid, 'destroy');
-    expect(await media(guest)).toEqual(holding(url));
+    expect(await media(guest)).toEqual(driveWith(url));
     await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     expect(await volumes()).toEqual([]);
@@ -131,7 +131,7 @@ describe.each([
         writeProtected,
       ]);
     const stick = (await driver.getSystem(reader.uuid)).media.find(({ device }) => device === 'usb');
-    expect(stick).toEqual({ ...holding(url), device: 'usb' });
+    expect(stick).toEqual({ ...driveWith(url), device: 'usb' });
     expect(await drives(writer)).toEqual([
       ['cdrom', false, true],
       ['floppy', true, false],
@@ -163,7 +163,7 @@ describe.each([
     await guest.serial.reaches(2);
     await guestFinds(guest, 'no medium');
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
-    expect(await media(guest)).toEqual(holding(url));
+    expect(await media(guest)).toEqual(driveWith(url));
     await guestFinds(guest, 'medium live');
     await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
@@ -397,16 +397,16 @@ describe('drives', () => {
     await guest.serial.reaches(2);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
-    expect(await media(guest)).toEqual(holding(url));
+    expect(await media(guest)).toEqual(driveWith(url));
     guest.serial.send('r');
     expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot plugged']);
     await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     expect(await readdir(host.file('pool'))).toEqual([]);
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
-    expect(await media(guest)).toEqual(holding(url));
+    expect(await media(guest)).toEqual(driveWith(url));
     await driver.power(guest.uuid, 'destroy');
-    expect(await media(guest)).toEqual(holding(url));
+    expect(await media(guest)).toEqual(driveWith(url));
     await driver.media.eject(guest.uuid, 'cdrom');
   });
 

@@ -172,8 +172,8 @@ describe('a volume on a libvirt host', () => {
     await made;
     expect(await names()).toHaveLength(2);
     const next = await host.driver({ storagePool: 'default-pool' });
-    const recorded = async () => readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached;
-    await until('the records to be settled', async () => (await recorded()) === null);
+    const unattachedVolume = async () => readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached;
+    await until('the records to be settled', async () => (await unattachedVolume()) === null);
     expect(await names()).toEqual([present]);
     await next.volumes.removeVolume('one', attached);
     await next.close();

@@ -272,7 +272,7 @@ describe('an edit of a running machine', () => {
     const name = `media-${machine}`;
     await define(definition({ name, machine, disks: disksOf(), rest: more }));
     await virsh('start', '--paused', name);
-    const source = async (target: string): Promise<string | null | undefined> =>
+    const liveSource = async (target: string): Promise<string | null | undefined> =>
       readDomain(await liveXml(name)).devices.disks.find((found) => found.target === target)?.source.name;
     const update = async (target: string, path: string | null): Promise<void> => {
       const file = image('drive.xml');
@@ -285,9 +285,9 @@ describe('an edit of a running machine', () => {
     try {
       for (const target of targets) {
         await update(target, image('x.iso'));
-        expect([target, await source(target)]).toEqual([target, image('x.iso')]);
+        expect([target, await liveSource(target)]).toEqual([target, image('x.iso')]);
         await update(target, null);
-        expect([target, await source(target)]).toEqual([target, null]);
+        expect([target, await liveSource(target)]).toEqual([target, null]);
       }
     } finally {
       await virsh('destroy', name);

@@ -84,12 +84,12 @@ let count = 0;
 export async function openNetworkLab(): Promise<NetworkLab> {
   count += 1;
   const [host, client] = [`bmc-host-${process.pid}-${count}`, `bmc-client-${process.pid}-${count}`];
-  const inside = (name: string): readonly string[] => ['netns', 'exec', name];
+  const inNamespace = (name: string): readonly string[] => ['netns', 'exec', name];
   const run = async (name: string, ...command: readonly string[]): Promise<string> =>
-    (await execute('ip', [...inside(name), ...command])).stdout;
+    (await execute('ip', [...inNamespace(name), ...command])).stdout;
   const children: ChildProcess[] = [];
   const lab: NetworkLab = {
-    onHost: ['ip', ...inside(host)],
+    onHost: ['ip', ...inNamespace(host)],
     async ask(url, { method = 'GET', body, host: name, args = [] } = {}) {
       const common = ['--silent', '--show-error', '--max-time', '30', '--write-out', '\n%{http_code}'];
       const data = ['--header', 'Content-Type: application/json', '--data', JSON.stringify(body)];
@@ -122,7 +122,7 @@ export async function openNetworkLab(): Promise<NetworkLab> {
     routes: () => run(host, 'ip', 'route', 'show'),
     ip: (where, ...args) => run(where === 'host' ? host : client, 'ip', ...args),
     async runForClient(program) {
-      const child = spawn('ip', [...inside(client), process.execPath, '--eval', program], {
+      const child = spawn('ip', [...inNamespace(client), process.execPath, '--eval', program], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       children.push(child);

@@ -228,10 +228,10 @@ it('deletes an image that a client ejects during a sweep, after the sweep has re
   const unused = glance.put();
   let release: (() => void) | undefined;
   cloud.api.others.set('image', (request, response, path) => {
-    const pass = (): void => glance.handler(request, response, path);
+    const answerByGlance = (): void => glance.handler(request, response, path);
     // The sweep of the start has read the servers.
-    if (release === undefined && request.method === 'DELETE') release = pass;
-    else pass();
+    if (release === undefined && request.method === 'DELETE') release = answerByGlance;
+    else answerByGlance();
   });
   const served = await cloud.serve();
   const end = await waitFor(

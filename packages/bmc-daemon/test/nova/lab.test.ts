@@ -350,8 +350,8 @@ describeLab('a daemon before a faulty cloud', () => {
     relay.fault = (request) => (isServerRead(request) ? down : undefined);
     await expectBusy();
     await expectRecovery();
-    const silence = (): void => undefined;
-    relay.fault = (request) => (isServerRead(request) ? silence : undefined);
+    const noAnswer = (): void => undefined;
+    relay.fault = (request) => (isServerRead(request) ? noAnswer : undefined);
     await expectBusy();
     await expectRecovery();
     // The token is not valid anymore, and Keystone gives no other token.

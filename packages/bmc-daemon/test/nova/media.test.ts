@@ -222,12 +222,12 @@ describeLab('virtual media before a cloud', () => {
     const url = await serve().address();
     const machine = machineAt(url, 'lab-1');
     images.contents.set('/disk.img', Buffer.alloc(100_000));
-    const refused = async (answer: ReturnType<typeof machine.setBoot>) => {
+    const rejectionOf = async (answer: ReturnType<typeof machine.setBoot>) => {
       const { status, body } = await answer;
       return `${status} ${JSON.stringify(body)}`;
     };
-    expect(await refused(machine.insert(`${images.url}/disk.img`))).toMatch(/^400 .*not an ISO 9660 image/);
-    expect(await refused(machine.insert(`${images.url}/none.iso`))).toMatch(/^400 .*answered 404/);
+    expect(await rejectionOf(machine.insert(`${images.url}/disk.img`))).toMatch(/^400 .*not an ISO 9660 image/);
+    expect(await rejectionOf(machine.insert(`${images.url}/none.iso`))).toMatch(/^400 .*answered 404/);
     expect(await storedImages(owner)).toEqual([]);
     const why = 'Nova fixes the boot order, the boot mode and Secure Boot when it creates the server';
     for (const boot of [
@@ -237,7 +237,7 @@ describeLab('virtual media before a cloud', () => {
       { BootOrder: ['Hdd.vda'] },
       { HttpBootUri: 'http://127.0.0.1/' },
     ]) {
-      expect(await refused(machine.setBoot(boot))).toMatch(new RegExp(`^400 .*${why}`));
+      expect(await rejectionOf(machine.setBoot(boot))).toMatch(new RegExp(`^400 .*${why}`));
     }
   });
 

@@ -43,9 +43,9 @@ const insert = (served: Served) =>
   served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
 const rescue = (id: string) => ({ rescue: { rescue_image_ref: id } });
 const unrescue = { unrescue: null };
-const present = (): Record<string, unknown> => test.servers.all.get(idOf(1))?.body ?? {};
-const vmState = () => present()['OS-EXT-STS:vm_state'];
-const item = () => (present()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
+const serverBody = (): Record<string, unknown> => test.servers.all.get(idOf(1))?.body ?? {};
+const vmState = () => serverBody()['OS-EXT-STS:vm_state'];
+const item = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
 /** Returns the images of the service: those in drives, and notes. */
 const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // a list in all images
 const untilOwnImages = (count: number) =>

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 const body = () => test.servers.all.get(id)?.body ?? {};
 const vmState = () => body()['OS-EXT-STS:vm_state'];
-const stored = () => (body()['metadata'] as Record<string, string>)['rackless:state'] ?? ''; // the list of the test has texts
+const storedState = () => (body()['metadata'] as Record<string, string>)['rackless:state'] ?? ''; // the list of the test has texts
 /** Actions that Nova has accepted, in their order. */
 const actions = () => test.servers.actions.flatMap((action) => Object.keys(action as object));
 const settled = { cd: 0, enabled: 'continuous', target: 'cdrom', n: expect.any(String) };
@@ -39,7 +39,7 @@ it('ends the rescue at a power-off, stops the server, and keeps the override', a
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
   expect((await served.send('POST', reset, { ResetType: 'ForceOff' })).status).toBe(204);
   expect([vmState(), actions()]).toEqual(['stopped', ['unrescue', 'os-stop']]);
-  expect(JSON.parse(stored())).toEqual({ ...settled, cd: image });
+  expect(JSON.parse(storedState())).toEqual({ ...settled, cd: image });
   expect(glance.images.get(image)).not.toHaveProperty(`rackless_state_${id}`);
 });
 
@@ -86,11 +86,11 @@ describe('a daemon that is killed between the two actions', () => {
     await killBetween();
     serve();
     await waitFor(
-      () => (stored().includes('after') ? undefined : true),
-      () => `the power-off is not complete: ${stored()}`,
+      () => (storedState().includes('after') ? undefined : true),
+      () => `the power-off is not complete: ${storedState()}`,
     );
     expect([vmState(), actions()]).toEqual(['stopped', ['unrescue', 'os-stop']]);
-    expect(JSON.parse(stored())).toEqual({ ...settled, cd: image });
+    expect(JSON.parse(storedState())).toEqual({ ...settled, cd: image });
   });
 
   it('does not switch off a server that its owner has restarted while no daemon ran', async () => {
@@ -99,8 +99,8 @@ describe('a daemon that is killed between the two actions', () => {
     await fetch(`${test.api.url}/compute/servers/${id}/action`, init);
     serve();
     await waitFor(
-      () => (stored().includes('after') ? undefined : true),
-      () => `the power-off has not ended: ${stored()}`,
+      () => (storedState().includes('after') ? undefined : true),
+      () => `the power-off has not ended: ${storedState()}`,
     );
     expect([vmState(), actions()]).toEqual(['active', ['unrescue', 'reboot']]);
   });
@@ -110,7 +110,7 @@ describe('a daemon that is killed between the two actions', () => {
     const served = await test.serve();
     const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
     expect((await served.send('POST', reset, { ResetType: 'On' })).status).toBe(204);
-    expect(stored()).not.toContain('off');
+    expect(storedState()).not.toContain('off');
     serve();
     await waitFor(
       () => (test.requestsTo('/image/v2/images?').length > 2 ? true : undefined),

@@ -71,11 +71,12 @@ const arrived = (replica: Replica, detail: string): Promise<boolean> =>
     () => (details(replica).includes(detail) ? true : undefined),
     () => `${detail} has not arrived: ${JSON.stringify(replica.received.slice(-5))}`,
   );
-const numbered = (name: string, count: number) => Array.from({ length: count }, (_value, index) => `${name} ${index}`);
+const eventNames = (name: string, count: number) =>
+  Array.from({ length: count }, (_value, index) => `${name} ${index}`);
 
 it('loses no event of a burst that is larger than the list in Redis', async () => {
   const [a, b] = [await open(), await open()];
-  const burst = numbered('event', 10 * CAPACITY);
+  const burst = eventNames('event', 10 * CAPACITY);
   for (const detail of burst) publish(a, detail);
   for (const replica of [a, b]) await arrived(replica, burst.at(-1) ?? '');
   expect(details(a)).toEqual(burst);
@@ -119,13 +120,13 @@ it('delivers all later events once, with higher numbers, after Redis has lost it
   publish(a, 'kept');
   await arrived(b, 'kept');
   await redis.save();
-  const lost = numbered('lost', 5);
+  const lost = eventNames('lost', 5);
   for (const detail of lost) publish(a, detail);
   for (const replica of [a, b]) await arrived(replica, lost.at(-1) ?? '');
   await redis.restart();
   // Replica c may add events before the others notice the loss.
   const c = await open();
-  const later = numbered('later', 20);
+  const later = eventNames('later', 20);
   for (const detail of later) publish(c, detail);
   for (const replica of [a, b, c]) await arrived(replica, later.at(-1) ?? '');
   publish(b, 'last');

@@ -59,10 +59,11 @@ async function stream({ url }: Replica, lastEventId?: string): Promise<EventReco
   void receive().catch(() => undefined);
   return received;
 }
-const named = (events: readonly EventRecord[], text: string) => events.filter(({ Message }) => Message.includes(text));
+const withText = (events: readonly EventRecord[], text: string) =>
+  events.filter(({ Message }) => Message.includes(text));
 const arrived = (events: readonly EventRecord[], text: string): Promise<EventRecord> =>
   waitFor(
-    () => named(events, text)[0],
+    () => withText(events, text)[0],
     () => `no event has ${text}: ${JSON.stringify(events)}`,
   );
 const testEvent = (replica: Replica, Message: string) =>
@@ -214,7 +215,7 @@ it('continues a stream at another replica after the first one was killed', async
   await testEvent(b, 'the second event');
   const after = await stream(b, EventId);
   await arrived(after, 'the second event');
-  expect(named(after, 'the first event')).toEqual([]);
+  expect(withText(after, 'the first event')).toEqual([]);
 });
 
 it('reports a change of power once, although all replicas observe it', async () => {

@@ -37,13 +37,13 @@ const queued = (count: number, kind = 'operation') =>
     () => `there are never ${count} operations`,
   );
 /** Returns an operation that the test ends. */
-function step() {
+function heldOperation() {
   let end = (): void => undefined;
   let fail = (_error: Error): void => undefined;
   const ended = new Promise<void>((resolve, reject) => ([end, fail] = [resolve, reject]));
   return { run: () => ended, end: () => end(), fail: (error: Error) => fail(error) };
 }
-const rejection = (work: Promise<unknown>) =>
+const errorOf = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
     (error: unknown) => (error instanceof DriverError ? [error.kind, error.message] : error),
@@ -51,7 +51,7 @@ const rejection = (work: Promise<unknown>) =>
 
 it('runs the edits of both replicas in the order of their arrival', async () => {
   const done: string[] = [];
-  const first = step();
+  const first = heldOperation();
   const edits = [a.edit('u', () => first.run())];
   await queued(1, 'edit');
   for (const [index, queue] of [b, a, a, b].entries()) {
@@ -66,14 +66,14 @@ it('runs the edits of both replicas in the order of their arrival', async () => 
 });
 
 it('does not start a machine at one replica if the insert before it failed at another', async () => {
-  const download = step();
-  const insert = rejection(a.insert(machine, 'cdrom', download.run, {}));
+  const download = heldOperation();
+  const insert = errorOf(a.insert(machine, 'cdrom', download.run, {}));
   await queued(1);
-  const before = rejection(b.power(machine, () => Promise.resolve(), {}));
+  const before = errorOf(b.power(machine, () => Promise.resolve(), {}));
   await queued(2);
-  const eject = rejection(b.eject(machine, 'floppy', () => Promise.resolve(), {}));
+  const eject = errorOf(b.eject(machine, 'floppy', () => Promise.resolve(), {}));
   await queued(3);
-  const after = rejection(a.power(machine, () => Promise.resolve(), {}));
+  const after = errorOf(a.power(machine, () => Promise.resolve(), {}));
   await queued(4);
   download.fail(new DriverError('mediaNotFound', 'no such image'));
   expect(await insert).toEqual(['mediaNotFound', 'no such image']);
@@ -83,8 +83,8 @@ it('does not start a machine at one replica if the insert before it failed at an
 });
 
 it('cancels an insert of one replica by an eject at another', async () => {
-  const begun = step();
-  const insert = rejection(
+  const begun = heldOperation();
+  const insert = errorOf(
     a.insert(
       machine,
       'cdrom',
@@ -105,10 +105,10 @@ it('cancels an insert of one replica by an eject at another', async () => {
 });
 
 it('lets a power-off at one replica cancel a start that waits at another', async () => {
-  const download = step();
+  const download = heldOperation();
   const insert = a.insert(machine, 'cdrom', download.run, {});
   await queued(1);
-  const start = rejection(b.power(machine, () => Promise.resolve(), {}));
+  const start = errorOf(b.power(machine, () => Promise.resolve(), {}));
   await queued(2);
   a.switchOff(machine, new DriverError('conflict', 'starting machine web-1: it was switched off'));
   expect(await start).toEqual(['conflict', 'starting machine web-1: it was switched off']);
@@ -117,11 +117,11 @@ it('lets a power-off at one replica cancel a start that waits at another', async
 });
 
 it('removes an aborted operation from the queue', async () => {
-  const first = step();
+  const first = heldOperation();
   const edit = a.power(machine, first.run, {});
   await queued(1);
   const aborting = new AbortController();
-  const second = rejection(b.power(machine, () => Promise.resolve(), { signal: aborting.signal }));
+  const second = errorOf(b.power(machine, () => Promise.resolve(), { signal: aborting.signal }));
   await queued(2);
   aborting.abort(new DriverError('unavailable', 'the client has disconnected'));
   expect(await second).toEqual(['unavailable', 'the client has disconnected']);
@@ -131,8 +131,8 @@ it('removes an aborted operation from the queue', async () => {
 });
 
 it('rejects writes of an operation if Redis has lost its place in the queue, and begins the next one', async () => {
-  const [begun, write] = [step(), step()];
-  const first = rejection(
+  const [begun, write] = [heldOperation(), heldOperation()];
+  const first = errorOf(
     a.edit('u', async (check) => {
       begun.end();
       await write.run();
@@ -140,8 +140,8 @@ it('rejects writes of an operation if Redis has lost its place in the queue, and
     }),
   );
   await begun.run();
-  const second = step();
-  const waiting = rejection(b.edit('u', () => second.run()));
+  const second = heldOperation();
+  const waiting = errorOf(b.edit('u', () => second.run()));
   await queued(2, 'edit');
   await redis.flush();
   // The second operation joins the queue again, and is now the first one.
@@ -163,10 +163,10 @@ it('rejects operations while Redis does not answer, and runs them afterwards', a
 });
 
 it('ends waiting operations at the shutdown of their replica', async () => {
-  const first = step();
+  const first = heldOperation();
   const running = a.edit('u', first.run);
   await queued(1, 'edit');
-  const waiting = rejection(b.edit('u', () => Promise.resolve()));
+  const waiting = errorOf(b.edit('u', () => Promise.resolve()));
   await queued(2, 'edit');
   await b.close();
   expect(await waiting).toEqual(['unavailable', 'waiting for an earlier operation: the service is shutting down']);

@@ -45,7 +45,7 @@ const queued = (count: number, kind: 'operation' | 'edit') =>
     },
     () => `there are never ${count} operations`,
   );
-const written = (count: number) =>
+const untilWritten = (count: number) =>
   waitFor(
     () => (seen.writes.length >= count ? true : undefined),
     () => `Nova has only seen ${seen.writes.join()}`,
@@ -68,7 +68,7 @@ it('runs one operation at a time, no matter which replica gets the request', asy
 it('continues with the waiting operations when the replica of the running one is killed', async () => {
   seen.reads = ENDLESS;
   const lost = reset(a).catch(() => undefined);
-  await written(1);
+  await untilWritten(1);
   const load = [boot(b, 'Cd'), reset(b), boot(b, 'Hdd')].map((answer) => statusOf(answer));
   // The second PATCH of B waits for its first one in the replica.
   await queued(2, 'edit');
@@ -89,7 +89,7 @@ it('does not write to a server after another replica had its turn', async () => 
   seen.writes.length = 0;
   seen.reads = ENDLESS;
   const restart = reset(a);
-  await written(1);
+  await untilWritten(1);
   // Next, A would end its override. It must not end the override of B.
   a.process.signal('SIGSTOP');
   expect(await statusOf(boot(b, 'Cd', 'Once'))).toBe(200);

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 /** Returns the value of an entry, as the other version reads it. */
-async function stored(kind: string, id: string): Promise<Record<string, unknown>> {
+async function readStored(kind: string, id: string): Promise<Record<string, unknown>> {
   await other.sync();
   return other.get(kind, id)?.value as Record<string, unknown>; // the replica has stored an object
 }
@@ -64,21 +64,21 @@ it.each([
   const { status, headers, body } = await change();
   expect([status, headers.get('retry-after')]).toEqual([503, '5']);
   expect(JSON.stringify(body)).toContain('Another version of the service has stored');
-  expect(await stored(kind, id)).toEqual(foreign);
+  expect(await readStored(kind, id)).toEqual(foreign);
   await other.commit([{ kind, id, value: null }]);
   expect([200, 201]).toContain((await change()).status);
 });
 
 it('answers 503 while it cannot read the accounts of another version, and never replaces them', async () => {
   const { token } = await logIn(replica);
-  const own = await stored('access', 'accounts');
+  const own = await readStored('access', 'accounts');
   const foreign = { accounts: [{ name: 'admin' }] };
   await store('access', 'accounts', foreign);
   for (const headers of [admin, token]) expect(await statusOf(read(replica, accounts, headers))).toBe(503);
   expect(await statusOf(send(replica, 'POST', `${root}/SessionService/Sessions`, { body: ADMIN }))).toBe(503);
   expect(await statusOf(send(replica, 'GET', root))).toBe(200);
   await expect(service.start()).rejects.toThrow('in a form that this replica cannot read');
-  expect(await stored('access', 'accounts')).toEqual(foreign);
+  expect(await readStored('access', 'accounts')).toEqual(foreign);
   await store('access', 'accounts', own);
   for (const headers of [admin, token]) expect(await statusOf(read(replica, accounts, headers))).toBe(200);
 });
@@ -90,37 +90,37 @@ it('keeps what a newer version has added to subscriptions, accounts and report d
   expect(await statusOf(send(replica, 'POST', accounts, { body: account, headers: admin }))).toBe(201);
   expect(await statusOf(send(replica, 'PATCH', await definitionUri(), { body: schedule, headers: admin }))).toBe(200);
   const added = { added: 'by a newer version' };
-  const listeners = await stored('events', 'subscriptions');
+  const listeners = await readStored('events', 'subscriptions');
   // The request above has stored a subscription.
   const [first] = listeners['subscriptions'] as [{ readonly wanted: object }];
   const extended = { ...first, ...added, wanted: { ...first.wanted, ...added } };
   await store('events', 'subscriptions', { ...listeners, ...added, subscriptions: [extended] });
-  const access = await stored('access', 'accounts');
+  const access = await readStored('access', 'accounts');
   // The request above has stored an account.
   const state = access['state'] as { readonly accounts: readonly object[]; readonly settings: object };
   const settings = { ...state.settings, ...added };
   const extendedAccounts = state.accounts.map((each) => ({ ...each, ...added }));
   await store('access', 'accounts', { ...access, ...added, state: { ...state, accounts: extendedAccounts, settings } });
-  await store('report', idOf(1), { ...(await stored('report', idOf(1))), ...added });
+  await store('report', idOf(1), { ...(await readStored('report', idOf(1))), ...added });
 
   const change = (target: string, body: object) => statusOf(send(replica, 'PATCH', target, { body, headers: admin }));
   expect(await change(uri, { Context: 'second' })).toBe(200);
   expect(await change(`${accounts}/eve`, { Enabled: false })).toBe(200);
   expect(await change(await definitionUri(), { Schedule: { RecurrenceInterval: 'PT8S' } })).toBe(200);
-  expect(await stored('events', 'subscriptions')).toMatchObject({
+  expect(await readStored('events', 'subscriptions')).toMatchObject({
     ...added,
     subscriptions: [{ ...added, context: 'second', wanted: added }],
   });
-  expect(await stored('access', 'accounts')).toMatchObject({
+  expect(await readStored('access', 'accounts')).toMatchObject({
     ...added,
     state: { accounts: [{ ...added, user: 'eve', enabled: false }], settings: added },
   });
-  expect(await stored('report', idOf(1))).toMatchObject({ ...added, intervalSeconds: 8 });
+  expect(await readStored('report', idOf(1))).toMatchObject({ ...added, intervalSeconds: 8 });
 });
 
 it('leaves deliveries to a replica that can read the subscriptions', async () => {
   await send(replica, 'POST', subscriptions, { body: subscription, headers: admin });
-  const own = await stored('events', 'subscriptions');
+  const own = await readStored('events', 'subscriptions');
   const holder = () => other.run(`return redis.call('ZRANGE', KEYS[1], 0, -1)`, ['lease:queue:event-deliveries'], []);
   const waitForTickets = (count: number) =>
     waitFor(

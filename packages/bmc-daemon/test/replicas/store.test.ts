@@ -73,9 +73,9 @@ it('reads from a Redis that has no memory left, and logs once that Redis accepts
   const memory = link.command(['CONFIG', 'SET', 'maxmemory', '1']);
   redis.resume();
   await memory;
-  const rejected = () => logged.filter((line) => line.startsWith('the shared store accepts no changes: OOM '));
+  const oomWarnings = () => logged.filter((line) => line.startsWith('the shared store accepts no changes: OOM '));
   await waitFor(
-    () => rejected()[0],
+    () => oomWarnings()[0],
     () => `no line about memory: ${logged.join('\n')}`,
   );
   await store.sync();
@@ -86,7 +86,7 @@ it('reads from a Redis that has no memory left, and logs once that Redis accepts
     () => logged.find((line) => line === 'the shared store accepts changes again'),
     () => `no line about changes: ${logged.join('\n')}`,
   );
-  expect(rejected()).toHaveLength(1);
+  expect(oomWarnings()).toHaveLength(1);
 });
 
 it('forgets deleted entries even if many older entries still exist', async () => {
@@ -117,8 +117,8 @@ end`;
 });
 
 it('considers no replica dead before the store has answered for a whole lease', async () => {
-  const living = async () => [...(await store.living(['other']))];
-  expect(await living()).toEqual([]);
+  const livingReplicas = async () => [...(await store.living(['other']))];
+  expect(await livingReplicas()).toEqual([]);
   redis.pause();
   await expect(store.sync()).rejects.toThrow('does not answer');
   redis.resume();
@@ -130,9 +130,9 @@ it('considers no replica dead before the store has answered for a whole lease', 
       ),
     () => 'the store does not answer again',
   );
-  expect(await living()).toEqual(['other']);
+  expect(await livingReplicas()).toEqual(['other']);
   await waitFor(
-    async () => ((await living()).length === 0 ? true : undefined),
+    async () => ((await livingReplicas()).length === 0 ? true : undefined),
     () => 'the other replica still counts as living',
   );
 });

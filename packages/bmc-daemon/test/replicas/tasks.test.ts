@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => service.stop());
 
 /** Begins a power-on that lasts until the server runs. @returns the URI of the monitor. */
-async function begin(replica: Replica): Promise<string> {
+async function beginPowerOn(replica: Replica): Promise<string> {
   service.servers.put(1, starting);
   const uri = `${root}/Systems/${idOf(1)}/Actions/ComputerSystem.Reset`;
   const { status, headers } = await send(replica, 'POST', uri, { body: { ResetType: 'On' }, headers: admin });
@@ -34,7 +34,7 @@ const taskOf = (monitor: string): string => monitor.replace('TaskMonitors', 'Tas
 const members = async (replica: Replica) => (await read(replica, tasks, admin)).body['Members'];
 
 it('lets a task of one replica be read and awaited at the other', async () => {
-  const monitor = await begin(a);
+  const monitor = await beginPowerOn(a);
   expect(await members(b)).toEqual([{ '@odata.id': taskOf(monitor) }]);
   const [here, there] = await Promise.all([read(a, taskOf(monitor), admin), read(b, taskOf(monitor), admin)]);
   expect(there.body).toEqual(here.body);
@@ -49,7 +49,7 @@ it('lets a task of one replica be read and awaited at the other', async () => {
 });
 
 it('lets a task of one replica be cancelled at the other', async () => {
-  const monitor = await begin(a);
+  const monitor = await beginPowerOn(a);
   const { status } = await send(b, 'DELETE', monitor, { headers: admin });
   expect([202, 204]).toContain(status);
   await waitFor(
@@ -60,7 +60,7 @@ it('lets a task of one replica be cancelled at the other', async () => {
 });
 
 it('ends the tasks of a killed replica as failed', async () => {
-  const monitor = await begin(a);
+  const monitor = await beginPowerOn(a);
   await a.process.dispose();
   expect((await read(b, taskOf(monitor), admin)).body['TaskState']).toBe('Running');
   const failed = await waitFor(

@@ -52,13 +52,13 @@ function rescueTakes(reads: number, onAccepted: () => void): void {
     const isDaemon = request.headers['x-auth-token'] !== undefined;
     if (!isDaemon || !path.endsWith('/action') || vmState() !== 'active' || left >= 0) return false;
     whenRead(request, (text) => {
-      const begin = (): void => {
+      const beginRescue = (): void => {
         setBody({ 'OS-EXT-STS:vm_state': 'active', 'OS-EXT-STS:task_state': 'rescuing' });
         left = reads;
         onAccepted();
       };
       void act(JSON.parse(text) as object).then(() => {
-        if (text.includes('rescue')) begin();
+        if (text.includes('rescue')) beginRescue();
         response.writeHead(202).end();
       });
     });

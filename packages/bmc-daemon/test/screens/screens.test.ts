@@ -86,7 +86,7 @@ async function view(guest: Guest, user = 'admin'): Promise<VncViewer> {
 }
 
 /** Returns the code and the reason of a screen that does not open. */
-async function refusal(guest: Guest): Promise<readonly [number, string]> {
+async function rejectionOf(guest: Guest): Promise<readonly [number, string]> {
   const socket = new WebSocket(urlOf(guest), ['rackless'], { headers: headersOf('admin') });
   const [code, reason] = (await once(socket, 'close')) as [number, Buffer]; // ws documents these arguments.
   return [code, reason.toString()];
@@ -167,15 +167,15 @@ describe('the screen of a guest', () => {
     const ended = viewer.end();
     await host.virsh('destroy', guest.name);
     expect(await ended).toEqual([4409, 'The display has ended. The machine may be off.']);
-    expect(await refusal(guest)).toEqual([4409, expect.stringContaining('it is off')]);
+    expect(await rejectionOf(guest)).toEqual([4409, expect.stringContaining('it is off')]);
   });
 
   it('reports a machine without a display', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: '' });
     await host.virsh('start', guest.name);
-    expect(await refusal(guest)).toEqual([4409, expect.stringContaining('it has no VNC display')]);
+    expect(await rejectionOf(guest)).toEqual([4409, expect.stringContaining('it has no VNC display')]);
     const silent = await started(`<graphics type='vnc'><listen type='none'/></graphics>`);
-    expect(await refusal(silent)).toEqual([4409, expect.stringContaining('listens at no socket and no port')]);
+    expect(await rejectionOf(silent)).toEqual([4409, expect.stringContaining('listens at no socket and no port')]);
   });
 
   it('RF-97 is added to a machine without one at its next start', async () => {
@@ -214,7 +214,7 @@ describe('the screen of a guest', () => {
     viewers.push(viewer);
     // Silent viewers do not disturb others: none of them asks for a picture.
     for (let count = 1; count < 16; count += 1) await view(guest, 'rick');
-    expect(await refusal(guest)).toEqual([4429, expect.stringContaining('16 open WebSockets')]);
+    expect(await rejectionOf(guest)).toEqual([4429, expect.stringContaining('16 open WebSockets')]);
     await untilSame(viewer, guest);
     const ended = viewer.end();
     const session = new URL(login.headers.get('location') ?? '', sessions);

@@ -158,7 +158,7 @@ describe('several hosts', () => {
   it('RF-88 events report that a host is lost, answers again, is added or removed', async () => {
     const stream = await fetch(`${url}/redfish/v1/EventService/SSE`);
     const events = eventsOf(stream);
-    const next = async (key: string, host: LabHost): Promise<unknown> => {
+    const nextEvent = async (key: string, host: LabHost): Promise<unknown> => {
       const origin = `/redfish/v1/Chassis/${host.name}`;
       for (;;) {
         // A loop with `of` would close the stream at its end.
@@ -169,18 +169,18 @@ describe('several hosts', () => {
       }
     };
     left.relay.stall();
-    expect(await next('ResourceStatusChangedCritical', left)).toMatchObject({
+    expect(await nextEvent('ResourceStatusChangedCritical', left)).toMatchObject({
       MessageArgs: ['left', 'Critical'],
       Message: expect.stringMatching(
         /^The health of 'left' is now Critical\. The host does not answer: .+\.$/,
       ) as unknown,
     });
     left.relay.resume();
-    expect(await next('ResourceStatusChangedOK', left)).toMatchObject({ MessageArgs: ['left', 'OK'] });
+    expect(await nextEvent('ResourceStatusChangedOK', left)).toMatchObject({ MessageArgs: ['left', 'OK'] });
     lines(left, other);
     daemon.signal('SIGHUP');
-    await next('ResourceRemoved', right);
-    await next('ResourceCreated', other);
+    await nextEvent('ResourceRemoved', right);
+    await nextEvent('ResourceCreated', other);
     await stream.body?.cancel().catch(() => undefined);
   });
 

@@ -93,21 +93,21 @@ function linksOf(path: string, { Links: links }: Body): Body {
 /** Removes deprecated properties that no profile requires. */
 function withoutDeprecated({ '@odata.type': type, ...body }: Body): Body {
   // Objects of the contract.
-  const without = (object: unknown, name: string): Body => ({ ...(object as Body), [name]: undefined });
+  const withoutProperty = (object: unknown, name: string): Body => ({ ...(object as Body), [name]: undefined });
   const rest: Body = { '@odata.type': type, ...body };
   switch (String(type).split('.')[0]) {
     case '#ComputerSystem':
       return {
         ...rest,
-        MemorySummary: without(body['MemorySummary'], 'Status'),
-        ProcessorSummary: without(body['ProcessorSummary'], 'Status'),
+        MemorySummary: withoutProperty(body['MemorySummary'], 'Status'),
+        ProcessorSummary: withoutProperty(body['ProcessorSummary'], 'Status'),
       };
     case '#Chassis':
     case '#Drive': {
       const key = '@Redfish.WriteableProperties';
       const writeable = body[key];
       const names = Array.isArray(writeable) ? { [key]: writeable.filter((name) => name !== 'IndicatorLED') } : {};
-      return { ...without(rest, 'IndicatorLED'), ...names };
+      return { ...withoutProperty(rest, 'IndicatorLED'), ...names };
     }
     default:
       return rest;

@@ -170,7 +170,7 @@ export const basic = (user: string, password: string) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
 /** Returns the headers of a test user. */
-export const as = (user: User) => basic(user, USERS[user]);
+export const headersOf = (user: User) => basic(user, USERS[user]);
 /** Returns the header with the token of a created session. */
 export const tokenHeader = ({ headers }: Received) => ({ 'X-Auth-Token': String(headers['x-auth-token']) });
 

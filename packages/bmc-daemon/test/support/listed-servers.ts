@@ -22,14 +22,14 @@ export const IMAGE_ID = '00000000-0000-4000-8000-0000000000ff';
 type ListedActions = readonly Readonly<Record<string, string | null>>[];
 
 /** Returns an action, as Nova lists it. */
-const listed = (action: string, id: string) => ({
+const listedAction = (action: string, id: string) => ({
   action,
   request_id: id,
   user_id: 'user-1',
   start_time: '2026-11-23T01:15:02.960631',
   message: null,
 });
-const created = listed('create', 'req-1');
+const created = listedAction('create', 'req-1');
 
 /** The state after each action, and the name of the action in Nova's list. */
 const actions: Readonly<
@@ -90,7 +90,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     sendJson(response, 409, { conflictingRequest: { code: 409, message } });
   };
   /** Does an action. @returns whether Nova accepts it. */
-  const act = (response: ServerResponse, id: string, action: string): boolean => {
+  const acceptAction = (response: ServerResponse, id: string, action: string): boolean => {
     const { body } = all.get(id) ?? {};
     const next = actions[action];
     if (body === undefined || next === undefined) throw new Error(`no action ${action} of server ${id}`);
@@ -103,7 +103,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     all.set(id, { body: { ...body, ...state }, changed: Date.now() });
     const past = histories.get(id) ?? [created];
     const requestId = `req-${past.length + 1}`;
-    histories.set(id, [listed(name, requestId), ...past]);
+    histories.set(id, [listedAction(name, requestId), ...past]);
     response.writeHead(202, { 'x-compute-request-id': requestId }).end();
     return true;
   };
@@ -143,7 +143,7 @@ export function listServers(cloud: CloudServer): ListedServers {
         const body = JSON.parse(text) as object; // the driver sends objects
         const action = Object.keys(body)[0] ?? '';
         if (action === 'os-getConsoleOutput') sendJson(response, 200, { output: 'booting\n' });
-        else if (act(response, id, action)) accepted.push(body);
+        else if (acceptAction(response, id, action)) accepted.push(body);
       });
     } else if (all.has(id)) sendJson(response, 200, { server: all.get(id)?.body });
     else sendJson(response, 404, { itemNotFound: { message: 'Instance could not be found.' } });

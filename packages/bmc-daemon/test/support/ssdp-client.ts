@@ -65,7 +65,7 @@ export async function openSsdpClient(listen?: { readonly group: string; readonly
   const waiting = new Set<() => void>();
   socket.on('message', (packet, { address }) => {
     received.push({ text: packet.toString(), from: address });
-    for (const look of waiting) look();
+    for (const resolveIfComplete of waiting) resolveIfComplete();
   });
   if (listen === undefined) socket.bind(0);
   else socket.bind(listen.port, listen.group);
@@ -83,13 +83,13 @@ export async function openSsdpClient(listen?: { readonly group: string; readonly
       }),
     arrived: (count) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const resolveIfComplete = (): void => {
           if (received.length < count) return;
-          waiting.delete(look);
+          waiting.delete(resolveIfComplete);
           resolve();
         };
-        waiting.add(look);
-        look();
+        waiting.add(resolveIfComplete);
+        resolveIfComplete();
       }),
     close: () => void socket.close(),
   };

@@ -170,7 +170,7 @@ const logged = () => {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 };
 
-const ended = () => logged().find(({ message: text }) => text === 'a WebSocket ended');
+const endRecord = () => logged().find(({ message: text }) => text === 'a WebSocket ended');
 
 /** Waits for something that no event reports. */
 async function until(condition: () => boolean): Promise<void> {
@@ -356,14 +356,14 @@ describe('the limits', () => {
     socket.pause();
     socket.write(frame('flood'));
     await until(() => closed === 1);
-    expect(ended()).toMatchObject({ code: 4429, reason: 'The client reads too slowly.' });
+    expect(endRecord()).toMatchObject({ code: 4429, reason: 'The client reads too slowly.' });
   });
 
   it('close a client that does not answer pings', async () => {
     await start({ ticksPerPing: 2 });
     await rawHandshake();
     await until(() => closed === 1);
-    expect(ended()).toMatchObject({ code: 1006, reason: 'The client did not answer a ping.' });
+    expect(endRecord()).toMatchObject({ code: 1006, reason: 'The client did not answer a ping.' });
   });
 
   it('close a client that does not answer a close', async () => {
@@ -371,7 +371,7 @@ describe('the limits', () => {
     await rawHandshake();
     served[0]?.close(1000, 'é'.repeat(200));
     await until(() => closed === 1);
-    expect(ended()).toMatchObject({ code: 1000 });
+    expect(endRecord()).toMatchObject({ code: 1000 });
   });
 });
 
@@ -411,7 +411,7 @@ describe('a hostile client', () => {
     socket.on('data', (chunk: Buffer) => answer.push(chunk));
     socket.write(bytes);
     await until(() => closed === 1);
-    expect(ended()).toMatchObject({ code: 1006, reason: expect.stringMatching(/./) });
+    expect(endRecord()).toMatchObject({ code: 1006, reason: expect.stringMatching(/./) });
     expect(answer.at(-1)).toEqual(Buffer.from([0x88, 2, code >> 8, code & 0xff]));
     expect(received).toBe(0);
   });

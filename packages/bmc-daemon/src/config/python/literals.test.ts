@@ -112,7 +112,7 @@ describe('the reader of literals', () => {
     ]);
   });
 
-  it('gives the first line of a part of a value', () => {
+  it('gives the line at which a member of a value begins, or that of the nearest member for a missing one', () => {
     const [assignment] = parseAssignments("A = {\n 'UEFI': {\n  'x86_64': 5,\n  'a': [\n1,\n2]}}").assignments;
     expect(assignment).toBeDefined();
     if (assignment === undefined) return;
@@ -192,7 +192,7 @@ describe('the reader of literals, which reports all other code as a fault with i
     ]);
   });
 
-  it('reads exactly one literal', () => {
+  it('rejects a text that is empty or has more than one literal', () => {
     expect(toPlain(parseLiteral(" {'a': 1} "))).toEqual({ a: 1 });
     expect(() => parseLiteral('1; B = 2')).toThrow("';' was not expected here");
     expect(() => parseLiteral('')).toThrow('a value was expected, not the end of the file');

@@ -1,21 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastLines } from './console-log-lines.js';
 
-const shown = (text: string | Buffer, max = 100) =>
+const textsOfLines = (text: string | Buffer, max = 100) =>
   lastLines({ start: 0, bytes: Buffer.from(text), marks: [] }, max, 0).map((line) => line.text);
 
 describe('console lines', () => {
   it('contain the visible text without control sequences', () => {
-    expect(shown('\x1bc\x1b[?7l\x1b[2JSeaBIOS (version 1.16)\r\n\r\n  \r\nBooting\tfrom \x1b[1;31mHard Disk\x1b[0m...\r\n')).toEqual([
+    expect(textsOfLines('\x1bc\x1b[?7l\x1b[2JSeaBIOS (version 1.16)\r\n\r\n  \r\nBooting\tfrom \x1b[1;31mHard Disk\x1b[0m...\r\n')).toEqual([
       'SeaBIOS (version 1.16)',
       'Booting    from Hard Disk...',
     ]); // prettier-ignore
-    expect(shown('\x1b]0;title\x07\x1bP1;2q\x1b\\\x1b(B\x1b[>1cplain\x00\x07\u202eok\n')).toEqual(['plainok']);
-    expect(shown('10 %\r20 %\r\r\nlogin: rooo\b \b\b \b')).toEqual(['20 %', 'login: ro']);
+    expect(textsOfLines('\x1b]0;title\x07\x1bP1;2q\x1b\\\x1b(B\x1b[>1cplain\x00\x07\u202eok\n')).toEqual(['plainok']);
+    expect(textsOfLines('10 %\r20 %\r\r\nlogin: rooo\b \b\b \b')).toEqual(['20 %', 'login: ro']);
   });
 
   it('begin at cursor positioning, as boot loaders use it', () => {
-    expect(shown('\x1b[H\x1b[J\x1b[1;1HGNU GRUB\x1b[4;2H*Linux\x1b[5;2H Memory test')).toEqual([
+    expect(textsOfLines('\x1b[H\x1b[J\x1b[1;1HGNU GRUB\x1b[4;2H*Linux\x1b[5;2H Memory test')).toEqual([
       'GNU GRUB',
       '*Linux',
       ' Memory test',
@@ -27,13 +27,13 @@ describe('console lines', () => {
       Buffer.from([0xff, 0xc3, 0x80, 0x0b, 0x1b, 0x41, 0x9b]),
       Buffer.from(' grün\u2028e\u0085\n'),
     ]);
-    const [line = ''] = shown(bytes);
+    const [line = ''] = textsOfLines(bytes);
     expect(line).toBe('\uFFFD\u00C0\uFFFD grüne');
-    expect(shown(Buffer.from([0x1b, 0x5b, 0x0a, 0x0a, 0x00]))).toEqual([]);
+    expect(textsOfLines(Buffer.from([0x1b, 0x5b, 0x0a, 0x0a, 0x00]))).toEqual([]);
   });
 
   it('are split between characters when too long', () => {
-    const lines = shown(`${'ü'.repeat(1_200)}\n`);
+    const lines = textsOfLines(`${'ü'.repeat(1_200)}\n`);
     expect(lines.map(({ length }) => length)).toEqual([500, 500, 200]);
     expect(lines.join('')).toBe('ü'.repeat(1_200));
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PendingText } from './console-log-pending.js';
 
-const taken = (text: PendingText) => {
+const takeText = (text: PendingText) => {
   const { bytes, marks } = text.take();
   return { text: bytes.toString(), marks };
 };
@@ -10,7 +10,7 @@ describe('text that waits for the disk', () => {
   it('is unchanged, with a mark for each second', () => {
     const text = new PendingText(100);
     for (const [piece, time] of [['one ', 1_000], ['two ', 1_900], ['three ', 2_000], ['four', 1]] as const) text.add(Buffer.from(piece), time); // prettier-ignore
-    expect(taken(text)).toEqual({
+    expect(takeText(text)).toEqual({
       text: 'one two three four',
       marks: [
         { at: 0, time: 1_000 },
@@ -18,9 +18,9 @@ describe('text that waits for the disk', () => {
         { at: 14, time: 1 },
       ],
     });
-    expect(taken(text)).toEqual({ text: '', marks: [] });
+    expect(takeText(text)).toEqual({ text: '', marks: [] });
     text.add(Buffer.from('more'), 500);
-    expect(taken(text)).toEqual({ text: 'more', marks: [] });
+    expect(takeText(text)).toEqual({ text: 'more', marks: [] });
   });
 
   it('is bounded: the oldest bytes are dropped, and a note shows how many', () => {
@@ -28,7 +28,7 @@ describe('text that waits for the disk', () => {
     text.add(Buffer.from('abcdefgh'), 1_000);
     text.add(Buffer.from('ij'), 2_500);
     expect(text.size).toBe(6);
-    expect(taken(text)).toEqual({
+    expect(takeText(text)).toEqual({
       text: '\r\n[rackless: 4 bytes left out]\r\nefghij',
       marks: [
         { at: 0, time: 1_000 },
@@ -36,10 +36,10 @@ describe('text that waits for the disk', () => {
       ],
     });
     text.add(Buffer.from('0123456789abc'), 4_000);
-    expect(taken(text).text).toBe('\r\n[rackless: 5 bytes left out]\r\n56789abc');
+    expect(takeText(text).text).toBe('\r\n[rackless: 5 bytes left out]\r\n56789abc');
     text.countLost(3);
     text.add(Buffer.from('x'), 4_001);
-    expect(taken(text).text).toBe('\r\n[rackless: 3 bytes left out]\r\nx');
+    expect(takeText(text).text).toBe('\r\n[rackless: 3 bytes left out]\r\nx');
   });
 
   it('accepts many small pieces while no write happens', () => {

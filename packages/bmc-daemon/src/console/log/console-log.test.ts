@@ -41,28 +41,28 @@ class Ports {
   };
 
   /** Prints a text on the port. */
-  says(text: string | Buffer, id = uuid): void {
+  print(text: string | Buffer, id = uuid): void {
     this.listeners.get(id)?.data(Buffer.from(text));
   }
 
   /** Reports a state of the console to its listener. */
-  is(state: ConsoleState, id = uuid): void {
+  setState(state: ConsoleState, id = uuid): void {
     this.listeners.get(id)?.state(state, '');
   }
 
-  /** Reports a change of a machine. */
-  happens(kind: MachineChangeKind, id = uuid): void {
+  /** Reports a change of a machine to the log. */
+  reportChange(kind: MachineChangeKind, id = uuid): void {
     const change: MachineChange = { kind, uuid: id, name: id };
     for (const listener of this.#changes) listener(change);
   }
 
   /** Stops and starts the machine. */
-  starts(instance: string): void {
-    this.is('closed');
-    this.happens('stopped');
+  restartMachine(instance: string): void {
+    this.setState('closed');
+    this.reportChange('stopped');
     this.instance = instance;
-    this.happens('started');
-    this.is('open');
+    this.reportChange('started');
+    this.setState('open');
   }
 }
 
@@ -72,7 +72,7 @@ let logs: ConsoleLogs;
 let clock = 0;
 let warned: string[] = [];
 
-const begin = (bounds: Partial<ConsoleLogBounds> = {}): void => {
+const startRecording = (bounds: Partial<ConsoleLogBounds> = {}): void => {
   const note = (text: string) => void warned.push(text);
   logs = openConsoleLogs({
     driver: ports.driver,
@@ -86,22 +86,22 @@ const begin = (bounds: Partial<ConsoleLogBounds> = {}): void => {
   logs.start();
 };
 const open = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
-  begin(bounds);
+  startRecording(bounds);
   await until(() => ports.machines.every((id) => ports.listeners.has(id)));
 };
 const restart = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
   await logs.close();
   await open(bounds);
 };
-async function until(holds: () => boolean): Promise<void> {
+async function until(isMet: () => boolean): Promise<void> {
   const deadline = Date.now() + 120_000;
-  while (!holds()) {
+  while (!isMet()) {
     if (Date.now() > deadline) throw new Error('the condition was not met within 120 s');
     await sleep(5);
   }
 }
 /** Returns the records as text: `7:` for a boot, lines as they are. */
-const shown = async (id = uuid) =>
+const recordTexts = async (id = uuid) =>
   (await logs.ofSystem(id).read()).map((record) =>
     record.kind === 'boot' ? `${record.boot.number}:` : record.line.text,
   );
@@ -122,10 +122,10 @@ afterEach(async () => {
 
 describe('the console log', () => {
   it('gives the text of the running boot, and then all later output once', async () => {
-    ports.starts('1');
-    ports.says('firmware\r\n');
-    ports.happens('rebooted');
-    ports.says('stored ');
+    ports.restartMachine('1');
+    ports.print('firmware\r\n');
+    ports.reportChange('rebooted');
+    ports.print('stored ');
     await logs.ofSystem(uuid).read();
     let [heard, hasJoined] = ['', false];
     const joined = logs.ofSystem(uuid).follow(({ number, text: boot }) => {
@@ -136,7 +136,7 @@ describe('the console log', () => {
     for (let turn = 0; turn < 500; turn += 1) {
       const output = `${turn} `;
       if (hasJoined) heard += output;
-      ports.says(output);
+      ports.print(output);
       await new Promise((resolve) => setImmediate(resolve));
     }
     await joined;
@@ -144,9 +144,9 @@ describe('the console log', () => {
   });
 
   it('gives the text of the last boot of a machine that is off, and nothing without a boot', async () => {
-    ports.starts('1');
-    ports.says('the end');
-    ports.is('closed');
+    ports.restartMachine('1');
+    ports.print('the end');
+    ports.setState('closed');
     await restart();
     const texts: string[] = [];
     const note = ({ number, text: boot }: CurrentBoot) => void texts.push(`${number}: ${boot.toString()}`);
@@ -157,13 +157,13 @@ describe('the console log', () => {
   });
 
   it('stores output by boot: a start and a reset each begin a boot', async () => {
-    ports.starts('1');
-    ports.says('\x1bcSeaBIOS\r\nlogin: ');
-    ports.happens('rebooted');
-    ports.says('SeaBIOS again\r\n');
-    ports.starts('2');
-    ports.says('SeaBIOS of another process\r\n');
-    expect(await shown()).toEqual([
+    ports.restartMachine('1');
+    ports.print('\x1bcSeaBIOS\r\nlogin: ');
+    ports.reportChange('rebooted');
+    ports.print('SeaBIOS again\r\n');
+    ports.restartMachine('2');
+    ports.print('SeaBIOS of another process\r\n');
+    expect(await recordTexts()).toEqual([
       '1:',
       'SeaBIOS',
       'login:',
@@ -177,19 +177,19 @@ describe('the console log', () => {
   });
 
   it('recognizes a start that is reported before the old process ends, or after the first output', async () => {
-    ports.starts('1');
-    ports.says('one\r\n');
-    await shown();
-    ports.happens('started');
+    ports.restartMachine('1');
+    ports.print('one\r\n');
+    await recordTexts();
+    ports.reportChange('started');
     ports.instance = '2';
-    ports.is('open');
-    ports.says('two\r\n');
-    await shown();
-    ports.happens('started');
-    ports.is('taken');
-    ports.is('open');
-    ports.says('and on\r\n');
-    expect(await shown()).toEqual([
+    ports.setState('open');
+    ports.print('two\r\n');
+    await recordTexts();
+    ports.reportChange('started');
+    ports.setState('taken');
+    ports.setState('open');
+    ports.print('and on\r\n');
+    expect(await recordTexts()).toEqual([
       '1:',
       'one',
       '2:',
@@ -200,18 +200,18 @@ describe('the console log', () => {
   });
 
   it('has no boot without output', async () => {
-    ports.starts('1');
-    for (let count = 0; count < 20; count += 1) ports.happens('rebooted');
-    expect(await shown()).toEqual([]);
-    ports.says('at last\r\n');
-    expect(await shown()).toEqual(['1:', 'at last']);
+    ports.restartMachine('1');
+    for (let count = 0; count < 20; count += 1) ports.reportChange('rebooted');
+    expect(await recordTexts()).toEqual([]);
+    ports.print('at last\r\n');
+    expect(await recordTexts()).toEqual(['1:', 'at last']);
   });
 
   it('has the time of each boot and each line', async () => {
-    ports.starts('1');
-    ports.says('one\r\n');
+    ports.restartMachine('1');
+    ports.print('one\r\n');
     clock += 5_000;
-    ports.says('two\r\n');
+    ports.print('two\r\n');
     const [boot, one, two] = await logs.ofSystem(uuid).read();
     expect(boot).toEqual({
       kind: 'boot',
@@ -229,92 +229,92 @@ describe('the console log', () => {
   });
 
   it('continues the boot after a restart of the daemon, with a note', async () => {
-    ports.starts('1');
-    ports.says('before\r\n');
+    ports.restartMachine('1');
+    ports.print('before\r\n');
     await restart();
-    ports.is('open');
-    ports.says('after\r\n');
-    expect(await shown()).toEqual(['1:', 'before', expect.stringMatching(/^\[rackless: nothing was recorded between 2026-.*Z and 2026-.*Z\]$/), 'after']); // prettier-ignore
-    ports.starts('2');
-    ports.says('second\r\n');
-    expect((await shown()).slice(-2)).toEqual(['2:', 'second']);
+    ports.setState('open');
+    ports.print('after\r\n');
+    expect(await recordTexts()).toEqual(['1:', 'before', expect.stringMatching(/^\[rackless: nothing was recorded between 2026-.*Z and 2026-.*Z\]$/), 'after']); // prettier-ignore
+    ports.restartMachine('2');
+    ports.print('second\r\n');
+    expect((await recordTexts()).slice(-2)).toEqual(['2:', 'second']);
   });
 
   it('begins a new boot if the machine was restarted while the daemon was down, with a note', async () => {
-    ports.starts('1');
-    ports.says('before\r\n');
+    ports.restartMachine('1');
+    ports.print('before\r\n');
     await logs.close();
     ports.instance = '2';
     await open();
-    ports.is('open');
-    ports.says('after\r\n');
+    ports.setState('open');
+    ports.print('after\r\n');
     const missed = '[rackless: the log begins here: the machine was running already]';
-    expect(await shown()).toEqual(['1:', 'before', '2:', missed, 'after']);
+    expect(await recordTexts()).toEqual(['1:', 'before', '2:', missed, 'after']);
   });
 
   it('continues the boot of a machine that moves to another host, also after a restart of the daemon', async () => {
-    ports.starts('left 1');
-    ports.says('before\r\n');
-    await shown();
+    ports.restartMachine('left 1');
+    ports.print('before\r\n');
+    await recordTexts();
     ports.instance = 'right 1';
-    ports.happens('moved');
-    ports.is('closed');
-    ports.is('open');
-    ports.says('after\r\n');
+    ports.reportChange('moved');
+    ports.setState('closed');
+    ports.setState('open');
+    ports.print('after\r\n');
     const moved = expect.stringMatching(
       /^\[rackless: nothing was recorded .*, while the machine moved to another host\]$/,
     );
-    expect(await shown()).toEqual(['1:', 'before', moved, 'after']);
+    expect(await recordTexts()).toEqual(['1:', 'before', moved, 'after']);
     await logs.close();
     await open();
-    ports.is('open');
-    ports.says('later\r\n');
+    ports.setState('open');
+    ports.print('later\r\n');
     const missed = expect.stringMatching(/^\[rackless: nothing was recorded between/);
-    expect(await shown()).toEqual(['1:', 'before', moved, 'after', missed, 'later']);
+    expect(await recordTexts()).toEqual(['1:', 'before', moved, 'after', missed, 'later']);
     // A machine that moved while it was off begins a new boot.
-    ports.happens('stopped');
-    ports.is('closed');
-    ports.happens('moved');
-    ports.starts('left 2');
-    ports.says('again\r\n');
-    expect((await shown()).slice(-2)).toEqual(['2:', 'again']);
+    ports.reportChange('stopped');
+    ports.setState('closed');
+    ports.reportChange('moved');
+    ports.restartMachine('left 2');
+    ports.print('again\r\n');
+    expect((await recordTexts()).slice(-2)).toEqual(['2:', 'again']);
   });
 
   it('notes how long another program used the console', async () => {
-    ports.starts('1');
-    ports.says('before\r\n');
-    ports.is('taken');
-    ports.is('open');
-    ports.says('after\r\n');
-    expect((await shown())[2]).toMatch(/^\[rackless: nothing was recorded between .* and .*\]$/);
-    ports.is('taken');
-    ports.happens('rebooted');
+    ports.restartMachine('1');
+    ports.print('before\r\n');
+    ports.setState('taken');
+    ports.setState('open');
+    ports.print('after\r\n');
+    expect((await recordTexts())[2]).toMatch(/^\[rackless: nothing was recorded between .* and .*\]$/);
+    ports.setState('taken');
+    ports.reportChange('rebooted');
     clock += 60_000;
-    ports.is('open');
-    ports.says('next boot\r\n');
-    expect((await shown()).slice(-3)).toEqual(['2:', expect.stringContaining('connected at 2026-'), 'next boot']);
+    ports.setState('open');
+    ports.print('next boot\r\n');
+    expect((await recordTexts()).slice(-3)).toEqual(['2:', expect.stringContaining('connected at 2026-'), 'next boot']);
   });
 
   it('stores output that comes before the host reports the run', async () => {
     let answer: (instance: string) => void = () => undefined;
     ports.driver.console.instance = () => new Promise((resolve) => (answer = resolve));
-    ports.happens('started');
-    ports.is('open');
-    ports.says('early\r\n');
-    ports.happens('rebooted');
+    ports.reportChange('started');
+    ports.setState('open');
+    ports.print('early\r\n');
+    ports.reportChange('rebooted');
     await until(() => answer.length > 0);
     answer('1');
-    expect((await shown()).at(-1)).toBe('early');
-    ports.says('late\r\n');
-    expect(await shown()).toEqual(['1:', 'early', '2:', 'late']);
+    expect((await recordTexts()).at(-1)).toBe('early');
+    ports.print('late\r\n');
+    expect(await recordTexts()).toEqual(['1:', 'early', '2:', 'late']);
   });
 
   it('keeps the beginning and the end of a long boot, with a note about the gap', async () => {
     await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, maxPending: 10_000 });
-    ports.starts('1');
+    ports.restartMachine('1');
     const lines = Array.from({ length: 100 }, (_, index) => `line ${String(index).padStart(4, '0')}`);
-    for (const line of lines) ports.says(`${line}\n`);
-    const seen = await shown();
+    for (const line of lines) ports.print(`${line}\n`);
+    const seen = await recordTexts();
     const gap = seen.findIndex((line) => line.startsWith('[rackless'));
     expect(gap).toBe(-1);
     const whole = (await text(1)) ?? '';
@@ -326,17 +326,17 @@ describe('the console log', () => {
     expect(files().filter((file) => file.endsWith('.log'))).toHaveLength(4);
     await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2 });
     expect(await text(1)).toBe(whole);
-    expect(await shown()).toEqual(seen);
+    expect(await recordTexts()).toEqual(seen);
   });
 
   it('keeps the newest boots and lines up to the limits', async () => {
     await restart({ boots: 3, records: 6 });
     for (let boot = 1; boot <= 5; boot += 1) {
-      ports.starts(String(boot));
-      ports.says(`first of ${boot}\r\nsecond of ${boot}\r\n`);
-      await shown();
+      ports.restartMachine(String(boot));
+      ports.print(`first of ${boot}\r\nsecond of ${boot}\r\n`);
+      await recordTexts();
     }
-    expect(await shown()).toEqual(['3:', '4:', 'second of 4', '5:', 'first of 5', 'second of 5']);
+    expect(await recordTexts()).toEqual(['3:', '4:', 'second of 4', '5:', 'first of 5', 'second of 5']);
     expect(files().filter((file) => /^[^/]+\/\d+$/.test(file)).map((file) => path.basename(file))).toEqual(['3', '4', '5']); // prettier-ignore
   });
 
@@ -344,63 +344,63 @@ describe('the console log', () => {
     ports.machines = [uuid, other];
     await restart({ totalBytes: 5_000 });
     for (let boot = 1; boot <= 4; boot += 1) {
-      ports.starts(String(boot));
-      ports.says('x'.repeat(1_000));
-      await shown();
+      ports.restartMachine(String(boot));
+      ports.print('x'.repeat(1_000));
+      await recordTexts();
     }
-    ports.happens('started', other);
-    ports.is('open', other);
-    ports.says('y'.repeat(3_000), other);
-    await shown(other);
+    ports.reportChange('started', other);
+    ports.setState('open', other);
+    ports.print('y'.repeat(3_000), other);
+    await recordTexts(other);
     await until(() => !existsSync(path.join(folder, 'console', uuid, '2')));
     expect((await logs.ofSystem(uuid).read()).flatMap((record) => (record.kind === 'boot' ? record.boot.number : []))).toEqual([3, 4]); // prettier-ignore
     expect((await logs.ofSystem(other).read())[0]).toMatchObject({ kind: 'boot', boot: { number: 1, size: 3_000 } });
   });
 
   it('is empty after a clear, and continues with a new number', async () => {
-    ports.starts('1');
-    ports.says('secret\r\n');
+    ports.restartMachine('1');
+    ports.print('secret\r\n');
     await logs.ofSystem(uuid).clear();
-    expect(await shown()).toEqual([]);
+    expect(await recordTexts()).toEqual([]);
     expect(files().filter((file) => file.endsWith('.log'))).toEqual([]);
-    ports.says('later\r\n');
-    expect(await shown()).toEqual(['2:', 'later']);
+    ports.print('later\r\n');
+    expect(await recordTexts()).toEqual(['2:', 'later']);
     await restart();
-    ports.is('open');
-    ports.says('on\r\n');
-    expect((await shown())[0]).toBe('2:');
-    ports.starts('2');
-    ports.says('next\r\n');
-    expect((await shown()).slice(-2)).toEqual(['3:', 'next']);
+    ports.setState('open');
+    ports.print('on\r\n');
+    expect((await recordTexts())[0]).toBe('2:');
+    ports.restartMachine('2');
+    ports.print('next\r\n');
+    expect((await recordTexts()).slice(-2)).toEqual(['3:', 'next']);
   });
 
   it('is removed with its machine, also if the daemon was down', async () => {
     ports.machines = [uuid, other];
     await restart();
     for (const id of ports.machines) {
-      ports.happens('started', id);
-      ports.is('open', id);
-      ports.says('text\r\n', id);
-      await shown(id);
+      ports.reportChange('started', id);
+      ports.setState('open', id);
+      ports.print('text\r\n', id);
+      await recordTexts(id);
     }
-    ports.happens('undefined');
+    ports.reportChange('undefined');
     // A new machine with the same UUID.
-    ports.happens('defined');
-    ports.happens('started');
-    ports.is('open');
-    ports.says('of the new one\r\n');
-    expect(await shown()).toEqual(['1:', 'of the new one']);
+    ports.reportChange('defined');
+    ports.reportChange('started');
+    ports.setState('open');
+    ports.print('of the new one\r\n');
+    expect(await recordTexts()).toEqual(['1:', 'of the new one']);
     ports.machines = [uuid];
     ports.listeners.clear();
     await restart();
     await until(() => !existsSync(path.join(folder, 'console', other)));
-    expect(await shown()).toEqual(['1:', 'of the new one']);
+    expect(await recordTexts()).toEqual(['1:', 'of the new one']);
   });
 
   it('is readable for its owner only', async () => {
-    ports.starts('1');
-    ports.says('password\r\n');
-    await shown();
+    ports.restartMachine('1');
+    ports.print('password\r\n');
+    await recordTexts();
     const modes = files().map((file) => (statSync(path.join(folder, 'console', file)).mode & 0o777).toString(8));
     expect([...new Set(modes)].sort()).toEqual(['600', '700']);
     expect(statSync(path.join(folder, 'console')).mode & 0o777).toBe(0o700);
@@ -410,27 +410,27 @@ describe('the console log', () => {
     await restart({ retryMs: 0 });
     rmSync(path.join(folder, 'console'), { recursive: true, force: true });
     writeFileSync(path.join(folder, 'console'), 'in the way');
-    ports.starts('1');
+    ports.restartMachine('1');
     for (let count = 0; count < 3; count += 1) {
-      ports.says('lost\r\n');
-      await shown().catch(() => undefined);
+      ports.print('lost\r\n');
+      await recordTexts().catch(() => undefined);
     }
     expect(warned).toEqual([expect.stringMatching(/^writing console logs to .* failed: new output is not stored$/)]);
     rmSync(path.join(folder, 'console'));
-    ports.says('after\r\n');
-    expect(await shown()).toEqual(['1:', '[rackless: 18 bytes left out]', 'after']);
+    ports.print('after\r\n');
+    expect(await recordTexts()).toEqual(['1:', '[rackless: 18 bytes left out]', 'after']);
     expect(warned.at(-1)).toMatch(/^writing console logs works again in /);
   });
 
   it('writes in the background, within the limits of burst and rate', async () => {
     await restart({ flushMs: 5, burstBytes: 3_000, bytesPerSecond: 1, maxPending: 1_000, flushBytes: 500 });
-    ports.starts('1');
+    ports.restartMachine('1');
     const file = path.join(folder, 'console', uuid, '1', '0.log');
     const size = () => (existsSync(file) ? statSync(file).size : 0);
-    ports.says('few');
+    ports.print('few');
     await until(() => size() === 3);
     for (let count = 0; count < 50; count += 1) {
-      ports.says('z'.repeat(400));
+      ports.print('z'.repeat(400));
       await sleep(1);
     }
     await until(() => size() > 1_500);
@@ -440,23 +440,23 @@ describe('the console log', () => {
   });
 
   it('reads files that a killed daemon left incomplete', async () => {
-    ports.starts('1');
-    ports.says('one\r\n');
+    ports.restartMachine('1');
+    ports.print('one\r\n');
     await logs.close();
     const boot = path.join(folder, 'console', uuid, '1');
     writeFileSync(path.join(boot, '0.times'), `${readFileSync(path.join(boot, '0.times'), 'utf8')}12 17`);
     writeFileSync(path.join(boot, 'boot.json'), '{"beg');
     writeFileSync(path.join(folder, 'console', uuid, 'notes.txt'), 'of the administrator');
     await open();
-    expect(await shown()).toEqual(['1:', 'one']);
-    ports.is('open');
-    ports.says('two\r\n');
-    expect((await shown()).slice(2)).toEqual(['2:', expect.stringContaining('was running already'), 'two']);
+    expect(await recordTexts()).toEqual(['1:', 'one']);
+    ports.setState('open');
+    ports.print('two\r\n');
+    expect((await recordTexts()).slice(2)).toEqual(['2:', expect.stringContaining('was running already'), 'two']);
   });
 
   it('removes the folder of a deleted machine as soon as it can, and warns once', async () => {
-    ports.starts('1');
-    ports.says('one\r\n');
+    ports.restartMachine('1');
+    ports.print('one\r\n');
     await logs.close();
     ports.machines = [other];
     const removed = jest.spyOn(ConsoleLogFolder.prototype, 'remove');
@@ -478,13 +478,13 @@ describe('the console log', () => {
     const [removed = '', ...others] = ports.machines.toReversed();
     let [most, before] = [0, 0];
     await logs.close();
-    begin();
+    startRecording();
     while (ports.listeners.size < others.length) {
       await nextTurn();
       most = Math.max(most, ports.listeners.size - before);
       before = ports.listeners.size;
       // A machine that is removed before its recording begins.
-      if (before > 20) ports.happens('undefined', removed);
+      if (before > 20) ports.reportChange('undefined', removed);
     }
     await sleep(50);
     expect(most).toBeLessThanOrEqual(4);
@@ -497,7 +497,7 @@ describe('the console log', () => {
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     const disk = jest.spyOn(ConsoleLogFolder.prototype, 'boots').mockImplementation(() => held.then(() => []));
-    begin();
+    startRecording();
     try {
       for (let turn = 0; turn < 100; turn += 1) await nextTurn();
       expect([...ports.listeners.keys()].toSorted()).toEqual(ports.machines);
@@ -508,18 +508,18 @@ describe('the console log', () => {
   });
 
   it('begins a new boot for a reset that is reported before the recording begins', async () => {
-    ports.starts('1');
-    ports.says('before\r\n');
+    ports.restartMachine('1');
+    ports.print('before\r\n');
     await logs.close();
     const others = Array.from({ length: 200 }, (_, index) => `${other.slice(0, -3)}${String(index).padStart(3, '0')}`);
     ports.machines = [...others.filter((id) => id !== uuid), uuid];
-    begin();
+    startRecording();
     while (ports.listeners.size === 0) await nextTurn();
     expect(ports.listeners.has(uuid)).toBe(false);
-    ports.happens('rebooted');
-    ports.is('open');
-    ports.says('after\r\n');
-    expect((await shown()).filter((line) => !line.startsWith('['))).toEqual(['1:', 'before', '2:', 'after']);
+    ports.reportChange('rebooted');
+    ports.setState('open');
+    ports.print('after\r\n');
+    expect((await recordTexts()).filter((line) => !line.startsWith('['))).toEqual(['1:', 'before', '2:', 'after']);
   });
 
   it('waits for a host that does not answer yet', async () => {

@@ -4,7 +4,7 @@ import { readUserName, readRequest } from './ssh-target.js';
 const target = (name: string) => readUserName(name, (other) => other === 'node-1');
 
 describe('the request of an SSH client', () => {
-  it('has an account, a machine, or both in the user name', () => {
+  it('has an account, a machine, or both in the user name, which ends with the machine if it has a slash', () => {
     expect(target('node-1')).toEqual({ account: null, machine: 'node-1' });
     expect(target('admin')).toEqual({ account: 'admin', machine: null });
     expect(target('admin/node-1')).toEqual({ account: 'admin', machine: 'node-1' });
@@ -21,7 +21,7 @@ describe('the request of an SSH client', () => {
     expect(readRequest(target('node-1'), 'node-1', 'node-2')).toEqual({ kind: 'console', machine: 'node-2' });
   });
 
-  it('is refused if it is anything else', () => {
+  it('is rejected if its command is not the name of a machine, with another message for the transfer of files', () => {
     const noFiles = { kind: 'refused', why: 'this is a serial console: it does not accept files' };
     expect(readRequest(target('node-1'), 'admin', 'scp -t /tmp')).toEqual(noFiles);
     expect(readRequest(target('admin'), 'admin', '/usr/lib/openssh/sftp-server')).toEqual(noFiles);

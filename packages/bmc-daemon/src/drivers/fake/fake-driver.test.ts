@@ -116,12 +116,12 @@ describe('fake driver', () => {
   it('makes power-on, restart and the eject of another drive wait for a pending insert', async () => {
     const { driver, begun, finish } = slowDriver();
     const order: string[] = [];
-    const note = (name: string) => () => void order.push(name);
-    const insert = driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')).then(note('insert'));
+    const recordOrder = (name: string) => () => void order.push(name);
+    const insert = driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')).then(recordOrder('insert'));
     await begun;
-    const powerOn = driver.power(off, 'create').then(note('on'));
-    const restart = driver.power(off, 'reset').then(note('restart'));
-    const eject = driver.media.eject(off, 'usb').then(note('eject'));
+    const powerOn = driver.power(off, 'create').then(recordOrder('on'));
+    const restart = driver.power(off, 'reset').then(recordOrder('restart'));
+    const eject = driver.media.eject(off, 'usb').then(recordOrder('eject'));
     await driver.power(running, 'reset');
     expect(order).toEqual([]);
     expect((await driver.getSystem(off)).state).toBe('shutoff');
@@ -209,7 +209,7 @@ describe('fake driver', () => {
     await expect(insert).resolves.toBe('internal');
   });
 
-  it('powers on after a failed insert if an eject came in between, or if the drive had another image', async () => {
+  it('powers on after a failed insert if a client ejected a drive meanwhile, or if the drive already had another image', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;

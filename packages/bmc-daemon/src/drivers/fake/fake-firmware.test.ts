@@ -23,7 +23,7 @@ describe('firmware of a machine in memory', () => {
     expect((await driver.getSystem(running)).boot).toMatchObject({ enabled: 'once', target: 'cdrom' });
   });
 
-  it('shows Secure Boot of the current run after the definition changed to Legacy and back', async () => {
+  it('still shows whether the current run has Secure Boot, after the definition changed to BIOS and back to UEFI', async () => {
     const driver = new FakeDriver();
     const secureBoot = async () => (await driver.getSystem(running)).firmware.secureBoot;
     await driver.power(running, 'reset');

@@ -15,15 +15,15 @@ beforeEach(async () => {
 
 const read = async (): Promise<MachineStatistics | undefined> =>
   (await driver.statistics.all()).find((machine) => machine.uuid === uuid);
-const written = async () => (await read())?.disks.get('vda')?.writeBytes ?? -1;
+const writtenBytes = async () => (await read())?.disks.get('vda')?.writeBytes ?? -1;
 
 describe('counters of machines in memory', () => {
   it('grow while a machine runs, stop while it is paused, and are 0 after its next start', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
-    let last = await written();
+    let last = await writtenBytes();
     for (let step = 0; step < 400; step += 1) {
       now += 1_000;
-      const next = await written();
+      const next = await writtenBytes();
       expect(next).toBeGreaterThanOrEqual(last);
       last = next;
     }
@@ -34,7 +34,7 @@ describe('counters of machines in memory', () => {
     expect((await read())?.disks).toEqual(disks);
     await driver.power(uuid, 'resume');
     now += 60_000;
-    expect(await written()).toBeGreaterThan(last);
+    expect(await writtenBytes()).toBeGreaterThan(last);
     await driver.power(uuid, 'destroy');
     expect(await read()).toBeUndefined();
     await driver.power(uuid, 'create');
@@ -45,11 +45,11 @@ describe('counters of machines in memory', () => {
 
   it('are hidden for hidden machines', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
-    const shown = async (allowed: readonly string[]) => {
+    const readAllowed = async (allowed: readonly string[]) => {
       const { statistics } = allowSystems(driver, allowed);
       return statistics !== undefined && 'all' in statistics ? await statistics.all() : undefined;
     };
-    expect((await shown(['node-2']))?.map((machine) => machine.uuid)).toEqual([uuid]);
-    expect(await shown([])).toEqual([]);
+    expect((await readAllowed(['node-2']))?.map((machine) => machine.uuid)).toEqual([uuid]);
+    expect(await readAllowed([])).toEqual([]);
   });
 });

@@ -38,7 +38,7 @@ describe('a watched host', () => {
     await checked;
   };
 
-  it('may need long for its first answer, and a read waits for the answer', async () => {
+  it('lets a read wait for the first answer of the host, even for 4 s', async () => {
     const checked = watch.check();
     const reading = watch.whileReachable(() => checked.then(() => 'read'));
     await jest.advanceTimersByTimeAsync(4_000);
@@ -48,7 +48,7 @@ describe('a watched host', () => {
     expect(reported).toEqual([null]);
   });
 
-  it('fails all reads when a check takes a second, and is lost when the check fails', async () => {
+  it('fails all reads when a check has taken a second, and is reported as lost when the check fails', async () => {
     await connect();
     const reading = expect(watch.whileReachable(never)).rejects.toMatchObject({
       kind: 'unavailable',
@@ -69,7 +69,7 @@ describe('a watched host', () => {
     expect(reported).toEqual([null, 'no answer']);
   });
 
-  it('answers again after a silence without a loss', async () => {
+  it('is not reported as lost if it answers a check late', async () => {
     await connect();
     const checked = watch.check();
     await jest.advanceTimersByTimeAsync(1_000);

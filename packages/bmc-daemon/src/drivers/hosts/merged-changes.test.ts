@@ -12,7 +12,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Three hosts whose lists are empty. @returns what clients see, and a function that reports a change of a host. */
+/**
+ * Starts three hosts without machines.
+ * @returns the index of machines and the reported changes, and functions that change the hosts.
+ */
 function startHosts() {
   const members = ['a', 'b', 'c'].map((name) => ({
     name,
@@ -22,8 +25,8 @@ function startHosts() {
   const hosts = members as unknown as readonly HostMember[]; // the parts that the index uses
   const index = new MachineIndex({ members: () => hosts, onMoved: (change) => merged.publish(change) });
   const merged = new MergedChanges({ index, look: () => undefined, isListIncomplete: () => false });
-  const seen: MachineChange[] = [];
-  merged.onChange((change) => seen.push(change));
+  const reportedChanges: MachineChange[] = [];
+  merged.onChange((change) => reportedChanges.push(change));
   const send = (host: number, kind: MachineChangeKind, uuid: string, reason?: string): void => {
     const member = hosts[host];
     if (member !== undefined)
@@ -36,7 +39,7 @@ function startHosts() {
   const isLost = (host: number): boolean => members[host]?.watch.loss !== null;
   const list = (host: number, uuid: string): void => members[host]?.known.add({ uuid, name: uuid });
   const kinds = (uuid: string): readonly string[] =>
-    seen.filter((change) => change.uuid === uuid).map(({ kind }) => kind);
+    reportedChanges.filter((change) => change.uuid === uuid).map(({ kind }) => kind);
   return { index, send, list, toggleLoss, isLost, kinds };
 }
 
@@ -120,15 +123,15 @@ describe('the changes of several hosts', () => {
 /** Makes random changes. @returns where the events or the list differ from the hosts, with the seed. */
 function disagreements(seed: number): readonly string[] {
   let random = seed;
-  const below = (limit: number): number => {
+  const randomBelow = (limit: number): number => {
     random = (Math.imul(random, 1_103_515_245) + 12_345) & 0x7fff_ffff;
     return (random >> 8) % limit;
   };
   const { index, send, toggleLoss, isLost, kinds } = startHosts();
   const hosts = [0, 1, 2].map(() => new Map<string, boolean>());
-  const found: string[] = [];
+  const faults: string[] = [];
   for (let step = 0; step < 30; step += 1) {
-    const [host, uuid, action] = [below(3), `m${below(2)}`, below(6)];
+    const [host, uuid, action] = [randomBelow(3), `m${randomBelow(2)}`, randomBelow(6)];
     const machines = hosts[host] ?? new Map<string, boolean>();
     const isOn = machines.get(uuid);
     if (action === 0) toggleLoss(host);
@@ -140,20 +143,20 @@ function disagreements(seed: number): readonly string[] {
     send(host, kind, uuid);
     const expected = [...new Set(hosts.flatMap((each) => [...each.keys()]))].sort();
     const listed = index.list().map((ref) => ref.uuid);
-    if (listed.toSorted().join() !== expected.join()) found.push(`seed ${seed}, step ${step}: lists ${listed.join()}`);
+    if (listed.toSorted().join() !== expected.join()) faults.push(`seed ${seed}, step ${step}: lists ${listed.join()}`);
   }
   jest.advanceTimersByTime(20_000);
   for (const uuid of ['m0', 'm1']) {
     const exists = hosts.some((machines) => machines.has(uuid));
-    const seen = kinds(uuid);
-    const wasDefined = seen.findLast((kind) => kind === 'defined' || kind === 'undefined') === 'defined';
-    if (exists !== wasDefined) found.push(`seed ${seed}: ${uuid} exists: ${exists}; ${seen.join()}`);
+    const reportedChanges = kinds(uuid);
+    const wasDefined = reportedChanges.findLast((kind) => kind === 'defined' || kind === 'undefined') === 'defined';
+    if (exists !== wasDefined) faults.push(`seed ${seed}: ${uuid} exists: ${exists}; ${reportedChanges.join()}`);
     const owner = ['a', 'b', 'c'].indexOf(index.owner(uuid)?.name ?? '');
     const isOn = hosts[owner]?.get(uuid) ?? false;
-    const last = seen.findLast((kind) => ['started', 'stopped', 'undefined'].includes(kind));
-    if (isOn !== (last === 'started')) found.push(`seed ${seed}: ${uuid} runs: ${isOn}; ${seen.join()}`);
+    const last = reportedChanges.findLast((kind) => ['started', 'stopped', 'undefined'].includes(kind));
+    if (isOn !== (last === 'started')) faults.push(`seed ${seed}: ${uuid} runs: ${isOn}; ${reportedChanges.join()}`);
   }
-  return found;
+  return faults;
 }
 
 /** Returns a change that a machine can have. @param isOn undefined: there is no such machine. */

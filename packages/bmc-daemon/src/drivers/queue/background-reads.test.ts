@@ -38,17 +38,16 @@ describe('background reads', () => {
     expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('begin after one that fails', async () => {
+  it('begin after earlier ones have failed', async () => {
     const reads = new BackgroundReads();
     const failing = Array.from({ length: 4 }, () => reads.run(() => Promise.reject(new Error('no such host'))));
     const results = await Promise.allSettled([...failing, reads.run(() => Promise.resolve())]);
     expect(results.map(({ status }) => status)).toEqual([...failing.map(() => 'rejected'), 'fulfilled']);
   });
 
-  it('begin although earlier ones hang', async () => {
+  it('begin after half a second although earlier ones hang', async () => {
     const { begun, ends, all } = submitReads(8);
-    // The first four let the others begin after half a second. The promise of each read of this test
-    // resolves only below.
+    // No read of this test ends before the loop below.
     await waitFor(
       () => (begun.length === 8 ? true : undefined),
       () => `only ${begun.length} reads begin`,

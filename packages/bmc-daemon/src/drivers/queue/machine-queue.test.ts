@@ -6,8 +6,8 @@ describe('the queue of a machine', () => {
   it('removes its listener from the signal of a finished insert', async () => {
     const queue = new MachineQueue();
     let signal = new AbortController().signal;
-    const insert = (given: AbortSignal): Promise<void> => {
-      signal = given;
+    const insert = (receivedSignal: AbortSignal): Promise<void> => {
+      signal = receivedSignal;
       return Promise.resolve();
     };
     await queue.insert({ uuid: 'a', name: 'web-1' }, 'cdrom', insert, {});
@@ -15,18 +15,18 @@ describe('the queue of a machine', () => {
     await queue.close();
   });
 
-  it('does not let an edit wait for a download, and orders the edits', async () => {
+  it('runs an edit during the download of an insert, and runs a later power-on after the insert', async () => {
     const queue = new MachineQueue();
     const machine = { uuid: 'a', name: 'web-1' };
     const done: string[] = [];
-    const note = (what: string) => () => Promise.resolve(void done.push(what));
+    const recordEdit = (what: string) => () => Promise.resolve(void done.push(what));
     let finish = (): void => undefined;
     const download = new Promise<void>((resolve) => (finish = resolve));
-    const insert = queue.insert(machine, 'cdrom', () => download.then(() => queue.edit('a', note('insert'))), {});
-    const start = queue.power(machine, () => queue.edit('a', note('power')), {});
+    const insert = queue.insert(machine, 'cdrom', () => download.then(() => queue.edit('a', recordEdit('insert'))), {});
+    const start = queue.power(machine, () => queue.edit('a', recordEdit('power')), {});
     await queue.edit('a', async () => {
       expect([queue.isEditing('a'), queue.isEditing('b')]).toEqual([true, false]);
-      await note('asset tag')();
+      await recordEdit('asset tag')();
     });
     expect(done).toEqual(['asset tag']);
     finish();

@@ -2,7 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { OperationQueue } from './operation-queue.js';
 
 /** Returns an operation that the test ends, and that records its start. */
-function step(log: string[], name: string): { operation: () => Promise<string>; end: () => void; fail: () => void } {
+function heldOperation(
+  log: string[],
+  name: string,
+): { operation: () => Promise<string>; end: () => void; fail: () => void } {
   let end: () => void = () => undefined;
   let fail: () => void = () => undefined;
   const ended = new Promise<string>((resolve, reject) => {
@@ -19,7 +22,7 @@ function step(log: string[], name: string): { operation: () => Promise<string>; 
   };
 }
 
-const settle = async (): Promise<void> => {
+const passTurns = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 };
 
@@ -27,14 +30,14 @@ describe('operation queue', () => {
   it('starts an operation after the earlier one of the machine has ended', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
-    const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
+    const [insert, powerOn] = [heldOperation(log, 'insert'), heldOperation(log, 'power-on')];
     const first = queue.run('a', insert.operation);
     const second = queue.run('a', powerOn.operation);
-    await settle();
+    await passTurns();
     expect(log).toEqual(['insert']);
     insert.end();
     await expect(first).resolves.toBe('insert');
-    await settle();
+    await passTurns();
     expect(log).toEqual(['insert', 'power-on']);
     powerOn.end();
     await expect(second).resolves.toBe('power-on');
@@ -44,7 +47,7 @@ describe('operation queue', () => {
   it('continues after a failed operation', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
-    const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
+    const [insert, powerOn] = [heldOperation(log, 'insert'), heldOperation(log, 'power-on')];
     const first = queue.run('a', insert.operation);
     const second = queue.run('a', powerOn.operation);
     insert.fail();
@@ -56,7 +59,7 @@ describe('operation queue', () => {
   it('does not make one machine wait for another', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
-    const [slow, quick] = [step(log, 'slow'), step(log, 'quick')];
+    const [slow, quick] = [heldOperation(log, 'slow'), heldOperation(log, 'quick')];
     const first = queue.run('a', slow.operation);
     quick.end();
     await expect(queue.run('b', quick.operation)).resolves.toBe('quick');
@@ -67,7 +70,11 @@ describe('operation queue', () => {
   it('removes a waiting operation when its request is aborted', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
-    const [insert, powerOn, eject] = [step(log, 'insert'), step(log, 'power-on'), step(log, 'eject')];
+    const [insert, powerOn, eject] = [
+      heldOperation(log, 'insert'),
+      heldOperation(log, 'power-on'),
+      heldOperation(log, 'eject'),
+    ];
     const controller = new AbortController();
     const first = queue.run('a', insert.operation);
     const second = queue.run('a', powerOn.operation, { signal: controller.signal });
@@ -85,7 +92,11 @@ describe('operation queue', () => {
   it('cancels waiting operations of a label, but not the running one', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
-    const [insert, powerOn, eject] = [step(log, 'insert'), step(log, 'power-on'), step(log, 'eject')];
+    const [insert, powerOn, eject] = [
+      heldOperation(log, 'insert'),
+      heldOperation(log, 'power-on'),
+      heldOperation(log, 'eject'),
+    ];
     const first = queue.run('a', insert.operation, { label: 'power' });
     const second = queue.run('a', powerOn.operation, { label: 'power' });
     const third = queue.run('a', eject.operation, { label: 'media' });
@@ -100,15 +111,15 @@ describe('operation queue', () => {
   it('cancels only those operations of a label that wait before the first operation of another label', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
-    const insert = step(log, 'insert');
-    const done = (name: string) => (): Promise<void> => Promise.resolve(void log.push(name));
+    const insert = heldOperation(log, 'insert');
+    const recordDone = (name: string) => (): Promise<void> => Promise.resolve(void log.push(name));
     const first = queue.run('a', insert.operation, { label: 'media' });
-    const cancelled = ['on', 'restart'].map((name) => queue.run('a', done(name), { label: 'power' }));
+    const cancelled = ['on', 'restart'].map((name) => queue.run('a', recordDone(name), { label: 'power' }));
     const outcome = Promise.allSettled(cancelled);
     const rest = [
-      queue.run('a', done('unlabelled')),
-      queue.run('a', done('eject'), { label: 'media' }),
-      queue.run('a', done('on again'), { label: 'power' }),
+      queue.run('a', recordDone('unlabelled')),
+      queue.run('a', recordDone('eject'), { label: 'media' }),
+      queue.run('a', recordDone('on again'), { label: 'power' }),
     ];
     queue.cancelWaiting('a', 'power', new Error('no image'), { before: 'media' });
     expect(await outcome).toEqual(cancelled.map(() => ({ status: 'rejected', reason: new Error('no image') })));
@@ -121,7 +132,7 @@ describe('operation queue', () => {
   it('rejects waiting operations on close, and resolves when the running one has ended', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
-    const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
+    const [insert, powerOn] = [heldOperation(log, 'insert'), heldOperation(log, 'power-on')];
     const first = queue.run('a', insert.operation);
     const second = queue.run('a', powerOn.operation);
     let closed = false;

@@ -21,7 +21,7 @@ beforeEach(() => {
   });
 });
 
-const pass = (ms: number): void => {
+const advanceClock = (ms: number): void => {
   time += ms;
   for (const { call } of timers.filter(({ at }) => at <= time)) call();
 };
@@ -52,7 +52,7 @@ describe('a rejected login', () => {
     for (let hour = 0; hour < 24; hour += 1) {
       for (let attempt = 0; attempt < 600; attempt += 1) {
         guess(attempt % 2 === 0 ? 'admin' : null, `192.0.2.${attempt % 3}`);
-        pass(6_000);
+        advanceClock(6_000);
       }
     }
     // Ten single events, and then one event for a hundred attempts every ten minutes.
@@ -69,7 +69,7 @@ describe('a rejected login', () => {
   it('is reported in the next summary, and when the service ends', () => {
     for (let attempt = 0; attempt < 12; attempt += 1) guess();
     expect(published).toHaveLength(10);
-    pass(10 * minute);
+    advanceClock(10 * minute);
     expect(published.at(-1)).toMatchObject({
       actor: { user: null, address: '192.0.2.1' },
       detail: 'This service rejected 2 more logins for one account from one address.',
@@ -78,7 +78,7 @@ describe('a rejected login', () => {
     logins.close();
     expect(details().slice(11)).toEqual(['This service rejected one more login for one account from one address.']);
     expect(timers).toEqual([]);
-    pass(100 * minute);
+    advanceClock(100 * minute);
     guess('root');
     expect(details().at(-1)).toBe('This service rejected a login as root: wrong password.');
   });

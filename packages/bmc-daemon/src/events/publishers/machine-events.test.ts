@@ -5,17 +5,19 @@ import { publishMachineChanges, type MachineEvents } from './machine-events.js';
 describe('changes that a driver reports', () => {
   let bus: EventBus;
   let machines: MachineEvents;
-  let heard: string[];
+  let publishedEvents: string[];
   const machine = { uuid: 'u-1', name: 'web' };
 
   beforeEach(() => {
     jest.useFakeTimers();
-    heard = [];
+    publishedEvents = [];
     bus = createEventBus((error) => {
       throw error;
     });
     bus.subscribe(({ messageId, origin, actor, detail }) =>
-      heard.push([messageId.split('.').at(-1), origin.replace('/redfish/v1/', ''), actor?.address, detail].join(' | ')),
+      publishedEvents.push(
+        [messageId.split('.').at(-1), origin.replace('/redfish/v1/', ''), actor?.address, detail].join(' | '),
+      ),
     );
     machines = publishMachineChanges({ events: bus, settleMs: 100 });
   });
@@ -39,7 +41,7 @@ describe('changes that a driver reports', () => {
   it('are published at once, with the reason, if they are about power', () => {
     machines.onChange({ ...machine, kind: 'stopped', reason: 'shut down by its guest' });
     machines.onChange({ ...machine, kind: 'crashed' });
-    expect(heard).toEqual([
+    expect(publishedEvents).toEqual([
       'ResourcePoweredOff | Systems/u-1 |  | Shut down by its guest.',
       'ResourceStatusChangedCritical | Systems/u-1 |  | ',
     ]);
@@ -47,9 +49,9 @@ describe('changes that a driver reports', () => {
 
   it('are published as one event for several changes of a definition, and one for changes of media', () => {
     for (const kind of ['changed', 'media', 'changed', 'changed'] as const) machines.onChange({ ...machine, kind });
-    expect(heard).toEqual([]);
+    expect(publishedEvents).toEqual([]);
     jest.advanceTimersByTime(150);
-    expect(heard).toEqual([
+    expect(publishedEvents).toEqual([
       'ResourceChanged | Systems/u-1 |  | The definition or the devices of the machine changed.',
       'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was inserted or ejected.',
     ]);
@@ -61,13 +63,13 @@ describe('changes that a driver reports', () => {
     request('/VirtualMedia/Cd');
     machines.onChange({ ...machine, kind: 'media' });
     jest.advanceTimersByTime(1_000);
-    expect(heard).toEqual(['ResourceChanged | Systems/u-1/VirtualMedia/Cd | 192.0.2.7 | ']);
-    // A client's change of u-1 itself explains neither its new image nor a change of u-2.
+    expect(publishedEvents).toEqual(['ResourceChanged | Systems/u-1/VirtualMedia/Cd | 192.0.2.7 | ']);
+    // A change of u-1 by a client does not hide its new image or a change of u-2.
     request('');
     machines.onChange({ ...machine, kind: 'media' });
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
     jest.advanceTimersByTime(1_000);
-    expect(heard.slice(2)).toEqual([
+    expect(publishedEvents.slice(2)).toEqual([
       'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was inserted or ejected.',
       'ResourceChanged | Systems/u-2 |  | The definition or the devices of the machine changed.',
     ]);
@@ -77,7 +79,7 @@ describe('changes that a driver reports', () => {
     for (const kind of ['changed', 'media', 'undefined'] as const) machines.onChange({ ...machine, kind });
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
     jest.advanceTimersByTime(1_000);
-    expect(heard).toEqual([
+    expect(publishedEvents).toEqual([
       'ResourceRemoved | Systems/u-1 |  | ',
       'ResourceChanged | Systems/u-2 |  | The definition or the devices of the machine changed.',
     ]);

@@ -3,7 +3,7 @@ import { hasPlace, type PlaceRequest, type Place } from './subscription-shares.j
 
 const stream = (owner: string | null, address: string): Place => ({ kind: 'stream', owner, address });
 const push = (owner: string | null): Place => ({ kind: 'push', owner, address: null });
-const times = (count: number, of: (index: number) => Place): readonly Place[] =>
+const repeated = (count: number, of: (index: number) => Place): readonly Place[] =>
   Array.from({ length: count }, (_, index) => of(index));
 const reader: PlaceRequest = { kind: 'stream', owner: 'reader', address: '192.0.2.1', hasConfigureManager: false };
 const operator: PlaceRequest = { kind: 'push', owner: 'operator', address: null, hasConfigureManager: false };
@@ -11,38 +11,41 @@ const admin: PlaceRequest = { kind: 'stream', owner: 'admin', address: '192.0.2.
 
 describe('the limits of subscriptions', () => {
   it('give a quarter of all places to the streams of an account that is not an administrator', () => {
-    const others = (count: number) => times(count, (index) => stream('reader', `192.0.2.${index}`));
-    expect(hasPlace(reader, others(49), 200)).toBe(true);
-    expect(hasPlace(reader, others(50), 200)).toBe(false);
-    expect(hasPlace({ ...reader, owner: 'other' }, others(50), 200)).toBe(true);
-    expect(hasPlace(admin, [...others(50), ...times(60, () => stream('admin', '192.0.2.200'))], 200)).toBe(true);
+    const streamsOfOneAccount = (count: number) => repeated(count, (index) => stream('reader', `192.0.2.${index}`));
+    expect(hasPlace(reader, streamsOfOneAccount(49), 200)).toBe(true);
+    expect(hasPlace(reader, streamsOfOneAccount(50), 200)).toBe(false);
+    expect(hasPlace({ ...reader, owner: 'other' }, streamsOfOneAccount(50), 200)).toBe(true);
+    expect(
+      hasPlace(admin, [...streamsOfOneAccount(50), ...repeated(60, () => stream('admin', '192.0.2.200'))], 200),
+    ).toBe(true);
   });
 
   it('give half of all places to the streams of one address, with any accounts', () => {
-    const here = (count: number) => times(count, (index) => stream(`user-${index % 4}`, reader.address ?? ''));
-    expect(hasPlace(reader, here(99), 200)).toBe(true);
-    expect(hasPlace(reader, here(100), 200)).toBe(false);
-    expect(hasPlace({ ...admin, address: reader.address }, here(100), 200)).toBe(false);
-    expect(hasPlace({ ...reader, address: '192.0.2.2' }, here(100), 200)).toBe(true);
+    const streamsOfOneAddress = (count: number) =>
+      repeated(count, (index) => stream(`user-${index % 4}`, reader.address ?? ''));
+    expect(hasPlace(reader, streamsOfOneAddress(99), 200)).toBe(true);
+    expect(hasPlace(reader, streamsOfOneAddress(100), 200)).toBe(false);
+    expect(hasPlace({ ...admin, address: reader.address }, streamsOfOneAddress(100), 200)).toBe(false);
+    expect(hasPlace({ ...reader, address: '192.0.2.2' }, streamsOfOneAddress(100), 200)).toBe(true);
   });
 
   it('do not restrict the listeners of one client, because tools create one for each machine', () => {
     expect(
       hasPlace(
         operator,
-        times(179, () => push('operator')),
+        repeated(179, () => push('operator')),
         200,
       ),
     ).toBe(true);
   });
 
   it('reserve the last tenth of all places for administrators, and reject more than the maximum', () => {
-    const taken = times(180, () => push('operator'));
+    const taken = repeated(180, () => push('operator'));
     expect([operator, reader, admin].map((asker) => hasPlace(asker, taken, 200))).toEqual([false, false, true]);
     expect(
       hasPlace(
         admin,
-        times(200, () => push('operator')),
+        repeated(200, () => push('operator')),
         200,
       ),
     ).toBe(false);

@@ -15,13 +15,13 @@ const request = (body: string | Buffer, headers: Record<string, string> = { 'con
   return stream as unknown as IncomingMessage;
 };
 const readBody = createBodyReader();
-const refused = async (reading: ReturnType<ReadBody>): Promise<RedfishError> => {
+const errorOf = async (reading: ReturnType<ReadBody>): Promise<RedfishError> => {
   const error: unknown = await reading.catch((reason: unknown) => reason);
   if (!(error instanceof RedfishError)) throw new Error('the body was accepted', { cause: error });
   return error;
 };
-const refusal = async (incoming: IncomingMessage) => {
-  const { status, messages, headers } = await refused(readBody(incoming));
+const readError = async (incoming: IncomingMessage) => {
+  const { status, messages, headers } = await errorOf(readBody(incoming));
   return [status, ...messages.map(messageId), headers];
 };
 
@@ -37,7 +37,7 @@ describe('readBody', () => {
   it('rejects the body of a client that has already disconnected', async () => {
     const incoming = request('{}');
     incoming.destroy();
-    expect(await refusal(incoming)).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
+    expect(await readError(incoming)).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
   });
 
   it('removes @odata members at any depth', async () => {
@@ -60,7 +60,7 @@ describe('readBody', () => {
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'application/json; charset=utf-16'])(
     'rejects %s with 415',
     async (type) => {
-      expect(await refusal(request('{}', { 'content-type': type }))).toEqual([
+      expect(await readError(request('{}', { 'content-type': type }))).toEqual([
         415,
         'Base.1.22.HeaderInvalid',
         { Accept: 'application/json' },
@@ -71,32 +71,32 @@ describe('readBody', () => {
   it.each(['{', '{"a":1,}', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])])(
     'rejects %j as malformed',
     async (body) => {
-      expect(await refusal(request(body))).toEqual([400, 'Base.1.22.MalformedJSON', {}]);
+      expect(await readError(request(body))).toEqual([400, 'Base.1.22.MalformedJSON', {}]);
     },
   );
 
   it.each(['[]', '"x"', '1', 'null'])('rejects %s, which is not an object', async (body) => {
-    expect(await refusal(request(body))).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
+    expect(await readError(request(body))).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
   });
 
   it('accepts a body of 1 MiB and rejects one byte more, with or without Content-Length', async () => {
-    const filled = (size: number) => `{"a":1}${' '.repeat(size - 7)}`;
-    expect(await readBody(request(filled(maximumBodyBytes)))).toEqual({ a: 1 });
+    const paddedBody = (size: number) => `{"a":1}${' '.repeat(size - 7)}`;
+    expect(await readBody(request(paddedBody(maximumBodyBytes)))).toEqual({ a: 1 });
     const tooLarge = [413, 'Base.1.22.PayloadTooLarge', {}];
-    expect(await refusal(request(filled(maximumBodyBytes + 1)))).toEqual(tooLarge);
-    expect(await refusal(request('{}', { 'content-length': String(maximumBodyBytes + 1) }))).toEqual(tooLarge);
+    expect(await readError(request(paddedBody(maximumBodyBytes + 1)))).toEqual(tooLarge);
+    expect(await readError(request('{}', { 'content-length': String(maximumBodyBytes + 1) }))).toEqual(tooLarge);
   });
 
   const deep = (levels: number) => `{"a/b":[{"c":${'['.repeat(levels - 3)}${']'.repeat(levels - 3)}}]}`;
   /** Arrays of 100 items; each counts as 101 values. */
-  const many = (arrays: number) =>
+  const bodyWithArrays = (arrays: number) =>
     `{"a":1,"b":[${Array.from({ length: arrays }, () => `[${'1,'.repeat(99)}1]`).join(',')}]}`;
   const items = (count: number) => `{"a":1,"b":[[],[${'1,'.repeat(count - 1)}1]]}`;
   const names = (count: number) => `{"a":{${Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')}}}`;
-  const long = (length: number) => `{"a":[0,{"b":"${'x'.repeat(length)}"}]}`;
+  const bodyWithString = (length: number) => `{"a":[0,{"b":"${'x'.repeat(length)}"}]}`;
 
   it('accepts a body at the limits of its structure', async () => {
-    for (const body of [deep(16), many(98), items(1000), names(1000), long(131_072)]) {
+    for (const body of [deep(16), bodyWithArrays(98), items(1000), names(1000), bodyWithString(131_072)]) {
       expect(await readBody(request(body))).toBeDefined();
     }
   });
@@ -105,16 +105,16 @@ describe('readBody', () => {
     ['nested deeper than 16 levels', deep(17), 413, `#/a~1b/0/c${'/0'.repeat(13)}`],
     ['made of brackets', '['.repeat(1_000_000), 413, `#${'/0'.repeat(16)}`],
     ['made of braces', '{"a":'.repeat(100_000), 413, `#${'/a'.repeat(16)}`],
-    ['of more than 10,000 values', many(100), 413, '#/b/98'],
+    ['of more than 10,000 values', bodyWithArrays(100), 413, '#/b/98'],
     ['with an array of more than 1,000 items', items(1001), 400, '#/b/1'],
     ['with an object of more than 1,000 members', names(1001), 413, '#/a'],
     ['of 95,000 names', names(95_000), 413, '#/a'],
     ['of one name 100,000 times', `{${'"a":1,'.repeat(100_000)}"a":1}`, 413, '#'],
-    ['with a string above 128 KiB', long(131_073), 400, '#/a/1/b'],
+    ['with a string above 128 KiB', bodyWithString(131_073), 400, '#/a/1/b'],
     ['with a string without an end', `{"a":"${'\\"'.repeat(200_000)}`, 400, '#/a'],
     ['with a name above 128 KiB', `{"${'x'.repeat(200_000)}":1}`, 400, '#'],
   ])('rejects a body %s and reports the place', async (_what, body, status, place) => {
-    const error = await refused(readBody(request(body)));
+    const error = await errorOf(readBody(request(body)));
     expect([error.status, error.messages.map(({ related }) => related)]).toEqual([status, [[place]]]);
     expect(JSON.stringify(error.messages).length).toBeLessThan(1000);
   });
@@ -132,7 +132,7 @@ describe('readBody', () => {
 
   it('stops reading a body that arrives in thousands of pieces', async () => {
     const stream = Object.assign(new PassThrough(), { headers: {} });
-    const reading = refused(readBody(stream as unknown as IncomingMessage));
+    const reading = errorOf(readBody(stream as unknown as IncomingMessage));
     for (let piece = 0; piece < 5000; piece += 1) stream.write(' ');
     const { status, headers } = await reading;
     expect([status, headers, stream.isPaused()]).toEqual([413, { Connection: 'close' }, true]);
@@ -161,8 +161,8 @@ describe('readBody', () => {
   });
 
   it('rejects a body above the given limit of 16 KiB', async () => {
-    const filled = (size: number) => request(`{"a":1}${' '.repeat(size - 7)}`);
-    expect(await readBody(filled(unsharedBodyBytes), unsharedBodyBytes)).toEqual({ a: 1 });
-    expect((await refused(readBody(filled(unsharedBodyBytes + 1), unsharedBodyBytes))).status).toBe(413);
+    const paddedBody = (size: number) => request(`{"a":1}${' '.repeat(size - 7)}`);
+    expect(await readBody(paddedBody(unsharedBodyBytes), unsharedBodyBytes)).toEqual({ a: 1 });
+    expect((await errorOf(readBody(paddedBody(unsharedBodyBytes + 1), unsharedBodyBytes))).status).toBe(413);
   });
 });

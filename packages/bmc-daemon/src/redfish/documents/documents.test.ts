@@ -9,7 +9,7 @@ const documents = createDocuments([
 ]);
 const body = (path: string) => documents.find((document) => document.path === path)?.answer.body ?? '';
 
-const published = (name: string): string => `http://redfish.dmtf.org/schemas/v1/${name}_v1.xml`;
+const dmtfSchemaUrl = (name: string): string => `http://redfish.dmtf.org/schemas/v1/${name}_v1.xml`;
 
 describe('createDocuments', () => {
   it('lists the only version', () => {
@@ -31,11 +31,11 @@ describe('createDocuments', () => {
     const metadata = body('/redfish/v1/$metadata');
     const uris = [...metadata.matchAll(/<edmx:Reference Uri="([^"]*)">/g)].map((match) => match[1]);
     expect(uris).toEqual([
-      ...['ComputerSystem', 'ComputerSystemCollection', 'ServiceRoot', 'TaskService'].map(published),
+      ...['ComputerSystem', 'ComputerSystemCollection', 'ServiceRoot', 'TaskService'].map(dmtfSchemaUrl),
       ...['RacklessAttributeRegistry', 'RacklessComputerSystem', 'RacklessVirtualMedia'].map(
         (name) => `/redfish/v1/Schemas/${name}_v1.xml`,
       ),
-      published('RedfishExtensions'),
+      dmtfSchemaUrl('RedfishExtensions'),
     ]);
     const namespaces = [...metadata.matchAll(/<edmx:Include Namespace="([^"]*)"/g)].map((match) => match[1]);
     expect(namespaces).toEqual([

@@ -16,7 +16,7 @@ const boot = {
   body: { Boot: { BootSourceOverrideTarget: 'Pxe' } },
   properties: { bootTarget: property },
 };
-const seen = (error: RedfishError) => ({
+const visibleParts = (error: RedfishError) => ({
   status: error.status,
   ids: error.messages.map(messageId),
   args: error.messages.map(({ args }) => args),
@@ -24,7 +24,9 @@ const seen = (error: RedfishError) => ({
   headers: error.headers,
 });
 const answer = (kind: DriverErrorKind, context: Parameters<typeof toRedfishError>[1], field?: DriverErrorField) =>
-  seen(toRedfishError(new DriverError(kind, 'doing it on host: no', field === undefined ? {} : { field }), context));
+  visibleParts(
+    toRedfishError(new DriverError(kind, 'doing it on host: no', field === undefined ? {} : { field }), context),
+  );
 
 describe('toRedfishError', () => {
   it.each<[DriverErrorKind, number, string, readonly string[], readonly string[]]>([
@@ -139,7 +141,7 @@ describe('toRedfishError', () => {
     'text',
   ])('does not show an unexpected error to the client, and stores it as the cause', (fault) => {
     const error = toRedfishError(fault, insert);
-    expect(seen(error)).toEqual({
+    expect(visibleParts(error)).toEqual({
       status: 500,
       ids: ['Base.1.22.InternalError'],
       args: [[]],

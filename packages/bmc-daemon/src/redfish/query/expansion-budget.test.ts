@@ -24,7 +24,7 @@ function open(limits: Partial<ExpansionLimits> = {}) {
   return { budget, started, run, end };
 }
 
-const refused = (status: number) => expect.objectContaining({ status }) as unknown;
+const errorWithStatus = (status: number) => expect.objectContaining({ status }) as unknown;
 
 describe('the budget of expansions', () => {
   it('gives each client one turn before any client has its second turn', async () => {
@@ -57,7 +57,7 @@ describe('the budget of expansions', () => {
     const fault: unknown = await run('a', 'a3').catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(RedfishError);
     expect(fault).toMatchObject({ status: 503, headers: { 'Retry-After': '5' } });
-    await expect(run('c', 'c1')).rejects.toEqual(refused(503));
+    await expect(run('c', 'c1')).rejects.toEqual(errorWithStatus(503));
     for (const name of ['a1', 'b1', 'a2']) await end(name);
     expect(await Promise.all(waits)).toEqual(['a1', 'a2', 'b1']);
   });
@@ -65,7 +65,7 @@ describe('the budget of expansions', () => {
   it('rejects with 503 a request that waited too long, and frees its place', async () => {
     const { started, run, end } = open({ atOnce: 1, waitMs: 1 });
     const first = run('a', 'a1');
-    await expect(run('b', 'b1')).rejects.toEqual(refused(503));
+    await expect(run('b', 'b1')).rejects.toEqual(errorWithStatus(503));
     await end('a1');
     expect(await first).toBe('a1');
     const next = run('c', 'c1');
@@ -80,8 +80,8 @@ describe('the budget of expansions', () => {
     const gone = new AbortController();
     const waiting = run('a', 'a2', gone.signal);
     gone.abort();
-    await expect(waiting).rejects.toEqual(refused(503));
-    await expect(run('a', 'a3', gone.signal)).rejects.toEqual(refused(503));
+    await expect(waiting).rejects.toEqual(errorWithStatus(503));
+    await expect(run('a', 'a3', gone.signal)).rejects.toEqual(errorWithStatus(503));
     await end('a1');
     expect(await first).toBe('a1');
     expect(started).toEqual(['a1']);

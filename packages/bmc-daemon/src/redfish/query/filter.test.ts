@@ -12,7 +12,7 @@ const member = {
   Status: { Health: 'OK', Inner: { Deep: 1 } },
   List: ['OK'],
 };
-const passes = (text: string) => parseFilter(text)(member);
+const memberPasses = (text: string) => parseFilter(text)(member);
 
 describe('$filter', () => {
   it.each([
@@ -50,7 +50,7 @@ describe('$filter', () => {
     '  (  (Count eq 4)  )  ',
     "(Count eq 4)and(Name eq 'Bob''s')",
   ])('matches %s', (text) => {
-    expect(passes(text)).toBe(true);
+    expect(memberPasses(text)).toBe(true);
   });
 
   it.each([
@@ -71,7 +71,7 @@ describe('$filter', () => {
     '(Load eq 0.5 or Count eq 1) and On eq false',
     'not (Count eq 4)',
   ])('does not match %s', (text) => {
-    expect(passes(text)).toBe(false);
+    expect(memberPasses(text)).toBe(false);
   });
 
   it.each([
@@ -103,7 +103,7 @@ describe('$filter', () => {
     for (const text of ['('.repeat(8000), 'not '.repeat(4000), `${'('.repeat(60)}Count eq 4${')'.repeat(60)}`]) {
       expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
     }
-    expect(passes(`${'('.repeat(40)}Count eq 4${')'.repeat(40)}`)).toBe(true);
-    expect(passes(Array.from({ length: 800 }, () => 'Count eq 4').join(' and '))).toBe(true);
+    expect(memberPasses(`${'('.repeat(40)}Count eq 4${')'.repeat(40)}`)).toBe(true);
+    expect(memberPasses(Array.from({ length: 800 }, () => 'Count eq 4').join(' and '))).toBe(true);
   });
 });

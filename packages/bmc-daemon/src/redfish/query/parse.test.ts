@@ -49,7 +49,7 @@ describe('a query', () => {
     ]);
   });
 
-  it('ignores parameters that the resource reads itself', () => {
+  it('does not include parameters that the resource reads itself', () => {
     expect(parsed('$filter=EventFormatType eq Event', ['$filter'])).toEqual({});
     expect(parsed('$sse=1', ['$sse'])).toEqual({});
   });

@@ -75,7 +75,7 @@ async function ask(...paths: readonly string[]): Promise<Socket> {
 const expanded = `${path}?$expand=.`;
 
 describe('a client that does not read', () => {
-  it('is disconnected after the stall limit, which frees its memory', async () => {
+  it('is disconnected after the stall limit, so that its next $expand is answered', async () => {
     const services = await open({ unreadBytesPerClient: 1, stallMs: 50 });
     const first = new Promise<void>((resolve) => (services.onRead = () => resolve()));
     await ask(expanded);
@@ -105,7 +105,7 @@ describe('a client that does not read', () => {
 });
 
 describe('a client that disconnects', () => {
-  it('ends its work', async () => {
+  it('causes no further reads for its request', async () => {
     const services = await open({});
     const begun = new Promise<void>((resolve) => {
       services.onRead = (count) => {
@@ -115,7 +115,7 @@ describe('a client that disconnects', () => {
     const socket = await ask(expanded);
     await begun;
     socket.destroy();
-    // Its turn comes after the first client's work has ended.
+    // The pipeline reads for this request after it has stopped reading for the first client.
     expect((await client.get(`${expanded}&$top=1`)).status).toBe(200);
     expect(services.reads).toBeLessThan(memberCount);
   });

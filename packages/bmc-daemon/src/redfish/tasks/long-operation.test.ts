@@ -28,7 +28,7 @@ const deferred = () => {
   });
   return { promise, resolve, reject };
 };
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a long operation', () => {
   it('answers like a plain operation if it ends in time', async () => {
@@ -77,7 +77,7 @@ describe('a long operation', () => {
     progress(60);
     expect(settings.tasks.get(id)?.percent).toBe(60);
     work.resolve(undefined);
-    await turn();
+    await nextTurn();
     expect(settings.tasks.get(id)).toMatchObject({ state: 'Completed', percent: 100 });
   });
 
@@ -89,7 +89,7 @@ describe('a long operation', () => {
       settings,
     );
     work.reject(new DriverError('storageFull', 'writing a.iso on host: no space'));
-    await turn();
+    await nextTurn();
     expect(settings.tasks.list()[0]).toMatchObject({ state: 'Exception', failure: { status: 507 } });
     expect(settings.failed).toEqual([
       'Insert a.iso: The host does not have enough free storage for this request. Writing a.iso on host: no space.',

@@ -10,7 +10,7 @@ const steppingTime = () => {
 const names = (store: ReturnType<typeof createTaskStore>) => store.list().map(({ name }) => name);
 
 describe('createTaskStore', () => {
-  it('follows a task from its start to its end', () => {
+  it('stores state, times and progress of a task, which no longer changes after its end', () => {
     const store = createTaskStore({ limit: 5, now: steppingTime() });
     const { id } = store.create({ name: 'Insert', targetUri: '/t' });
     expect(store.get(id)).toEqual({

@@ -26,13 +26,13 @@ describe('arriving writes', () => {
       writes.push(arrive(arrivals));
       await nextTurn();
     }
-    const released = (): number => writes.filter(({ isReleased }) => isReleased()).length;
-    expect(released()).toBe(1);
+    const releasedCount = (): number => writes.filter(({ isReleased }) => isReleased()).length;
+    expect(releasedCount()).toBe(1);
     const counts: number[] = [];
-    while (released() < writes.length) {
+    while (releasedCount() < writes.length) {
       await nextTurn();
-      counts.push(released());
-      expect(writes.slice(0, released()).every(({ isReleased }) => isReleased())).toBe(true);
+      counts.push(releasedCount());
+      expect(writes.slice(0, releasedCount()).every(({ isReleased }) => isReleased())).toBe(true);
     }
     expect(counts.length).toBeGreaterThanOrEqual(5);
   });

@@ -14,7 +14,7 @@ function openWrite() {
 }
 
 /** Waits for several turns of the event loop. */
-async function turns(count: number): Promise<void> {
+async function passTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await nextTurn();
 }
 
@@ -45,7 +45,7 @@ describe('the queue of writes', () => {
     let started = 0;
     const count = (): Promise<number> => Promise.resolve((started += 1));
     const all = Promise.all([writes.run('a', neverGone, count), writes.run('a', neverGone, count)]);
-    await turns(2);
+    await passTurns(2);
     expect(started).toBe(1);
     await all;
     expect(now).toBeGreaterThan(40);
@@ -70,7 +70,7 @@ describe('the queue of writes', () => {
     now = 41;
     await arriveInTurns(20);
     expect(started).toBe(2);
-    await turns(50);
+    await passTurns(50);
     expect(started).toBe(41);
     await Promise.all(all);
   });
@@ -86,10 +86,10 @@ describe('the queue of writes', () => {
         running -= 1;
       }),
     );
-    await turns(10);
+    await passTurns(10);
     expect(running).toBe(2);
     open[0]?.end();
-    await turns(10);
+    await passTurns(10);
     expect(running).toBe(2);
     for (const { end } of open) end();
     await Promise.all(all);

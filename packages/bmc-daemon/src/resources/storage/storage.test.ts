@@ -35,7 +35,7 @@ describe('a volume', () => {
     const { send, get } = await serve();
     const made = await send('POST', volumes, { CapacityBytes: gib, Name: 'data', RAIDType: 'None' });
     const path = `${volumes}/vdb`;
-    const shown = {
+    const indicatorState = {
       '@odata.id': path,
       Id: 'vdb',
       Name: 'data',
@@ -44,7 +44,7 @@ describe('a volume', () => {
       Status: ok,
       Links: { Drives: [link(`${bus}/Drives/vdb`)], 'Drives@odata.count': 1 },
     };
-    expect(made).toEqual({ status: 201, location: path, body: shown });
+    expect(made).toEqual({ status: 201, location: path, body: indicatorState });
     expect((await get(volumes))['Members']).toEqual([link(`${volumes}/vda`), link(path)]);
     expect(await get(`${bus}/Drives/vdb`)).toMatchObject({ CapacityBytes: gib, Links: { Volumes: [link(path)] } });
     expect((await send('DELETE', path)).status).toBe(204);
@@ -54,14 +54,14 @@ describe('a volume', () => {
 
   it('is thin unless the client requests Fixed, and has whole sectors', async () => {
     const { send } = await serve();
-    const source = async (body: object) => {
+    const createdDisk = async (body: object) => {
       const { location } = await send('POST', volumes, body);
       const disk = (await driver.getSystem(off.uuid)).disks.find(({ target }) => location?.endsWith(target));
       return [disk?.source?.split('.').at(-1), disk?.capacityBytes];
     };
-    expect(await source({ CapacityBytes: 1 })).toEqual(['qcow2', 512]);
-    expect(await source({ CapacityBytes: 512, ProvisioningPolicy: 'Thin' })).toEqual(['qcow2', 512]);
-    expect(await source({ CapacityBytes: 513, ProvisioningPolicy: 'Fixed' })).toEqual(['img', 1024]);
+    expect(await createdDisk({ CapacityBytes: 1 })).toEqual(['qcow2', 512]);
+    expect(await createdDisk({ CapacityBytes: 512, ProvisioningPolicy: 'Thin' })).toEqual(['qcow2', 512]);
+    expect(await createdDisk({ CapacityBytes: 513, ProvisioningPolicy: 'Fixed' })).toEqual(['img', 1024]);
   });
 
   it('is created immediately if the request has the apply time Immediate', async () => {
@@ -120,31 +120,31 @@ describe('a volume', () => {
     const { send, get } = await serve({
       operations: { ...slowOperations(), onTaskFailed: () => undefined },
     });
-    const held = hold(driver);
+    const held = holdCreation(driver);
     const creating = await send('POST', volumes, { CapacityBytes: gib });
     expect([creating.status, creating.body?.['TaskState']]).toEqual([202, 'Running']);
     held.finish();
     const task = String(creating.body?.['@odata.id']);
-    await settled(async () => (await get(task))['TaskState'] === 'Completed');
+    await untilTrue(async () => (await get(task))['TaskState'] === 'Completed');
     expect(JSON.stringify(await get(task))).toContain('Created');
     expect((await get(volumes))['Members@odata.count']).toBe(2);
 
     const failing = await send('POST', volumes, { CapacityBytes: gib });
     held.finish(new DriverError('storageFull', 'making a volume: the disk of the host is full'));
     const failed = String(failing.body?.['@odata.id']);
-    await settled(async () => (await get(failed))['TaskState'] === 'Exception');
+    await untilTrue(async () => (await get(failed))['TaskState'] === 'Exception');
     expect(JSON.stringify(await get(failed))).toContain('InsufficientStorage');
   });
 
   it('does not exist after a client cancels its slow creation', async () => {
     const { send, get } = await serve({ operations: { ...slowOperations(), onTaskFailed: () => undefined } });
-    const held = hold(driver);
+    const held = holdCreation(driver);
     const creating = await send('POST', volumes, { CapacityBytes: gib });
     const task = String(creating.body?.['@odata.id']);
     expect((await send('DELETE', task)).status).toBeLessThan(300);
     held.finish();
     // A cancelled task is removed, or shows the state Cancelled.
-    await settled(async () => {
+    await untilTrue(async () => {
       const { status, body } = await send('GET', task);
       return status === 404 || body?.['TaskState'] === 'Cancelled';
     });
@@ -168,15 +168,15 @@ describe('a drive', () => {
   it('has an indicator, which is stored with its machine', async () => {
     const { send, get } = await serve();
     const path = `${bus}/Drives/vda`;
-    const shown = async () => {
+    const indicatorState = async () => {
       const { IndicatorLED, LocationIndicatorActive } = await get(path);
       return [IndicatorLED, LocationIndicatorActive];
     };
-    expect(await shown()).toEqual(['Lit', false]);
+    expect(await indicatorState()).toEqual(['Lit', false]);
     expect((await send('PATCH', path, { LocationIndicatorActive: true })).status).toBe(200);
-    expect(await shown()).toEqual(['Blinking', true]);
+    expect(await indicatorState()).toEqual(['Blinking', true]);
     await send('PATCH', path, { IndicatorLED: 'Off' });
-    expect(await shown()).toEqual(['Off', false]);
+    expect(await indicatorState()).toEqual(['Off', false]);
     expect((await driver.getSystem(off.uuid)).disks[0]?.indicator).toBe('off');
   });
 });
@@ -321,7 +321,7 @@ function slowOperations() {
 }
 
 /** Makes the creation of volumes wait until the test ends it. */
-function hold(target: FakeDriver): { readonly finish: (error?: Error) => void } {
+function holdCreation(target: FakeDriver): { readonly finish: (error?: Error) => void } {
   const real = target.volumes.createVolume.bind(target.volumes);
   let end: (error?: Error) => void = () => undefined;
   target.volumes.createVolume = async (...args) => {
@@ -341,7 +341,7 @@ function refusePool(target: FakeDriver, name: string): void {
 }
 
 /** Polls until the probe returns true. */
-async function settled(probe: () => Promise<boolean>): Promise<void> {
+async function untilTrue(probe: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; !(await probe()); turn += 1) {
     if (turn > 12_000) throw new Error('waiting for a task: nothing after 120 s');
     await sleep(10);

@@ -22,7 +22,7 @@ if (machine === undefined || other === undefined) throw new Error('two machines 
 const drive = `/redfish/v1/Systems/${machine.uuid}/VirtualMedia/Cd`;
 const uploads = `${drive}/Oem/Rackless/Uploads`;
 const tus = { 'Tus-Resumable': '1.0.0' };
-const named = (name: string, more = ''): string => `filename ${Buffer.from(name).toString('base64')}${more}`;
+const fileNameMetadata = (name: string, more = ''): string => `filename ${Buffer.from(name).toString('base64')}${more}`;
 
 let client: Client | undefined;
 let driver: FakeDriver;
@@ -69,7 +69,7 @@ async function start(fetchImage = store, settings: TestServices['settings'] = {}
   client = await serve((incoming, response) => void pipeline(incoming, response, '1'));
   return client;
 }
-const announce = async (size: number, metadata = named('a b.iso')): Promise<Received> =>
+const announce = async (size: number, metadata = fileNameMetadata('a b.iso')): Promise<Received> =>
   await sender().send('POST', uploads, {
     headers: { ...tus, 'Upload-Length': String(size), 'Upload-Metadata': metadata },
   });
@@ -90,7 +90,7 @@ const patchHeaders = (offset: number) => ({
 const append = (path: string, offset: number, body: string): Promise<Received> =>
   sender().send('PATCH', path, { headers: patchHeaders(offset), body });
 const inspect = (path: string): Promise<Received> => sender().send('HEAD', path, { headers: tus });
-const shown = async (): Promise<unknown> => (await sender().get(drive)).json;
+const shownDrive = async (): Promise<unknown> => (await sender().get(drive)).json;
 const messageOf = ({ json }: Received): string => JSON.stringify(json);
 
 /** Begins a PATCH that stays open after its first bytes. */
@@ -120,7 +120,9 @@ async function received(path: string, offset: number): Promise<void> {
 describe('uploads of images', () => {
   it('are advertised by the drive, with the capabilities of the protocol', async () => {
     await start();
-    expect(await shown()).toMatchObject({ Oem: { Rackless: { UploadURI: uploads, UploadProtocol: 'tus-1.0.0' } } });
+    expect(await shownDrive()).toMatchObject({
+      Oem: { Rackless: { UploadURI: uploads, UploadProtocol: 'tus-1.0.0' } },
+    });
     const { status, headers } = await sender().send('OPTIONS', uploads);
     expect([status, headers.allow, headers['tus-version'], headers['tus-extension']]).toEqual([
       204,
@@ -140,7 +142,7 @@ describe('uploads of images', () => {
     const first = await append(path, 0, '01234');
     expect([first.status, first.headers['upload-offset']]).toEqual([204, '5']);
     expect(Date.parse(first.headers['upload-expires'] as string)).toBeGreaterThan(Date.now());
-    expect(await shown()).toMatchObject({ Inserted: false });
+    expect(await shownDrive()).toMatchObject({ Inserted: false });
     const last = await append(path, 5, '56789');
     expect([last.status, last.headers['upload-offset'], last.headers['upload-expires']]).toEqual([
       204,
@@ -148,7 +150,7 @@ describe('uploads of images', () => {
       undefined,
     ]);
     expect(stored.map(String)).toEqual(['0123456789']);
-    expect(await shown()).toMatchObject({
+    expect(await shownDrive()).toMatchObject({
       Inserted: true,
       Image: null,
       ImageName: 'a b.iso',
@@ -270,22 +272,34 @@ describe('uploads of images', () => {
   });
 
   it.each<[string, Readonly<Record<string, string>>, number]>([
-    ['no version', { 'Upload-Length': '5', 'Upload-Metadata': named('a') }, 412],
-    ['another version', { 'Tus-Resumable': '0.2.2', 'Upload-Length': '5', 'Upload-Metadata': named('a') }, 412],
-    ['no length', { ...tus, 'Upload-Metadata': named('a') }, 400],
-    ['a negative length', { ...tus, 'Upload-Length': '-1', 'Upload-Metadata': named('a') }, 400],
-    ['a length of zero', { ...tus, 'Upload-Length': '0', 'Upload-Metadata': named('a') }, 400],
-    ['a length beyond integers', { ...tus, 'Upload-Length': '9'.repeat(30), 'Upload-Metadata': named('a') }, 400],
-    ['an open length', { ...tus, 'Upload-Defer-Length': '1', 'Upload-Metadata': named('a') }, 400],
+    ['no version', { 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a') }, 412],
+    [
+      'another version',
+      { 'Tus-Resumable': '0.2.2', 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a') },
+      412,
+    ],
+    ['no length', { ...tus, 'Upload-Metadata': fileNameMetadata('a') }, 400],
+    ['a negative length', { ...tus, 'Upload-Length': '-1', 'Upload-Metadata': fileNameMetadata('a') }, 400],
+    ['a length of zero', { ...tus, 'Upload-Length': '0', 'Upload-Metadata': fileNameMetadata('a') }, 400],
+    [
+      'a length beyond integers',
+      { ...tus, 'Upload-Length': '9'.repeat(30), 'Upload-Metadata': fileNameMetadata('a') },
+      400,
+    ],
+    ['an open length', { ...tus, 'Upload-Defer-Length': '1', 'Upload-Metadata': fileNameMetadata('a') }, 400],
     ['no name', { ...tus, 'Upload-Length': '5' }, 400],
-    ['a folder', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': named('../../etc/passwd') }, 400],
-    ['a line break in the name', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': named('a\r\nX: y') }, 400],
+    ['a folder', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('../../etc/passwd') }, 400],
+    [
+      'a line break in the name',
+      { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a\r\nX: y') },
+      400,
+    ],
     ['a name that is no UTF-8', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': 'filename /w==' }, 400],
     ['a name that is no Base64', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': 'filename <x>' }, 400],
-    ['a long name', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': named('a'.repeat(256)) }, 400],
+    ['a long name', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a'.repeat(256)) }, 400],
     [
       'an unknown protection',
-      { ...tus, 'Upload-Length': '5', 'Upload-Metadata': named('a', ',writeprotected eA==') },
+      { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a', ',writeprotected eA==') },
       400,
     ],
   ])('reject %s', async (_what, headers, status) => {

@@ -8,9 +8,9 @@ import type { ImageRequest } from '../../media/image.js';
 
 const [off] = sampleMachines(1);
 if (off === undefined) throw new Error('a machine expected');
-const under = (tree: 'Systems' | 'Managers', id: string): string =>
+const driveUri = (tree: 'Systems' | 'Managers', id: string): string =>
   `/redfish/v1/${tree}/${off.uuid}/VirtualMedia/${id}`;
-const usb = under('Systems', 'Usb');
+const usb = driveUri('Systems', 'Usb');
 const configDrive = 'http://images.test/redfish/configdrive-5ac4fa6e';
 
 let driver: FakeDriver;
@@ -71,7 +71,7 @@ const fullStick: Body = {
   TransferMethod: 'Upload',
   TransferProtocolType: 'HTTP',
 };
-async function stick({ get }: Served): Promise<Body> {
+async function readStick({ get }: Served): Promise<Body> {
   return Object.fromEntries(Object.entries(await get(usb)).filter(([name]) => name !== 'Actions'));
 }
 
@@ -80,24 +80,24 @@ describe('virtual media', () => {
     const { get } = await serve();
     for (const tree of ['Systems', 'Managers'] as const) {
       expect((await get(`/redfish/v1/${tree}/${off.uuid}/VirtualMedia`))['Members']).toEqual(
-        ['Cd', 'Floppy', 'Usb'].map((id) => link(under(tree, id))),
+        ['Cd', 'Floppy', 'Usb'].map((id) => link(driveUri(tree, id))),
       );
     }
-    expect((await get(under('Systems', 'Cd')))['MediaTypes']).toEqual(['CD', 'DVD']);
-    expect((await get(under('Managers', 'Floppy')))['MediaTypes']).toEqual(['Floppy']);
+    expect((await get(driveUri('Systems', 'Cd')))['MediaTypes']).toEqual(['CD', 'DVD']);
+    expect((await get(driveUri('Managers', 'Floppy')))['MediaTypes']).toEqual(['Floppy']);
   });
 
   it("accept Ironic's config drive, which has no file extension, on the USB stick", async () => {
     const all = await serve();
     const { send, get } = all;
-    expect(await stick(all)).toEqual(emptyStick);
-    expect((await send('POST', insert(under('Managers', 'Usb')), { Image: configDrive })).status).toBe(204);
-    expect(await stick(all)).toEqual(fullStick);
-    expect((await get(under('Systems', 'Cd')))['Inserted']).toBe(false);
+    expect(await readStick(all)).toEqual(emptyStick);
+    expect((await send('POST', insert(driveUri('Managers', 'Usb')), { Image: configDrive })).status).toBe(204);
+    expect(await readStick(all)).toEqual(fullStick);
+    expect((await get(driveUri('Systems', 'Cd')))['Inserted']).toBe(false);
     const { Boot: boot } = await get(`/redfish/v1/Systems/${off.uuid}`);
     expect(JSON.stringify(boot)).toContain('"Usb"');
     expect((await send('POST', eject(usb))).status).toBe(204);
-    expect(await stick(all)).toEqual(emptyStick);
+    expect(await readStick(all)).toEqual(emptyStick);
   });
 
   it('are the configured drives; a drive for floppy disks and USB sticks is a USB stick', async () => {
@@ -110,20 +110,20 @@ describe('virtual media', () => {
       },
     });
     expect((await get(`/redfish/v1/Systems/${off.uuid}/VirtualMedia`))['Members']).toEqual(
-      ['Cd', 'Floppy'].map((id) => link(under('Systems', id))),
+      ['Cd', 'Floppy'].map((id) => link(driveUri('Systems', id))),
     );
     await driver.media.insert(off.uuid, 'usb', {
       url: new URL(configDrive),
       writeProtected: true,
       verifyCertificate: false,
     });
-    expect(await get(under('Systems', 'Floppy'))).toMatchObject({ Name: 'Virtual Removable Media', Inserted: true });
+    expect(await get(driveUri('Systems', 'Floppy'))).toMatchObject({ Name: 'Virtual Removable Media', Inserted: true });
   });
 
   it('omit drives that the machine cannot have', async () => {
     const arm = { ...off, media: off.media.filter(({ device }) => device !== 'floppy') };
     const { send } = await serve({}, [arm]);
-    expect((await send('GET', under('Systems', 'Floppy'))).status).toBe(404);
+    expect((await send('GET', driveUri('Systems', 'Floppy'))).status).toBe(404);
   });
 
   it('are write-protected unless requested otherwise; for a CD, the request has no effect and gets 200, not 204', async () => {
@@ -131,18 +131,18 @@ describe('virtual media', () => {
     expect((await send('POST', insert(usb), { Image: configDrive, WriteProtected: false })).status).toBe(204);
     expect(await get(usb)).toMatchObject({ WriteProtected: false });
     expect(fetched[0]?.writeProtected).toBe(false);
-    const cd = await send('POST', insert(under('Systems', 'Cd')), { Image: configDrive, WriteProtected: false });
+    const cd = await send('POST', insert(driveUri('Systems', 'Cd')), { Image: configDrive, WriteProtected: false });
     // A 204 would mean that the service applied the request exactly.
     expect(cd.status).toBe(200);
-    expect(await get(under('Systems', 'Cd'))).toMatchObject({ Inserted: true, WriteProtected: true });
+    expect(await get(driveUri('Systems', 'Cd'))).toMatchObject({ Inserted: true, WriteProtected: true });
   });
 
   it('list their transfer methods and reject others', async () => {
     const { send, get, messages } = await serve();
-    const methods = async (id: string) => JSON.stringify((await get(under('Systems', id)))['Actions']);
+    const methods = async (id: string) => JSON.stringify((await get(driveUri('Systems', id)))['Actions']);
     expect(await methods('Cd')).toContain('"TransferMethod@Redfish.AllowableValues":["Upload","Stream"]');
     expect(await methods('Floppy')).toContain('"TransferMethod@Redfish.AllowableValues":["Upload"]');
-    const floppy = await send('POST', insert(under('Systems', 'Floppy')), {
+    const floppy = await send('POST', insert(driveUri('Systems', 'Floppy')), {
       Image: configDrive,
       TransferMethod: 'Stream',
     });
@@ -171,7 +171,7 @@ describe('a PATCH of virtual media', () => {
     expect(
       (await send('PATCH', usb, { Image: configDrive, UserName: 'u', Password: 'p', Inserted: true })).status,
     ).toBe(200);
-    expect(await stick(all)).toEqual(fullStick);
+    expect(await readStick(all)).toEqual(fullStick);
     expect(fetched[0]).toMatchObject({ userName: 'u', password: 'p' });
     expect((await send('PATCH', usb, { Image: 'http://images.test/other.img' })).body).toMatchObject({
       ImageName: 'other.img',
@@ -182,9 +182,9 @@ describe('a PATCH of virtual media', () => {
     for (const body of [{ Image: null }, { Image: '' }, { Inserted: false }]) {
       await send('PATCH', usb, { Image: configDrive });
       expect((await send('PATCH', usb, body)).status).toBe(200);
-      expect(await stick(all)).toEqual(emptyStick);
+      expect(await readStick(all)).toEqual(emptyStick);
     }
-    expect((await get(under('Managers', 'Usb')))['Inserted']).toBe(false);
+    expect((await get(driveUri('Managers', 'Usb')))['Inserted']).toBe(false);
   });
 
   it('accepts the body that GET returned', async () => {
@@ -192,7 +192,7 @@ describe('a PATCH of virtual media', () => {
     const { Inserted, Image, WriteProtected, UserName, Password, TransferMethod } = emptyStick;
     const same = { Inserted, Image, WriteProtected, UserName, Password, TransferMethod };
     expect((await all.send('PATCH', usb, same)).status).toBe(200);
-    expect(await stick(all)).toEqual(emptyStick);
+    expect(await readStick(all)).toEqual(emptyStick);
   });
 
   it.each<[object, readonly string[]]>([
@@ -210,7 +210,7 @@ describe('a PATCH of virtual media', () => {
     const all = await serve();
     const answer = await all.send('PATCH', usb, body);
     expect([answer.status, all.messages(answer)]).toEqual([400, keys]);
-    expect(await stick(all)).toEqual(emptyStick);
+    expect(await readStick(all)).toEqual(emptyStick);
   });
 });
 
@@ -226,7 +226,7 @@ describe('certificates of image servers', () => {
       VerifyCertificate: false,
       Inserted: true,
     });
-    expect((await get(under('Managers', 'Cd')))['VerifyCertificate']).toBe(true);
+    expect((await get(driveUri('Managers', 'Cd')))['VerifyCertificate']).toBe(true);
     await send('POST', eject(usb));
     await send('POST', insert(usb), { Image: configDrive });
     expect(fetched.map(({ verifyCertificate }) => verifyCertificate)).toEqual([true, false]);
@@ -257,9 +257,9 @@ describe('certificates of image servers', () => {
       },
     });
     expect((await get(certificates))['Members']).toEqual([link(`${certificates}/1`)]);
-    expect((await get(`${under('Systems', 'Cd')}/Certificates`))['Members']).toEqual([]);
+    expect((await get(`${driveUri('Systems', 'Cd')}/Certificates`))['Members']).toEqual([]);
     await send('POST', insert(usb), { Image: configDrive });
-    await send('POST', insert(under('Systems', 'Cd')), { Image: configDrive });
+    await send('POST', insert(driveUri('Systems', 'Cd')), { Image: configDrive });
     expect(fetched.map(({ authorities }) => authorities)).toEqual([[certificatePem], undefined]);
     expect((await send('DELETE', `${certificates}/1`)).status).toBe(204);
     expect((await send('GET', `${certificates}/1`)).status).toBe(404);

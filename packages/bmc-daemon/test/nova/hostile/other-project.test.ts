@@ -8,7 +8,7 @@ import type { Served } from '../../support/served-resources.js';
 const cloud = servedCloud();
 const own = `/redfish/v1/Systems/${idOf(1)}`;
 const foreign = `/redfish/v1/Systems/${idOf(2)}`;
-const listed = async ({ get }: Served): Promise<unknown> => (await get('/redfish/v1/Systems'))['Members'];
+const listedSystems = async ({ get }: Served): Promise<unknown> => (await get('/redfish/v1/Systems'))['Members'];
 
 /** Adds a server of the own project, and one of another project. */
 function putBoth(parts: Record<string, unknown> = {}): void {
@@ -30,7 +30,7 @@ it('answers 404 to reads of a server of another project, and does not add it to 
     const { status } = await served.send('GET', `${foreign}/LogServices/${log}/Entries`);
     expect([log, status]).toEqual([log, 404]);
   }
-  expect(await listed(served)).toEqual([{ '@odata.id': own }]);
+  expect(await listedSystems(served)).toEqual([{ '@odata.id': own }]);
   expect([(await served.send('GET', own)).status, writes()]).toEqual([200, []]);
 });
 
@@ -82,7 +82,7 @@ it('does not serve servers of other projects that a listing contains', async () 
     sendJson(response, 200, { servers: [...cloud.servers.all.values()].map(({ body }) => body) });
     return true;
   });
-  expect(await listed(await cloud.serve())).toEqual([{ '@odata.id': own }]);
+  expect(await listedSystems(await cloud.serve())).toEqual([{ '@odata.id': own }]);
 });
 
 it.each([

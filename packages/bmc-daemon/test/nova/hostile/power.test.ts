@@ -39,7 +39,7 @@ it('shows PoweringOff as soon as Nova has accepted a stop, although an older lis
     return true;
   });
   const powerOf = async (index: number): Promise<unknown> => (await served.get(systemOf(index)))['PowerState'];
-  const listed = async (): Promise<unknown> => {
+  const listedPowerState = async (): Promise<unknown> => {
     const { Members: members } = await served.get('/redfish/v1/Systems?$expand=.');
     return (members as Body[]).find(({ Id: id }) => id === idOf(1))?.['PowerState']; // a collection has objects
   };
@@ -59,7 +59,7 @@ it('shows PoweringOff as soon as Nova has accepted a stop, although an older lis
   release();
   // The answer for server 2 arrives after Nova's answer to the action of server 1.
   expect(await powerOf(2)).toBe('PoweringOff');
-  const shown = Promise.all([powerOf(1), listed()]);
+  const shown = Promise.all([powerOf(1), listedPowerState()]);
   arrive();
   expect(await shown).toEqual(['PoweringOff', 'PoweringOff']);
   await served.driver.close();

@@ -96,7 +96,7 @@ const cases: readonly Case[] = Object.entries(states).flatMap(([state, steps]) =
 const change = (parts: object): void => test.servers.put(1, { ...test.servers.all.get(id)?.body, ...parts });
 const vmState = () => test.servers.all.get(id)?.body['OS-EXT-STS:vm_state'];
 /** Returns what a client sees. */
-async function seen(served: Served): Promise<readonly unknown[]> {
+async function clientView(served: Served): Promise<readonly unknown[]> {
   const { Boot: boot } = (await served.get(system)) as { readonly Boot: Body }; // The schema requires an object.
   const { Image: image, Inserted: inserted, VerifyCertificate: verify } = await served.get(drive);
   return [vmState(), boot['BootSourceOverrideTarget'], boot['BootSourceOverrideEnabled'], image, inserted, verify];
@@ -120,7 +120,7 @@ async function prepare(steps: readonly Operation[]) {
 async function withoutKill(steps: readonly Operation[], operation: Operation): Promise<readonly string[]> {
   const { served } = await prepare(steps);
   const results: string[] = [];
-  for (const _ of [1, 2]) results.push(JSON.stringify([await operation(served), await seen(served)]));
+  for (const _ of [1, 2]) results.push(JSON.stringify([await operation(served), await clientView(served)]));
   await served.close();
   return results;
 }
@@ -130,7 +130,7 @@ async function useServer(served: Served, glance: Glance): Promise<readonly unkno
   const boots = [reset('ForceRestart'), reset('ForceOff'), eject, insert, override('Cd', 'Once'), reset('On')];
   const statuses: number[] = [];
   for (const step of boots) statuses.push(await step(served));
-  const booted = await seen(served);
+  const booted = await clientView(served);
   for (const step of [eject, reset('ForceRestart'), ejectFrom(other)]) statuses.push(await step(served));
   // The image of the operator stays.
   await waitFor(
@@ -158,7 +158,7 @@ async function repeatAfter(
   await served.close();
   if (!doomed.isKilled) return undefined;
   const next = await start();
-  const result = JSON.stringify([await operation(next), await seen(next)]);
+  const result = JSON.stringify([await operation(next), await clientView(next)]);
   const faults = [...(expected.includes(result) ? [] : [result, expected]), ...(await useServer(next, glance))];
   await next.close();
   return faults.length === 0 ? [] : [[kill.when, doomed.writes, faults]];

@@ -43,7 +43,7 @@ export function seeTokens({ api }: ServedCloud): ReadonlySet<string> {
 export function killAt({ api }: ServedCloud, tokens: ReadonlySet<string>, { write, when }: Kill): DoomedDaemon {
   const writes: string[] = [];
   let isKilled = false;
-  const doomed = (service: string, next: NovaHandler): NovaHandler => {
+  const withKill = (service: string, next: NovaHandler): NovaHandler => {
     return (request, response, path) => {
       if (!tokens.has(tokenOf(request))) {
         next(request, response, path);
@@ -61,9 +61,9 @@ export function killAt({ api }: ServedCloud, tokens: ReadonlySet<string>, { writ
       }
     };
   };
-  api.nova = doomed('nova', api.nova);
+  api.nova = withKill('nova', api.nova);
   const image = api.others.get('image');
-  if (image !== undefined) api.others.set('image', doomed('glance', image));
+  if (image !== undefined) api.others.set('image', withKill('glance', image));
   return {
     writes,
     get isKilled() {

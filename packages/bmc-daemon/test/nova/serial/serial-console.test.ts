@@ -110,7 +110,7 @@ describe('a viewer of a server', () => {
       silence,
     });
   };
-  const watch = (): void => {
+  const openViewer = (): void => {
     seen = [];
     seat = hub.seat(id, {
       name: 'olga',
@@ -135,7 +135,7 @@ describe('a viewer of a server', () => {
     };
     await start();
     await driver.getSystem(id);
-    watch();
+    openViewer();
     await untilSeen('hello');
     const other = hub.attach(id, { data: () => undefined, state: () => undefined });
     seat.write(Buffer.from('abc'));
@@ -157,7 +157,7 @@ describe('a viewer of a server', () => {
     cloud.servers.put(1, off);
     const requests = offerConsoles();
     await start();
-    watch();
+    openViewer();
     await untilSeen('closed: the machine is off');
     expect(requests()).toBe(0);
     cloud.servers.put(1);
@@ -175,7 +175,7 @@ describe('a viewer of a server', () => {
     const requests = offerConsoles();
     proxy.onClient = (client) => client.close(1000, 'Target closed');
     await start(3_600_000);
-    watch();
+    openViewer();
     await untilSeen('closed: its console closes as soon as it is open');
     expect([requests(), proxy.tokens.length]).toEqual([2, 2]);
   });
@@ -186,7 +186,7 @@ describe('a viewer of a server', () => {
     const { port } = new URL(proxy.url);
     await proxy.close();
     await start();
-    watch();
+    openViewer();
     await untilSeen('closed: the proxy of its console does not answer');
     proxy = await startProxy(Number(port));
     proxy.onClient = (client) => client.send('here');
@@ -205,7 +205,7 @@ describe('a viewer of a server', () => {
       return true;
     });
     await start();
-    watch();
+    openViewer();
     await untilSeen('absent: it has no serial port for clients');
   });
 
@@ -223,7 +223,7 @@ describe('a viewer of a server', () => {
       return true;
     });
     await start();
-    watch();
+    openViewer();
     await untilSeen('closed: the machine is starting or stopping');
     isRestarting = false;
     await untilSeen('booting');
@@ -234,7 +234,7 @@ describe('a viewer of a server', () => {
     cloud.servers.put(1);
     offerConsoles();
     await start(20, { ...uncheckedPace, afterChangeMs: 10, noticeMs: 0 });
-    watch();
+    openViewer();
     await untilSeen('open: connected');
     proxy.onClient = (client) => client.send('booting');
     for (const task of ['reboot_started_hard', null]) {
@@ -252,7 +252,7 @@ describe('a viewer of a server', () => {
     cloud.servers.put(1);
     offerConsoles();
     await start();
-    watch();
+    openViewer();
     await untilSeen('open: connected');
     await expect(seat.sendBreak()).rejects.toMatchObject({ name: 'DriverError', kind: 'unsupported' });
   });

@@ -73,7 +73,7 @@ function suite(): void {
     return client;
   };
   /** Returns what Redfish shows for the server. */
-  const shown = async (url: string) => {
+  const shownConsole = async (url: string) => {
     const system = await waitFor(
       async () => (await read(url, `/redfish/v1/Systems/${name}`))['SerialConsole'] as object | undefined,
       () => 'the server shows no serial console',
@@ -83,7 +83,7 @@ function suite(): void {
 
   it('is shared by clients over SSH and a WebSocket, across a stop and a start', async () => {
     const { url, port } = await serve();
-    expect(await shown(url)).toMatchObject({
+    expect(await shownConsole(url)).toMatchObject({
       system: {
         SSH: { ServiceEnabled: true, Port: port, ConsoleEntryCommand: name },
         WebSocket: { ServiceEnabled: true },
@@ -117,7 +117,7 @@ function suite(): void {
 
   it('is free for other clients as soon as no client of the daemon uses it', async () => {
     const { url, port } = await serve();
-    await shown(url);
+    await shownConsole(url);
     const other = await serve('other');
     const first = connect(port);
     await first.waitFor(`Connected to ${name}`);

@@ -14,7 +14,7 @@ const stopped =
 const hostKey = 'ssh ended with exit code 255: Host key verification failed.';
 
 describe('a host behind ssh', () => {
-  it('needs the group libvirt, not a password, if its polkit rejects the account', () => {
+  it('has a command that adds its account to the group libvirt, if its polkit rejects the account', () => {
     expect(remoteConnectionFinding(polkit, person)).toEqual({
       severity: 'problem',
       subject: 'polkit',
@@ -23,7 +23,7 @@ describe('a host behind ssh', () => {
     });
   });
 
-  it('needs the socket of libvirt if virt-ssh-helper cannot find it', () => {
+  it('has a command that enables the socket of libvirt, if virt-ssh-helper cannot find the socket', () => {
     expect(remoteConnectionFinding(stopped, person)).toMatchObject({
       subject: 'socket',
       fix: "ssh -t bmc@kvm-1 'sudo systemctl enable --now virtqemud.socket || sudo systemctl enable --now libvirtd.socket'",
@@ -33,7 +33,7 @@ describe('a host behind ssh', () => {
   it.each([
     'ssh ended with exit code 127: sh: 1: exec: nc: not found',
     'ssh ended with exit code 127: sh: 1: exec: virt-ssh-helper: not found',
-  ])('without a program that connects to the socket needs one (%s)', (text) => {
+  ])('has a command that installs a program for the connection to the socket, if there is none (%s)', (text) => {
     expect(remoteConnectionFinding(text, person)).toMatchObject({
       subject: 'ssh',
       fix:
@@ -79,7 +79,7 @@ describe('the files of a host behind ssh', () => {
 describe('a certificate file of a host with TLS', () => {
   const host = examinedHost('qemu+tls://kvm-1/system?pkipath=/pki', { uid: 1000, name: 'ada' }, 1000);
 
-  it('is reported as a file, not as a key of ssh, if the account cannot read it', () => {
+  it('has a command that permits the account to read it, if the account cannot read it', () => {
     const text = "reading /pki/clientkey.pem: EACCES: permission denied, open '/pki/clientkey.pem'";
     expect(remoteConnectionFinding(text, host)).toEqual({
       severity: 'problem',
@@ -95,7 +95,7 @@ describe('a certificate file of a host with TLS', () => {
       'no certificate authority: there is neither /home/ada/.pki/libvirt/cacert.pem nor /etc/pki/CA/cacert.pem',
       ...['644', 'CACERT', '/etc/pki/CA/cacert.pem'],
     ],
-  ])('has its own command if it is missing (%s)', (text, mode, source, file) => {
+  ])('has a command that installs it, if it is missing (%s)', (text, mode, source, file) => {
     expect(remoteConnectionFinding(text, host)).toEqual({
       severity: 'problem',
       subject: 'certificate',
@@ -115,7 +115,7 @@ describe('the certificate of a host with TLS', () => {
     'certificate has expired',
     'certificate is not yet valid',
     "Hostname/IP does not match certificate's altnames: Host: kvm-1. is not in the cert's altnames: DNS:kvm-9",
-  ])('is shown as this host receives it (%s)', (text) => {
+  ])('has a command that shows it, if it is not valid (%s)', (text) => {
     expect(fixOf(text)).toBe(`openssl s_client -connect kvm-1:16514 ${shown}`);
     expect(fixOf(text, 'qemu+tls://[fd00::1]:16515/system')).toBe(
       `openssl s_client -connect '[fd00::1]:16515' ${shown}`,
@@ -123,7 +123,7 @@ describe('the certificate of a host with TLS', () => {
   });
 
   it.each(['unable to verify the first certificate', 'self-signed certificate in certificate chain'])(
-    'is trusted after this account has the authority of the host (%s)',
+    'has a command that copies its authority to this account, if the account does not have it (%s)',
     (text) => {
       expect(fixOf(text)).toBe('ssh kvm-1 cat /etc/pki/CA/cacert.pem | sudo tee -a /pki/cacert.pem');
     },
@@ -133,7 +133,7 @@ describe('the certificate of a host with TLS', () => {
     "libvirtd closed the connection, perhaps because it does not accept this client's certificate",
     'libvirtd does not accept the certificate of this client',
     'the TLS handshake failed: tlsv1 alert unknown ca',
-  ])('is not the cause if libvirtd rejects that of the client (%s)', (text) => {
+  ])('is not part of the finding if libvirtd rejects the certificate of the client (%s)', (text) => {
     expect(remoteConnectionFinding(text, examinedHost('qemu+tls://root@kvm-1/system', account, 1000))).toMatchObject({
       message:
         'libvirtd on the host does not accept the certificate of this account, so the daemon answers 503 for its machines.',
@@ -142,8 +142,8 @@ describe('the certificate of a host with TLS', () => {
   });
 });
 
-describe('a password for a host with TCP', () => {
-  it('needs TLS, not another password', () => {
+describe('a host with TCP that requires a password', () => {
+  it('has a command that enables TLS, because the daemon sends a password only over TLS', () => {
     const host = examinedHost('qemu+tcp://kvm-1/system', { uid: 1000, name: 'ada' }, 1000);
     const text = 'libvirtd wants a password, which is not safe over tcp; it offers SCRAM-SHA-256';
     expect(remoteConnectionFinding(text, host)).toMatchObject({
@@ -164,7 +164,7 @@ describe('the command for another host', () => {
     expect(service.virsh('pool-list')).toBe(`sudo -u bmc-daemon virsh --connect ${uri} pool-list`);
   });
 
-  it('needs no sudo for the account of a person', () => {
+  it('has no sudo before ssh if the service runs as the account of a person', () => {
     expect(person.virsh('pool-list')).toBe(`virsh --connect ${uri} pool-list`);
     expect(remoteConnectionFinding(hostKey, person)?.fix).toBe(
       'ssh -o StrictHostKeyChecking=accept-new bmc@kvm-1 true',

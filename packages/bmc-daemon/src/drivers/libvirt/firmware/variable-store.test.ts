@@ -52,7 +52,7 @@ describe('a store of UEFI variables', () => {
     },
   );
 
-  it('is rejected with another layout, or without room', () => {
+  it('is rejected if it has another layout, or no room for the keys', () => {
     expect(variableNames(Buffer.alloc(1024, 0xff))).toBeNull();
     expect(variableNames(Buffer.from('QFI\xfb', 'latin1'))).toBeNull();
     expect(mergeVariables(withKeys, withKeys.subarray(0, 1000))).toBeNull();

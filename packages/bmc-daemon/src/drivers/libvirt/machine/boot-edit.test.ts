@@ -61,7 +61,7 @@ describe('the variables of UEFI', () => {
 });
 
 describe('a change of the boot mode', () => {
-  it('replaces a pending change of the firmware only', () => {
+  it('replaces a pending change of the boot mode, and keeps the other pending changes', () => {
     const pending = { firmware: 'bios', cpuCount: 1 } as const;
     const waiting = withMetadata(uefi, { ...emptyRecord, settings: { ...noSettings, pending } });
     expect(readMetadata(mode(waiting, 'efi')).settings?.pending).toEqual({ cpuCount: 1 });
@@ -69,15 +69,15 @@ describe('a change of the boot mode', () => {
 });
 
 describe("a change of the machine's own boot order during an override", () => {
-  it('does not end the override', () => {
+  it('applies after the override, and is rejected for an unknown device', () => {
     const order = (xml: string) => deviceKeys(effectiveBootOrder(readDomain(xml)));
-    const set = (enabled: 'continuous' | 'disabled', xml: string): string =>
+    const setOverride = (enabled: 'continuous' | 'disabled', xml: string): string =>
       withBootChange(xml, { enabled, target: 'cdrom', firmware: null });
-    const overridden = set('continuous', uefi);
+    const overridden = setOverride('continuous', uefi);
     expect(order(overridden)).toEqual(['disk:sda', 'disk:vda']);
     const changed = withOwnOrderUnderOverride(overridden, ['disk:vda', 'disk:sda']);
     expect(order(changed)).toEqual(['disk:sda', 'disk:vda']);
-    expect(order(set('disabled', changed))).toEqual(['disk:vda', 'disk:sda']);
+    expect(order(setOverride('disabled', changed))).toEqual(['disk:vda', 'disk:sda']);
     expect(withOwnOrderUnderOverride(uefi, ['disk:vda'])).toBe(uefi);
     expect(() => withOwnOrder(uefi, ['disk:vdz'])).toThrow('setting the boot order of n: it has no device disk:vdz');
   });

@@ -21,7 +21,7 @@ const bare = `<domain id='7'><name>m</name></domain>`;
 const render = (written: ProcessRecord, xml = bare): string => renderProcess({ id: written.instance, xml }, written);
 
 /** Returns the XML of a running machine that version 0.1 wrote with a real libvirtd. */
-const old = (name: string): string =>
+const version1Xml = (name: string): string =>
   readFileSync(join(import.meta.dirname, `../../../../test/fixtures/process-0.1/${name}.xml`), 'utf8');
 
 describe('the record of a process', () => {
@@ -80,16 +80,20 @@ describe('the record of a process', () => {
 describe('the record that version 0.1 left in a running machine', () => {
   it('is read', () => {
     const evidence = { drive: 'sda', reads: 2 };
-    const read = (name: string) => readProcess({ id: 1, xml: old(name) });
+    const read = (name: string) => readProcess({ id: 1, xml: version1Xml(name) });
     expect(read('armed')).toEqual({ instance: 1, order: ['disk:vda'], armed: { target: 'cdrom', evidence } });
     expect(read('order')).toEqual({ instance: 1, order: ['disk:vda'], armed: null });
-    expect(readProcess({ id: 2, xml: old('armed') })).toBeNull();
-    expect(['armed', 'order', 'starting'].map((name) => isStarting({ xml: old(name) }))).toEqual([false, false, true]);
+    expect(readProcess({ id: 2, xml: version1Xml('armed') })).toBeNull();
+    expect(['armed', 'order', 'starting'].map((name) => isStarting({ xml: version1Xml(name) }))).toEqual([
+      false,
+      false,
+      true,
+    ]);
     expect(read('starting')).toBeNull();
   });
 
   it('is replaced by the current format', () => {
-    const xml = old('armed');
+    const xml = version1Xml('armed');
     const known = readProcess({ id: 1, xml });
     if (known === null) throw new Error('no record');
     const written = renderProcess({ id: 1, xml }, known);
@@ -101,7 +105,7 @@ describe('the record that version 0.1 left in a running machine', () => {
 describe('the mark of a start', () => {
   it('is in a definition with or without metadata, and replaces a copied record', () => {
     const foreign = `<domain><name>x</name><metadata><a:b xmlns:a='urn:a'/></metadata></domain>`;
-    for (const xml of [`<domain><name>x</name></domain>`, foreign, live(render(record)), old('armed')]) {
+    for (const xml of [`<domain><name>x</name></domain>`, foreign, live(render(record)), version1Xml('armed')]) {
       expect(isStarting({ xml })).toBe(false);
       const marked = withStartingMark(xml);
       expect(isStarting({ xml: marked })).toBe(true);

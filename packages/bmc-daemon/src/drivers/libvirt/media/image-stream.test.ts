@@ -140,8 +140,8 @@ describe('streams of images', () => {
 
   it('are not offered after QEMU reports a missing driver, but still after errors of a server', () => {
     const streams = new ImageStreams(limits);
-    const said = (message: string) => new DriverError('internal', message);
-    const gone = said(
+    const qemuError = (message: string) => new DriverError('internal', message);
+    const gone = qemuError(
       "changing the drive: internal error: unable to execute 'blockdev-add': CURL: Error opening file: 404",
     );
     expect([isStreamFault(gone), streams.translate(gone)]).toMatchObject([
@@ -149,9 +149,11 @@ describe('streams of images', () => {
       { kind: 'mediaUnreachable', field: 'image' },
     ]);
     expect(streams.isOffered).toBe(true);
-    const other = said('changing the drive: the tray is locked');
+    const other = qemuError('changing the drive: the tray is locked');
     expect([isStreamFault(other), streams.translate(other)]).toEqual([false, other]);
-    const none = said("changing the drive: internal error: unable to execute 'blockdev-add': Unknown driver 'http'");
+    const none = qemuError(
+      "changing the drive: internal error: unable to execute 'blockdev-add': Unknown driver 'http'",
+    );
     expect([isStreamFault(none), streams.translate(none)]).toMatchObject([
       true,
       { kind: 'unsupported', field: 'transferMethod' },

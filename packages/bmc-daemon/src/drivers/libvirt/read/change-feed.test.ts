@@ -17,7 +17,11 @@ interface Listed {
   readonly exists?: () => boolean;
 }
 
-/** Starts a feed. @returns its changes, and the functions that pass an event of libvirt, or a loss, to it. */
+/**
+ * Starts a feed.
+ * @returns the feed with its changes; `send`, which sends it an event of libvirt; and `reconnect`, which
+ *   simulates a loss of the connection.
+ */
 function startFeed({ list = () => [web], onState, state = () => 'shutoff', exists = () => true }: Listed = {}) {
   const handlers = new Map<string, (event: unknown) => void>();
   let onLink: (state: LinkState) => void = () => undefined;
@@ -52,11 +56,11 @@ function startFeed({ list = () => [web], onState, state = () => 'shutoff', exist
   feed.onChange(({ kind, name }) => changes.push(`${name} ${kind}`));
   feed.start();
   const send = (kind: string, event: object = {}): void => handlers.get(kind)?.({ domain: web, ...event });
-  const lose = (): void => {
+  const reconnect = (): void => {
     onLink('connecting');
     onLink('connected');
   };
-  return { feed, changes, send, lose };
+  return { feed, changes, send, reconnect };
 }
 
 const noDomain = libvirtError('NO_DOMAIN', 'no domain');
@@ -70,7 +74,7 @@ afterEach(() => {
 it('reports the removal of a machine once, even if its event comes during the comparison after a new connection', async () => {
   let machines = [web];
   let isGone = false;
-  const { feed, changes, send, lose } = startFeed({
+  const { feed, changes, send, reconnect } = startFeed({
     list: () => machines,
     onState: () => {
       if (isGone) send('lifecycle', { event: DomainEventType.UNDEFINED, detail: 0 });
@@ -78,10 +82,10 @@ it('reports the removal of a machine once, even if its event comes during the co
   });
   await feed.catchUp();
   isGone = true;
-  lose();
+  reconnect();
   await feed.catchUp();
   machines = [];
-  lose();
+  reconnect();
   await feed.catchUp();
   expect(changes).toEqual(['web undefined']);
 });
@@ -103,29 +107,29 @@ it('reports a stop during a loss of the connection if the machine starts again b
       if (isComparing) send('lifecycle', started);
     },
   });
-  const { feed, changes, lose } = parts;
+  const { feed, changes, reconnect } = parts;
   ({ send } = parts);
   await feed.catchUp();
   send('lifecycle', started);
-  lose();
+  reconnect();
   isComparing = true;
   await feed.catchUp();
   expect(changes).toEqual(['web started', 'web stopped', 'web started']);
 });
 
 it('reports a stop during a loss of the connection also if the start comes before the comparison begins', async () => {
-  const { feed, changes, send, lose } = startFeed({ state: () => 'running' });
+  const { feed, changes, send, reconnect } = startFeed({ state: () => 'running' });
   await feed.catchUp();
-  lose();
+  reconnect();
   send('lifecycle', started);
   await feed.catchUp();
   expect(changes).toEqual(['web stopped', 'web started']);
 });
 
 it('reports a start during a loss of the connection if the machine stops again before its state is read', async () => {
-  const { feed, changes, send, lose } = startFeed();
+  const { feed, changes, send, reconnect } = startFeed();
   await feed.catchUp();
-  lose();
+  reconnect();
   send('lifecycle', stopped);
   await feed.catchUp();
   expect(changes).toEqual(['web started', 'web stopped']);
@@ -140,10 +144,10 @@ it('uses the event of a machine, not the older state of the first list', async (
       isReading = false;
     },
   });
-  const { feed, changes, lose } = parts;
+  const { feed, changes, reconnect } = parts;
   ({ send } = parts);
   await feed.catchUp();
-  lose();
+  reconnect();
   await feed.catchUp();
   expect(changes).toEqual(['web started', 'web stopped']);
 });
@@ -156,7 +160,7 @@ it('repeats a comparison that failed', async () => {
     new DriverError('unavailable', 'no answer'),
     'running',
   ];
-  const { feed, changes, lose } = startFeed({
+  const { feed, changes, reconnect } = startFeed({
     state: () => {
       const next = states.shift();
       if (next === undefined || next instanceof DriverError) throw next ?? new Error('read too often');
@@ -164,7 +168,7 @@ it('repeats a comparison that failed', async () => {
     },
   });
   await feed.catchUp();
-  lose();
+  reconnect();
   await expect(feed.catchUp()).rejects.toThrow('no answer');
   await jest.advanceTimersByTimeAsync(10_000);
   expect(changes).toEqual(['web started']);
@@ -172,10 +176,10 @@ it('repeats a comparison that failed', async () => {
 
 it('reports the removal of a machine that stopped during a loss of the connection', async () => {
   let exists = true;
-  const { feed, changes, send, lose } = startFeed({ list: () => (exists ? [web] : []), exists: () => exists });
+  const { feed, changes, send, reconnect } = startFeed({ list: () => (exists ? [web] : []), exists: () => exists });
   await feed.catchUp();
   send('lifecycle', started);
-  lose();
+  reconnect();
   exists = false;
   send('lifecycle', { event: DomainEventType.UNDEFINED, detail: 0 });
   await feed.catchUp();

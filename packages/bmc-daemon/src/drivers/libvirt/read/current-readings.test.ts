@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import { CurrentReadings } from './current-readings.js';
 
-const reading = (text: string) => {
+const newReading = (text: string) => {
   const snapshot: SystemSnapshot = { uuid: 'a', name: 'web-1', state: 'shutoff' };
   return { snapshot, inactiveXml: text, liveXml: null };
 };
@@ -10,8 +10,8 @@ const reading = (text: string) => {
 describe('the current reading of a machine', () => {
   it('belongs to one snapshot, and is current until the machine or the connection changes', () => {
     const readings = new CurrentReadings();
-    const first = reading('first');
-    const last = reading('last');
+    const first = newReading('first');
+    const last = newReading('last');
     readings.begin('a')(first);
     expect(readings.xmlOf('a', first.snapshot)?.inactiveXml).toBe('first');
     readings.begin('a')(last);
@@ -29,7 +29,7 @@ describe('the current reading of a machine', () => {
 
   it('is not stored if the machine or the connection changed during the read', () => {
     const readings = new CurrentReadings();
-    const old = reading('old');
+    const old = newReading('old');
     const store = readings.begin('a');
     readings.changed('a');
     store(old);
@@ -41,7 +41,7 @@ describe('the current reading of a machine', () => {
 
   it('is removed with its machine', () => {
     const readings = new CurrentReadings();
-    const gone = reading('gone');
+    const gone = newReading('gone');
     readings.begin('a')(gone);
     readings.retain(new Set(['b']));
     expect(readings.xmlOf('a', gone.snapshot)).toBeUndefined();

@@ -11,15 +11,15 @@ class Source {
   };
   async answers(value: string): Promise<void> {
     this.#end?.resolve(value);
-    await settled();
+    await nextTurn();
   }
   async fails(): Promise<void> {
     this.#end?.reject(new Error('no answer'));
-    await settled();
+    await nextTurn();
   }
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function openCache() {
   const clock = { now: 1_000_000 };

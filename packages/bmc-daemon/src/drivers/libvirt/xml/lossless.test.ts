@@ -48,7 +48,7 @@ const tag = (name: string, attributes: Readonly<Record<string, string>>, content
 const elements = (parts: readonly fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
   fc.tuple(...parts).chain((texts) => fc.tuple(fc.constant(texts.join('')), lead).map(([text, end]) => text + end));
 
-const maybe = (part: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+const optional = (part: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.boolean().chain((present) => (present ? part : fc.constant('')));
 
 const boot = (order: number | null): readonly fc.Arbitrary<string>[] =>
@@ -56,11 +56,11 @@ const boot = (order: number | null): readonly fc.Arbitrary<string>[] =>
 
 const disk = (target: string, device: string, order: number | null): fc.Arbitrary<string> =>
   elements([
-    maybe(tag('driver', { name: 'qemu', type: 'raw' })),
+    optional(tag('driver', { name: 'qemu', type: 'raw' })),
     ...(device === 'cdrom' ? [] : [tag('source', { file: `/${target}.img` })]),
     tag('target', { dev: target, bus: 'sata' }),
     ...boot(order),
-    maybe(tag('serial', {}, `S&#45;${target}`)),
+    optional(tag('serial', {}, `S&#45;${target}`)),
   ]).chain((content) => tag('disk', { type: 'file', device }, content));
 
 /** Empty interfaces with an end tag. */
@@ -97,8 +97,8 @@ const domain = orders.chain(([a = null, b = null, c = null, d = null]) => {
   const byKind = a === null && b === null;
   const os = elements([
     tag('type', { arch: 'x86_64', machine: 'pc-q35-7.2' }, 'hvm'),
-    ...(byKind ? [tag('boot', { dev: 'network' }), maybe(tag('boot', { dev: 'hd' }))] : []),
-    maybe(tag('bootmenu', { enable: 'no' })),
+    ...(byKind ? [tag('boot', { dev: 'network' }), optional(tag('boot', { dev: 'hd' }))] : []),
+    optional(tag('bootmenu', { enable: 'no' })),
   ]).chain((content) => tag('os', {}, content));
   return fc
     .tuple(lead, fc.constantFrom('', '\n'), os, devices, noise)

@@ -4,14 +4,14 @@ import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
 import { attribute, child, textOf, type XmlElement } from './tree.js';
 import { XmlEdit } from './xml-edit.js';
 
-function at(edit: XmlEdit, ...path: readonly string[]): XmlElement {
+function elementAt(edit: XmlEdit, ...path: readonly string[]): XmlElement {
   const found = child(edit.root, ...path);
   if (found === undefined) throw new Error(`no ${path.join('/')}`);
   return found;
 }
 
 /** Returns a text after some edits. */
-function after(source: string, ...edits: readonly ((edit: XmlEdit) => void)[]): string {
+function afterEdits(source: string, ...edits: readonly ((edit: XmlEdit) => void)[]): string {
   const edit = new XmlEdit(source);
   for (const change of edits) change(edit);
   return edit.text();
@@ -35,21 +35,21 @@ describe('an edit of a text', () => {
 
   it('reads what it has set before', () => {
     const edit = new XmlEdit(`<d><a b="1"/><c>x</c></d>`);
-    edit.setAttribute(at(edit, 'a'), 'b', `<'2'>`);
+    edit.setAttribute(elementAt(edit, 'a'), 'b', `<'2'>`);
     edit.insert(edit.root, `<e f='&#38;'><g/></e>`);
-    edit.setText(at(edit, 'c'), 'y & z');
-    expect([attribute(at(edit, 'a'), 'b'), attribute(at(edit, 'e'), 'f'), textOf(at(edit, 'c'))]).toEqual([
-      `<'2'>`,
-      '&',
-      'y & z',
-    ]);
-    edit.setAttribute(at(edit, 'e', 'g'), 'h', '1');
+    edit.setText(elementAt(edit, 'c'), 'y & z');
+    expect([
+      attribute(elementAt(edit, 'a'), 'b'),
+      attribute(elementAt(edit, 'e'), 'f'),
+      textOf(elementAt(edit, 'c')),
+    ]).toEqual([`<'2'>`, '&', 'y & z']);
+    edit.setAttribute(elementAt(edit, 'e', 'g'), 'h', '1');
     expect(edit.text()).toBe(`<d><a b="&lt;'2'&gt;"/><c>y &amp; z</c><e f='&#38;'><g h='1'/></e></d>`);
   });
 
   it('does not change the parsed text, which other edits read', () => {
     const one = new XmlEdit(q35Xml);
-    one.remove(at(one, 'devices'));
+    one.remove(elementAt(one, 'devices'));
     expect(child(new XmlEdit(q35Xml).root, 'devices')).toBeDefined();
   });
 });
@@ -58,23 +58,23 @@ describe('two edits of one place', () => {
   const source = `<d>\n  <a b='1'>\n    <c/>\n  </a>\n</d>`;
 
   it('apply one after the other: the later value of an attribute stays', () => {
-    const set = (value: string) => (edit: XmlEdit) => edit.setAttribute(at(edit, 'a'), 'b', value);
-    expect(after(source, set('2'), set('3'))).toBe(source.replace('1', '3'));
+    const setB = (value: string) => (edit: XmlEdit) => edit.setAttribute(elementAt(edit, 'a'), 'b', value);
+    expect(afterEdits(source, setB('2'), setB('3'))).toBe(source.replace('1', '3'));
   });
 
   it('can change an element that the first has inserted', () => {
-    const text = after(
+    const text = afterEdits(
       source,
-      (edit) => edit.insert(at(edit, 'a'), '<new/>'),
-      (edit) => edit.setAttribute(at(edit, 'a', 'new'), 'x', '1'),
-      (edit) => edit.insert(at(edit, 'a', 'new'), '<in/>'),
+      (edit) => edit.insert(elementAt(edit, 'a'), '<new/>'),
+      (edit) => edit.setAttribute(elementAt(edit, 'a', 'new'), 'x', '1'),
+      (edit) => edit.insert(elementAt(edit, 'a', 'new'), '<in/>'),
     );
     expect(text).toBe(source.replace('<c/>', `<c/>\n    <new x='1'>\n      <in/></new>`));
   });
 
   it('throw if the first has removed the element, so that no edit is lost', () => {
     const edit = new XmlEdit(source);
-    const [outer, inner] = [at(edit, 'a'), at(edit, 'a', 'c')];
+    const [outer, inner] = [elementAt(edit, 'a'), elementAt(edit, 'a', 'c')];
     edit.remove(outer);
     for (const change of [
       () => edit.setAttribute(outer, 'b', '2'),
@@ -89,8 +89,8 @@ describe('two edits of one place', () => {
 
   it('throw for an element of another text', () => {
     const edit = new XmlEdit(source);
-    expect(() => edit.remove(at(new XmlEdit(source), 'a'))).toThrow('it was removed, or is from another text');
-    expect(() => edit.insert(edit.root, '<x/>', at(edit, 'a', 'c'))).toThrow('the preceding node is not in it');
+    expect(() => edit.remove(elementAt(new XmlEdit(source), 'a'))).toThrow('it was removed, or is from another text');
+    expect(() => edit.insert(edit.root, '<x/>', elementAt(edit, 'a', 'c'))).toThrow('the preceding node is not in it');
   });
 
   it('give the same text as two edits of two texts, one after the other', () => {
@@ -138,7 +138,7 @@ describe('two edits of one place', () => {
         };
         for (const step of wanted) {
           apply(together, step);
-          apart = after(apart, (edit) => apply(edit, step));
+          apart = afterEdits(apart, (edit) => apply(edit, step));
         }
         expect(together.text()).toBe(apart);
       }),
@@ -154,14 +154,14 @@ describe('setAttribute', () => {
     [`<a b="1"/>`, 'c', `<&>`, `<a b="1" c="&lt;&amp;&gt;"/>`],
     [`<a ></a>`, 'c', 'x', `<a c='x' ></a>`],
   ])('writes into %s with the existing quotes', (source, name, value, result) => {
-    expect(after(source, (edit) => edit.setAttribute(edit.root, name, value))).toBe(result);
+    expect(afterEdits(source, (edit) => edit.setAttribute(edit.root, name, value))).toBe(result);
   });
 
   it('is reverted by removeAttribute, which ignores an absent attribute', () => {
     const source = `<a b="1"/>`;
-    const edited = after(source, (edit) => edit.setAttribute(edit.root, 'c', 'x'));
-    expect(after(edited, (edit) => edit.removeAttribute(edit.root, 'c'))).toBe(source);
-    expect(after(source, (edit) => edit.removeAttribute(edit.root, 'c'))).toBe(source);
+    const withNewChild = afterEdits(source, (edit) => edit.setAttribute(edit.root, 'c', 'x'));
+    expect(afterEdits(withNewChild, (edit) => edit.removeAttribute(edit.root, 'c'))).toBe(source);
+    expect(afterEdits(source, (edit) => edit.removeAttribute(edit.root, 'c'))).toBe(source);
   });
 });
 
@@ -174,31 +174,32 @@ describe('insert', () => {
     ['behind a sibling', 'one', `<d>\n\t<one/>\n\t<new/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n</d>\n`],
   ])('puts a child %s, on a line indented like its siblings, and remove reverts this', (_, place, result) => {
     // The last node shares its line with another element, so it has no indentation.
-    const edited = after(source, (edit) =>
-      edit.insert(edit.root, '<new/>', typeof place === 'string' ? at(edit, place) : place),
+    const withNewChild = afterEdits(source, (edit) =>
+      edit.insert(edit.root, '<new/>', typeof place === 'string' ? elementAt(edit, place) : place),
     );
-    expect(edited).toBe(result);
-    expect(after(edited, (edit) => edit.remove(at(edit, 'new')))).toBe(source);
+    expect(withNewChild).toBe(result);
+    expect(afterEdits(withNewChild, (edit) => edit.remove(elementAt(edit, 'new')))).toBe(source);
   });
 
   it('indents a child of several lines as a whole', () => {
-    expect(after(source, (edit) => edit.insert(at(edit, 'two'), ['<new>', '  <in/>', '</new>']))).toBe(
+    expect(afterEdits(source, (edit) => edit.insert(elementAt(edit, 'two'), ['<new>', '  <in/>', '</new>']))).toBe(
       `<d>\n\t<one/>\n\t<two>\n\t\t<x/>\n\t\t<new>\n\t\t  <in/>\n\t\t</new>\n\t</two><!-- end -->\n</d>\n`,
     );
   });
 
   it('opens an empty element, and indents by two spaces', () => {
-    const edited = (text: string): string => after(text, (edit) => edit.insert(at(edit, 'a'), '<new/>'));
-    expect(edited(`<d>\n  <a b='1' />\n</d>`)).toBe(`<d>\n  <a b='1' >\n    <new/></a>\n</d>`);
-    expect(edited(`<d>\n  <a></a>\n</d>`)).toBe(`<d>\n  <a><new/></a>\n</d>`);
-    expect(edited(`<d>\n  <a>\n  </a>\n</d>`)).toBe(`<d>\n  <a>\n    <new/>\n  </a>\n</d>`);
-    expect(edited(`<d><a/></d>`)).toBe(`<d><a> <new/></a></d>`);
+    const withNewChild = (text: string): string =>
+      afterEdits(text, (edit) => edit.insert(elementAt(edit, 'a'), '<new/>'));
+    expect(withNewChild(`<d>\n  <a b='1' />\n</d>`)).toBe(`<d>\n  <a b='1' >\n    <new/></a>\n</d>`);
+    expect(withNewChild(`<d>\n  <a></a>\n</d>`)).toBe(`<d>\n  <a><new/></a>\n</d>`);
+    expect(withNewChild(`<d>\n  <a>\n  </a>\n</d>`)).toBe(`<d>\n  <a>\n    <new/>\n  </a>\n</d>`);
+    expect(withNewChild(`<d><a/></d>`)).toBe(`<d><a> <new/></a></d>`);
   });
 
   it('accepts the prefixes of the text, and rejects markup that is not well-formed', () => {
     const edit = new XmlEdit(`<d xmlns:q='urn:q'><a/></d>`);
-    edit.insert(at(edit, 'a'), '<q:x/>');
-    const [added] = at(edit, 'a').nodes;
+    edit.insert(elementAt(edit, 'a'), '<q:x/>');
+    const [added] = elementAt(edit, 'a').nodes;
     expect(added?.kind === 'element' ? [added.namespace, added.localName] : null).toEqual(['urn:q', 'x']);
     for (const markup of ['<x>', '</d><d>', '<p:x/>', '</a>', '<x a=1/>']) {
       expect(() => edit.insert(edit.root, markup)).toThrow('reading domain xml on line 1');

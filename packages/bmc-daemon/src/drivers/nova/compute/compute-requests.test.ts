@@ -52,7 +52,7 @@ it('uses a newer version after an upgrade of the cloud', async () => {
   expect(used).toEqual(['2.60', '2.90']);
 });
 
-it('asks again after a 406, and retries the request once', async () => {
+it('reads the version again after a 406, and retries the request once', async () => {
   const { post } = open(VERSION_MS);
   await post('/a', {});
   newest = '2.50';

@@ -32,6 +32,6 @@ it.each<[ServerFilter, boolean]>([
   expect(matches(server, filter)).toBe(expected);
 });
 
-it('a pattern with many stars is matched before the test times out', () => {
+it('matches a pattern with a thousand stars fast enough for the time limit of a test', () => {
   expect(matches({ ...server, name: 'a'.repeat(255) }, { name: `${'a*'.repeat(1000)}b` })).toBe(false);
 });

@@ -79,7 +79,7 @@ describe('the list of servers', () => {
   });
 
   /** Returns the times since which the listings asked for changes, in milliseconds before now. */
-  const sinceOf = () =>
+  const requestedTimes = () =>
     listings()
       .slice(1)
       .map((line) => Date.now() - Date.parse(decodeURIComponent(line.split('changes-since=')[1] ?? '')));
@@ -102,7 +102,7 @@ describe('the list of servers', () => {
       clock.mockRestore();
     }
     // The listing took 50 s, and the next one begins 30 s before it.
-    expect(sinceOf()[0]).toBeGreaterThan(79_000);
+    expect(requestedTimes()[0]).toBeGreaterThan(79_000);
   });
 
   it('asks for changes by the slowest clock of the hosts that answer for Nova', async () => {
@@ -116,7 +116,7 @@ describe('the list of servers', () => {
     };
     const { list } = open();
     for (let count = 0; count < 3; count += 1) await list.refresh(-1);
-    for (const ms of sinceOf()) expect([ms > 29_000, ms < 60_000]).toEqual([true, true]);
+    for (const ms of requestedTimes()) expect([ms > 29_000, ms < 60_000]).toEqual([true, true]);
   });
 
   it('lists all servers again after five minutes, and refreshes meanwhile do not wait for this listing', async () => {
@@ -485,17 +485,20 @@ describe('the reader of servers', () => {
     const { list } = open();
     const reader = createReader({ api, list, freshMs: -1 });
     const ports = { ports: true };
-    const own = async (...reads: readonly Promise<unknown>[]) => {
+    const singleReads = async (...reads: readonly Promise<unknown>[]) => {
       cloud.requests.length = 0;
       await Promise.all(reads);
       return cloud.requests.map((line) => line.split('/servers')[1]).sort();
     };
     const server = `/${idOf(7)}`;
     expect(await reader.read(idOf(7))).toMatchObject({ snapshot: { name: 'server-7' }, isSingleRead: true });
-    expect(await own(reader.read(idOf(7)))).toEqual([server]);
+    expect(await singleReads(reader.read(idOf(7)))).toEqual([server]);
     // Two readers of one turn share the requests.
-    expect(await own(reader.read(idOf(7)), reader.read(idOf(7), ports))).toEqual([server, `${server}/os-interface`]);
-    expect(await own(reader.read(idOf(7), ports))).toEqual([server]);
+    expect(await singleReads(reader.read(idOf(7)), reader.read(idOf(7), ports))).toEqual([
+      server,
+      `${server}/os-interface`,
+    ]);
+    expect(await singleReads(reader.read(idOf(7), ports))).toEqual([server]);
   });
 
   it('drops a server that was deleted', async () => {

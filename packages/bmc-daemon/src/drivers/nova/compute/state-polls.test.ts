@@ -7,7 +7,7 @@ const single = { id: 'single' } as unknown as Server; // as above
 
 describe('StatePolls', () => {
   /** Listings and single reads. */
-  let asked: string[];
+  let sentRequests: string[];
   /** Duration of an answer. */
   let answerMs: number;
   /** Whether the listings have the server. */
@@ -15,7 +15,7 @@ describe('StatePolls', () => {
   let polls: StatePolls;
   beforeEach(() => {
     jest.useFakeTimers();
-    asked = [];
+    sentRequests = [];
     answerMs = 1000;
     isListed = true;
     let running: Promise<void> | undefined;
@@ -42,12 +42,12 @@ describe('StatePolls', () => {
   });
 
   const request = (what: string): Promise<void> => {
-    asked.push(what);
+    sentRequests.push(what);
     return new Promise((resolve) => setTimeout(resolve, answerMs));
   };
   const readSingle = (): Promise<Server> => request('single').then(() => single);
   /** Begins operations that do not end during the test. */
-  const begin = (count: number): readonly Polls[] =>
+  const beginOperations = (count: number): readonly Polls[] =>
     Array.from({ length: count }, () => {
       void polls.run(() => new Promise(() => undefined));
       return polls.of('x', readSingle);
@@ -58,24 +58,24 @@ describe('StatePolls', () => {
     return answers;
   };
 
-  it('reads the server of each operation while few operations run', async () => {
-    const few = begin(4);
+  it('reads the server of each operation by its own request while few operations run', async () => {
+    const few = beginOperations(4);
     expect(await read(few)).toEqual([single, single, single, single]);
-    expect([asked, few[0]?.restMs()]).toEqual([['single', 'single', 'single', 'single'], 3000]);
+    expect([sentRequests, few[0]?.restMs()]).toEqual([['single', 'single', 'single', 'single'], 3000]);
   });
 
-  it('makes one listing for many operations, and no further one before its rest is over', async () => {
-    const many = begin(50);
+  it('makes one listing for many operations, and no further listing before the pause after it has ended', async () => {
+    const many = beginOperations(50);
     expect(new Set(await read(many))).toEqual(new Set([listed]));
-    expect([asked, many[0]?.restMs()]).toEqual([['listing'], 1000]);
+    expect([sentRequests, many[0]?.restMs()]).toEqual([['listing'], 1000]);
     expect(await read(many.slice(0, 1))).toEqual([undefined]);
-    expect([asked, many[1]?.restMs()]).toEqual([['listing'], 0]);
+    expect([sentRequests, many[1]?.restMs()]).toEqual([['listing'], 0]);
     await read(many);
-    expect(asked).toEqual(['listing', 'listing']);
+    expect(sentRequests).toEqual(['listing', 'listing']);
   });
 
   it('ignores a listing that began earlier than the time that a caller needs', async () => {
-    const [first, second] = begin(50);
+    const [first, second] = beginOperations(50);
     const early = first?.read(performance.now());
     await jest.advanceTimersByTimeAsync(500);
     const late = second?.read(performance.now());
@@ -83,25 +83,25 @@ describe('StatePolls', () => {
     expect([await early, await late]).toEqual([listed, undefined]);
   });
 
-  it('needs no request if a listing has begun since', async () => {
-    const many = begin(50);
+  it('sends no request if a listing has begun after the time that a caller needs', async () => {
+    const many = beginOperations(50);
     const since = performance.now();
     await read(many.slice(0, 1), since);
     expect(await many[1]?.read(since)).toBe(listed);
-    expect(asked).toEqual(['listing']);
+    expect(sentRequests).toEqual(['listing']);
   });
 
   it('reads a server by its own request if the listing lacks it', async () => {
     isListed = false;
-    const [operation] = begin(50);
+    const [operation] = beginOperations(50);
     const answer = operation?.read(performance.now());
     await jest.advanceTimersByTimeAsync(2 * answerMs);
-    expect([await answer, asked]).toEqual([single, ['listing', 'single']]);
+    expect([await answer, sentRequests]).toEqual([single, ['listing', 'single']]);
   });
 
-  it('rests at most 10 s while an operation sends its action, and otherwise at most 1 s', async () => {
+  it('pauses after a slow listing for 10 s at most while an operation sends its action, and otherwise for 1 s at most', async () => {
     answerMs = 60_000;
-    const many = begin(5);
+    const many = beginOperations(5);
     void polls.send(() => new Promise((resolve) => setTimeout(resolve, 60_500)));
     await read(many);
     expect(many[0]?.restMs()).toBe(10_000);

@@ -48,7 +48,7 @@ function open(
 }
 
 const get = (session: CloudSession) => session.request({ method: 'GET', path: '/servers', query: { limit: '1' } });
-const act = (session: CloudSession) =>
+const sendAction = (session: CloudSession) =>
   session.request({ method: 'POST', path: '/servers/1/action', body: { x: null } });
 const ofNova = () => cloud.requests.filter((line) => line.includes('/compute'));
 const ofKeystone = () => cloud.requests.filter((line) => !line.includes('/compute'));
@@ -62,7 +62,7 @@ function answerInTurn(...answers: readonly ((response: ServerResponse) => void)[
     answer?.(response);
   };
 }
-const ok = (response: ServerResponse) => sendJson(response, 200, { fine: true });
+const answerOk = (response: ServerResponse) => sendJson(response, 200, { fine: true });
 const status =
   (code: number, headers: object = {}) =>
   (response: ServerResponse) =>
@@ -73,7 +73,7 @@ describe('tokens', () => {
     const tokens: unknown[] = [];
     cloud.nova = (request, response) => {
       tokens.push(request.headers['x-auth-token']);
-      ok(response);
+      answerOk(response);
     };
     const session = open({ interface: 'internal' });
     await Promise.all([get(session), get(session), get(session)]);
@@ -87,10 +87,10 @@ describe('tokens', () => {
     cloud.nova = (request, response) => {
       tokens.push(request.headers['x-auth-token']);
       if (request.headers['x-auth-token'] === 'token-1') response.writeHead(401).end('Authentication required');
-      else ok(response);
+      else answerOk(response);
     };
     const session = open();
-    expect((await act(session)).status).toBe(200);
+    expect((await sendAction(session)).status).toBe(200);
     expect((await get(session)).status).toBe(200);
     expect(tokens).toEqual(['token-1', 'token-2', 'token-2']);
   });
@@ -139,10 +139,10 @@ describe('tokens', () => {
     const { passed } = clock();
     const { keystone } = cloud;
     cloud.keystone = (_request, response) => status(429, { 'retry-after': '120' })(response);
-    cloud.nova = (_request, response) => ok(response);
+    cloud.nova = (_request, response) => answerOk(response);
     const session = open();
     const message = 'asking Keystone for a token: it answers 429: not now';
-    for (const request of [get, act]) await expect(request(session)).rejects.toThrow(message);
+    for (const request of [get, sendAction]) await expect(request(session)).rejects.toThrow(message);
     passed(110);
     await expect(session.offers('compute')).rejects.toThrow(message);
     expect(ofKeystone()).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('tokens', () => {
   });
 
   it('are valid for the other services of the catalog, and the error of a service contains its name', async () => {
-    cloud.others.set('block-storage', (_request, response) => ok(response));
+    cloud.others.set('block-storage', (_request, response) => answerOk(response));
     cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
     const session = open();
     const read = (service: 'image' | 'volume') => session.request({ method: 'GET', service, path: '/things' });
@@ -196,7 +196,7 @@ describe('tokens', () => {
   });
 
   it('are valid for Glance at a URL with and without its version', async () => {
-    cloud.others.set('image', (_request, response) => ok(response));
+    cloud.others.set('image', (_request, response) => answerOk(response));
     for (const url of [`${cloud.url}/image/v2`, `${cloud.url}/image`]) {
       await open({ endpoints: { image: url } }).request({ method: 'GET', service: 'image', path: '/v2/images' });
     }
@@ -207,7 +207,7 @@ describe('tokens', () => {
   });
 
   it('are sent to the overridden endpoint', async () => {
-    cloud.nova = (_request, response) => ok(response);
+    cloud.nova = (_request, response) => answerOk(response);
     await get(open({ endpoints: { compute: `${cloud.url}/compute/other` }, region: 'R9' }));
     expect(ofNova()).toEqual(['GET /compute/other/servers?limit=1']);
   });
@@ -215,7 +215,7 @@ describe('tokens', () => {
 
 describe('retries', () => {
   it.each([429, 502, 503, 504])('follow a GET with the status %d, and wait as Retry-After says', async (code) => {
-    answerInTurn(status(code, { 'retry-after': '1' }), ok);
+    answerInTurn(status(code, { 'retry-after': '1' }), answerOk);
     const begin = performance.now();
     expect((await get(open())).status).toBe(200);
     expect(performance.now() - begin).toBeGreaterThanOrEqual(990);
@@ -223,19 +223,19 @@ describe('retries', () => {
 
   it('follow a POST only with 429 and 503, which mean that it was not executed', async () => {
     const session = open();
-    answerInTurn(status(503, { 'retry-after': '0' }), status(429, { 'retry-after': '0' }), ok);
-    expect((await act(session)).status).toBe(200);
+    answerInTurn(status(503, { 'retry-after': '0' }), status(429, { 'retry-after': '0' }), answerOk);
+    expect((await sendAction(session)).status).toBe(200);
     for (const code of [500, 502, 504]) {
       cloud.requests.length = 0;
       answerInTurn(status(code));
-      await expect(act(session)).rejects.toThrow(`POST /servers/1/action: Nova answers ${code}: not now`);
+      await expect(sendAction(session)).rejects.toThrow(`POST /servers/1/action: Nova answers ${code}: not now`);
       expect(ofNova()).toHaveLength(1);
     }
   });
 
   it('do not follow a POST if the connection ends before the answer', async () => {
     answerInTurn((response) => response.destroy());
-    await expect(act(open())).rejects.toBeInstanceOf(CloudFailure);
+    await expect(sendAction(open())).rejects.toBeInstanceOf(CloudFailure);
     expect(ofNova()).toHaveLength(1);
   });
 
@@ -243,7 +243,7 @@ describe('retries', () => {
     answerInTurn((response) => {
       response.writeHead(200, { 'content-length': 100 }).write('{"half":');
       setImmediate(() => response.destroy());
-    }, ok);
+    }, answerOk);
     expect((await get(open())).text).toBe('{"fine":true}');
   });
 
@@ -273,14 +273,14 @@ describe('retries', () => {
     expect(message).toBe('POST /v3/auth/tokens: connection refused');
     expect((cause as Error).message).toBe(`requesting ${origin}`);
     cloud = await startCloudServer({ port: Number(port) });
-    cloud.nova = (_request, response) => ok(response);
+    cloud.nova = (_request, response) => answerOk(response);
     expect((await get(session)).status).toBe(200);
   });
 });
 
 describe('limits', () => {
   /** Starts a server that sends bytes without an end after a complete request. */
-  async function drip(start: string): Promise<{ url: string; close: () => void }> {
+  async function startEndlessServer(start: string): Promise<{ url: string; close: () => void }> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => {
@@ -298,7 +298,7 @@ describe('limits', () => {
     ['head', 'HTTP/1.1 200 OK\r\nx-slow: '],
     ['body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'],
   ])('end a %s that arrives in small parts too slowly', async (_, start) => {
-    const slow = await drip(start);
+    const slow = await startEndlessServer(start);
     const session = open({ endpoints: { compute: slow.url } }, { timeoutMs: 500 });
     await expect(get(session)).rejects.toMatchObject({ kind: 'timeout' });
     session.close();
@@ -417,12 +417,12 @@ describe('TLS', () => {
       },
     });
     try {
-      secure.nova = (_request, response) => ok(response);
+      secure.nova = (_request, response) => answerOk(response);
       const options = { url: secure.url, timeoutMs: 60_000 };
       const pair = { cert: client.certificate, key: client.key };
       const tls = { verify: true, ca: authority.root, ...pair };
       expect((await get(open({ tls }, options))).status).toBe(200);
-      expect((await act(open({ tls }, options))).status).toBe(200);
+      expect((await sendAction(open({ tls }, options))).status).toBe(200);
       expect((await get(open({ tls: { verify: false, ...pair } }, options))).status).toBe(200);
       await expect(get(open({ tls: { verify: true, ...pair } }, options))).rejects.toThrow(/self-signed/);
       await expect(get(open({ tls: { verify: true, ca: authority.root } }, options))).rejects.toBeInstanceOf(
@@ -436,7 +436,7 @@ describe('TLS', () => {
 
 describe('an operation that waits without a request', () => {
   /** Runs an operation that ends after a limit of 50 ms, while Nova does not answer a request. */
-  const wait = async (relayedTo?: 'network' | 'host'): Promise<string> => {
+  const runWaitingOperation = async (relayedTo?: 'network' | 'host'): Promise<string> => {
     cloud.nova = () => undefined;
     const session = open({}, { silenceTimes: { silentMs: 50, checkMs: 5 } });
     const asked = session.request({ method: 'GET', path: '/servers/1/os-interface', relayedTo }).catch(() => 'closed');
@@ -449,10 +449,10 @@ describe('an operation that waits without a request', () => {
   };
 
   it.each(['network', 'host'] as const)('continues while Nova waits for a silent %s', async (relayedTo) => {
-    await expect(wait(relayedTo)).resolves.toBe('done');
+    await expect(runWaitingOperation(relayedTo)).resolves.toBe('done');
   });
 
   it('ends if Nova itself is silent', async () => {
-    await expect(wait()).rejects.toThrow('Nova has not answered any request for 0.05 s');
+    await expect(runWaitingOperation()).rejects.toThrow('Nova has not answered any request for 0.05 s');
   });
 });

@@ -5,10 +5,10 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 const never = new Promise<never>(() => undefined);
-const after = (ms: number): Promise<string> => new Promise((resolve) => setTimeout(() => resolve('done'), ms));
+const doneAfter = (ms: number): Promise<string> => new Promise((resolve) => setTimeout(() => resolve('done'), ms));
 
 /** Returns the result of an operation as a text, as soon as it has ended. */
-function watch(operation: Promise<unknown>): { result?: string } {
+function watchResult(operation: Promise<unknown>): { result?: string } {
   const seen: { result?: string } = {};
   void operation.then(
     (value) => (seen.result = String(value)),
@@ -18,23 +18,23 @@ function watch(operation: Promise<unknown>): { result?: string } {
 }
 
 describe('an operation in front of a slow service', () => {
-  it('counts the wait for an older request only since its own beginning', async () => {
+  it('counts the silence of the service only since its own beginning, not since older requests', async () => {
     const silence = new Silence();
     void silence.during(() => never);
     await jest.advanceTimersByTimeAsync(60_000);
-    const seen = watch(silence.guard(() => silence.during(() => after(6500))));
+    const seen = watchResult(silence.guard(() => silence.during(() => doneAfter(6500))));
     await jest.advanceTimersByTimeAsync(6400);
     expect(seen.result).toBeUndefined();
     await jest.advanceTimersByTimeAsync(200);
     expect(seen.result).toBe('done');
   });
 
-  it('gives up after seven seconds without any answer, and then stops before its next request', async () => {
+  it('fails after seven seconds without any answer, and its signal aborts', async () => {
     const silence = new Silence();
     void silence.during(() => never);
     await jest.advanceTimersByTimeAsync(60_000);
     let signal: AbortSignal | undefined;
-    const seen = watch(
+    const seen = watchResult(
       silence.guard((given) => {
         signal = given;
         return silence.during(() => never);
@@ -46,13 +46,13 @@ describe('an operation in front of a slow service', () => {
     expect([seen.result, signal?.aborted]).toEqual([expect.stringContaining('not answered any request for 7 s'), true]);
   });
 
-  it('waits for a listing of many pages, because each page is an answer', async () => {
+  it('may take longer than seven seconds if it gets answers meanwhile, such as the pages of a listing', async () => {
     const silence = new Silence();
     const listing = async (): Promise<string> => {
-      for (let page = 0; page < 5; page += 1) await silence.during(() => after(2500));
+      for (let page = 0; page < 5; page += 1) await silence.during(() => doneAfter(2500));
       return 'listed';
     };
-    const seen = watch(silence.guard(listing));
+    const seen = watchResult(silence.guard(listing));
     await jest.advanceTimersByTimeAsync(12_400);
     expect(seen.result).toBeUndefined();
     await jest.advanceTimersByTimeAsync(200);

@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 /** Returns a sweep that the test ends. */
-function held(): { readonly end: () => void; readonly sweep: () => Promise<SweepResult> } {
+function heldSweep(): { readonly end: () => void; readonly sweep: () => Promise<SweepResult> } {
   let end = (): void => undefined;
   const ended = new Promise<SweepResult>((resolve) => {
     end = () => resolve(complete);
@@ -38,10 +38,10 @@ function held(): { readonly end: () => void; readonly sweep: () => Promise<Sweep
 }
 
 it('begins one more sweep for all callers that call during a sweep', async () => {
-  const first = held();
+  const first = heldSweep();
   sweep = first.sweep;
   const before = schedule.run();
-  const second = held();
+  const second = heldSweep();
   sweep = second.sweep;
   const ends: string[] = [];
   const later = [1, 2, 3].map(() => schedule.run().then(() => ends.push('later')));

@@ -42,7 +42,7 @@ const imageOf = (id: string, properties: Readonly<Record<string, string>>): Clou
   properties: new Map(Object.entries(properties)),
 });
 
-const rejected = (): never => {
+const throwUnused = (): never => {
   throw new Error('not used');
 };
 const act = (): Promise<{ readonly requestId: undefined }> => {
@@ -52,8 +52,15 @@ const act = (): Promise<{ readonly requestId: undefined }> => {
 const getServer = () => Promise.resolve(server);
 const partsOf = createEditParts({
   api: {
-    ...{ act, getServer, listServers: rejected, listPorts: rejected, listActions: rejected, hasFailed: rejected },
-    ...{ consoleOutput: rejected, openConsole: rejected, diagnostics: rejected, getMetadata: rejected },
+    ...{
+      act,
+      getServer,
+      listServers: throwUnused,
+      listPorts: throwUnused,
+      listActions: throwUnused,
+      hasFailed: throwUnused,
+    },
+    ...{ consoleOutput: throwUnused, openConsole: throwUnused, diagnostics: throwUnused, getMetadata: throwUnused },
   },
   items: {
     setMetadata: () => {

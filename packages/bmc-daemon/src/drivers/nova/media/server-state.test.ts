@@ -16,7 +16,7 @@ import {
 /** Nova's limit for the value of a metadata item. */
 const MAX_ITEM = 255;
 
-const longest = (assetTag: string): ServerState => ({
+const longestState = (assetTag: string): ServerState => ({
   cd: '00000000-0000-4000-8000-000000000001',
   boot: { enabled: 'continuous', target: 'network' },
   verifyCertificate: false,
@@ -24,7 +24,7 @@ const longest = (assetTag: string): ServerState => ({
   bootedAfter: 'r'.repeat(MAX_ACTION),
 });
 const longestStopping = (assetTag: string): ServerState => {
-  const { bootedAfter: _mark, ...state } = longest(assetTag);
+  const { bootedAfter: _mark, ...state } = longestState(assetTag);
   return { ...state, stopping: { after: 'r'.repeat(MAX_ACTION), by: 'd'.repeat(MAX_DAEMON) } };
 };
 
@@ -34,9 +34,9 @@ it.each([
   ['characters beyond U+FFFF', '😀'.repeat(5)],
   ['Chinese', '架'.repeat(MAX_ASSET_TAG)],
 ])('stores the longest asset tag with all other members: %s', (_, tag) => {
-  const text = formatItem(longest(tag));
+  const text = formatItem(longestState(tag));
   expect([fitsItem(tag), text.length <= MAX_ITEM, /[\u{10000}-\u{10ffff}]/u.test(text)]).toEqual([true, true, false]);
-  expect(parseState(text)).toEqual(longest(tag));
+  expect(parseState(text)).toEqual(longestState(tag));
   const other = formatItem(longestStopping(tag));
   expect([other.length <= MAX_ITEM, parseState(other)]).toEqual([true, longestStopping(tag)]);
   expect(fitsItem(`${tag}😀`)).toBe(false);

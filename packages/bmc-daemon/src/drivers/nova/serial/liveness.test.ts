@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createLiveness } from './liveness.js';
 
-it('asks for a ping at each step without a message, and ends the connection without a reply', () => {
+it('requests a ping at a step without a message, and ends the connection if no reply arrives before the next step', () => {
   const { heard, replied, next } = createLiveness();
   expect([next(), next()]).toEqual(['wait', 'ping']);
   replied();

@@ -17,7 +17,7 @@ describe('withDriveMedia', () => {
     expect(withDriveMedia(unusualXml, 'sda', null)).toBe(unusualXml.replace(old, ''));
   });
 
-  it('fills an empty drive after its driver, and empties it to the same text', () => {
+  it('inserts the source into an empty drive, after its <driver>, and the removal restores the text', () => {
     const filled = withDriveMedia(q35Xml, 'sda', iso);
     const head = `<disk type='file' device='cdrom'>\n      <driver name='qemu' type='raw'/>\n`;
     expect(filled).toBe(q35Xml.replace(head, `${head}      ${isoMarkup}\n`));
@@ -51,7 +51,7 @@ describe('withDriveMedia', () => {
 });
 
 describe('changedDriveMarkup', () => {
-  it('returns only the drive, with its address, alias and serial', () => {
+  it('returns only the markup of the drive with its new medium, and keeps its serial and its alias', () => {
     expect(changedDriveMarkup(unusualXml, 'sda', volume)).toBe(
       `<disk type='volume' device='cdrom'><driver name="qemu" type="raw" cache='none'/><source pool='rackless' volume='x.iso'/><target dev='sda' bus="sata" tray='closed'/><readonly/><serial>CD&#48;1</serial><alias name='ua-cd'/></disk>`,
     );
@@ -165,11 +165,13 @@ describe('withCdrom', () => {
   });
 
   it('adds a virtio controller for SCSI if there is none', () => {
-    const virt = (controllers: string): string =>
+    const virtMachine = (controllers: string): string =>
       `<domain><name>n</name><os><type arch='aarch64' machine='virt'>hvm</type></os><devices>${controllers}</devices></domain>`;
     const drive = `<disk type='file' device='cdrom'>  <driver name='qemu' type='raw'/>  <target dev='sda' bus='scsi'/>  <readonly/></disk>`;
     const own = `<controller type='scsi' index='0' model='lsilogic'/>`;
-    expect(withCdrom(virt(''), null).xml).toBe(virt(`${drive}<controller type='scsi' index='0' model='virtio-scsi'/>`));
-    expect(withCdrom(virt(own), null).xml).toBe(virt(`${drive}${own}`));
+    expect(withCdrom(virtMachine(''), null).xml).toBe(
+      virtMachine(`${drive}<controller type='scsi' index='0' model='virtio-scsi'/>`),
+    );
+    expect(withCdrom(virtMachine(own), null).xml).toBe(virtMachine(`${drive}${own}`));
   });
 });

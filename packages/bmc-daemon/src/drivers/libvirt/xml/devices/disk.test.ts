@@ -61,26 +61,31 @@ describe('a disk in a definition', () => {
 });
 
 describe('the target of a new disk', () => {
-  const free = (bus: string, ...disks: readonly string[]) => freeDiskTarget([readDomain(machine(disks.join('')))], bus);
+  const freeTarget = (bus: string, ...disks: readonly string[]) =>
+    freeDiskTarget([readDomain(machine(disks.join('')))], bus);
 
   it('is the first free one in the definition and in the running machine', () => {
-    expect(free('virtio')).toBe('vda');
-    expect(free('virtio', disk('vda', 'virtio'), disk('vdc', 'virtio'))).toBe('vdb');
+    expect(freeTarget('virtio')).toBe('vda');
+    expect(freeTarget('virtio', disk('vda', 'virtio'), disk('vdc', 'virtio'))).toBe('vdb');
     const [defined, running] = [machine(disk('vda', 'virtio')), machine(disk('vdb', 'virtio'))].map((xml) =>
       readDomain(xml),
     );
     if (defined === undefined || running === undefined) throw new Error('two domains expected');
     expect(freeDiskTarget([defined, running], 'virtio')).toBe('vdc');
     // No two disks may have the same target, even on different buses.
-    expect(free('sata', disk('sda', 'scsi'))).toBe('sdb');
+    expect(freeTarget('sata', disk('sda', 'scsi'))).toBe('sdb');
   });
 
   it('is one whose place on the bus is free', () => {
-    expect(free('sata', disk('sdf', 'sata', drive(0, 0, 0)))).toBe('sdb');
+    expect(freeTarget('sata', disk('sdf', 'sata', drive(0, 0, 0)))).toBe('sdb');
     expect(
-      free('scsi', disk('sdx', 'scsi', drive(0, 0, 8)), ...Array.from('abcdefg').map((c) => disk(`sd${c}`, 'usb'))),
+      freeTarget(
+        'scsi',
+        disk('sdx', 'scsi', drive(0, 0, 8)),
+        ...Array.from('abcdefg').map((c) => disk(`sd${c}`, 'usb')),
+      ),
     ).toBe('sdi');
-    expect(free('ide', disk('hdx', 'ide', drive(0, 0, 0)), disk('hdy', 'ide', drive(0, 0, 1)))).toBe('hdc');
+    expect(freeTarget('ide', disk('hdx', 'ide', drive(0, 0, 0)), disk('hdy', 'ide', drive(0, 0, 1)))).toBe('hdc');
   });
 
   it.each([
@@ -89,7 +94,7 @@ describe('the target of a new disk', () => {
   ] as const)('cannot be chosen on bus %s, which has no place for the disk', (bus, disks, kind, why) => {
     const refusal = (): unknown => {
       try {
-        return free(bus, ...disks);
+        return freeTarget(bus, ...disks);
       } catch (error) {
         return error;
       }

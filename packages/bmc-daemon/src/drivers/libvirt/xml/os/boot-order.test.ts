@@ -131,7 +131,7 @@ describe('withBootOrder', () => {
 });
 
 describe('restoreBootOrder', () => {
-  it('handles devices that were added and removed during the override', () => {
+  it('omits devices that were added or removed during the override', () => {
     const { xml, saved } = withBootOrder(q35Xml, 'cdrom');
     const disk = /\n {4}<disk type='file' device='disk'>[\s\S]*?<\/disk>/.exec(xml)?.[0] ?? '';
     const added = disk.replaceAll('vda', 'vdb').replace(/<boot order='\d+'\/>/, `<boot order='7'/>`);
@@ -167,15 +167,15 @@ describe('bootIndexes', () => {
     const drive = (device: string, target: string): string =>
       `<disk device='${device}'><target dev='${target}' bus='usb'/><alias name='usb-${target}'/></disk>`;
     const live = `<domain id='1'><name>n</name><devices>${drive('cdrom', 'sda')}${drive('disk', 'sdb')}</devices></domain>`;
-    const index = (target: string, bootIndex: number) => ({
+    const bootEntry = (target: string, bootIndex: number) => ({
       key: `disk:${target}`,
       alias: `usb-${target}`,
       qomPath: `/machine/peripheral/usb-${target}`,
       bootIndex,
     });
     expect(bootIndexes(readDomain(live), ['disk:sda'])).toEqual([
-      { ...index('sda', 1), isUsbCdrom: true },
-      index('sdb', -1),
+      { ...bootEntry('sda', 1), isUsbCdrom: true },
+      bootEntry('sdb', -1),
     ]);
   });
 

@@ -5,16 +5,16 @@ import { readDomain } from '../domain.js';
 import { parseXml } from '../parse.js';
 import { withHardware } from '../../../../../test/support/xml-edits.js';
 
-const small = (body: string): string => `<domain><name>n</name>${body}<devices/></domain>`;
+const minimalDomain = (body: string): string => `<domain><name>n</name>${body}<devices/></domain>`;
 
 describe('setHardware', () => {
   it('changes only vCPUs and memory, and restores the number of vCPUs byte for byte', () => {
-    const xml = small(
+    const xml = minimalDomain(
       `<memory unit='MiB'>512</memory><currentMemory>524288</currentMemory><vcpu placement='static'>4</vcpu>`,
     );
     const changed = withHardware(xml, { cpuCount: 3, memoryMiB: 256 });
     expect(changed).toBe(
-      small(
+      minimalDomain(
         `<memory unit='KiB'>262144</memory><currentMemory>262144</currentMemory><vcpu placement='static' current='3'>4</vcpu>`,
       ),
     );
@@ -30,7 +30,7 @@ describe('setHardware', () => {
     const without = withHardware(q35Xml, { networkBoot: false });
     expect(bootsFromNetwork(readDomain(without))).toBe(false);
     expect(bootsFromNetwork(readDomain(withHardware(without, { networkBoot: true })))).toBe(true);
-    expect(bootsFromNetwork(readDomain(small('')))).toBeNull();
+    expect(bootsFromNetwork(readDomain(minimalDomain('')))).toBeNull();
   });
 
   it.each<[string, string, Parameters<typeof withHardware>[1], string]>([
@@ -39,15 +39,15 @@ describe('setHardware', () => {
     ['memory in cells', '<memory>4096</memory><cpu><numa/></cpu>', { memoryMiB: 2 }, 'its definition has NUMA cells'],
     ['network boot without a network', '', { networkBoot: true }, 'it has no network interface'],
   ])('refuses %s', (_what, body, change, why) => {
-    expect(() => withHardware(small(body), change)).toThrow(why);
+    expect(() => withHardware(minimalDomain(body), change)).toThrow(why);
   });
 });
 
 describe('readLimits', () => {
   it('reads the maximum values of the definition', () => {
-    const limits = (body: string) => readLimits(parseXml(small(body)).root);
-    expect(limits('<memory>2097152</memory><vcpu current="1">8</vcpu>')).toEqual({ cpuCount: 8, memoryMiB: 2048 });
-    expect(limits('<maxMemory slots="2" unit="GiB">4</maxMemory><memory unit="GiB">1</memory>')).toEqual({
+    const limitsOf = (body: string) => readLimits(parseXml(minimalDomain(body)).root);
+    expect(limitsOf('<memory>2097152</memory><vcpu current="1">8</vcpu>')).toEqual({ cpuCount: 8, memoryMiB: 2048 });
+    expect(limitsOf('<maxMemory slots="2" unit="GiB">4</maxMemory><memory unit="GiB">1</memory>')).toEqual({
       cpuCount: 1,
       memoryMiB: 4096,
     });

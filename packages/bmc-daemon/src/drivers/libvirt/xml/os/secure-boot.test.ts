@@ -53,21 +53,30 @@ describe('secureBootState', () => {
   });
 
   it('depends on the NVRAM template if the definition has one', () => {
-    const named = (loader: string, template: string): string =>
+    const machineWithFiles = (loader: string, template: string): string =>
       machine(`<loader type='pflash'>${loader}</loader><nvram template='${template}'/>`);
-    expect(state(named('/fw/enrolled.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: true, enrolled: true });
-    expect(state(named('/fw/secure.fd', '/fw/plain-vars.fd'))).toEqual({ enabled: false, enrolled: false });
+    expect(state(machineWithFiles('/fw/enrolled.fd', '/fw/enrolled-vars.fd'))).toEqual({
+      enabled: true,
+      enrolled: true,
+    });
+    expect(state(machineWithFiles('/fw/secure.fd', '/fw/plain-vars.fd'))).toEqual({ enabled: false, enrolled: false });
     // The template has keys, but the image (without SMM) does not enforce Secure Boot.
-    expect(state(named('/fw/plain.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: false, enrolled: true });
+    expect(state(machineWithFiles('/fw/plain.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: false, enrolled: true });
     // Without descriptors, the file names of distributions decide.
-    const debian = named('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', '/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
+    const debian = machineWithFiles('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', '/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
     expect(state(debian, catalogOfFileNames)).toEqual({ enabled: true, enrolled: true });
-    const fedora = named('/usr/share/edk2/ovmf/OVMF_CODE.secboot.fd', '/usr/share/edk2/ovmf/OVMF_VARS.secboot.fd');
+    const fedora = machineWithFiles(
+      '/usr/share/edk2/ovmf/OVMF_CODE.secboot.fd',
+      '/usr/share/edk2/ovmf/OVMF_VARS.secboot.fd',
+    );
     expect(state(fedora, catalogOfFileNames)).toEqual({ enabled: true, enrolled: true });
-    expect(state(named('/x/CODE.fd', '/x/my-own.fd'), catalogOfFileNames)).toEqual({ enabled: false, enrolled: null });
+    expect(state(machineWithFiles('/x/CODE.fd', '/x/my-own.fd'), catalogOfFileNames)).toEqual({
+      enabled: false,
+      enrolled: null,
+    });
     // The templates in the settings have precedence over file names.
     const settings = firmwareCatalog([], { enabled: '/x/my-own.fd', disabled: null });
-    expect(state(named('/x/OVMF_CODE.secboot.fd', '/x/my-own.fd'), settings)).toEqual({
+    expect(state(machineWithFiles('/x/OVMF_CODE.secboot.fd', '/x/my-own.fd'), settings)).toEqual({
       enabled: true,
       enrolled: true,
     });
