@@ -53,9 +53,10 @@ export class EventEnds {
   }
 
   /**
-   * Finds the end of the current event.
+   * Finds the end of the current event. Further empty lines belong to it, so that a stream of empty lines is not
+   * millions of events.
    * @param from the last result of this method, or the result of {@link begin}.
-   * @returns the offset after the event's empty line; -1: the event does not end in this chunk.
+   * @returns the offset after the event's empty lines; -1: the event does not end in this chunk.
    */
   next(chunk: Buffer, from: number): number {
     let at = from;
@@ -72,8 +73,18 @@ export class EventEnds {
         if (at === chunk.length) this.#afterCr = true;
         else if (chunk[at] === LF) at += 1;
       }
-      if (isEmpty) return at;
+      if (isEmpty) return this.#skipEmptyLines(chunk, at);
     }
+  }
+
+  #skipEmptyLines(chunk: Buffer, from: number): number {
+    let at = from;
+    for (; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (byte !== LF && byte !== CR) return at;
+      this.#afterCr = byte === CR && at + 1 === chunk.length;
+    }
+    return at;
   }
 }
 

@@ -13,6 +13,9 @@ export interface ServerSentEvent {
 /** The reader stores an event until the event is complete, so it rejects larger events. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
+/** Shorter events have no data: `data:` and a line end. */
+const MIN_EVENT_BYTES = 6;
+
 /** Reads one stream. Needs no closing. */
 export class EventReader {
   readonly #ends = new EventEnds();
@@ -31,8 +34,10 @@ export class EventReader {
     for (;;) {
       const end = this.#ends.next(chunk, from);
       if (end === -1) break;
-      this.#store(chunk.subarray(start, end));
-      this.#take(events);
+      if (this.#pendingBytes > 0) {
+        this.#store(chunk.subarray(start, end));
+        this.#takePending(events);
+      } else if (end - start >= MIN_EVENT_BYTES) take(chunk.subarray(start, end), events);
       start = from = end;
     }
     this.#store(chunk.subarray(start));
@@ -42,7 +47,7 @@ export class EventReader {
   /** Ends the stream. @returns the rest of the stream as an event, if it has data. */
   finish(): ServerSentEvent[] {
     const events: ServerSentEvent[] = [];
-    this.#take(events);
+    this.#takePending(events);
     return events;
   }
 
@@ -53,16 +58,21 @@ export class EventReader {
     if (this.#pendingBytes > MAX_EVENT_BYTES) throw new Error(`an event has more than ${MAX_EVENT_BYTES} bytes`);
   }
 
-  #take(events: ServerSentEvent[]): void {
+  #takePending(events: ServerSentEvent[]): void {
     const event = Buffer.concat(this.#pending.chunks, this.#pendingBytes);
     this.#pending = new ChunkList();
     this.#pendingBytes = 0;
-    const ranges = dataRanges(event);
-    if (ranges.length === 0) return;
-    const data = dataOf(event, ranges).toString('utf8').slice(0, -1);
-    const head = event.toString('utf8', 0, ranges[0]?.start);
-    const rest = event.toString('utf8', ranges.at(-1)?.end);
-    const name = /(?:^|[\r\n])event: ?([^\r\n]*)/.exec(`${head}\n${rest}`)?.[1] ?? '';
-    events.push({ name, data });
+    take(event, events);
   }
+}
+
+/** Adds an event to the list if it has data. */
+function take(event: Buffer, events: ServerSentEvent[]): void {
+  const ranges = dataRanges(event);
+  if (ranges.length === 0) return;
+  const data = dataOf(event, ranges).toString('utf8').slice(0, -1);
+  const head = event.toString('utf8', 0, ranges[0]?.start);
+  const rest = event.toString('utf8', ranges.at(-1)?.end);
+  const name = /(?:^|[\r\n])event: ?([^\r\n]*)/.exec(`${head}\n${rest}`)?.[1] ?? '';
+  events.push({ name, data });
 }

@@ -198,6 +198,14 @@ describe('a stream of events', () => {
     expect(median).toBeLessThan(4);
   });
 
+  it.each(['\n', '\r', '\r\n'])('counts a run of empty lines as one event (%j)', (line) => {
+    const made = rewriter();
+    const lines = line.repeat(100_000);
+    const text = `${lines}${chunk('a')}${lines}${chunk('b')}`;
+    expect(Buffer.concat([...made.push(Buffer.from(text)), ...made.finish()]).toString()).toBe(renamed(text));
+    expect(made.eventCount).toBe(3);
+  });
+
   it('rewrites an event of several MB in many chunks', () => {
     const made = rewriter();
     const text = `data: {"image":"${'x\\"'.repeat(1024 * 1024)}","model":"gpt-oss-120b"}\n\n`;

@@ -61,6 +61,8 @@ export interface EventRewriter {
  * servers send far smaller ones.
  */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/** Shorter events have no data that matters: `data:{}` has 7 bytes. */
+const MIN_EVENT_BYTES = 7;
 /** Longer prefixes are not cached. */
 const MAX_PREFIX_BYTES = 2048;
 /**
@@ -215,6 +217,7 @@ class Rewriter implements EventRewriter {
   /** Returns the change of the event at `start`; null: no change. */
   #editOf(bytes: Buffer, start: number, end: number): Edit | null {
     this.eventCount += 1;
+    if (end - start < MIN_EVENT_BYTES) return null;
     if (this.#options.hidesUsage === true && isOnlyUsage(bytes.subarray(start, end))) {
       this.hiddenUsage = Buffer.from(bytes.subarray(start, end));
       return { start, end, replacement: NOTHING };
