@@ -1,4 +1,6 @@
 /** The view of a request that providers get. */
+import { invalidParameter } from '../errors/model.js';
+import { JsonLimitError, parseWithinLimits, REQUEST_LIMITS } from '../json/parse-within-limits.js';
 
 /** The top-level members of a request. Each value is read only on demand. */
 export interface RequestMembers {
@@ -37,11 +39,25 @@ export interface TranslationTriggers {
   readonly innerKeys: readonly string[];
 }
 
-/** Returns the value of a member; undefined: the member is missing, null, or does not go upstream. */
+/**
+ * Returns the value of a member; undefined: the member is missing, null, or does not go upstream.
+ * @throws {ProxyError} 400: the value exceeds {@link REQUEST_LIMITS}.
+ */
 export function memberValue(members: RequestMembers, name: string): unknown {
   const bytes = members.bytes(name);
-  // The proxy has checked that the request is JSON.
-  return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as unknown);
+  return bytes === undefined ? undefined : requestValue(name, bytes);
+}
+
+/**
+ * Parses the value of a member. The proxy has checked that the request is JSON.
+ * @throws {ProxyError} as {@link memberValue}.
+ */
+export function requestValue(name: string, bytes: Buffer): unknown {
+  try {
+    return parseWithinLimits(bytes.toString(), REQUEST_LIMITS);
+  } catch (error) {
+    throw error instanceof JsonLimitError ? invalidParameter(name, `is too large: ${error.message}`) : error;
+  }
 }
 
 /** Returns members as JSON, without those that are undefined. */

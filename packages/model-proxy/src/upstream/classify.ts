@@ -2,9 +2,9 @@
  * Makes the errors for failed answers of upstreams, with LiteLLM's statuses and beginnings of messages.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
-import { parseJson } from '@rackless/daemon/text/json.js';
 import { ProxyError } from '../errors/proxy-error.js';
 import { jsonWithinDepth } from '../json/depth.js';
+import { ERROR_LIMITS, JsonLimitError, valueWithinLimits } from '../json/parse-within-limits.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { UpstreamError } from '../providers/dialect.js';
 import { errorClassOf } from './error-class.js';
@@ -49,7 +49,7 @@ export function errorOfFailedAnswer(
 ): ProxyError {
   const { deployment } = selection;
   const text = body.toString('utf8', 0, MAX_BODY_BYTES);
-  const parsed = parseJson(text);
+  const parsed = valueWithinLimits(text, ERROR_LIMITS);
   const translated = deployment.provider.dialect?.error(status, parsed);
   if (translated !== undefined)
     return errorOfUpstreamError(translated.status ?? status, headers, translated, selection);
@@ -129,7 +129,10 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
 /** Makes the error for a successful answer that the provider's dialect cannot translate. */
 export function untranslatableFault(cause: unknown, { deployment, modelGroup }: ErrorSelection): ProxyError {
   const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.exceptionName} - `;
-  const why = 'the answer of the upstream does not have the form of its API';
+  const why =
+    cause instanceof JsonLimitError
+      ? `the JSON of the upstream is too large: ${cause.message}`
+      : 'the answer of the upstream does not have the form of its API';
   return new ProxyError({
     status: 502,
     message: inModelGroup(`${head}${why}`, modelGroup),

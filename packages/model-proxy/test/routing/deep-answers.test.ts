@@ -81,7 +81,25 @@ describe('an upstream with deep JSON', () => {
     upstream.behavior = { events: `data: {"choices":[{"delta":{${thought}}}]}\n\n`, end: 'closed' };
     const streamed = await ask(true);
     expect([whole.status, streamed.status]).toEqual([502, 502]);
-    expect(await whole.text()).toContain('does not have the form of its API');
+    expect(await whole.text()).toContain('more than 512 objects and arrays are nested');
+  });
+
+  it.each([
+    ['empty objects', `[${'{},'.repeat(1_000_000)}{}]`, 'it has more than 500000 objects and arrays'],
+    ['nested arrays', '['.repeat(2_000_000) + ']'.repeat(2_000_000), 'more than 512 objects and arrays are nested'],
+  ])('is told the limit after 4 MB of %s', async (_what, body, limit) => {
+    const { ask } = await setUp([{ behavior: { status: 200, body }, params: { model: 'anthropic/m' } }]);
+    const { status, text } = await ask({}, { 'x-litellm-num-retries': '0' });
+    expect(status).toBe(502);
+    expect(text).toContain(`the JSON of the upstream is too large: ${limit}`);
+  });
+
+  it('causes a log line of a few KB if it answers with 100,000 invalid blocks', async () => {
+    const body = `{"id":"a","type":"message","content":[${'{},'.repeat(100_000)}{}]}`;
+    const { ask, proxy } = await setUp([{ behavior: { status: 200, body }, params: { model: 'anthropic/m' } }]);
+    const { status } = await ask({}, { 'x-litellm-num-retries': '0' });
+    expect(status).toBe(502);
+    expect(proxy.logged().join('').length).toBeLessThan(20_000);
   });
 
   it('does not prevent the answer to a request for a list of models', async () => {

@@ -2,8 +2,8 @@
  * Translates answers of upstreams whose API is not the API of the client. The translation then goes
  * through the same classes as other answers.
  */
-import { parseJson } from '@rackless/daemon/text/json.js';
 import { ChunkList } from '../../json/chunk-list.js';
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 import { responseTooLarge } from '../../errors/body.js';
 import type { Api } from '../../errors/error-body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
@@ -55,16 +55,13 @@ class TranslatedJson implements Answer {
     const { selection } = exchange;
     if (selection === null) return;
     const body = Buffer.concat(this.#received.chunks, this.#length);
-    const parsed = parseJson(body.toString());
-    if (parsed === undefined) {
-      this.fail(notJsonFault(status, body, selection));
-      return;
-    }
     let translation: string | NonJsonAnswer;
     try {
-      translation = this.#translate(parsed);
+      translation = this.#translate(parseWithinLimits(body.toString()));
     } catch (error) {
-      this.fail(untranslatableFault(error, selection));
+      this.fail(
+        error instanceof SyntaxError ? notJsonFault(status, body, selection) : untranslatableFault(error, selection),
+      );
       return;
     }
     if (typeof translation === 'string') sendJson(this.#context, translation);

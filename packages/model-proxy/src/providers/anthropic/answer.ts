@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import type { DialectAnswer, DialectCall } from '../dialect.js';
+import { listOf } from '../list-of.js';
 import { errorWithStatus } from './errors.js';
 import { JSON_TOOL } from './tools.js';
 import type { Block } from './content.js';
@@ -26,7 +27,7 @@ export type AnthropicUsage = z.infer<typeof usageSchema>;
 
 const message = z.object({
   id: z.string(),
-  content: z.array(z.looseObject({ type: z.string() })),
+  content: listOf(z.looseObject({ type: z.string() })),
   stop_reason: z.string().nullish(),
   usage: usageSchema.nullish(),
 });

@@ -3,6 +3,7 @@
  * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 import { z } from 'zod';
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
 import { finishReason, now, openaiUsage, usageSchema, type AnthropicUsage } from './answer.js';
@@ -173,7 +174,7 @@ export class ChatStream implements DialectStream {
 }
 
 function valueOf({ data }: ServerSentEvent): unknown {
-  return JSON.parse(data);
+  return parseWithinLimits(data);
 }
 
 function textDelta(content: string): object | undefined {

@@ -2,12 +2,15 @@
  * Translates OpenAI's messages to Anthropic's `system` and `messages`.
  * @see https://platform.claude.com/docs/en/api/messages
  */
-import { parseJson } from '@rackless/daemon/text/json.js';
 import { invalidParameter } from '../../errors/model.js';
 import { isWithinDepth } from '../../json/depth.js';
+import { REQUEST_LIMITS, valueWithinLimits } from '../../json/parse-within-limits.js';
 import { MAX_DEPTH } from '../../json/scanner.js';
 import { blocksOf, cacheControlOf, type Block } from './content.js';
 import { recordOf, recordsOf, textOf, type JsonRecord } from './values.js';
+
+/** Limits of the arguments of a call, which are JSON inside a text. The check of the nesting has its own error. */
+const ARGUMENT_LIMITS = { ...REQUEST_LIMITS, depth: Infinity };
 
 /** A message of Anthropic's API. */
 interface AnthropicMessage {
@@ -78,9 +81,12 @@ function toolUse(call: JsonRecord): Block {
   const name = textOf(called?.['name']);
   if (name === undefined) throw invalidParameter('messages', 'has a tool call without the name of a function');
   const text = textOf(called?.['arguments']) ?? '';
-  const input = text.trim() === '' ? {} : recordOf(parseJson(text));
+  const input = text.trim() === '' ? {} : recordOf(valueWithinLimits(text, ARGUMENT_LIMITS));
   if (input === undefined)
-    throw invalidParameter('messages', `has a call of '${name}' whose arguments are not a JSON object`);
+    throw invalidParameter(
+      'messages',
+      `has a call of '${name}' whose arguments are not a JSON object with at most ${ARGUMENT_LIMITS.values} values`,
+    );
   if (!isWithinDepth(input))
     throw invalidParameter('messages', `has a call of '${name}' whose arguments nest more than ${MAX_DEPTH} levels`);
   return { type: 'tool_use', id: callId(call['id']), name, input, ...cacheControlOf(call) };

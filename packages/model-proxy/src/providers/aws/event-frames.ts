@@ -4,6 +4,7 @@
  * @see https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html
  */
 import { EventStreamCodec } from '@smithy/core/event-streams';
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 
 /** A decoded message. */
 export interface EventFrame {
@@ -16,7 +17,7 @@ export interface EventFrame {
 }
 
 /** Parses the payload of a message. @throws {Error} if it is not JSON. */
-export const jsonIn = ({ body }: EventFrame): unknown => JSON.parse(body.toString());
+export const jsonIn = ({ body }: EventFrame): unknown => parseWithinLimits(body.toString());
 
 /** Four numbers of 4 bytes: length of the message, length of its headers, checksum of both lengths, checksum of the message. */
 const MIN_BYTES = 16;

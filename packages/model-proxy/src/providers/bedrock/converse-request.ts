@@ -6,7 +6,7 @@ import type { Block } from '../anthropic/content.js';
 import { anthropicRequest } from '../anthropic/request.js';
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { DialectCall } from '../dialect.js';
-import type { RequestMembers } from '../request-members.js';
+import { requestValue, type RequestMembers } from '../request-members.js';
 import { converseBlock, withCachePoints } from './converse-blocks.js';
 
 /** Members of Converse that clients may send. */
@@ -26,8 +26,7 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
   const source = anthropicRequest(members, call);
   const value = (name: string): unknown => {
     const bytes = source.get(name);
-    // `anthropicRequest` writes JSON.
-    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as unknown);
+    return bytes === undefined ? undefined : requestValue(name, bytes);
   };
   const body = new Map<string, Buffer>();
   const set = (name: string, member: object | undefined): void => {

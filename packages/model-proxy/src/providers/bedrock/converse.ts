@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { openaiAnswer } from '../anthropic/answer.js';
 import { recordsOf } from '../anthropic/values.js';
 import type { Dialect, DialectEndpoint } from '../dialect.js';
+import { listOf } from '../list-of.js';
 import { supportedParameters, unchecked } from '../parameters.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
@@ -16,7 +17,7 @@ import { ConverseStream } from './converse-stream.js';
 import { anthropicUsage, stopReason } from './converse-usage.js';
 
 const answered = z.object({
-  output: z.object({ message: z.object({ content: z.array(z.looseObject({})) }) }),
+  output: z.object({ message: z.object({ content: listOf(z.looseObject({})) }) }),
   stopReason: z.string(),
   usage: z.unknown().optional(),
 });

@@ -3,6 +3,7 @@
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
  */
 import { z } from 'zod';
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 import { EventFrames, jsonIn, type EventFrame } from '../aws/event-frames.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
 import { streamError } from './stream-error.js';
@@ -38,7 +39,7 @@ export class InvokeStream implements DialectStream {
       if (error !== undefined) return { events, isDone: false, error };
       const bytes = chunkBytes(frame);
       if (bytes === undefined) continue;
-      const read = this.#reader.read([JSON.parse(bytes.toString())]);
+      const read = this.#reader.read([parseWithinLimits(bytes.toString())]);
       events.push(...read.events);
       if (read.isDone || read.error !== undefined) return { ...read, events };
     }

@@ -5,6 +5,7 @@
  * @see https://docs.langchain.com/langsmith/streaming
  */
 import { randomUUID } from 'node:crypto';
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
 import { now } from '../anthropic/answer.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
@@ -46,7 +47,7 @@ class RunStream implements DialectStream {
   #read(received: readonly ServerSentEvent[]): DialectEvents {
     const events: object[] = [];
     for (const { name, data } of received) {
-      const value: unknown = JSON.parse(data);
+      const value = parseWithinLimits(data);
       if (name === 'error') {
         this.#hasFailed = true;
         return { events, isDone: false, error: runError(value) };

@@ -3,13 +3,12 @@
  * @see https://platform.claude.com/docs/en/api/messages
  * @see https://platform.openai.com/docs/api-reference/chat/create
  */
-import { parseJson } from '@rackless/daemon/text/json.js';
 import { invalidParameter } from '../../errors/model.js';
 import type { Block } from '../anthropic/content.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 import type { DialectCall } from '../dialect.js';
 import { effortOfBudget } from '../openai/thinking.js';
-import type { RequestMembers } from '../request-members.js';
+import { memberValue, type RequestMembers } from '../request-members.js';
 import { chatMessages } from './chat-messages.js';
 
 /** Maximum length of OpenAI's `user`. LiteLLM cuts longer texts in the same way. */
@@ -39,7 +38,7 @@ export function chatRequest(
   { model, streams }: DialectCall,
   upstream: { readonly supported: ReadonlySet<string>; readonly keepsThinking: boolean },
 ): Map<string, Buffer> {
-  const value = (name: string): unknown => parseJson(members.bytes(name)?.toString() ?? '');
+  const value = (name: string): unknown => memberValue(members, name);
   for (const name of impossible)
     if (members.bytes(name) !== undefined) throw invalidParameter(name, "needs a model with Anthropic's API");
   const body = new Map<string, Buffer>();

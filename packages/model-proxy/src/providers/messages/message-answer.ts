@@ -2,10 +2,11 @@
  * Expresses answers of chat as Anthropic's messages.
  * @see https://platform.claude.com/docs/en/api/messages
  */
-import { parseJson } from '@rackless/daemon/text/json.js';
 import { z } from 'zod';
+import { valueWithinLimits } from '../../json/parse-within-limits.js';
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { Block } from '../anthropic/content.js';
+import { listOf } from '../list-of.js';
 
 const text = z.string().nullish();
 const tokens = z.number().int().nonnegative().nullish();
@@ -23,24 +24,20 @@ export const chatUsage = z
 const answered = z.object({
   id: text,
   model: text,
-  choices: z
-    .array(
-      z.object({
-        message: z.object({
-          content: text,
-          refusal: text,
-          reasoning_content: text,
-          reasoning: text,
-          thinking_blocks: z.unknown().optional(),
-          tool_calls: z
-            .array(z.object({ id: text, function: z.object({ name: z.string(), arguments: text }) }))
-            .nullish(),
-        }),
-        finish_reason: text,
-        stop_reason: z.unknown().optional(),
+  choices: listOf(
+    z.object({
+      message: z.object({
+        content: text,
+        refusal: text,
+        reasoning_content: text,
+        reasoning: text,
+        thinking_blocks: z.unknown().optional(),
+        tool_calls: listOf(z.object({ id: text, function: z.object({ name: z.string(), arguments: text }) })).nullish(),
       }),
-    )
-    .min(1),
+      finish_reason: text,
+      stop_reason: z.unknown().optional(),
+    }),
+  ),
   usage: chatUsage,
 });
 
@@ -81,7 +78,7 @@ export function thinkingBlock(thinking: string): Block {
 }
 
 function inputOf(json: string): Block | undefined {
-  return json.trim() === '' ? {} : recordOf(parseJson(json));
+  return json.trim() === '' ? {} : recordOf(valueWithinLimits(json));
 }
 
 const stopReasons: ReadonlyMap<unknown, string> = new Map([

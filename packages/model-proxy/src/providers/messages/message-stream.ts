@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Block } from '../anthropic/content.js';
 import { recordsOf } from '../anthropic/values.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
+import { listOf } from '../list-of.js';
 import { chatUsage, messageFrame, messageUsage, stopOf, thinkingBlock } from './message-answer.js';
 
 const text = z.string().nullish();
@@ -19,25 +20,23 @@ const called = z.object({
 const chunk = z.object({
   id: text,
   model: text,
-  choices: z
-    .array(
-      z.object({
-        index: z.number().nullish(),
-        delta: z
-          .object({
-            content: text,
-            refusal: text,
-            reasoning_content: text,
-            reasoning: text,
-            thinking_blocks: z.unknown().optional(),
-            tool_calls: z.array(called).nullish(),
-          })
-          .nullish(),
-        finish_reason: text,
-        stop_reason: z.unknown().optional(),
-      }),
-    )
-    .nullish(),
+  choices: listOf(
+    z.object({
+      index: z.number().nullish(),
+      delta: z
+        .object({
+          content: text,
+          refusal: text,
+          reasoning_content: text,
+          reasoning: text,
+          thinking_blocks: z.unknown().optional(),
+          tool_calls: listOf(called).nullish(),
+        })
+        .nullish(),
+      finish_reason: text,
+      stop_reason: z.unknown().optional(),
+    }),
+  ).nullish(),
   usage: chatUsage,
 });
 

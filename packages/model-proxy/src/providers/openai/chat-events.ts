@@ -1,4 +1,5 @@
 /** Parses the events of OpenAI's streams, for endpoints that translate them. */
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
 import { openaiErrorIn } from './errors.js';
@@ -20,7 +21,7 @@ function read(received: readonly ServerSentEvent[]): DialectEvents {
   const events: object[] = [];
   for (const { data } of received) {
     if (data.startsWith('[DONE]')) return { events, isDone: true };
-    const event: unknown = JSON.parse(data);
+    const event = parseWithinLimits(data);
     if (typeof event !== 'object' || event === null) throw new Error('an event that is not an object');
     const error = openaiErrorIn(event);
     if (error !== undefined) return { events, isDone: false, error };

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
 import { now } from '../anthropic/answer.js';
 import { blocksOf } from '../anthropic/content.js';
@@ -111,7 +112,7 @@ class TextStream implements DialectStream {
   #read(received: readonly ServerSentEvent[]): DialectEvents {
     const events: object[] = [];
     for (const { data } of received) {
-      const value: unknown = JSON.parse(data);
+      const value = parseWithinLimits(data);
       const error = textOf(recordOf(value)?.['error']);
       if (error !== undefined) return { events, isDone: false, error: { status: 500, message: error } };
       const { token: next, generated_text: whole, details: found } = streamed.parse(value);

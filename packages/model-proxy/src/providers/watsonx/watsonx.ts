@@ -3,6 +3,7 @@
  * @see https://cloud.ibm.com/apidocs/watsonx-ai
  * @see https://cloud.ibm.com/docs/account?topic=account-iamtoken_from_apikey
  */
+import { parseWithinLimits } from '../../json/parse-within-limits.js';
 import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
 import { invalidParameter } from '../../errors/model.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
@@ -42,7 +43,7 @@ class ChatStream implements DialectStream {
   }
 
   #read(received: readonly ServerSentEvent[]): DialectEvents {
-    const values = received.map(({ data }) => JSON.parse(data) as unknown);
+    const values = received.map(({ data }) => parseWithinLimits(data));
     const failed = values.map((value) => errorIn(value)).find((error) => error !== undefined);
     return failed === undefined ? this.#chunks.read(values) : { events: [], isDone: false, error: failed };
   }
