@@ -24,6 +24,11 @@ export interface DecodedSink {
   onError(error: Error): void;
 }
 
+/** A smaller result is never rejected. */
+const UNCHECKED_BYTES = 64 * 1024 * 1024;
+/** Maximum size of a larger result, as a multiple of the compressed size. JSON becomes 3 to 30 times larger. */
+const MAX_RATIO = 200;
+
 /**
  * Removes Content-Encoding and Content-Length, which are wrong for a decoded body.
  * @returns the coding; null: the answer has none, and nothing was removed.
@@ -49,12 +54,22 @@ export function takeContentEncoding(headers: string[]): string | null {
 export function decoderOf(contentEncoding: string, sink: DecodedSink): Decoder | null | 'unknown' {
   const stream = streamOf(contentEncoding.trim().toLowerCase());
   if (stream === null || stream === 'unknown') return stream;
-  stream.on('data', (chunk: Buffer) => sink.onData(chunk));
+  let received = 0;
+  let decoded = 0;
+  stream.on('data', (chunk: Buffer) => {
+    decoded += chunk.length;
+    if (decoded > UNCHECKED_BYTES && decoded > received * MAX_RATIO)
+      stream.destroy(new Error(`more than ${MAX_RATIO} times its compressed size`));
+    else sink.onData(chunk);
+  });
   stream.on('drain', () => sink.onDrain());
   stream.on('end', () => sink.onEnd());
   stream.on('error', (error) => sink.onError(error));
   return {
-    write: (chunk) => stream.write(chunk),
+    write: (chunk) => {
+      received += chunk.length;
+      return stream.write(chunk);
+    },
     end: () => void stream.end(),
     pause: () => void stream.pause(),
     resume: () => void stream.resume(),

@@ -95,6 +95,24 @@ describe('an answer that is compressed although the proxy asked for identity', (
     expect(error?.message).toContain('cannot be decoded: incorrect header check');
   });
 
+  it.each([
+    ['gzip', (zeros: Buffer) => gzipSync(zeros)],
+    ['br', (zeros: Buffer) => brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+  ])('is an error after 64 MB if %s has made it more than 200 times smaller', async (coding, compress) => {
+    const bomb = compress(Buffer.alloc(128 * 1024 * 1024));
+    const { deployment, upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': coding }).end(bomb);
+    });
+    let received = 0;
+    const asked = send(upstream, deployment, {}, (chunk) => {
+      received += chunk.length;
+      asked.chunks.length = 0;
+    });
+    const { error } = await asked.over();
+    expect(error?.message).toContain('cannot be decoded: more than 200 times its compressed size');
+    expect(received).toBe(64 * 1024 * 1024);
+  });
+
   it('is an error if it breaks off inside the coding', async () => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text).subarray(0, 40));

@@ -26,6 +26,8 @@ const EDGE_BYTES = 1024;
  * a text instead of JSON sends a short text.
  */
 const PARSED_BYTES = 4096;
+/** The error for an answer that is not JSON needs only its beginning. */
+const MAX_REPORTED_BYTES = 65_536;
 /** Maximum size of an answer that is only a string, a number, a boolean or null. */
 const MAX_SCALAR_BYTES = 65_536;
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
@@ -67,7 +69,7 @@ export class JsonAnswer implements Answer {
       return;
     }
     if (selection !== null && !this.#isJson()) {
-      this.fail(notJsonFault(status, bytesBetween(chunks, this.#length, 0, this.#length), selection));
+      this.fail(notJsonFault(status, bytesBetween(chunks, this.#length, 0, MAX_REPORTED_BYTES), selection));
       return;
     }
     exchange.usage = findUsage(
