@@ -76,17 +76,21 @@ export function tooManyChunks(): ProxyError {
   return requestFault('The request body has too many small chunks: send larger chunks, or a Content-Length header.');
 }
 
+/** The setting that limits answers. */
+const SIZE_SETTING = 'general_settings.max_response_size_mb';
+
 /**
- * Reports that the answer is larger than `max_response_size_mb`.
+ * Reports that the answer is too large.
  * @param bytes announced or received so far.
+ * @param reason names the limit.
  */
-export function responseTooLarge(limitBytes: number, bytes: number): ProxyError {
+export function responseTooLarge(limitBytes: number, bytes: number, reason = SIZE_SETTING): ProxyError {
   return new ProxyError({
     status: 502,
     kind: 'malformedAnswer',
     message:
       `Response size is too large. Response size is ${megabytes(bytes)} MB or more. Max size is ${megabytes(limitBytes)} MB: ` +
-      'general_settings.max_response_size_mb.',
+      `${reason}.`,
   });
 }
 

@@ -112,3 +112,17 @@ describe('an upstream with deep JSON', () => {
     expect([status, text.includes(deep), text.includes(ANSWER)]).toEqual([200, true, true]);
   });
 });
+
+describe('an upstream that streams 129 MB to a client that wants one answer', () => {
+  const setUp = useSetups();
+
+  it('is a bad gateway with the limit in the error', async () => {
+    const text = 'x'.repeat(1024 * 1024);
+    const event = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`;
+    const behavior: Behavior = { events: `data: ${message}\n\n${event.repeat(129)}`, end: 'closed' };
+    const { ask } = await setUp([{ behavior, params: { model: 'anthropic/m' } }]);
+    const answer = await ask({}, { 'x-litellm-num-retries': '0' });
+    expect(answer.status).toBe(502);
+    expect(answer.text).toContain('Max size is 128 MB: the proxy translates no larger answer.');
+  });
+});

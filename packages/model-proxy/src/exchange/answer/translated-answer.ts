@@ -26,6 +26,20 @@ export function translatedAnswer(context: AnswerContext, translated: TranslatedC
   return call.streams ? new TranslatedEvents(context, stream) : new CollectedChat(context, stream);
 }
 
+/**
+ * Maximum size of an answer that the proxy translates as a whole, which takes four times its memory. 2,048 long
+ * embeddings have 75 MB.
+ */
+const MAX_TRANSLATED_BYTES = 128 * 1024 * 1024;
+
+/** @throws {ProxyError} 502: the answer is larger than a limit. */
+function checkSize({ exchange }: AnswerContext, bytes: number): void {
+  const { maxResponseBytes } = exchange.proxy.settings;
+  if (bytes > maxResponseBytes) throw responseTooLarge(maxResponseBytes, bytes);
+  if (bytes > MAX_TRANSLATED_BYTES)
+    throw responseTooLarge(MAX_TRANSLATED_BYTES, bytes, 'the proxy translates no larger answer');
+}
+
 /** A dialect's result that is not OpenAI's JSON: audio, or the upstream's error. */
 type NonJsonAnswer = Exclude<DialectAnswer, { readonly value: object }>;
 type Audio = Extract<DialectAnswer, { readonly bytes: Buffer }>;
@@ -44,10 +58,9 @@ class TranslatedJson implements Answer {
 
   /** @throws {ProxyError} 502: the answer is larger than the limit. */
   data(chunk: Buffer): void {
-    const { maxResponseBytes } = this.#context.exchange.proxy.settings;
     this.#received.push(chunk);
     this.#length += chunk.length;
-    if (this.#length > maxResponseBytes) throw responseTooLarge(maxResponseBytes, this.#length);
+    checkSize(this.#context, this.#length);
   }
 
   end(): void {
@@ -114,9 +127,8 @@ class CollectedChat implements Answer {
 
   /** @throws {ProxyError} 502: the answer is larger than the limit. */
   data(chunk: Buffer): void {
-    const { maxResponseBytes } = this.#context.exchange.proxy.settings;
     this.#bytes += chunk.length;
-    if (this.#bytes > maxResponseBytes) throw responseTooLarge(maxResponseBytes, this.#bytes);
+    checkSize(this.#context, this.#bytes);
     this.#read(() => this.#stream.push(chunk));
   }
 
