@@ -98,7 +98,7 @@ export interface Feature<Own extends object> {
   readonly resources: readonly Resource<ServicesWith<Own>>[];
   readonly streams?: readonly StreamDefinition<ServicesWith<Own>>[];
   readonly webSockets?: readonly WebSocketDefinition<ServicesWith<Own>>[];
-  /** Returns the resources for a driver; none if it lacks what the feature needs. Default: all. */
+  /** Returns the resources for a driver; none if the driver lacks the parts that the feature needs. Default: all. */
   readonly resourcesOf?: (driver: HypervisorDriver) => readonly Resource<ServicesWith<Own>>[];
   /**
    * Opens the feature without a change of the host, because another daemon may already serve the

@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { Settings } from './config/settings.js';
-import { unreadable } from './replicas/entry-changes.js';
+import { unreadableError } from './replicas/entry-changes.js';
 import { readTrimmed, storedUuid } from './stored-uuid.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
@@ -52,7 +52,7 @@ export async function uuidOf(
   if (store === null) return own;
   await store.commit([{ kind: 'service', id: 'uuid', expected: 0, value: { uuid: own } }]);
   const { data } = z.object({ uuid: z.string() }).safeParse(store.get('service', 'uuid')?.value);
-  if (data === undefined) throw unreadable('the UUID of the service');
+  if (data === undefined) throw unreadableError('the UUID of the service');
   return data.uuid;
 }
 

@@ -45,8 +45,8 @@ interface StateFileOptions<State> {
   readonly initial: State;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /**
-   * Handling of a damaged file (not UTF-8, not JSON, or against the schema): `setAside` renames
-   * it to `<name>.json.broken`, logs an error and starts with the initial state; `refuse` throws.
+   * What happens to a damaged file (not UTF-8, not JSON, or against the schema). `setAside`: renames
+   * it to `<name>.json.broken`, logs an error and starts with the initial state. `refuse`: throws.
    * Use `refuse` if the initial state would weaken security.
    */
   readonly broken: 'setAside' | 'refuse';

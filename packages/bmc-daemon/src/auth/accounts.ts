@@ -165,7 +165,7 @@ class FileAccounts implements Accounts {
     if (newName !== user) checkUser(newName);
     const line = password === undefined ? undefined : await userLine(newName, password);
     const account = this.#findOrThrow(user);
-    if (newName !== user && this.find(newName) !== undefined) throw alreadyExists(newName);
+    if (newName !== user && this.find(newName) !== undefined) throw accountExistsError(newName);
     if (change.roleId !== undefined) this.#requireRole(change.roleId);
     const { lockedUntil, ...stored } = this.#files.stateOf(user);
     const next: AccountState = {
@@ -194,7 +194,7 @@ class FileAccounts implements Accounts {
 
   #requireFree(user: string): void {
     this.#passwordFile.refresh();
-    if (this.find(user) !== undefined) throw alreadyExists(user);
+    if (this.find(user) !== undefined) throw accountExistsError(user);
   }
 
   #requireRole(roleId: string): void {
@@ -213,6 +213,6 @@ class FileAccounts implements Accounts {
   }
 }
 
-function alreadyExists(user: string): AccountError {
+function accountExistsError(user: string): AccountError {
   return new AccountError('exists', `there is a user ${user} already`);
 }

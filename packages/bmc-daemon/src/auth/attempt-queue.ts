@@ -169,12 +169,12 @@ export class AttemptQueue {
       this.#endWithoutResult(queued);
     }
     if (!this.#isBusy.common) {
-      const { next, soonest } = this.#pick(now, commonLane);
+      const { next, soonest } = this.#findNext(now, commonLane);
       if (next === undefined) this.#wakeAt(soonest);
       else void this.#serveCommonLane(next);
     }
     if (!this.#isBusy.account) {
-      const { next, soonest } = this.#pick(now, accountLane);
+      const { next, soonest } = this.#findNext(now, accountLane);
       if (next === undefined) this.#wakeAt(soonest);
       else void this.#serveAccountLane(next);
     }
@@ -188,7 +188,7 @@ export class AttemptQueue {
   }
 
   /** Finds the attempt that a lane verifies next. Ends attempts whose clients have disconnected. */
-  #pick(now: number, lane: Lane): NextAttempt {
+  #findNext(now: number, lane: Lane): NextAttempt {
     let next: QueuedAttempt | undefined;
     let soonest = Infinity;
     for (const queued of this.#queue) {

@@ -50,8 +50,8 @@ function effectiveSetting(key: SettingKey, group: SettingGroup, { settings, orig
   const origin = origins[key];
   return {
     name,
-    value: simple(settings[key]),
-    default: simple(defaultValue),
+    value: jsonValue(settings[key]),
+    default: jsonValue(defaultValue),
     origin: origin === 'default' ? null : origin,
     help: `${doc} Value: ${expected}.`.replaceAll('`', ''),
     needsRestart: !reloadableKeys.some((known) => known === key),
@@ -63,7 +63,7 @@ function effectiveSetting(key: SettingKey, group: SettingGroup, { settings, orig
  * Returns a value for JSON, without secrets: a Python literal for a list or a mapping, and null for
  * an empty text, which DMTF forbids.
  */
-function simple(value: unknown): EffectiveSetting['value'] {
+function jsonValue(value: unknown): EffectiveSetting['value'] {
   const shown = masked(value);
   if (shown === '') return null;
   if (shown === null || typeof shown === 'boolean' || typeof shown === 'string') return shown;

@@ -12,17 +12,17 @@ afterEach(() => {
 
 /** Opens a stream, which ends after this time. */
 function stream(milliseconds: number, { hasOutput = false } = {}): void {
-  pace.opened();
-  if (hasOutput) pace.heard();
+  pace.onOpened();
+  if (hasOutput) pace.onOutput();
   jest.advanceTimersByTime(milliseconds);
-  pace.ended();
+  pace.onEnded();
 }
 
 it('retries with growing pauses until the console is open', () => {
-  expect([1, 2, 3, 4, 5, 6].map(() => pace.failed())).toEqual([1000, 2000, 3000, 4000, 5000, 5000]);
+  expect([1, 2, 3, 4, 5, 6].map(() => pace.onFailed())).toEqual([1000, 2000, 3000, 4000, 5000, 5000]);
   expect(pace.isFirst).toBe(false);
-  pace.opened();
-  expect([pace.isFirst, pace.failed()]).toEqual([true, 1000]);
+  pace.onOpened();
+  expect([pace.isFirst, pace.onFailed()]).toEqual([true, 1000]);
 });
 
 it('pauses longer and longer if stream after stream ends at once and without output', () => {

@@ -48,25 +48,25 @@ export class AttemptPace {
   }
 
   /** Call this when an attempt has failed. @returns the pause. */
-  failed(): number {
+  onFailed(): number {
     this.#failures = Math.min(MAX_FACTOR, this.#failures + 1);
     return this.#failures * this.#retryMs;
   }
 
   /** Call this when a stream is open. */
-  opened(): void {
+  onOpened(): void {
     this.#failures = 0;
     this.#openedAt = performance.now();
     this.#hasOutput = false;
   }
 
   /** Call this when output arrives. */
-  heard(): void {
+  onOutput(): void {
     this.#hasOutput = true;
   }
 
   /** Call this when the stream ends. */
-  ended(): void {
+  onEnded(): void {
     const isUseless = !this.#hasOutput && performance.now() - this.#openedAt < USELESS_MS;
     this.#useless = isUseless ? this.#useless + 1 : 0;
   }

@@ -89,7 +89,7 @@ export class Keyboard {
    * @returns whether the client may type now.
    */
   claim(client: KeyboardClient): boolean {
-    if (this.#holder === undefined) this.#pass(client);
+    if (this.#holder === undefined) this.#setHolder(client);
     else if (this.#holder === client) this.#idle?.refresh();
     return this.#holder === client;
   }
@@ -106,7 +106,7 @@ export class Keyboard {
 
   /** Hands the keyboard over to the asker; without an asker, the keyboard becomes free. */
   release(client: KeyboardClient): void {
-    if (this.#holder === client) this.#pass(this.#asker);
+    if (this.#holder === client) this.#setHolder(this.#asker);
   }
 
   /** Ends all timers. */
@@ -120,12 +120,12 @@ export class Keyboard {
     clearTimeout(this.#handOver);
     this.#asker = asker;
     if (asker !== undefined) {
-      this.#handOver = setTimeout(() => this.#pass(asker), this.#times.handOverMs).unref();
+      this.#handOver = setTimeout(() => this.#setHolder(asker), this.#times.handOverMs).unref();
     }
     for (const client of this.#clients) this.#report(client);
   }
 
-  #pass(holder: KeyboardClient | undefined): void {
+  #setHolder(holder: KeyboardClient | undefined): void {
     clearTimeout(this.#idle);
     this.#holder = holder;
     if (holder !== undefined) this.#idle = setTimeout(() => this.release(holder), this.#times.idleMs).unref();

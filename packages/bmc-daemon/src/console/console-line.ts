@@ -103,7 +103,7 @@ export class ConsoleLine {
       onAccepted?.();
       return;
     }
-    this.#silence.typed();
+    this.#silence.onInput();
     if (onAccepted === undefined) {
       this.#stream.write(bytes);
       return;
@@ -122,14 +122,14 @@ export class ConsoleLine {
       case 'rebooted':
       case 'moved':
         this.#pace.reset();
-        this.#silence.changed();
+        this.#silence.onMachineChange();
         if (this.#stream === undefined && this.#opening === undefined) void this.#attempt();
         // The stream of the previous QEMU process or host may still be open. A reboot keeps its stream.
         else this.#startedMeanwhile ||= kind !== 'rebooted';
         return;
       case 'stopped':
       case 'undefined':
-        this.#silence.changed();
+        this.#silence.onMachineChange();
         this.#startedMeanwhile = false;
         // An open stream may still hold the guest's last output. An attempt learns the state itself.
         if (this.#stream !== undefined || this.#opening !== undefined) return;
@@ -183,7 +183,7 @@ export class ConsoleLine {
       return;
     }
     if (!retry) return;
-    this.#attemptIn(this.#pace.failed());
+    this.#attemptIn(this.#pace.onFailed());
   }
 
   #attemptIn(milliseconds: number): void {
@@ -218,9 +218,9 @@ export class ConsoleLine {
     // The machine stopped during the check.
     else if (this.#stream === undefined) this.#attemptAgain();
     else {
-      this.#silence.checked();
+      this.#silence.onCheckPassed();
       // libvirt ends the stream of a machine that stops, unless it has lost the stream.
-      if ((condition === off || condition === gone) && this.#silence.heardAt < began) silent.destroy();
+      if ((condition === off || condition === gone) && this.#silence.lastOutputAt < began) silent.destroy();
     }
   }
 
@@ -238,11 +238,11 @@ export class ConsoleLine {
     this.#stream = undefined;
     lost.destroy();
     this.#releaseWriters();
-    this.#use(stream, openAgain(performance.now() - this.#silence.heardAt));
+    this.#use(stream, openAgain(performance.now() - this.#silence.lastOutputAt));
   }
 
   #use(stream: Duplex, condition: Condition): void {
-    this.#pace.opened();
+    this.#pace.onOpened();
     this.#warned = false;
     this.#startedMeanwhile = false;
     // Reports `open` for every run of the machine, before its first byte.
@@ -251,8 +251,8 @@ export class ConsoleLine {
     this.#stream = stream;
     this.#silence.start();
     stream.on('data', (bytes: Buffer) => {
-      this.#silence.heard();
-      this.#pace.heard();
+      this.#silence.onOutput();
+      this.#pace.onOutput();
       for (const listener of this.#listeners) listener.data(bytes);
     });
     // The next attempt finds out what happened to the machine.
@@ -262,7 +262,7 @@ export class ConsoleLine {
       // Ignores the end of a stream that was already replaced.
       if (this.#stream !== stream) return;
       this.#stream = undefined;
-      this.#pace.ended();
+      this.#pace.onEnded();
       this.#silence.stop();
       this.#releaseWriters();
       // A running check makes the next attempt when it ends.

@@ -28,7 +28,7 @@ const CAUGHT_UP_BYTES = 64 * 1024;
 export class ConsoleOutput {
   readonly #options: ConsoleOutputOptions;
   /** Number of dropped bytes that the client does not know about yet. */
-  #missing = 0;
+  #missingBytes = 0;
 
   constructor(options: ConsoleOutputOptions) {
     this.#options = options;
@@ -41,18 +41,18 @@ export class ConsoleOutput {
 
   /** Sends output, or counts it as missing. */
   show(bytes: Buffer): void {
-    if (this.#missing > 0 || this.isBehind) this.#missing += bytes.length;
-    else this.#options.send(bytes, () => this.caughtUp());
+    if (this.#missingBytes > 0 || this.isBehind) this.#missingBytes += bytes.length;
+    else this.#options.send(bytes, () => this.onDrain());
   }
 
   /**
    * Shows how many bytes were dropped, if the client has caught up. Also call this when the socket is
    * empty.
    */
-  caughtUp(): void {
-    if (this.#missing === 0 || this.#options.behindBytes() > CAUGHT_UP_BYTES) return;
-    const missing = this.#missing;
-    this.#missing = 0;
+  onDrain(): void {
+    if (this.#missingBytes === 0 || this.#options.behindBytes() > CAUGHT_UP_BYTES) return;
+    const missing = this.#missingBytes;
+    this.#missingBytes = 0;
     this.#options.notice(`${missing} bytes are missing here: this connection is too slow`);
   }
 }

@@ -12,10 +12,10 @@ beforeEach(() => {
   began = performance.now();
   watch = new SilenceWatch(silencePace, (isUrgent) => {
     checks.push(`${Math.round((performance.now() - began) / 1000)}${isUrgent ? '!' : ''}`);
-    watch.checked();
+    watch.onCheckPassed();
   });
   watch.start();
-  watch.heard();
+  watch.onOutput();
 });
 afterEach(() => {
   watch.stop();
@@ -34,7 +34,7 @@ describe('a silent console', () => {
 
   it('is not checked while it prints, and is checked after it stops printing', () => {
     for (let second = 0; second < 600; second += 1) {
-      watch.heard();
+      watch.onOutput();
       advanceSeconds(1);
     }
     expect(checks).toEqual([]);
@@ -44,7 +44,7 @@ describe('a silent console', () => {
 
   it('is checked 5 s after input without output, at most once in 30 s', () => {
     for (let second = 0; second < 70; second += 1) {
-      watch.typed();
+      watch.onInput();
       advanceSeconds(1);
     }
     expect(checks).toEqual(['5!', '35!', '65!']);
@@ -52,9 +52,9 @@ describe('a silent console', () => {
 
   it('is not checked for input that gets output', () => {
     for (let second = 0; second < 120; second += 3) {
-      watch.typed();
+      watch.onInput();
       advanceSeconds(1);
-      watch.heard();
+      watch.onOutput();
       advanceSeconds(2);
     }
     expect(checks).toEqual([]);
@@ -62,7 +62,7 @@ describe('a silent console', () => {
 
   it('is checked 1 s after a start or stop of its machine', () => {
     advanceSeconds(10);
-    watch.changed();
+    watch.onMachineChange();
     advanceSeconds(5);
     expect(checks).toEqual(['11!']);
   });
@@ -71,7 +71,7 @@ describe('a silent console', () => {
     watch.start();
     advanceSeconds(3_000);
     expect(checks).toEqual([]);
-    watch.typed();
+    watch.onInput();
     advanceSeconds(6);
     expect(checks).toEqual(['3005!']);
   });
@@ -80,15 +80,15 @@ describe('a silent console', () => {
     advanceSeconds(3_000);
     checks = [];
     watch.start();
-    watch.typed();
+    watch.onInput();
     advanceSeconds(70);
     expect(checks).toEqual(['3005!', '3065']);
   });
 
   it('is not checked after its stream ended', () => {
     watch.stop();
-    watch.typed();
-    watch.changed();
+    watch.onInput();
+    watch.onMachineChange();
     advanceSeconds(3_000);
     expect(checks).toEqual([]);
   });
@@ -102,12 +102,12 @@ describe('a silent console that cannot be checked', () => {
   });
 
   it('is suspect 10 s after a change of its machine, and never without one', () => {
-    watch.heard();
-    watch.typed();
+    watch.onOutput();
+    watch.onInput();
     // A timer without a time would run each millisecond.
     expect(jest.getTimerCount()).toBe(0);
     advanceSeconds(86_400);
-    watch.changed();
+    watch.onMachineChange();
     advanceSeconds(9);
     expect(checks).toEqual([]);
     advanceSeconds(1);
@@ -116,12 +116,12 @@ describe('a silent console that cannot be checked', () => {
 
   it('is not suspect if it has output after the change, or opened shortly before the daemon noticed the change', () => {
     advanceSeconds(1000);
-    watch.changed();
-    watch.heard();
+    watch.onMachineChange();
+    watch.onOutput();
     advanceSeconds(1000);
     watch.start();
     advanceSeconds(29);
-    watch.changed();
+    watch.onMachineChange();
     advanceSeconds(1000);
     expect([checks, watch.isDue]).toEqual([[], false]);
   });

@@ -45,7 +45,7 @@ export class SilenceWatch {
   #isRunning = false;
   /** Times are those of `performance.now()`. */
   #dueAt = Infinity;
-  #heardAt = -Infinity;
+  #lastOutputAt = -Infinity;
   #startedAt = -Infinity;
   #checkedAt = -Infinity;
   #pauseMs: number;
@@ -66,8 +66,8 @@ export class SilenceWatch {
   }
 
   /** The time of the last output or of the start, in milliseconds of `performance.now()`. */
-  get heardAt(): number {
-    return this.#heardAt;
+  get lastOutputAt(): number {
+    return this.#lastOutputAt;
   }
 
   /**
@@ -77,7 +77,7 @@ export class SilenceWatch {
   start(): void {
     this.stop();
     this.#startedAt = performance.now();
-    this.#heardAt = this.#startedAt;
+    this.#lastOutputAt = this.#startedAt;
     this.#isRunning = true;
     this.#checkedAt = -Infinity;
     this.#pauseMs = this.#pace.firstMs;
@@ -95,59 +95,59 @@ export class SilenceWatch {
    * Call this when output arrives. It must be cheap, because a guest may print without pause. So it
    * does not touch a running timer; the timer starts again when it fires.
    */
-  heard(): void {
-    this.#heardAt = performance.now();
+  onOutput(): void {
+    this.#lastOutputAt = performance.now();
     this.#pauseMs = this.#pace.firstMs;
-    this.#dueAt = this.#heardAt + this.#pauseMs;
+    this.#dueAt = this.#lastOutputAt + this.#pauseMs;
     this.#isUrgent = false;
-    if (this.#timer === undefined) this.#arm();
+    if (this.#timer === undefined) this.#setTimer();
   }
 
   /**
    * Call this when input was sent. A guest may ignore input, so input causes at most one check in
    * `firstMs`.
    */
-  typed(): void {
+  onInput(): void {
     // Without a check, the times below are infinite, and their sum is not a number.
     if (this.#pace.afterInputMs === Infinity) return;
-    this.#hurry(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
+    this.#checkBy(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
   /** Call this when the machine has started, restarted or stopped, which may end the stream. */
-  changed(): void {
+  onMachineChange(): void {
     const now = performance.now();
-    if (now - this.#startedAt >= this.#pace.noticeMs) this.#hurry(now + this.#pace.afterChangeMs);
+    if (now - this.#startedAt >= this.#pace.noticeMs) this.#checkBy(now + this.#pace.afterChangeMs);
   }
 
   /** Call this when a check has found that the stream still works. */
-  checked(): void {
+  onCheckPassed(): void {
     this.#checkedAt = performance.now();
     this.#pauseMs = Math.min(this.#pace.maxMs, this.#pauseMs * 2);
     this.#dueAt = this.#checkedAt + this.#pauseMs;
     this.#isUrgent = false;
-    this.#arm();
+    this.#setTimer();
   }
 
   /** Waits again after output ended the silence before its check began. */
   resume(): void {
-    this.#arm();
+    this.#setTimer();
   }
 
-  #hurry(at: number): void {
+  #checkBy(at: number): void {
     if (at >= this.#dueAt) return;
     this.#dueAt = at;
     this.#isUrgent = true;
-    this.#arm();
+    this.#setTimer();
   }
 
-  #arm(): void {
+  #setTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (!this.#isRunning || this.#dueAt === Infinity) return;
     const waitMs = Math.ceil(Math.max(0, this.#dueAt - performance.now()));
     this.#timer = setTimeout(() => {
       if (this.isDue) this.#onDue(this.#isUrgent);
-      else this.#arm();
+      else this.#setTimer();
     }, waitMs).unref();
   }
 }

@@ -33,10 +33,10 @@ class Screen implements WebSocketHandler {
   async connect(access: DisplayAccess): Promise<void> {
     try {
       const stream = await access.connect();
-      this.#keep(stream);
+      this.#useStream(stream);
       const timer = setTimeout(() => stream.destroy(), LOGIN_MS);
       const display = await logIn(stream, access).finally(() => clearTimeout(timer));
-      this.#keep(display);
+      this.#useStream(display);
       this.#relay(display);
     } catch (error) {
       this.#client.close(1011, reasonOf(error));
@@ -65,7 +65,7 @@ class Screen implements WebSocketHandler {
   }
 
   /** Uses a stream, or destroys it if the client has left already. */
-  #keep(stream: Duplex): void {
+  #useStream(stream: Duplex): void {
     this.#display = stream;
     // Ignores errors, because Node emits `close` after them.
     stream.on('error', () => undefined);

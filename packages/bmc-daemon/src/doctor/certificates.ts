@@ -37,11 +37,11 @@ export const serverCertificate: Probe = {
     if (leaf === undefined) return [];
     const renew = renewCertificate(examined);
     return oneCommand(renew, [
-      ...validity(leaf, `The certificate ${sslCert}`, 'so clients reject HTTPS connections', renew),
+      ...validityFindings(leaf, `The certificate ${sslCert}`, 'so clients reject HTTPS connections', renew),
       ...chain.flatMap((each) =>
-        validity(each, `An issuer in ${sslCert}`, 'so clients reject HTTPS connections', renew),
+        validityFindings(each, `An issuer in ${sslCert}`, 'so clients reject HTTPS connections', renew),
       ),
-      ...(await names(leaf, { sslCert, listenIp, renew })),
+      ...(await nameFindings(leaf, { sslCert, listenIp, renew })),
     ]);
   },
 };
@@ -76,7 +76,7 @@ export const clientCertificates: Probe = {
       if (file === null) return [];
       const list = commandLine('openssl', 'storeutl', '-noout', '-text', '-certs', file);
       return certificatesIn(textOf(file)).flatMap((each) =>
-        validity(each, `A certificate in ${file} (${settingsTable[key].name})`, effect, list),
+        validityFindings(each, `A certificate in ${file} (${settingsTable[key].name})`, effect, list),
       );
     }),
 };
@@ -110,7 +110,12 @@ function isKey(text: string): boolean {
   }
 }
 
-function validity(certificate: X509Certificate, title: string, effect: string, fix: string): readonly Finding[] {
+function validityFindings(
+  certificate: X509Certificate,
+  title: string,
+  effect: string,
+  fix: string,
+): readonly Finding[] {
   const now = Date.now();
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
@@ -130,7 +135,7 @@ interface NamesOptions {
 }
 
 /** Compares the names of a certificate with the names and addresses under which clients find this host. */
-async function names(
+async function nameFindings(
   certificate: X509Certificate,
   { sslCert, listenIp, renew }: NamesOptions,
 ): Promise<readonly Finding[]> {

@@ -69,7 +69,7 @@ async function examinePort(
       case 'EADDRNOTAVAIL':
         return [addressFinding(examined, `This host has no address ${ip}, ${effect}.`)];
       default:
-        return [addressFinding(examined, `${capital(error.message)}, ${effect}.`)];
+        return [addressFinding(examined, `${capitalized(error.message)}, ${effect}.`)];
     }
   }
 }
@@ -108,11 +108,11 @@ function listenerOf(port: number): Listener | null {
   const inodes = new Set(['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => listeningInodes(table, port)));
   for (const pid of listOf('/proc').filter((name) => /^\d+$/.test(name))) {
     const isOwner = listOf(`/proc/${pid}/fd`).some((fd) => {
-      const target = attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? '';
+      const target = undefinedIfError(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? '';
       return inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '');
     });
     if (!isOwner) continue;
-    const read = (file: string): string => attempt(() => readFileSync(`/proc/${pid}/${file}`, 'utf8')) ?? '';
+    const read = (file: string): string => undefinedIfError(() => readFileSync(`/proc/${pid}/${file}`, 'utf8')) ?? '';
     return {
       pid,
       name: read('comm').trim(),
@@ -134,17 +134,17 @@ const LISTEN = '0A';
 
 function listeningInodes(table: string, port: number): readonly string[] {
   const hexadecimal = port.toString(16).toUpperCase().padStart(4, '0');
-  const lines = (attempt(() => readFileSync(table, 'utf8')) ?? '').split('\n').slice(1);
+  const lines = (undefinedIfError(() => readFileSync(table, 'utf8')) ?? '').split('\n').slice(1);
   return lines
     .map((line) => line.trim().split(/\s+/))
     .filter((fields) => fields[1]?.endsWith(`:${hexadecimal}`) === true && fields[3] === LISTEN)
     .map((fields) => fields[9] ?? '');
 }
 
-const listOf = (folder: string): readonly string[] => attempt(() => readdirSync(folder)) ?? [];
+const listOf = (folder: string): readonly string[] => undefinedIfError(() => readdirSync(folder)) ?? [];
 
 /** Returns undefined after an error: usually the process has ended, or belongs to another account. */
-function attempt<Result>(read: () => Result): Result | undefined {
+function undefinedIfError<Result>(read: () => Result): Result | undefined {
   try {
     return read();
   } catch {
@@ -152,4 +152,4 @@ function attempt<Result>(read: () => Result): Result | undefined {
   }
 }
 
-const capital = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+const capitalized = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;

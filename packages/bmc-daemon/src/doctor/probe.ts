@@ -42,10 +42,10 @@ export function changeSetting(
   // A JSON string is a Python literal too, with quotation marks that a shell need not escape.
   const assignment = `${name} = ${JSON.stringify(value)}`;
   const text = commandLine(String(value));
-  const whole = (command: string): ConfigurationChange => ({ command, advice: '' });
-  if (origin.startsWith('environment ')) return whole(`export ${origin.slice('environment '.length)}=${text}`);
-  if (origin.startsWith('-') && option !== undefined) return whole(`bmc-daemon ${option} ${text}`);
+  const wholeCommand = (command: string): ConfigurationChange => ({ command, advice: '' });
+  if (origin.startsWith('environment ')) return wholeCommand(`export ${origin.slice('environment '.length)}=${text}`);
+  if (origin.startsWith('-') && option !== undefined) return wholeCommand(`bmc-daemon ${option} ${text}`);
   const edit = editCommand(origin);
   if (edit !== null) return { command: edit, advice: ` Set ${assignment}.` };
-  return whole(`echo ${commandLine(assignment)} >> ${commandLine(file ?? 'bmc-daemon.conf')}`);
+  return wholeCommand(`echo ${commandLine(assignment)} >> ${commandLine(file ?? 'bmc-daemon.conf')}`);
 }

@@ -114,7 +114,7 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
   /** Number of created ids that belong to no event. */
   let extras = 0;
 
-  const place = (event: ServiceEvent, number: number, id: string): FeedEvent => ({
+  const feedEventOf = (event: ServiceEvent, number: number, id: string): FeedEvent => ({
     sequence: number,
     id,
     event,
@@ -123,7 +123,7 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
     resourceType: typeOf(event.origin),
   });
   const store = (event: ServiceEvent, sequence: number): FeedEvent => {
-    const feedEvent = place(event, sequence, `${source.run}-${sequence}`);
+    const feedEvent = feedEventOf(event, sequence, `${source.run}-${sequence}`);
     latest.push(feedEvent);
     if (latest.length > capacity) latest.shift();
     return feedEvent;
@@ -154,7 +154,7 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
       const { run, newest: sequence } = source;
       // If a client reconnects with this id, it continues after the lost events.
       const before = next === undefined ? sequence : next.sequence - 1;
-      return place(lossEvent(count), before, `${run}-${before}-${extras}`);
+      return feedEventOf(lossEvent(count), before, `${run}-${before}-${extras}`);
     },
     idBefore: (event) => `${source.run}-${event === undefined ? source.newest : event.sequence - 1}`,
     extraId() {

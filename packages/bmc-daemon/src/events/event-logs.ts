@@ -72,7 +72,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     return file;
   };
   /** Marks a log as used. Frees the records of the log that was not used for the longest time. */
-  const touch = (name: string): void => {
+  const markUsed = (name: string): void => {
     if (recent.at(-1) === name) return;
     const place = recent.indexOf(name);
     if (place !== -1) recent.splice(place, 1);
@@ -82,7 +82,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
   };
   const logOf = (name: string): EventLog => ({
     read: () => {
-      touch(name);
+      markUsed(name);
       return fileOf(name).read();
     },
     clear: () => fileOf(name).clear(),
@@ -104,7 +104,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
       void remove(name);
       return;
     }
-    touch(name);
+    markUsed(name);
     fileOf(name).append(recordOf(event));
   });
 

@@ -90,8 +90,8 @@ export function readHostNetwork({ addresses, interfaces, read = readKernelFile }
         ipv6Gateway: routes6.get(name) ?? null,
         // Every state except `down` counts as up: the loopback interface has the state `unknown`.
         linkUp: device('operstate') !== 'down',
-        speedMbps: positive(device('speed')),
-        mtu: positive(device('mtu')),
+        speedMbps: positiveIntegerIn(device('speed')),
+        mtu: positiveIntegerIn(device('mtu')),
         vlan: vlan === undefined ? null : Number(vlan),
       },
     ];
@@ -125,7 +125,7 @@ function hostOf(url: string): string {
  * Returns the positive integer in a file of the kernel; null for any other text. The kernel writes
  * `-1` if a value is unknown.
  */
-function positive(text: string | null): number | null {
+function positiveIntegerIn(text: string | null): number | null {
   const value = Number(text ?? NaN);
   return Number.isInteger(value) && value > 0 ? value : null;
 }

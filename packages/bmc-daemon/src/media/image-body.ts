@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { ImageError } from './image-error.js';
-import { reading, seconds, silence, transportError } from './image-exchange.js';
+import { readingText, secondsText, silenceError, transportError } from './image-exchange.js';
 
 /** Limits of a body. */
 interface BodyLimits {
@@ -49,7 +49,9 @@ export function countedBody(
     flush(done) {
       if (expectedBytes === null || received === expectedBytes) done();
       else
-        done(new ImageError('mediaUnreachable', `${reading(url)}: ended after ${received} of ${expectedBytes} bytes`));
+        done(
+          new ImageError('mediaUnreachable', `${readingText(url)}: ended after ${received} of ${expectedBytes} bytes`),
+        );
     },
   });
   const tickMs = Math.max(10, limits.idleTimeoutMs / 4);
@@ -72,7 +74,7 @@ export function countedBody(
     if (slowMs < limits.idleTimeoutMs) return;
     counter.destroy(
       received === periodStart
-        ? silence(url, limits.idleTimeoutMs)
+        ? silenceError(url, limits.idleTimeoutMs)
         : tooSlow(url, received - periodStart, limits.idleTimeoutMs),
     );
   }, tickMs);
@@ -96,8 +98,8 @@ export function countedBody(
 }
 
 const tooSlow = (url: URL, bytes: number, ms: number): ImageError =>
-  new ImageError('mediaUnreachable', `${reading(url)}: the server sent only ${bytes} bytes in ${seconds(ms)}`);
+  new ImageError('mediaUnreachable', `${readingText(url)}: the server sent only ${bytes} bytes in ${secondsText(ms)}`);
 
 /** Returns the error of an image above the limit of the configuration or of its drive. */
 export const tooLarge = (url: URL, maxBytes: number): ImageError =>
-  new ImageError('mediaTooLarge', `${reading(url)}: larger than the limit of ${maxBytes} bytes`);
+  new ImageError('mediaTooLarge', `${readingText(url)}: larger than the limit of ${maxBytes} bytes`);

@@ -9,7 +9,7 @@ import { countedBody, tooLarge } from './image-body.js';
 import type { ImageDownload, ImageValidator } from './image-download.js';
 import { ImageError } from './image-error.js';
 import { abortAtDeadline, type TimeLimit } from './image-deadline.js';
-import { exchange, reading, seconds } from './image-exchange.js';
+import { exchange, readingText, secondsText } from './image-exchange.js';
 import { anyHost, imageHosts, type HostRules } from './image-hosts.js';
 
 /** Limits for all image servers. */
@@ -104,7 +104,10 @@ export async function locateImage(
   const size = /\/(\d+)$/.exec(response.headers['content-range'] ?? '')?.[1];
   response.destroy();
   if (response.statusCode !== 206 || address === undefined) {
-    throw new ImageError('mediaUnreachable', `${reading(request.url)}: the server does not send it in parts (Range)`);
+    throw new ImageError(
+      'mediaUnreachable',
+      `${readingText(request.url)}: the server does not send it in parts (Range)`,
+    );
   }
   if (size !== undefined && Number(size) > limits.maxBytes) throw tooLarge(request.url, limits.maxBytes);
   return { url, address };
@@ -166,41 +169,41 @@ async function followRedirects(
       // A guest cannot boot from compressed data, and its unpacked size is unknown. The request
       // accepts `identity` only, but a server may ignore that.
       if (isExpectedStatus)
-        throw new ImageError('mediaUnreachable', `${reading(request.url)}: the server sends it compressed`);
-      throw refusal(request.url, status);
+        throw new ImageError('mediaUnreachable', `${readingText(request.url)}: the server sends it compressed`);
+      throw statusError(request.url, status);
     }
     response.destroy();
     if (redirects === MAX_REDIRECTS)
-      throw new ImageError('mediaUnreachable', `${reading(request.url)}: more than ${MAX_REDIRECTS} redirects`);
-    url = redirected(request.url, url, response.headers.location);
+      throw new ImageError('mediaUnreachable', `${readingText(request.url)}: more than ${MAX_REDIRECTS} redirects`);
+    url = redirectUrl(request.url, url, response.headers.location);
   }
 }
 
 /** Returns the time limit of the response headers. */
 export function headersTimeLimit(url: URL, { answerTimeoutMs: ms }: ImageServerLimits): TimeLimit {
-  return { ms, message: () => `${reading(url)}: no complete response headers within ${seconds(ms)}` };
+  return { ms, message: () => `${readingText(url)}: no complete response headers within ${secondsText(ms)}` };
 }
 
 /** Returns the time limit of a download. */
 export function downloadTimeLimit(url: URL, { downloadTimeoutMs: ms }: ImageServerLimits): TimeLimit {
-  return { ms, message: () => `${reading(url)}: the download was not complete after ${seconds(ms)}` };
+  return { ms, message: () => `${readingText(url)}: the download was not complete after ${secondsText(ms)}` };
 }
 
-function redirected(original: URL, from: URL, location: string): URL {
+function redirectUrl(original: URL, from: URL, location: string): URL {
   let url: URL;
   try {
     url = new URL(location, from);
   } catch (cause) {
-    throw new ImageError('mediaUnreachable', `${reading(original)}: redirected to an invalid URL`, {
+    throw new ImageError('mediaUnreachable', `${readingText(original)}: redirected to an invalid URL`, {
       cause,
     });
   }
   if (url.protocol === 'http:' || url.protocol === 'https:') return url;
-  throw new ImageError('mediaUnreachable', `${reading(original)}: redirected to the scheme ${url.protocol}`);
+  throw new ImageError('mediaUnreachable', `${readingText(original)}: redirected to the scheme ${url.protocol}`);
 }
 
-function refusal(url: URL, status: number): ImageError {
-  const message = `${reading(url)}: the server answered ${status}`;
+function statusError(url: URL, status: number): ImageError {
+  const message = `${readingText(url)}: the server answered ${status}`;
   if (status === 401 || status === 403 || status === 407) return new ImageError('mediaAuth', message);
   if (status === 404 || status === 410) return new ImageError('mediaNotFound', message);
   return new ImageError('mediaUnreachable', message);

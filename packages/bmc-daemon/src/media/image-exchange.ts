@@ -50,7 +50,9 @@ export function exchange(
     // error.
     request.once('upgrade', (_response, socket) => {
       socket.destroy();
-      fail(new ImageError('mediaUnreachable', `${reading(url)}: the server answered 101 to a request without Upgrade`));
+      fail(
+        new ImageError('mediaUnreachable', `${readingText(url)}: the server answered 101 to a request without Upgrade`),
+      );
     });
     request.once('close', () => {
       cancelConnectLimit();
@@ -106,7 +108,7 @@ function limitSilence(
 ): () => void {
   const connectTimer = setTimeout(() => {
     request.destroy(
-      new ImageError('mediaUnreachable', `${reading(url)}: no connection within ${seconds(connectTimeoutMs)}`),
+      new ImageError('mediaUnreachable', `${readingText(url)}: no connection within ${secondsText(connectTimeoutMs)}`),
     );
   }, connectTimeoutMs);
   const cancelConnectLimit = (): void => clearTimeout(connectTimer);
@@ -114,7 +116,7 @@ function limitSilence(
     socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       cancelConnectLimit();
       request.setTimeout(idleTimeoutMs, () => {
-        request.destroy(silence(url, idleTimeoutMs));
+        request.destroy(silenceError(url, idleTimeoutMs));
       });
     });
   });
@@ -131,16 +133,20 @@ export function transportError(url: URL, error: unknown, signal: AbortSignal): I
     const reason: unknown = signal.reason;
     return reason instanceof ImageError
       ? reason
-      : new ImageError('aborted', `${reading(url)}: cancelled`, { cause: error });
+      : new ImageError('aborted', `${readingText(url)}: cancelled`, { cause: error });
   }
   const code = errorCode(error);
   if (code !== undefined && isTlsCode(code))
-    return new ImageError('mediaTls', `${reading(url)}: the server's certificate or TLS is not acceptable (${code})`, {
-      cause: error,
-    });
+    return new ImageError(
+      'mediaTls',
+      `${readingText(url)}: the server's certificate or TLS is not acceptable (${code})`,
+      {
+        cause: error,
+      },
+    );
   return new ImageError(
     'mediaUnreachable',
-    `${reading(url)}: ${reasons[code ?? ''] ?? code ?? 'the server closed the connection'}`,
+    `${readingText(url)}: ${reasons[code ?? ''] ?? code ?? 'the server closed the connection'}`,
     {
       cause: error,
     },
@@ -166,11 +172,14 @@ function isTlsCode(code: string): boolean {
 }
 
 /** Returns the beginning of an error message. */
-export const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
+export const readingText = (url: URL): string => `reading image ${maskUrl(url)}`;
 /** Formats a time, for example `0.05 s`. */
-export const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
+export const secondsText = (milliseconds: number): string => `${milliseconds / 1000} s`;
 const tooManyInterimAnswers = (url: URL): ImageError =>
-  new ImageError('mediaUnreachable', `${reading(url)}: the server sent more than ${MAX_INTERIM_ANSWERS} 1xx answers`);
+  new ImageError(
+    'mediaUnreachable',
+    `${readingText(url)}: the server sent more than ${MAX_INTERIM_ANSWERS} 1xx answers`,
+  );
 /** Returns the error of a silent server. */
-export const silence = (url: URL, idleMs: number): ImageError =>
-  new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);
+export const silenceError = (url: URL, idleMs: number): ImageError =>
+  new ImageError('mediaUnreachable', `${readingText(url)}: the server was silent for ${secondsText(idleMs)}`);

@@ -77,7 +77,7 @@ export class ImageUpload {
         clearTimeout(this.#timer);
         // Node also destroys the stream after its end. That is no failure.
         if (this.#offset < this.sizeBytes || error !== null) {
-          this.#failure ??= error ?? interrupted(this.url, 'the storage has stopped reading it');
+          this.#failure ??= error ?? interruptedError(this.url, 'the storage has stopped reading it');
           this.#sender?.fail(this.#failure);
         }
         done(error);
@@ -100,7 +100,7 @@ export class ImageUpload {
   open(maxBytes: number, signal: AbortSignal, onReceived?: (bytes: number) => void): ImageDownload {
     signal.throwIfAborted();
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#isOpen) throw interrupted(this.url, 'its bytes can be read only once');
+    if (this.#isOpen) throw interruptedError(this.url, 'its bytes can be read only once');
     if (this.sizeBytes > maxBytes) throw tooLarge(this.url, maxBytes);
     this.#isOpen = true;
     this.#onReceived = onReceived;
@@ -133,7 +133,7 @@ export class ImageUpload {
         request.on('data', receive);
         request.once('end', () => resolve('received'));
         request.once('error', reject);
-        request.once('close', () => reject(interrupted(this.url, 'the client disconnected')));
+        request.once('close', () => reject(interruptedError(this.url, 'the client disconnected')));
       });
     } finally {
       request.off('data', receive);
@@ -165,11 +165,11 @@ export class ImageUpload {
       this.#timer.refresh();
       return;
     }
-    this.fail(interrupted(this.url, `the client sent nothing for ${this.expiryMs / 1000} s`));
+    this.fail(interruptedError(this.url, `the client sent nothing for ${this.expiryMs / 1000} s`));
   }
 }
 
-function interrupted({ pathname }: URL, why: string): ImageError {
+function interruptedError({ pathname }: URL, why: string): ImageError {
   const name = decodeURIComponent(pathname.slice(1));
   return new ImageError('mediaUnreachable', `receiving the image ${name}: ${why}`);
 }

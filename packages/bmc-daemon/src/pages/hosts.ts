@@ -1,7 +1,7 @@
 /** Renders the table of the hosts on the page of the machines. */
 import { Html, html } from '@rackless/daemon/text/html.js';
 import type { HostSnapshot } from '../drivers/hosts-control.js';
-import { bytes } from './bytes.js';
+import { sizeText } from './size-text.js';
 
 /** Returns the table. Keeps the order of the hosts. */
 export function hostTable(hosts: readonly HostSnapshot[]): Html {
@@ -19,13 +19,13 @@ export function hostTable(hosts: readonly HostSnapshot[]): Html {
         </tr>
       </thead>
       <tbody>
-        ${hosts.map(row)}
+        ${hosts.map(renderRow)}
       </tbody>
     </table>
   </div>`;
 }
 
-function row({ name, uri, reachable, reason, since, facts }: HostSnapshot): Html {
+function renderRow({ name, uri, reachable, reason, since, facts }: HostSnapshot): Html {
   const link = html`<a href="/redfish/v1/Chassis/${name}" aria-label="Chassis of ${name}">Chassis</a>`;
   const nameCell = html`<th scope="row">${name}<small>${uri}</small></th>`;
   if (!reachable || facts === null) {
@@ -39,13 +39,13 @@ function row({ name, uri, reachable, reason, since, facts }: HostSnapshot): Html
     </tr>`;
   }
   const { hypervisor, libvirtVersion, memoryBytes, freeMemoryBytes, processors, cpuLoad, machines } = facts;
-  const used = freeMemoryBytes === null ? '' : `${bytes(memoryBytes - freeMemoryBytes)} of `;
+  const used = freeMemoryBytes === null ? '' : `${sizeText(memoryBytes - freeMemoryBytes)} of `;
   return html`<tr>
     ${nameCell}
     <td><span class="power on">answers</span></td>
     <td class="number">${machines.running} of ${machines.total}</td>
-    <td class="number">${percent(cpuLoad)} <small>${cpus(processors.threads)}</small></td>
-    <td class="number">${used}${bytes(memoryBytes)}</td>
+    <td class="number">${percentText(cpuLoad)} <small>${cpuText(processors.threads)}</small></td>
+    <td class="number">${used}${sizeText(memoryBytes)}</td>
     <td class="software">
       ${hypervisor.name} ${hypervisor.version}<small class="line">libvirt ${libvirtVersion}</small>
     </td>
@@ -53,6 +53,6 @@ function row({ name, uri, reachable, reason, since, facts }: HostSnapshot): Html
   </tr>`;
 }
 
-const percent = (share: number | null): string => (share === null ? '' : `${Math.round(share * 100)} %`);
+const percentText = (share: number | null): string => (share === null ? '' : `${Math.round(share * 100)} %`);
 
-const cpus = (count: number): string => (count === 1 ? '1 CPU' : `${count} CPUs`);
+const cpuText = (count: number): string => (count === 1 ? '1 CPU' : `${count} CPUs`);

@@ -4,7 +4,7 @@ import type { HostSnapshot } from '../drivers/hosts-control.js';
 import type { BootSnapshot } from '../drivers/snapshot/boot-snapshot.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import { hostTable } from './hosts.js';
-import { bytes } from './bytes.js';
+import { sizeText } from './size-text.js';
 
 /** A machine and its current state; `system` is null if it could not be read. */
 export interface MachineRow {
@@ -28,7 +28,7 @@ interface MachinesPage {
 /** Renders the page. Keeps the order of the machines and of the hosts. */
 export function renderMachines({ hypervisor, version, machines, hosts }: MachinesPage): string {
   const on = machines.filter(({ system }) => system !== null && system.state !== 'shutoff').length;
-  return page(
+  return renderPage(
     'Machines',
     html`<header>
         <h1>Machines</h1>
@@ -37,7 +37,8 @@ export function renderMachines({ hypervisor, version, machines, hosts }: Machine
           <code>${hypervisor}</code>
         </p>
       </header>
-      ${hosts.length === 0 ? '' : hostTable(hosts)} ${machines.length === 0 ? empty : table(machines, hosts.length > 1)}
+      ${hosts.length === 0 ? '' : hostTable(hosts)}
+      ${machines.length === 0 ? empty : renderTable(machines, hosts.length > 1)}
       <footer>
         bmc-daemon ${version} · <a href="/redfish/v1">Redfish service root</a> · <a href="/healthz">health</a> ·
         <a href="/metrics">metrics</a>
@@ -53,7 +54,7 @@ export function renderUnavailable({
   readonly hypervisor: string;
   readonly reason: string;
 }): string {
-  return page(
+  return renderPage(
     'Host not answering',
     html`<header>
         <h1>Host not answering</h1>
@@ -68,7 +69,7 @@ const empty = html`<p class="empty">
   There is no machine on this host yet. Every machine that is defined appears here.
 </p>`;
 
-function table(machines: readonly MachineRow[], showsHost: boolean): Html {
+function renderTable(machines: readonly MachineRow[], showsHost: boolean): Html {
   return html`<div class="scroll" role="region" aria-label="Machines" tabindex="0">
     <table>
       <thead>
@@ -84,13 +85,13 @@ function table(machines: readonly MachineRow[], showsHost: boolean): Html {
         </tr>
       </thead>
       <tbody>
-        ${machines.map((machine) => row(machine, showsHost))}
+        ${machines.map((machine) => renderRow(machine, showsHost))}
       </tbody>
     </table>
   </div>`;
 }
 
-function row({ uuid, name, host, system }: MachineRow, showsHost: boolean): Html {
+function renderRow({ uuid, name, host, system }: MachineRow, showsHost: boolean): Html {
   const links = html`<a href="/redfish/v1/Systems/${uuid}" aria-label="System of ${name}">System</a>
     <a href="/redfish/v1/Managers/${uuid}" aria-label="Manager of ${name}">Manager</a>`;
   const hostCell = showsHost ? html`<td>${system?.host ?? host ?? ''}</td>` : '';
@@ -105,16 +106,16 @@ function row({ uuid, name, host, system }: MachineRow, showsHost: boolean): Html
   }
   return html`<tr>
     ${nameCell}
-    <td>${power(system)}</td>
-    <td class="number">${system.memoryKiB === undefined ? '' : bytes(system.memoryKiB * 1024)}</td>
+    <td>${renderPower(system)}</td>
+    <td class="number">${system.memoryKiB === undefined ? '' : sizeText(system.memoryKiB * 1024)}</td>
     <td class="number">${system.processors?.count ?? ''}</td>
-    <td>${system.boot === undefined ? '' : boot(system.boot)}</td>
-    <td class="media">${media(system)}</td>
+    <td>${system.boot === undefined ? '' : renderBoot(system.boot)}</td>
+    <td class="media">${renderMedia(system)}</td>
     <td class="links">${links}</td>
   </tr>`;
 }
 
-function power({ state }: SystemSnapshot): Html {
+function renderPower({ state }: SystemSnapshot): Html {
   if (state === 'shutoff') return html`<span class="power off">Off</span>`;
   if (state === 'running' || state === 'blocked') return html`<span class="power on">On</span>`;
   return html`<span class="power other">${state}</span>`;
@@ -132,19 +133,19 @@ const targets: Readonly<Record<BootSnapshot['target'], string>> = {
   next: 'a chosen device',
 };
 
-function boot({ enabled, target, firmware }: BootSnapshot): Html {
+function renderBoot({ enabled, target, firmware }: BootSnapshot): Html {
   const times = { once: ', once', continuous: '', disabled: '' }[enabled];
   const order = enabled === 'disabled' ? 'usual order' : `${targets[target]}${times}`;
   if (firmware === null) return html`${order}`;
   return html`${order} <small>${firmware === 'efi' ? 'UEFI' : 'BIOS'}</small>`;
 }
 
-function media(system: SystemSnapshot): Html {
+function renderMedia(system: SystemSnapshot): Html {
   const names = (system.media ?? []).filter(({ inserted }) => inserted).map(({ imageName }) => imageName ?? 'an image');
   return names.length === 0 ? html`<span class="quiet">empty</span>` : html`${names.join(', ')}`;
 }
 
-function page(title: string, content: Html): string {
+function renderPage(title: string, content: Html): string {
   return html`<!doctype html>
     <html lang="en">
       <head>

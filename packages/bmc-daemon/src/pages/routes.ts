@@ -12,7 +12,7 @@ import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
 import { describeRefusal, LoginRefused, type Authenticate } from '../redfish/authenticate.js';
-import { forbidden } from '../redfish/authorize.js';
+import { forbiddenError } from '../redfish/authorize.js';
 import { methodNotAllowed } from '../redfish/endpoint.js';
 import { toRedfishError } from '../redfish/messages/driver-errors.js';
 import { redfishError, type RedfishError } from '../redfish/messages/errors.js';
@@ -139,7 +139,7 @@ async function login(authenticate: Authenticate, request: Request, { locals }: R
     throw new LoginRefused(identity);
   }
   locals.user = identity.user;
-  if (!identity.privileges.has('Login')) throw forbidden(identity);
+  if (!identity.privileges.has('Login')) throw forbiddenError(identity);
 }
 
 async function machinesPage(driver: PagesDriver, version: string, response: Reply): Promise<void> {

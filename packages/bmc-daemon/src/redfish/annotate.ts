@@ -37,7 +37,7 @@ const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
 export function annotate(resource: JsonObject, entity: string, options: AnnotateOptions): JsonObject {
   const { strict, currentUri } = options;
   if (strict) {
-    const withoutDeprecated = (deprecated.get(entity) ?? []).reduce(without, resource);
+    const withoutDeprecated = (deprecated.get(entity) ?? []).reduce(withoutProperty, resource);
     return currentUri === undefined ? withoutDeprecated : relinked(withoutDeprecated, currentUri);
   }
   const extended = withHealthRollUp(resource);
@@ -69,12 +69,12 @@ const writeable = '@Redfish.WriteableProperties';
  * Returns the resource without a property, and without the name of the property in the
  * `@Redfish.WriteableProperties` of the same object.
  */
-function without(resource: JsonObject, path: string): JsonObject {
+function withoutProperty(resource: JsonObject, path: string): JsonObject {
   const [name = '', ...innerNames] = path.split('.');
   const value = resource[name];
   if (value === undefined) return resource;
   if (innerNames.length > 0)
-    return isObject(value) ? { ...resource, [name]: without(value, innerNames.join('.')) } : resource;
+    return isObject(value) ? { ...resource, [name]: withoutProperty(value, innerNames.join('.')) } : resource;
   const otherMembers = Object.fromEntries(Object.entries(resource).filter(([other]) => other !== name));
   const names = otherMembers[writeable];
   return isArray(names) ? { ...otherMembers, [writeable]: names.filter((other) => other !== name) } : otherMembers;

@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: string | undefined;
   /** Replaces `body`: writes the body to the response, at once or until the client disconnects. */
   readonly stream?: StreamSource;
-  /** Replaces all other members: takes over the connection of the response. */
+  /** Replaces all other members: uses the connection of the response for another protocol. */
   readonly upgrade?: (response: ServerResponse, requestId: string) => void;
 }
 

@@ -26,7 +26,7 @@ export function guardOf(entity: string, uri: string): Guard {
   const requirements = new Map(methods.map((method) => [method, requirementOf(entity, uri, method)]));
   return (identity, method, isOwn) => {
     const requirement = requirements.get(method);
-    if (requirement === undefined) throw forbidden(identity);
+    if (requirement === undefined) throw forbiddenError(identity);
     return permit(requirement, identity, isOwn);
   };
 }
@@ -36,13 +36,15 @@ function permit(
   identity: Authenticated,
   isOwn: () => boolean,
 ): ReadonlySet<string> | null {
-  if (holds(any, identity.privileges, isOwn)) return null;
-  const permitted = Object.entries(properties ?? {}).filter(([, some]) => holds(some, identity.privileges, isOwn));
-  if (permitted.length === 0) throw forbidden(identity);
+  if (hasPrivilege(any, identity.privileges, isOwn)) return null;
+  const permitted = Object.entries(properties ?? {}).filter(([, some]) =>
+    hasPrivilege(some, identity.privileges, isOwn),
+  );
+  if (permitted.length === 0) throw forbiddenError(identity);
   return new Set(permitted.map(([name]) => name));
 }
 
-function holds(any: Alternatives, privileges: ReadonlySet<Privilege>, isOwn: () => boolean): boolean {
+function hasPrivilege(any: Alternatives, privileges: ReadonlySet<Privilege>, isOwn: () => boolean): boolean {
   for (const privilege of any) {
     if (privileges.has(privilege) && (privilege !== 'ConfigureSelf' || isOwn())) return true;
   }
@@ -50,7 +52,7 @@ function holds(any: Alternatives, privileges: ReadonlySet<Privilege>, isOwn: () 
 }
 
 /** Returns the 403 for a missing privilege, or for a password that must be changed first. */
-export function forbidden({ user, passwordChangeRequired }: Authenticated): RedfishError {
+export function forbiddenError({ user, passwordChangeRequired }: Authenticated): RedfishError {
   if (!passwordChangeRequired || user === null) return new RedfishError(403, [message('InsufficientPrivilege')]);
   return new RedfishError(403, [message('PasswordChangeRequired', accountUri(user))]);
 }

@@ -11,7 +11,7 @@ import { LoginRefused, anonymous, type Authenticate, type Authenticated } from '
 import { preconditionsOf } from './conditions.js';
 import { RequestClient, type ChangeListener, type Exchange } from './exchange.js';
 import { toRedfishError } from './messages/driver-errors.js';
-import { clientGone, RedfishError } from './messages/errors.js';
+import { clientGoneError, RedfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
 import { checkOriginWithoutLogin, checkOrigin, safeMethods } from './origin.js';
 import type { ExpansionLimits } from './query/expansion-budget.js';
@@ -141,7 +141,7 @@ function isHeld({ method = '' }: IncomingMessage, match: MatchedPath | undefined
 /** Waits until a held write may continue. @throws {RedfishError} 499, if its client has disconnected. */
 async function untilReleased(held: Promise<void>, { socket }: IncomingMessage): Promise<void> {
   await held;
-  if (socket.destroyed) throw clientGone();
+  if (socket.destroyed) throw clientGoneError();
 }
 
 /**
@@ -172,7 +172,7 @@ async function logIn(request: IncomingMessage, authenticate: Authenticate): Prom
 }
 
 /**
- * Returns whether a status reports a failure of the service. 501 does not: the client asked for a
+ * Returns whether a status reports a failure of the service. 501 does not: the client requested a
  * feature that the service lacks.
  */
 function isServiceFailure(status: number): boolean {

@@ -46,8 +46,8 @@ interface Row {
    */
   readonly below?: Readonly<Record<string, { readonly read?: Alternatives; readonly write: Alternatives }>>;
   /**
-   * URIs with sensitive content and the privileges to read them. This is stricter than the
-   * registry.
+   * URIs with sensitive content, and the privileges to read them, which are stricter than those of
+   * DMTF's registry.
    */
   readonly secret?: { readonly uriPattern: RegExp; readonly read: Alternatives };
 }

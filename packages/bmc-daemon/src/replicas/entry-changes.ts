@@ -38,11 +38,11 @@ export function readEntry<Value>(
 ): Value | undefined {
   if (entry === undefined) return undefined;
   const { data } = schema.safeParse(entry.value);
-  if (data === undefined) throw unreadable(what);
+  if (data === undefined) throw unreadableError(what);
   return data;
 }
 
 /** Returns the error for an entry that this version cannot read. */
-export function unreadable(what: string): ChangeRefused {
+export function unreadableError(what: string): ChangeRefused {
   return new ChangeRefused(`another version of the service has stored ${what} in a form that this replica cannot read`);
 }

@@ -130,7 +130,7 @@ class StoredTicket implements Ticket {
     this.wake();
   }
 
-  /** Asks the store for the state of the ticket. */
+  /** Renews the ticket, and learns its state from the store. */
   wake(): void {
     if (this.#state !== 'ended') void this.#visit();
   }

@@ -6,7 +6,7 @@
  * - KEYS[2]: the same tickets by the time at which they expire, in milliseconds since 1970.
  * - KEYS[3]: a hash with the reasons of cancelled tickets.
  * - KEYS[4]: the number of tickets so far, of all queues.
- * - KEYS[5]: the channel. A message is a ticket that should ask for its state.
+ * - KEYS[5]: the channel. A message is a ticket whose owner should read its state.
  *
  * A ticket begins with its label and a `|`.
  */

@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
-import { readEntry, repeatUntilStored, unreadable } from './entry-changes.js';
+import { readEntry, repeatUntilStored, unreadableError } from './entry-changes.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
 interface SharedRecordOptions<Value> {
@@ -62,7 +62,7 @@ export class SharedRecord<Value extends object> {
 
   /** @throws {ChangeRefused} if this replica cannot read the value. */
   checkReadable(): void {
-    if (!this.#isReadable) throw unreadable(this.#options.what);
+    if (!this.#isReadable) throw unreadableError(this.#options.what);
   }
 
   /** Sets the function that runs after each new value, and after each change. It must not throw. */
@@ -80,7 +80,7 @@ export class SharedRecord<Value extends object> {
    * it again on the new value. After an error, the value stays unchanged.
    * @throws {ChangeRefused} if this replica cannot read the value, or other replicas are always faster.
    * @throws {StoreUnavailable}
-   * @throws what `work` throws.
+   * @throws the errors of `work`.
    */
   change<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     const { what, store } = this.#options;

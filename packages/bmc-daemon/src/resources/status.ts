@@ -39,8 +39,8 @@ export function systemStatus(machine: StatusFields): JsonObject {
   const { name, state, failure, fault, unansweredSince, unreachable } = machine;
   const isBroken = state === 'crashed' || (failure ?? null) !== null;
   const conditions = [
-    ...(fault === undefined ? [] : [reported(name, fault)]),
-    ...(unansweredSince === undefined ? [] : [unanswered(name, unansweredSince)]),
+    ...(fault === undefined ? [] : [faultCondition(name, fault)]),
+    ...(unansweredSince === undefined ? [] : [silenceCondition(name, unansweredSince)]),
     ...hostConditions(machine),
   ];
   if (!isBroken && conditions.length === 0) return enabledWithParts;
@@ -69,7 +69,7 @@ export function hostStatus({ name, reachable, reason, since }: HostSnapshot): Js
 }
 
 /** Renders the hypervisor's report of a failure as a member of `Status.Conditions`. */
-function reported(name: string, { message, at }: MachineFault): JsonObject {
+function faultCondition(name: string, { message, at }: MachineFault): JsonObject {
   const { severity, text } = resourceEventTable.ResourceStatusChangedCritical;
   return {
     MessageId: `${resourceEventRegistry}.ResourceStatusChangedCritical`,
@@ -80,10 +80,10 @@ function reported(name: string, { message, at }: MachineFault): JsonObject {
   };
 }
 
-function unanswered(name: string, since: Date): JsonObject {
+function silenceCondition(name: string, since: Date): JsonObject {
   const detail = 'The hypervisor does not answer for this machine. These are the last known values.';
   return {
-    ...warning(name, detail, 'If the machine hangs, ForceOff and ForceRestart end its process.'),
+    ...warningCondition(name, detail, 'If the machine hangs, ForceOff and ForceRestart end its process.'),
     Timestamp: since.toISOString(),
   };
 }
@@ -95,7 +95,7 @@ function hostConditions({ name, host = '', unreachable, duplicates }: StatusFiel
       ? []
       : [
           {
-            ...warning(
+            ...warningCondition(
               name,
               `Host ${host} does not answer: ${unreachable.reason}. This is the last known data of the machine.`,
               `Check host ${host} and the network to it. Changes fail until it answers.`,
@@ -106,11 +106,11 @@ function hostConditions({ name, host = '', unreachable, duplicates }: StatusFiel
   if (duplicates === undefined) return lost;
   const hosts = duplicates.join(' and ');
   const detail = `Hosts ${hosts} have a machine with this UUID. This is the machine of host ${host}.`;
-  return [...lost, warning(name, detail, 'Remove the machine from all hosts but one.')];
+  return [...lost, warningCondition(name, detail, 'Remove the machine from all hosts but one.')];
 }
 
 /** Renders a member of `Status.Conditions` without a time. */
-function warning(name: string, detail: string, resolution: string): JsonObject {
+function warningCondition(name: string, detail: string, resolution: string): JsonObject {
   const { severity, text } = resourceEventTable.ResourceStatusChangedWarning;
   return {
     MessageId: `${resourceEventRegistry}.ResourceStatusChangedWarning`,

@@ -1,5 +1,5 @@
 /**
- * Manages discovery by SSDP. Clients change its settings over Redfish, and a state file stores
+ * Discovery by SSDP. Clients change its settings over Redfish, and a state file stores
  * them. The socket is open while discovery is enabled.
  */
 import { z } from 'zod';
@@ -58,7 +58,7 @@ class SsdpDiscovery implements Discovery {
   readonly port: number;
   readonly #options: DiscoveryOptions;
   readonly #stored: StateFile<StoredSettings>;
-  /** The settings that clients have asked for. */
+  /** The settings that clients have requested. */
   #wanted: DiscoverySettings;
   /** The settings in effect: `enabled` is false if the socket could not be opened. */
   #active: DiscoverySettings;

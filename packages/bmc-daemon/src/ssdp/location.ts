@@ -65,13 +65,13 @@ export function locationOf(address: string, { addresses, everywhere }: ServiceAd
  */
 export function locationFor(
   from: string,
-  asker: string,
+  client: string,
   own: readonly string[],
   service: ServiceAddresses,
 ): string | undefined {
   const found = locationOf(from, service);
   const [first] = service.addresses;
-  return found !== undefined || first === undefined || !own.includes(asker)
+  return found !== undefined || first === undefined || !own.includes(client)
     ? found
     : new URL('/redfish/v1/', first).href;
 }

@@ -34,9 +34,9 @@ export function metricValues(now: Measurement, before: Measurement | undefined):
  */
 function comparable(now: Measurement, before: Measurement | undefined): Measurement | undefined {
   if (before?.statistics?.run !== now.statistics?.run) return undefined;
-  const window = now.clockMs - (before?.clockMs ?? now.clockMs);
+  const intervalMs = now.clockMs - (before?.clockMs ?? now.clockMs);
   // If the host was slow, the time of each machine's measurement is uncertain, and so are rates
   // over a short time.
-  const uncertain = (now.tookMs + (before?.tookMs ?? 0)) / 2;
-  return window > 0 && uncertain <= window / 4 ? before : undefined;
+  const uncertainMs = (now.tookMs + (before?.tookMs ?? 0)) / 2;
+  return intervalMs > 0 && uncertainMs <= intervalMs / 4 ? before : undefined;
 }

@@ -85,7 +85,7 @@ export class ReportSchedule implements ReportSource {
   async read(machine: SystemRef): Promise<Report> {
     const { uuid } = machine;
     const { clock, definitions } = this.#options;
-    const latest = this.#named(machine);
+    const latest = this.#latestNamed(machine);
     if (!this.#isOn(uuid)) return latest?.report ?? { machine, measurement: null, values: [] };
     const { type, intervalSeconds } = definitions.get(uuid);
     const isNew = type === 'periodic' && !this.#isObserved(uuid);
@@ -151,7 +151,7 @@ export class ReportSchedule implements ReportSource {
   }
 
   /** Returns the latest report of a machine, with its current name. */
-  #named(machine: SystemRef): LatestReport | undefined {
+  #latestNamed(machine: SystemRef): LatestReport | undefined {
     const latest = this.#latest.get(machine.uuid);
     if (latest === undefined || latest.report.machine.name === machine.name) return latest;
     const renamed = { ...latest, report: { ...latest.report, machine } };

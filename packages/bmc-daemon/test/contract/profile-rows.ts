@@ -71,7 +71,7 @@ function isOlder(left: string, right: string): boolean {
 }
 
 /**
- * Returns what a service lacks for a row.
+ * Returns the parts of a row that a service lacks.
  * @param all every resource by its path.
  */
 export function lacking(row: ProfileRow, all: ReadonlyMap<string, Crawled>): readonly string[] {

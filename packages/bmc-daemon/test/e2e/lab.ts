@@ -1,5 +1,5 @@
 /**
- * A complete lab with nothing faked: QEMU guests on a libvirtd, the bmc-daemon process with a
+ * A complete lab without simulated parts: QEMU guests on a libvirtd, the bmc-daemon process with a
  * configuration file, an image server, and a plain HTTP client. Guests report on their serial line
  * what they boot.
  */

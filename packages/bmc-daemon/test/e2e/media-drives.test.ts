@@ -53,7 +53,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     property(await lab.bmc.get(guest.path), 'Boot', 'BootSourceOverrideTarget@Redfish.AllowableValues');
 
   /**
-   * Boots the stick once, and returns what the guest reports. The firmware's USB driver has fixed
+   * Boots the stick once, and returns the report of the guest. The firmware's USB driver has fixed
    * deadlines, and on a busy host a guest can stop without a message. This function then starts
    * the guest again, at most twice.
    */

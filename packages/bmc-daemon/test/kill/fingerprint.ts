@@ -47,7 +47,7 @@ export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
   const isOff = power === 'shut off';
   const disks = isOff ? '' : await subject.virsh('domblklist', name);
   const system = (await bmc.get(path)) as Record<string, unknown>; // An object by its schema.
-  const bios = (await bmc.get(`${path}/Bios/Settings`)) as Record<string, unknown>; // As above.
+  const bios = (await bmc.get(`${path}/Bios/Settings`)) as Record<string, unknown>; // An object by its schema.
   const { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary } = system;
   return {
     power,

@@ -265,7 +265,7 @@ describe('a machine for which libvirt does not answer', () => {
     fail();
     const late = await old;
     expect(late).toMatchObject({ uuid: first.uuid, unansweredSince: expect.any(Date) });
-    // From here on, libvirt gives no answer, as before.
+    // Until `end` is called, libvirt returns no XML.
     const { end } = holdXml(machine);
     const silent = await reader.read(machine);
     expect(silent).toMatchObject({ description: 'mine', unansweredSince: expect.any(Date) });

@@ -116,7 +116,7 @@ describe.each([
     original = await inactiveXml(name);
   });
 
-  /** Returns what libvirt makes of an edited definition. */
+  /** Returns the definition that libvirt stores for an edited definition. */
   const redefine = async (xml: string): Promise<string> => {
     await define(xml);
     return inactiveXml(name);

@@ -52,7 +52,7 @@ async function nameLength(login: Partial<ServerLogin> = {}): Promise<number> {
   stream.write(Buffer.from([1]));
   const chunks: Buffer[] = [];
   while (Buffer.concat(chunks).length < 24) {
-    const [chunk] = (await once(stream, 'data')) as [Buffer]; // what a stream sends
+    const [chunk] = (await once(stream, 'data')) as [Buffer]; // a stream of bytes sends buffers
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).readUInt32BE(20);

@@ -29,7 +29,7 @@ export interface PreparedHost {
   readonly uuids: readonly string[];
   /** Returns the boot device of the last start; undefined if the machine is off. */
   startedFrom(): Promise<BootChoice | undefined>;
-  /** Removes what the test left on the host. */
+  /** Removes everything that the test left on the host. */
   dispose(): Promise<void>;
 }
 

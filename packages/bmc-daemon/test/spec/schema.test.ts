@@ -140,7 +140,7 @@ describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
       expect(body['@Redfish.Copyright']).toMatch(/\w/);
       expect(JSON.stringify(body).includes('"HealthRollUp"')).toBe(JSON.stringify(body).includes('"HealthRollup"'));
       const expected = {
-        ...relinked(withoutDeprecated(withoutRollUp(body) as Body)), // As above.
+        ...relinked(withoutDeprecated(withoutRollUp(body) as Body)), // It returns an object for an object.
         '@Redfish.Copyright': undefined,
         ...(isManager ? { ServiceEntryPointUUID: rootUuid, Links: linksOf(path, body) } : {}),
       };

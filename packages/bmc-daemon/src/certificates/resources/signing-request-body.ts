@@ -124,15 +124,19 @@ function usualUsages({ kind }: KeyKind): readonly KeyUsage[] {
 function keyKindOf({ KeyPairAlgorithm, KeyBitLength, KeyCurveId }: Body): KeyKind {
   const algorithm = KeyPairAlgorithm ?? (KeyBitLength === undefined ? 'TPM_ALG_ECDSA' : 'TPM_ALG_RSA');
   if (algorithm === 'TPM_ALG_RSA') {
-    if (KeyCurveId !== undefined) throw conflict('KeyCurveId', KeyCurveId, 'An RSA key has no curve.');
+    if (KeyCurveId !== undefined) throw conflictError('KeyCurveId', KeyCurveId, 'An RSA key has no curve.');
     return { kind: 'rsa', bits: KeyBitLength ?? 2048 };
   }
   if (KeyBitLength !== undefined)
-    throw conflict('KeyBitLength', String(KeyBitLength), 'The curve in KeyCurveId defines the length of this key.');
+    throw conflictError(
+      'KeyBitLength',
+      String(KeyBitLength),
+      'The curve in KeyCurveId defines the length of this key.',
+    );
   return { kind: 'ec', curve: curves[KeyCurveId === undefined ? 0 : curveIds.indexOf(KeyCurveId)] ?? 'P-256' };
 }
 
-function conflict(name: string, value: string, detail: string): RedfishError {
+function conflictError(name: string, value: string, detail: string): RedfishError {
   const fault = withDetail(message('ActionParameterValueConflict', name, value), detail);
   return new RedfishError(400, [withPointers(fault, `#/${name}`)]);
 }

@@ -21,7 +21,7 @@ function partsOf(value: unknown): readonly (readonly [path: (string | number)[],
   return Object.entries(value).map(([key, part]) => [[key], part]);
 }
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const contractSettings = {
   listenIp: text({
     name: 'EMULATOR_LISTEN_IP',

@@ -79,7 +79,7 @@ const notificationKeyFile = optionalPath({
   doc: 'PEM file with the key of `EMULATOR_EXTERNAL_NOTIFICATION_CERTFILE`.',
 });
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const fakeSystemSettings = {
   fakeSystems,
   fakeMachines,

@@ -152,7 +152,7 @@ const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolu
   doc: 'The volumes of a storage in `EMULATOR_STORAGE`.',
 };
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const inventorySettings = {
   chassis,
   indicatorLeds,

@@ -1,7 +1,7 @@
 /** The settings of the log. */
 import { oneOf } from './row.js';
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const logSettings = {
   logLevel: oneOf(['error', 'warn', 'info', 'debug'], {
     name: 'EMULATOR_LOG_LEVEL',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fakeSystemSettings } from './fake-systems.js';
 import { boolean, number, optionalPath, optionalText, type SettingDefinition } from './row.js';
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const machineSettings = {
   fakeDriver: boolean({
     name: 'EMULATOR_FAKE_DRIVER',

@@ -5,7 +5,7 @@ import { boolean, number, optionalText, type SettingDefinition } from './row.js'
 
 const nonEmptyText = z.string().min(1);
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const openstackSettings = {
   osFilter: {
     name: 'EMULATOR_OS_FILTER',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { featureSets } from '../../resources/feature-set.js';
 import { boolean, number, oneOf, optionalPath, optionalText, type SettingDefinition } from './row.js';
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const serviceSettings = {
   consoleSshPort: {
     name: 'EMULATOR_CONSOLE_SSH_PORT',

@@ -52,7 +52,7 @@ const virtualMediaIpFamily: SettingDefinition<'4' | '6' | null> = {
   doc: 'The IP version of connections to image servers.',
 };
 
-/** The rows, in the order of the documentation. */
+/** The settings, in the order of the page of the configuration. */
 export const virtualMediaSettings = {
   vmediaDevices,
   vmediaVerifySsl: boolean({

@@ -40,7 +40,7 @@ export async function bootOf(
     const opening = 'the log begins here: the machine was running already';
     return { boot: { began: time, instance, number: undefined }, opening };
   }
-  const since = closedAt ?? (last.number === undefined ? undefined : await folder.lastHeard(last.number));
+  const since = closedAt ?? (last.number === undefined ? undefined : await folder.lastWrittenAt(last.number));
   const from = since === undefined ? 'the beginning' : iso(since);
   const why = hasMoved ? ', while the machine moved to another host' : '';
   return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}${why}` };

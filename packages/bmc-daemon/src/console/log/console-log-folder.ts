@@ -110,7 +110,7 @@ export class ConsoleLogFolder {
 
   /**
    * Appends to a boot; does nothing if the boot has been removed.
-   * @throws what node:fs throws; then call {@link recount}.
+   * @throws the errors of node:fs; then call {@link recount}.
    */
   async append(number: number, { bytes, marks }: Piece, time: number): Promise<void> {
     const boot = (await this.#load()).find((stored) => stored.number === number);
@@ -167,7 +167,7 @@ export class ConsoleLogFolder {
    * Returns when the last text of a boot was written, in milliseconds since 1970.
    * @returns undefined if the boot has no text.
    */
-  async lastHeard(number: number): Promise<number | undefined> {
+  async lastWrittenAt(number: number): Promise<number | undefined> {
     const boot = (await this.#load()).find((stored) => stored.number === number);
     const segment = boot?.segments.at(-1);
     if (segment === undefined) return undefined;

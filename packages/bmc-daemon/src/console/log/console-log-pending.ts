@@ -40,7 +40,7 @@ export class PendingText {
   #marks: Mark[] = [];
   #lastMark = -Infinity;
   /** Bytes dropped in front of the buffered text. */
-  #lost = 0;
+  #lostBytes = 0;
 
   /** @param limit maximum number of buffered bytes; above it the oldest bytes are dropped. */
   constructor(limit: number) {
@@ -58,7 +58,7 @@ export class PendingText {
     const over = this.#size + bytes.length - this.#limit;
     // Drops half the buffer at a time: a flood would otherwise move the whole buffer for each byte.
     if (over > 0) this.#drop(Math.min(this.#size, Math.max(over, this.#limit >> 1)));
-    this.#lost += bytes.length - added.length;
+    this.#lostBytes += bytes.length - added.length;
     this.#grow(this.#size + added.length);
     // If the clock was set back, makes a mark at once, and does not wait until the clock passes the
     // last mark.
@@ -72,13 +72,13 @@ export class PendingText {
 
   /** Records that bytes in front of the next text were lost. */
   countLost(count: number): void {
-    this.#lost += count;
+    this.#lostBytes += count;
   }
 
   /** Returns a copy of the buffered text, after a note if bytes were lost. */
   peek(): Buffer {
     return Buffer.concat([
-      ...(this.#lost === 0 ? [] : [note(missingBytesText(this.#lost))]),
+      ...(this.#lostBytes === 0 ? [] : [note(missingBytesText(this.#lostBytes))]),
       this.#bytes.subarray(0, this.#size),
     ]);
   }
@@ -90,12 +90,12 @@ export class PendingText {
   take(): Piece & { readonly printed: number } {
     const bytes = this.#bytes.subarray(0, this.#size);
     const marks = this.#marks;
-    const lost = this.#lost;
+    const lost = this.#lostBytes;
     const printed = lost + bytes.length;
     this.#bytes = Buffer.alloc(0);
     this.#size = 0;
     this.#marks = [];
-    this.#lost = 0;
+    this.#lostBytes = 0;
     if (lost === 0) return { bytes, marks, printed };
     const gap = note(missingBytesText(lost));
     return {
@@ -108,7 +108,7 @@ export class PendingText {
   #drop(count: number): void {
     this.#bytes.copyWithin(0, count, this.#size);
     this.#size -= count;
-    this.#lost += count;
+    this.#lostBytes += count;
     const last = this.#marks.findLast(({ at }) => at <= count);
     this.#marks = [
       ...(last === undefined ? [] : [{ at: 0, time: last.time }]),

@@ -71,7 +71,7 @@ export class ConsoleRecording {
   /** When the port was disconnected. */
   #closedAt: number | undefined;
   /** When the last output of the current connection arrived; without output, when it began. */
-  #heardAt: number | undefined;
+  #lastOutputAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing = false;
   readonly #credit: WriteCredit;
@@ -94,17 +94,17 @@ export class ConsoleRecording {
   }
 
   /** Call this when the serial port was connected. */
-  opened(): void {
+  onOpened(): void {
     const time = this.#options.now();
     // Requests the id now, because the machine may restart before the queue runs `decide`.
     const instance = this.#options.instance();
     // If a connection is replaced while it is open, it was lost at some time after its last output.
-    const closedAt = this.#isOpen ? this.#heardAt : this.#closedAt;
+    const closedAt = this.#isOpen ? this.#lastOutputAt : this.#closedAt;
     const [startedAt, resetAt, hasMoved] = [this.#startedAt, this.#resetAt, this.#hasMoved];
     const connection = { time, instance, startedAt, resetAt, closedAt, hasMoved };
     this.#startedAt = this.#resetAt = this.#closedAt = undefined;
     this.#hasMoved = false;
-    this.#heardAt = time;
+    this.#lastOutputAt = time;
     this.#isOpen = true;
     const batch = this.#begin(null);
     const later: RunningBoot[] = [];
@@ -123,24 +123,24 @@ export class ConsoleRecording {
   }
 
   /** Call this when the serial port was disconnected. */
-  closed(): void {
+  onClosed(): void {
     if (this.#isOpen) this.#closedAt = this.#options.now();
     this.#isOpen = false;
   }
 
   /** Adds output of the port. */
-  data(bytes: Uint8Array): void {
+  addOutput(bytes: Uint8Array): void {
     if (this.#removed) return;
     const batch = this.#batches.at(-1) ?? this.#begin(this.#boot ?? null);
-    this.#heardAt = this.#options.now();
-    batch.text.add(bytes, this.#heardAt);
+    this.#lastOutputAt = this.#options.now();
+    batch.text.add(bytes, this.#lastOutputAt);
     this.#version += 1;
     if (batch.text.size >= this.#options.pace.flushBytes) void this.#flush();
     else this.#schedule();
   }
 
   /** Records that the machine was started, reset, moved or stopped. Ignores other changes. */
-  changed(kind: MachineChangeKind): void {
+  onMachineChange(kind: MachineChangeKind): void {
     const time = this.#options.now();
     switch (kind) {
       case 'started':

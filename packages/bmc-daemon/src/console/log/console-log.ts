@@ -110,7 +110,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     this.#records = new ConsoleLogRecords(this.#bounds.records);
     this.#oldFolders = new OldFolders({
       root: options.folder,
-      present: () => new Set([...this.#machines.keys()].map(fileNameOf)),
+      existingNames: () => new Set([...this.#machines.keys()].map(fileNameOf)),
       remove: (name) => this.#folder(name).remove(),
       log: options.log,
       pauseMs: this.#bounds.failurePauseMs,
@@ -121,7 +121,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
         return;
       }
       const isThere = kind === 'defined' || kind === 'started' || this.#unrecorded.has(uuid);
-      (isThere ? this.#record(uuid) : this.#machines.get(uuid))?.recording.changed(kind);
+      (isThere ? this.#record(uuid) : this.#machines.get(uuid))?.recording.onMachineChange(kind);
     });
   }
 
@@ -177,8 +177,8 @@ class RecordedConsoleLogs implements ConsoleLogs {
       this.#removals.get(uuid),
     );
     const attachment = hub.attach(uuid, {
-      data: (bytes) => recording.data(bytes),
-      state: (state) => (state === 'open' ? recording.opened() : recording.closed()),
+      data: (bytes) => recording.addOutput(bytes),
+      state: (state) => (state === 'open' ? recording.onOpened() : recording.onClosed()),
     });
     const recorded = { recording, folder, detach: () => attachment.detach() };
     this.#machines.set(uuid, recorded);

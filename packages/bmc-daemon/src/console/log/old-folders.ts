@@ -7,7 +7,7 @@ interface OldFoldersOptions {
   /** The folder that contains the folders of the machines. */
   readonly root: string;
   /** Returns the names of the folders of existing machines. */
-  readonly present: () => ReadonlySet<string>;
+  readonly existingNames: () => ReadonlySet<string>;
   /** Removes the folder with the given name. */
   readonly remove: (name: string) => Promise<void>;
   readonly log: Pick<Log, 'warn'>;
@@ -42,8 +42,8 @@ export class OldFolders {
   async #remove(): Promise<void> {
     const { root, remove, log, pauseMs } = this.#options;
     const names = await readdir(root).catch(() => []);
-    const present = this.#options.present();
-    const removals = await Promise.allSettled(names.filter((name) => !present.has(name)).map(remove));
+    const existingNames = this.#options.existingNames();
+    const removals = await Promise.allSettled(names.filter((name) => !existingNames.has(name)).map(remove));
     const failed = removals.find((removal) => removal.status === 'rejected');
     if (failed === undefined || this.#isClosed) return;
     if (this.#failures === 0) {

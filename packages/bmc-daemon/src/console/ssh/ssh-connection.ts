@@ -104,7 +104,7 @@ export class SshConnection {
     client.on('error', (error: Error) => log.debug('an SSH connection failed', { address, error: error.message }));
     socket.once('close', () => this.#cleanUp());
     socket.on('drain', () => {
-      for (const console of this.#consoles) console.caughtUp();
+      for (const console of this.#consoles) console.onDrain();
     });
     this.#checkTimer = setInterval(() => this.#check(), CHECK_MS).unref();
   }

@@ -59,15 +59,15 @@ export class SshConsole {
   #isToldHolder = false;
   #state: ConsoleState | undefined;
   /** The reason in the last message to the client. */
-  #why: string | undefined;
+  #lastReason: string | undefined;
   #ended = false;
   /** Bytes that the guest has not read yet. */
-  #typing = 0;
+  #unreadBytes = 0;
   #hasTyped = false;
   /** Bytes that the client typed while the console was closed. */
-  #lost = 0;
+  #lostBytes = 0;
   /** Whether a break is being sent. */
-  #breaking = false;
+  #isSendingBreak = false;
   /** Set while the guest may still answer a client that closed its end. */
   #silence: NodeJS.Timeout | undefined;
 
@@ -103,8 +103,8 @@ export class SshConsole {
   #tell(state: ConsoleState, why: string): void {
     const { name } = this.#options.machine;
     const before = this.#state;
-    const isNew = why !== this.#why;
-    [this.#state, this.#why] = [state, why];
+    const isNew = why !== this.#lastReason;
+    [this.#state, this.#lastReason] = [state, why];
     if (before === undefined) {
       // Reads input only from now on. Piped input arrives before the first state, and would be
       // lost.
@@ -143,8 +143,8 @@ export class SshConsole {
   }
 
   /** Sends more output to a client whose socket is empty. */
-  caughtUp(): void {
-    this.#output.caughtUp();
+  onDrain(): void {
+    this.#output.onDrain();
   }
 
   #behindBytes(): number {
@@ -175,7 +175,7 @@ export class SshConsole {
 
   #resume(): void {
     const { channel } = this.#options;
-    if (this.#typing <= MAX_TYPED_BYTES && !this.#waitsForKeyboard && channel.isPaused()) channel.resume();
+    if (this.#unreadBytes <= MAX_TYPED_BYTES && !this.#waitsForKeyboard && channel.isPaused()) channel.resume();
   }
 
   /** @returns false if the input must wait for the keyboard. */
@@ -184,23 +184,23 @@ export class SshConsole {
     if (bytes.length === 0) return true;
     this.#hasTyped = true;
     if (this.#state !== 'open') {
-      this.#lost += bytes.length;
+      this.#lostBytes += bytes.length;
       return true;
     }
-    this.#typing += bytes.length;
+    this.#unreadBytes += bytes.length;
     const isWritten = this.#seat.write(bytes, () => {
-      this.#typing -= bytes.length;
+      this.#unreadBytes -= bytes.length;
       this.#silence?.refresh();
       this.#resume();
     });
-    if (!isWritten) this.#typing -= bytes.length;
-    if (this.#typing > MAX_TYPED_BYTES) channel.pause();
-    if (!isWritten && terminal) this.#refuseKey();
+    if (!isWritten) this.#unreadBytes -= bytes.length;
+    if (this.#unreadBytes > MAX_TYPED_BYTES) channel.pause();
+    if (!isWritten && terminal) this.#reportHolder();
     return isWritten || terminal;
   }
 
   /** Tells the client once that another client has the keyboard. */
-  #refuseKey(): void {
+  #reportHolder(): void {
     if (this.#isToldHolder) return;
     this.#isToldHolder = true;
     this.#notice(refusalText(this.#keyboard));
@@ -224,15 +224,15 @@ export class SshConsole {
         return;
       case 'break':
         // Sends one break at a time, because each is a call to the machine's QEMU monitor.
-        if (this.#breaking) return;
-        this.#breaking = true;
+        if (this.#isSendingBreak) return;
+        this.#isSendingBreak = true;
         void this.#seat
           .sendBreak()
           .then(
-            (isSent) => (isSent ? this.#notice('break sent') : this.#refuseKey()),
+            (isSent) => (isSent ? this.#notice('break sent') : this.#reportHolder()),
             (error: unknown) => this.#notice(error instanceof Error ? error.message : 'the break could not be sent'),
           )
-          .finally(() => (this.#breaking = false));
+          .finally(() => (this.#isSendingBreak = false));
         return;
     }
   }
@@ -242,8 +242,8 @@ export class SshConsole {
     // A client without input (`ssh -n`, `</dev/null`) only watches.
     if (!this.#hasTyped || this.#ended) return;
     this.#silence = setTimeout(() => {
-      if (this.#lost === 0) this.#end(LEFT, 'end of input', { silently: true });
-      else this.#end(FAILED, `${this.#lost} bytes of input were lost: the console was not open`);
+      if (this.#lostBytes === 0) this.#end(LEFT, 'end of input', { silently: true });
+      else this.#end(FAILED, `${this.#lostBytes} bytes of input were lost: the console was not open`);
     }, SILENCE_MS);
   }
 

@@ -32,14 +32,14 @@ export class WebConsole implements WebSocketHandler {
   #seat: ConsoleSeat | undefined;
   #state: ConsoleState | undefined;
   /** Messages that arrived before the console had a state. */
-  #early: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
+  #earlyMessages: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
   #isClosed = false;
   #isBusy = false;
   #sent = 0;
   /** Bytes that the client has processed; undefined: the client does not report them. */
-  #read: number | undefined;
+  #processedBytes: number | undefined;
   /** Bytes that the guest has not read yet. */
-  #typing = 0;
+  #unreadTypedBytes = 0;
   #isBreaking = false;
 
   constructor(options: WebConsoleOptions) {
@@ -47,7 +47,7 @@ export class WebConsole implements WebSocketHandler {
     const { clientName: you, machine } = options;
     this.#output = new ConsoleOutput({
       send: (bytes) => this.#show(bytes),
-      behindBytes: () => (this.#isBusy ? Infinity : this.#sent - (this.#read ?? this.#sent)),
+      behindBytes: () => (this.#isBusy ? Infinity : this.#sent - (this.#processedBytes ?? this.#sent)),
       notice: (text) => this.#tell({ type: 'notice', text }),
     });
     this.#tell({ type: 'hello', machine: machine.name, you, handOverSeconds: keyboardTimes.handOverMs / 1000 });
@@ -57,14 +57,14 @@ export class WebConsole implements WebSocketHandler {
 
   message(data: Buffer, isBinary: boolean): void {
     if (this.#isClosed) return;
-    if (this.#state === undefined) this.#early.push({ data, isBinary });
+    if (this.#state === undefined) this.#earlyMessages.push({ data, isBinary });
     else if (isBinary) this.#type(data);
     else this.#execute(readClientMessage(data.toString()));
   }
 
   drained(): void {
     this.#isBusy = false;
-    this.#output.caughtUp();
+    this.#output.onDrain();
   }
 
   closed(): void {
@@ -110,7 +110,7 @@ export class WebConsole implements WebSocketHandler {
     }
     if (!isFirst) return;
     client.resume();
-    for (const { data, isBinary } of this.#early.splice(0)) this.message(data, isBinary);
+    for (const { data, isBinary } of this.#earlyMessages.splice(0)) this.message(data, isBinary);
   }
 
   #onKeyboard({ holder, asker, isYours }: KeyboardStatus): void {
@@ -124,15 +124,15 @@ export class WebConsole implements WebSocketHandler {
       this.#drop(bytes, 'the console is not open');
       return;
     }
-    this.#typing += bytes.length;
+    this.#unreadTypedBytes += bytes.length;
     const accepted = (): void => {
-      this.#typing -= bytes.length;
-      if (this.#typing <= MAX_TYPED_BYTES) client.resume();
+      this.#unreadTypedBytes -= bytes.length;
+      if (this.#unreadTypedBytes <= MAX_TYPED_BYTES) client.resume();
     };
     if (this.#seat?.write(bytes, accepted) !== true) {
       accepted();
       this.#drop(bytes, 'another client has the keyboard');
-    } else if (this.#typing > MAX_TYPED_BYTES) client.pause();
+    } else if (this.#unreadTypedBytes > MAX_TYPED_BYTES) client.pause();
   }
 
   #drop({ length }: Buffer, why: string): void {
@@ -156,8 +156,8 @@ export class WebConsole implements WebSocketHandler {
         void this.#sendBreak();
         return;
       case 'read':
-        this.#read = Math.min(this.#sent, Math.max(this.#read ?? 0, message.bytes));
-        this.#output.caughtUp();
+        this.#processedBytes = Math.min(this.#sent, Math.max(this.#processedBytes ?? 0, message.bytes));
+        this.#output.onDrain();
         return;
     }
   }

@@ -44,7 +44,7 @@ export async function logIn(stream: Duplex, login: ServerLogin): Promise<Duplex>
   if (version < rfbVersion.toString()) throw new RfbError('The VNC server of the display is too old.');
   stream.write(rfbVersion);
   const [count = 0] = await read(stream, 1);
-  if (count === 0) throw await refusal(stream);
+  if (count === 0) throw await rejectionError(stream);
   const types = new Set(await read(stream, count));
   if (types.has(NONE)) return await logInPlainly(stream, NONE, login);
   if (types.has(PASSWORD) && login.password !== null) return await logInPlainly(stream, PASSWORD, login);
@@ -104,10 +104,10 @@ function encrypt(stream: Duplex, options: ConnectionOptions): Promise<Duplex> {
 async function finish(stream: Duplex, type: number, { password }: ServerLogin): Promise<void> {
   if (type === PASSWORD) stream.write(answerChallenge(await read(stream, 16), password ?? ''));
   const result = await read(stream, 4);
-  if (result.readUInt32BE() !== 0) throw await refusal(stream);
+  if (result.readUInt32BE() !== 0) throw await rejectionError(stream);
 }
 
-async function refusal(stream: Duplex): Promise<RfbError> {
+async function rejectionError(stream: Duplex): Promise<RfbError> {
   const length = (await read(stream, 4)).readUInt32BE();
   const reason = (await read(stream, Math.min(length, MAX_REASON_BYTES))).toString();
   return new RfbError(`The display rejected the login: ${reason.replaceAll(/\p{Cc}+/gu, ' ')}.`);

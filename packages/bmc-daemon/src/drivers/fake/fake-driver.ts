@@ -19,7 +19,7 @@ import { MachineQueue } from '../queue/machine-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
 import { afterFirmwareStop } from './fake-firmware.js';
-import { emptied, FakeMedia, filled } from './fake-media.js';
+import { withoutImage, FakeMedia, withImage } from './fake-media.js';
 import type { FakePlan } from './fake-plan.js';
 import { FakePower } from './fake-power.js';
 import { sampleFacts } from './sample-facts.js';
@@ -244,7 +244,7 @@ export class FakeDriver implements CompleteDriver {
     }
     const image = change.cd?.image ?? null;
     const drive = this.media.drive(uuid, 'cdrom');
-    const after = step === 'insert' && image !== null ? filled(drive, image) : emptied(drive);
+    const after = step === 'insert' && image !== null ? withImage(drive, image) : withoutImage(drive);
     const media = changed.media.map((current) => (current.device === 'cdrom' ? after : current));
     this.#update(uuid, { ...changed, media });
   }

@@ -39,13 +39,13 @@ export class FakeMedia implements MediaControl {
     const insert = async (signal: AbortSignal): Promise<void> => {
       const current = this.drive(uuid, device);
       if (current.inserted) {
-        const wanted = filled(current, image);
+        const wanted = withImage(current, image);
         if (current.image === wanted.image && current.writeProtected === wanted.writeProtected) return;
         throw new DriverError('mediaInUse', 'inserting an image: the drive holds another image');
       }
       await this.#options.before('insert', machine, signal);
       await this.#options.fetchImage(image, { ...options, signal });
-      this.#setDrive(uuid, filled(this.drive(uuid, device), image));
+      this.#setDrive(uuid, withImage(this.drive(uuid, device), image));
     };
     await this.#options.queue.insert(machine, device, insert, options);
   }
@@ -55,7 +55,7 @@ export class FakeMedia implements MediaControl {
     const { uuid } = machine;
     const eject = async (): Promise<void> => {
       await (this.#options.before('eject', machine, options.signal) ?? setImmediate());
-      this.#setDrive(uuid, emptied(this.drive(uuid, device)));
+      this.#setDrive(uuid, withoutImage(this.drive(uuid, device)));
     };
     await this.#options.queue.eject(machine, device, eject, options);
   }
@@ -88,7 +88,7 @@ export class FakeMedia implements MediaControl {
 }
 
 /** Returns a drive with an image. */
-export function filled(drive: MediaSnapshot, image: ImageRequest): MediaSnapshot {
+export function withImage(drive: MediaSnapshot, image: ImageRequest): MediaSnapshot {
   return {
     ...drive,
     inserted: true,
@@ -102,7 +102,7 @@ export function filled(drive: MediaSnapshot, image: ImageRequest): MediaSnapshot
 }
 
 /** Returns a drive without its image. */
-export function emptied({ device, verifyCertificate, certificates }: MediaSnapshot): MediaSnapshot {
+export function withoutImage({ device, verifyCertificate, certificates }: MediaSnapshot): MediaSnapshot {
   return { ...emptyDrive(device), verifyCertificate, certificates };
 }
 

@@ -53,14 +53,14 @@ export class FakeTimetable {
     const vanishing = new Map<PlannedFailure, string[]>();
     for (const [uuid, { failures }] of plan.machines) {
       for (const failure of failures) {
-        if (failure.operation !== undefined || !this.#concerns(failure, uuid)) continue;
+        if (failure.operation !== undefined || !this.#isAffected(failure, uuid)) continue;
         const uuids = vanishing.get(failure);
         if (uuids === undefined) vanishing.set(failure, [uuid]);
         else uuids.push(uuid);
       }
     }
     for (const [failure, uuids] of vanishing)
-      this.#later(failure.afterMs, () => uuids.forEach((uuid) => this.#vanish(uuid, failure, 1)));
+      this.#callAfter(failure.afterMs, () => uuids.forEach((uuid) => this.#removeMachine(uuid, failure, 1)));
   }
 
   /**
@@ -145,13 +145,13 @@ export class FakeTimetable {
       if (time < afterMs || time >= afterMs + forMs) return false;
       const number = failure.operation === 'any' ? total : call;
       if (calls?.includes(number) === false || number % every !== 0) return false;
-      if (!this.#concerns(failure, uuid)) return false;
+      if (!this.#isAffected(failure, uuid)) return false;
       return share === 1 || drawOf(this.#options.plan.seed, place, 'call', uuid, number) < share;
     });
   }
 
   /** Returns whether a failure affects a machine. */
-  #concerns({ machineShare, place }: PlannedFailure, uuid: string): boolean {
+  #isAffected({ machineShare, place }: PlannedFailure, uuid: string): boolean {
     return machineShare === 1 || drawOf(this.#options.plan.seed, place, 'machine', uuid) < machineShare;
   }
 
@@ -181,7 +181,7 @@ export class FakeTimetable {
       case 'unavailable':
         throw new DriverError('unavailable', because);
       case 'vanish':
-        this.#vanish(uuid, failure, call);
+        this.#removeMachine(uuid, failure, call);
         throw new DriverError('notFound', because);
       case 'error':
         if (delay > 0) await this.wait(delay, signal);
@@ -189,10 +189,10 @@ export class FakeTimetable {
     }
   }
 
-  #vanish(uuid: string, { lasts, place }: PlannedFailure, call: number): void {
+  #removeMachine(uuid: string, { lasts, place }: PlannedFailure, call: number): void {
     const restore = this.#options.remove(uuid);
     const lastsMs = this.#durationOf(lasts, [place, uuid, 'vanish', call]);
-    if (restore !== undefined && lastsMs < MAX_TIMER_MS) this.#later(lastsMs, restore);
+    if (restore !== undefined && lastsMs < MAX_TIMER_MS) this.#callAfter(lastsMs, restore);
   }
 
   #durationOf(duration: Duration, keys: readonly (string | number)[]): number {
@@ -201,7 +201,7 @@ export class FakeTimetable {
     return min + (max - min) * drawOf(this.#options.plan.seed, 'duration', ...keys);
   }
 
-  #later(ms: number, call: () => void): void {
+  #callAfter(ms: number, call: () => void): void {
     const cancel = this.#options.clock.later(ms, () => {
       this.#ends.delete(end);
       call();

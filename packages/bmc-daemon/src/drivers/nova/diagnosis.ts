@@ -53,14 +53,18 @@ async function examine(session: CloudSession, run: Run): Promise<readonly Findin
     return [cloudFinding('credentials', error, run('token', 'issue'))];
   }
   const findings = await Promise.all([
-    examined('compute', compute(session, run), run('server', 'list')),
-    examined('image', service(session, 'image', '/v2/images?limit=1', run), run('image', 'list', '--limit', '1')),
-    examined('volume', service(session, 'volume', null, run), run('volume', 'list', '--limit', '1')),
+    findingsOf('compute', examineCompute(session, run), run('server', 'list')),
+    findingsOf(
+      'image',
+      examineService(session, 'image', '/v2/images?limit=1', run),
+      run('image', 'list', '--limit', '1'),
+    ),
+    findingsOf('volume', examineService(session, 'volume', null, run), run('volume', 'list', '--limit', '1')),
   ]);
   return findings.flat();
 }
 
-async function examined(subject: string, work: Promise<readonly Finding[]>, command: string) {
+async function findingsOf(subject: string, work: Promise<readonly Finding[]>, command: string) {
   try {
     return await work;
   } catch (error) {
@@ -69,7 +73,7 @@ async function examined(subject: string, work: Promise<readonly Finding[]>, comm
 }
 
 /** Examines Nova: its API version, the access to servers, and the quota of metadata. */
-async function compute(session: CloudSession, run: Run): Promise<readonly Finding[]> {
+async function examineCompute(session: CloudSession, run: Run): Promise<readonly Finding[]> {
   const requests = createComputeRequests(session, { maxAgeMs: VERSION_MS });
   const [servers, items] = await Promise.all([
     requests.get('/servers', { limit: '1' }),
@@ -96,7 +100,7 @@ async function compute(session: CloudSession, run: Run): Promise<readonly Findin
  * Examines a service that the daemon can do without.
  * @param path the path of a short list; null: checks only that the catalog has the service.
  */
-async function service(
+async function examineService(
   session: CloudSession,
   name: CloudService,
   path: string | null,

@@ -114,26 +114,26 @@ export function createNovaDriver({
       await media.close();
       session.close();
     },
-    ping: () => translated(list.refresh(FRESH_MS)),
+    ping: () => toDriverErrors(list.refresh(FRESH_MS)),
     onChange: (listener) => list.onChange(listener),
-    listSystems: () => translated(listSystems()),
+    listSystems: () => toDriverErrors(listSystems()),
     console: createConsoleControl(consoles.serial, uuidOf),
-    graphicalConsole: { open: (id) => translated(servedUuidOf(id).then((uuid) => consoles.graphical.open(uuid))) },
+    graphicalConsole: { open: (id) => toDriverErrors(servedUuidOf(id).then((uuid) => consoles.graphical.open(uuid))) },
     logs: createLogs(api, servedUuidOf),
-    statistics: { of: (id) => translated(servedUuidOf(id).then((uuid) => statistics.of(uuid))) },
-    getSystem: (id, shown, options) => translated(getSystem(id, shown, options)),
+    statistics: { of: (id) => toDriverErrors(servedUuidOf(id).then((uuid) => statistics.of(uuid))) },
+    getSystem: (id, shown, options) => toDriverErrors(getSystem(id, shown, options)),
     power: (id, action, options) =>
-      translated(
+      toDriverErrors(
         session.silence.guard((silent) =>
           media.power(id, action, { ...options, signal: endOf(options?.signal, silent) }),
         ),
       ),
     changeable: media.changeable,
-    change: (id, change) => translated(media.change(id, change)),
+    change: (id, change) => toDriverErrors(media.change(id, change)),
     media: {
-      insert: (id, device, image, options) => translated(media.media.insert(id, device, image, options)),
-      eject: (id, device, options) => translated(media.media.eject(id, device, options)),
-      set: (id, device, change) => translated(media.media.set(id, device, change)),
+      insert: (id, device, image, options) => toDriverErrors(media.media.insert(id, device, image, options)),
+      eject: (id, device, options) => toDriverErrors(media.media.eject(id, device, options)),
+      set: (id, device, change) => toDriverErrors(media.media.set(id, device, change)),
     },
   });
 }
@@ -168,10 +168,10 @@ function createConsoleControl(
     throw new DriverError('unsupported', `${what} of server ${await uuidOf(id)}: Nova cannot do this`);
   };
   return {
-    open: (id, options) => translated(uuidOf(id).then((uuid) => serial.open(uuid, options))),
-    sendBreak: (id) => translated(reject(id, 'sending a break to the console')),
+    open: (id, options) => toDriverErrors(uuidOf(id).then((uuid) => serial.open(uuid, options))),
+    sendBreak: (id) => toDriverErrors(reject(id, 'sending a break to the console')),
     // Only recordings of the daemon need it. Nova itself records the output.
-    instance: (id) => translated(reject(id, 'reading the instance id')),
+    instance: (id) => toDriverErrors(reject(id, 'reading the instance id')),
     acceptsSecondClient: true,
   };
 }
@@ -182,12 +182,12 @@ function createLogs(api: ComputeApi, servedUuidOf: (id: string) => Promise<strin
   const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
   return {
     maxActions: MAX_ACTIONS,
-    consoleOutput: (id) => translated(servedUuidOf(id).then((uuid) => outputs.read(uuid))),
-    actions: (id) => translated(servedUuidOf(id).then((uuid) => actions.read(uuid))),
+    consoleOutput: (id) => toDriverErrors(servedUuidOf(id).then((uuid) => outputs.read(uuid))),
+    actions: (id) => toDriverErrors(servedUuidOf(id).then((uuid) => actions.read(uuid))),
   };
 }
 
-async function translated<T>(result: Promise<T>): Promise<T> {
+async function toDriverErrors<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {

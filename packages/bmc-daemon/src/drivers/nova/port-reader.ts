@@ -46,15 +46,15 @@ export class PortReader {
     const inTime = new Promise<Ports>((resolve) => {
       leave = resolve;
     });
-    const answer = this.#ask(id, leave).finally(() => this.#requests.delete(id));
+    const answer = this.#requestPorts(id, leave).finally(() => this.#requests.delete(id));
     const request = { inTime, answer };
     this.#requests.set(id, request);
     return request;
   }
 
   /** @param leave called with the answer, or when a reader should no longer wait for it. */
-  async #ask(id: string, leave: (ports: Ports) => void): Promise<Ports> {
-    if (!(await this.#turn())) {
+  async #requestPorts(id: string, leave: (ports: Ports) => void): Promise<Ports> {
+    if (!(await this.#waitForTurn())) {
       leave(undefined);
       return undefined;
     }
@@ -77,7 +77,7 @@ export class PortReader {
   }
 
   /** Waits until a request may be sent. Returns false if it should not be sent. */
-  async #turn(): Promise<boolean> {
+  async #waitForTurn(): Promise<boolean> {
     if (this.#sent < MAX_RELAYED) {
       this.#sent += 1;
       return true;

@@ -246,18 +246,18 @@ async function isSettled(server: Server, goal: Goal, { doing, accepted, wasThere
   if (server.task !== null) return false;
   if (server.vmState === 'error') {
     const why = server.fault === null ? '' : ` (${server.fault.message})`;
-    throw failed(doing, `the server has the state ERROR${why}`);
+    throw conflictError(doing, `the server has the state ERROR${why}`);
   }
   const isThere = goal(server);
   if (isThere && !wasThere) return true;
   if (accepted?.requestId !== undefined && (await api.hasFailed(server.id, accepted.requestId))) {
-    throw failed(doing, 'Nova reports an error in the list of its actions');
+    throw conflictError(doing, 'Nova reports an error in the list of its actions');
   }
   if (isThere) return true;
   // The driver waited for the task of another client and sent no action. That task has ended, but
   // without the expected state.
-  if (accepted === undefined) throw failed(doing, `the server has the state ${server.vmState}`);
+  if (accepted === undefined) throw conflictError(doing, `the server has the state ${server.vmState}`);
   return false;
 }
 
-const failed = (doing: string, why: string): DriverError => new DriverError('conflict', `${doing}: ${why}`);
+const conflictError = (doing: string, why: string): DriverError => new DriverError('conflict', `${doing}: ${why}`);

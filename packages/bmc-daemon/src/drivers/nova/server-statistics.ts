@@ -23,8 +23,8 @@ const LIMITS = { running: 4, waiting: 10_000 };
  */
 const REFUSED_MS = 600_000;
 /**
- * If the diagnostics of a server have failed, the driver does not ask for them for this time. The
- * host of the server may be down.
+ * If the diagnostics of a server have failed, the driver does not request them again for this time.
+ * The host of the server may be down.
  */
 const FAILED_MS = 30_000;
 
@@ -32,7 +32,7 @@ const FAILED_MS = 30_000;
 export function createServerStatistics({ api, list, timeoutMs, log }: ServerStatisticsOptions): SingleStatistics {
   const queue = new RequestQueue(LIMITS);
   /**
-   * Number of starts of each server that the daemon has seen. Nova does not tell when a guest was
+   * Number of starts of each server that the daemon has seen. Nova does not report when a guest was
    * started.
    */
   const runs = new Map<string, number>();

@@ -129,7 +129,7 @@ export class MachineQueue {
         await insert(signal, check);
       } catch (error) {
         if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') {
-          this.#operations.cancelWaiting(uuid, 'power', withoutImage(name, error), { before: 'media' });
+          this.#operations.cancelWaiting(uuid, 'power', failedInsertError(name, error), { before: 'media' });
         }
         throw error;
       }
@@ -206,7 +206,8 @@ export class MachineQueue {
 
   #cancelInserts(uuid: string, device: string): void {
     for (const insertion of this.#insertions)
-      if (insertion.uuid === uuid && insertion.device === device) insertion.cancelling.abort(ejected(insertion.name));
+      if (insertion.uuid === uuid && insertion.device === device)
+        insertion.cancelling.abort(ejectedError(insertion.name));
   }
 
   async #run(
@@ -219,7 +220,7 @@ export class MachineQueue {
   }
 }
 
-function ejected(name: string): DriverError {
+function ejectedError(name: string): DriverError {
   return new DriverError('insertFailed', `inserting an image into machine ${name}: an eject of the drive cancelled it`);
 }
 
@@ -227,7 +228,7 @@ function ejected(name: string): DriverError {
  * Returns the error of an action that waited for a failed insert. Messages of kind `internal` are
  * for the log only.
  */
-function withoutImage(name: string, cause: unknown): DriverError {
+function failedInsertError(name: string, cause: unknown): DriverError {
   const why = cause instanceof DriverError && cause.kind !== 'internal' ? `: ${cause.message}` : '';
   const message = `starting machine ${name}: the image that it waited for was not inserted${why}`;
   return new DriverError('insertFailed', message, { cause });

@@ -30,7 +30,7 @@ export async function openSharedQueues(store: SharedStore): Promise<SharedQueues
     ejects: {
       announce: (uuid, device) => {
         const text = JSON.stringify({ replica: store.replica, uuid, device });
-        // If the announcement fails, the eject waits, as above.
+        // If the announcement fails, the eject waits until the insert ends.
         store.run(announceScript, [EJECTS], [text]).catch(() => undefined);
       },
       onEject: (listener) => void listeners.push(listener),
@@ -125,7 +125,7 @@ class SharedOperations implements Operations {
     try {
       await Promise.race([ticket.held, aborted]);
     } catch (error) {
-      throw error instanceof TicketCancelled ? cancellation(error) : error;
+      throw error instanceof TicketCancelled ? cancellationError(error) : error;
     } finally {
       ended.abort();
     }
@@ -143,7 +143,7 @@ async function checkTurn(ticket: Ticket): Promise<void> {
   }
 }
 
-function cancellation({ message: text }: TicketCancelled): DriverError {
+function cancellationError({ message: text }: TicketCancelled): DriverError {
   const { data } = reasonSchema.safeParse(parseJson(text));
   if (data === undefined) return new DriverError('unavailable', 'another replica has cancelled the operation');
   return new DriverError(data.kind, data.message);

@@ -14,14 +14,14 @@ export function mergeSettings(earlier: SettingsChange, later: SettingsChange): S
 /** Returns the change that reverts a change: the current values of its settings. */
 export function resetChange(current: MachineSettings, change: SettingsChange): SettingsChange {
   const undone = Object.entries(current).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
-  // These are the members of a change, without null.
+  // All names are members of a change, and no value is null.
   return without(Object.fromEntries(undone) as SettingsChange, 'kept');
 }
 
 /** Returns an object without some of its members. */
 export function without<T extends object, Name extends keyof T>(object: T, ...names: readonly Name[]): Omit<T, Name> {
   const remaining = Object.entries(object).filter(([name]) => !names.some((other) => other === name));
-  return Object.fromEntries(remaining) as Omit<T, Name>; // These are the remaining members.
+  return Object.fromEntries(remaining) as Omit<T, Name>; // `remaining` has all members except `names`.
 }
 
 /**

@@ -82,9 +82,9 @@ export function publishFailedLogins({
     const [address] = addresses;
     // The event has an actor only if all logins came from one address.
     const actor = addresses.size === 1 && address !== undefined ? { user: null, address } : null;
-    const forAccounts = accounts.size === 0 ? '' : ` for ${counted(accounts, 'account')}`;
+    const forAccounts = accounts.size === 0 ? '' : ` for ${countText(accounts, 'account')}`;
     const logins = count === 1 ? 'one more login' : `${count} more logins`;
-    publish(actor, `This service rejected ${logins}${forAccounts} from ${counted(addresses, 'address')}.`);
+    publish(actor, `This service rejected ${logins}${forAccounts} from ${countText(addresses, 'address')}.`);
   };
 
   return {
@@ -109,7 +109,7 @@ export function publishFailedLogins({
   };
 }
 
-function counted({ size }: ReadonlySet<string>, what: 'account' | 'address'): string {
+function countText({ size }: ReadonlySet<string>, what: 'account' | 'address'): string {
   const plural = what === 'account' ? 'accounts' : 'addresses';
   if (size >= MAX_COUNTED) return `more than ${size - 1} ${plural}`;
   return size === 1 ? `one ${what}` : `${size} ${plural}`;

@@ -7,7 +7,7 @@ import { subscriptionUri, type Subscription } from '../subscriptions/subscriptio
 import { defineResource, type Services } from './services.js';
 import { canonicalDefinitions } from './subscribed-reports.js';
 import { changeable, formatOf, newSubscription } from './subscription-body.js';
-import { masked, renderPush, renderStream } from './subscription-rendering.js';
+import { withMaskedDestination, renderPush, renderStream } from './subscription-rendering.js';
 
 const canonical = (link: { readonly '@odata.id': string }): string => link['@odata.id'].replace(/\/+$/, '');
 
@@ -80,7 +80,7 @@ const subscription = defineResource({
   load: (request) => {
     const found = findSubscription(request.services, request.params.subscriptionId);
     const isConfigurable = request.requester.privileges.has('ConfigureManager') || isOwn(request);
-    return found.kind === 'push' && !isConfigurable ? masked(found) : found;
+    return found.kind === 'push' && !isConfigurable ? withMaskedDestination(found) : found;
   },
   render: (entity) => (entity.kind === 'push' ? renderPush(entity) : renderStream(entity)),
   patch: {

@@ -11,7 +11,7 @@ const maskedSubscriptions = new WeakMap<PushSubscription, PushSubscription>();
  * Masks the Destination for accounts that cannot change the subscription, because the query of the
  * URL can contain a token.
  */
-export function masked(found: PushSubscription): PushSubscription {
+export function withMaskedDestination(found: PushSubscription): PushSubscription {
   const known = maskedSubscriptions.get(found);
   if (known !== undefined) return known;
   const { record } = found;

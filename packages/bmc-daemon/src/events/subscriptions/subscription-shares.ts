@@ -3,7 +3,7 @@
  * for clients with ConfigureManager. So other clients cannot use up all places.
  */
 
-/** The place of a subscription: what counts for the limits. */
+/** The place of a subscription: the data that counts for the limits. */
 export interface Place {
   /** `push`: the service sends the events to an address. `stream`: the client has an open connection. */
   readonly kind: 'push' | 'stream';

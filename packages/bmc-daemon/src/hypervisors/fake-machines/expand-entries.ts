@@ -38,7 +38,7 @@ export function expandEntries(entries: readonly FileEntry[], options: ExpandOpti
   const systems: FakeSystem[] = [];
   const machines: CompleteSnapshot[] = [];
   const plans = new Map<string, MachinePlan>();
-  const claim = claims(onFault);
+  const claim = duplicateReporter(onFault);
   let total = 0;
   for (const [index, entry] of entries.entries()) {
     total += entry.count ?? 1;
@@ -47,7 +47,7 @@ export function expandEntries(entries: readonly FileEntry[], options: ExpandOpti
       return { systems: [], machines: [], plans };
     }
     if (!checkEntry(entry, (member, message) => onFault([index, member], message))) continue;
-    const schedule = extended(options, entry, [index]);
+    const schedule = scheduleOf(options, entry, [index]);
     const plan = planOf(schedule);
     const { overrides = {}, first = 1, count = 1 } = entry;
     const unused = new Set(Object.keys(overrides));
@@ -61,7 +61,7 @@ export function expandEntries(entries: readonly FileEntry[], options: ExpandOpti
       claim(path, system);
       systems.push(system);
       machines.push(machineOf(system, hardwareOf(machine, number)));
-      const own = override === undefined ? plan : planOf(extended(schedule, override, path));
+      const own = override === undefined ? plan : planOf(scheduleOf(schedule, override, path));
       if (own !== undefined) plans.set(system.uuid, own);
     }
     for (const name of unused) onFault([index, 'overrides', name], 'is not the name of a machine of this entry');
@@ -82,7 +82,7 @@ function checkEntry({ name, uuid, count }: FileEntry, onFault: (member: string, 
 }
 
 /** Returns a function that reports a name, a UUID or a MAC address that two machines have. */
-function claims(onFault: ExpandOptions['onFault']): (path: EntryPath, system: FakeSystem) => void {
+function duplicateReporter(onFault: ExpandOptions['onFault']): (path: EntryPath, system: FakeSystem) => void {
   const owners = new Map<string, string>();
   return (path, { name, uuid, nics = [] }) => {
     const keys = [`name ${name}`, `UUID ${uuid}`, ...nics.map(({ mac }) => `MAC address ${mac}`)];
@@ -126,7 +126,7 @@ function hardwareOf(machine: MachineMembers, number: number): Parameters<typeof 
  * Returns the schedule of an entry or an override: its delays replace others, its failures come
  * first.
  */
-function extended(schedule: Schedule, { delays, failures = [] }: MachineMembers, path: EntryPath): Schedule {
+function scheduleOf(schedule: Schedule, { delays, failures = [] }: MachineMembers, path: EntryPath): Schedule {
   return {
     delays: { ...schedule.delays, ...delays },
     failures: [...failuresOf(failures, ['machines', ...path, 'failures']), ...schedule.failures],

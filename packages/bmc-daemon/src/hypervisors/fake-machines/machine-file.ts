@@ -29,7 +29,7 @@ export class MachineFileError extends Error {
  * @throws {MachineFileError}
  */
 export function readMachineFile(file: string): MachineFile {
-  const root = parsed(file);
+  const root = parseMapping(file);
   const given = machineFile.safeParse(toPlain(root));
   const faultAt = (path: readonly PropertyKey[], message: string): string =>
     `${file}:${nodeAt(root, path).line}: ${path.length === 0 ? 'the file' : formatPath(path)} ${message}`;
@@ -62,7 +62,7 @@ export function readMachineFile(file: string): MachineFile {
 }
 
 /** @throws {MachineFileError} if the file cannot be read, or is not a mapping in YAML. */
-function parsed(file: string): YamlMapping {
+function parseMapping(file: string): YamlMapping {
   let text: string;
   try {
     text = readTextFile(file);

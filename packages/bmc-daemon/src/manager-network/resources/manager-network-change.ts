@@ -95,20 +95,20 @@ interface RequestedNetwork {
 export function requestedNetwork(body: NetworkBody, view: ManagerView, port: ManagerInterface): RequestedNetwork {
   const faults: Message[] = [];
   const { HostName, FQDN, IPv4Addresses, IPv4StaticAddresses, IPv6StaticAddresses } = body;
-  const four = (property: AddressProperty, list: NetworkBody['IPv4Addresses'], shown: readonly ShownAddress[]) =>
+  const ipv4In = (property: AddressProperty, list: NetworkBody['IPv4Addresses'], shown: readonly ShownAddress[]) =>
     list === undefined
       ? undefined
       : requestedList(property, list.map(ipv4Item), shown, faults, (at) => gatewayFault(property, list, at, port));
-  const inUse = four('IPv4Addresses', IPv4Addresses, port.ipv4);
-  const staticList = four('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
-  const six =
+  const inUse = ipv4In('IPv4Addresses', IPv4Addresses, port.ipv4);
+  const staticList = ipv4In('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
+  const ipv6Wanted =
     IPv6StaticAddresses === undefined
       ? undefined
       : requestedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), port.ownIpv6.map(owned), faults);
   if (inUse !== undefined && staticList !== undefined && !sameNetworks(inUse, staticList))
     faults.push(contradiction('IPv4Addresses', 'IPv4StaticAddresses'));
   const nameServers = requestedServers(body, view, faults);
-  if (faults.length > 0) throw refusal(faults);
+  if (faults.length > 0) throw requestError(faults);
 
   const ipv4 = staticList ?? inUse;
   const property = staticList === undefined ? 'IPv4Addresses' : 'IPv4StaticAddresses';
@@ -118,20 +118,20 @@ export function requestedNetwork(body: NetworkBody, view: ManagerView, port: Man
     change: {
       ...(HostName === undefined ? {} : { hostName: HostName }),
       ...(FQDN === undefined ? {} : { fqdn: FQDN }),
-      ...(ipv4 === undefined && six === undefined
+      ...(ipv4 === undefined && ipv6Wanted === undefined
         ? {}
         : {
             addresses: {
               device: port.name,
               ...(ipv4 === undefined ? {} : { ipv4: networks(ipv4) }),
-              ...(six === undefined ? {} : { ipv6: networks(six) }),
+              ...(ipv6Wanted === undefined ? {} : { ipv6: networks(ipv6Wanted) }),
             },
           }),
       ...(nameServers === undefined ? {} : { nameServers }),
     },
     positions: {
       ...(ipv4 === undefined ? {} : { ipv4: [property, indexes(ipv4)] as const }),
-      ...(six === undefined ? {} : { ipv6: ['IPv6StaticAddresses', indexes(six)] as const }),
+      ...(ipv6Wanted === undefined ? {} : { ipv6: ['IPv6StaticAddresses', indexes(ipv6Wanted)] as const }),
     },
   };
 }
@@ -141,7 +141,7 @@ export function translateNetworkError(
   { faults, cause }: NetworkChangeError,
   { change, positions }: RequestedNetwork,
 ): RedfishError {
-  return refusal(
+  return requestError(
     faults.map((fault) => translateFault(fault, change, positions)),
     cause,
   );
@@ -153,19 +153,19 @@ function translateFault(fault: NetworkFault, change: NetworkChange, positions: R
     withPointers(withDetail(subject, sentence(why)), `#/${pointer}`);
   if (field === 'hostName' || field === 'fqdn') {
     const property = field === 'hostName' ? 'HostName' : 'FQDN';
-    return detail(refused(kind, property, change[field] ?? '', holder), property);
+    return detail(faultMessage(kind, property, change[field] ?? '', holder), property);
   }
   const [list, indexes] = positions[field] ?? [field === 'ipv4' ? 'IPv4StaticAddresses' : 'IPv6StaticAddresses', []];
   const requested = change.addresses?.[field]?.[index];
-  if (requested === undefined) return detail(refused(kind, list, '', holder), list);
+  if (requested === undefined) return detail(faultMessage(kind, list, '', holder), list);
   const prefixName = field === 'ipv4' ? 'SubnetMask' : 'PrefixLength';
   const prefixValue = field === 'ipv4' ? subnetMask(requested.prefix) : String(requested.prefix);
   const [name, value] = part === 'prefix' ? [prefixName, prefixValue] : ['Address', requested.address];
   const pointer = `${list}/${indexes[index] ?? index}`;
-  return detail(refused(kind, name, value, holder), `${pointer}/${name}`);
+  return detail(faultMessage(kind, name, value, holder), `${pointer}/${name}`);
 }
 
-function refused(kind: NetworkFault['kind'], property: string, value: string, holder: string): Message {
+function faultMessage(kind: NetworkFault['kind'], property: string, value: string, holder: string): Message {
   switch (kind) {
     case 'invalid':
       return message('PropertyValueIncorrect', property, value);
@@ -177,7 +177,7 @@ function refused(kind: NetworkFault['kind'], property: string, value: string, ho
 }
 
 /** Returns the error of a request. Its status is 400 if any error is a mistake of the client, else 409. */
-function refusal(faults: readonly Message[], cause?: unknown): RedfishError {
+function requestError(faults: readonly Message[], cause?: unknown): RedfishError {
   return new RedfishError(Math.min(...faults.map(messageStatus)), faults, {}, cause);
 }
 

@@ -48,7 +48,7 @@ export function checkStructure(bytes: Buffer): void {
       case QUOTE: {
         lastString = at;
         at = endOfString(bytes, at);
-        if (at - lastString - 1 > MAX_STRING_LENGTH) throw tooLong(pointerTo(bytes, places, depth));
+        if (at - lastString - 1 > MAX_STRING_LENGTH) throw tooLongStringError(pointerTo(bytes, places, depth));
         break;
       }
       case COLON:
@@ -62,7 +62,7 @@ export function checkStructure(bytes: Buffer): void {
       case OPEN_ARRAY:
       case OPEN_OBJECT:
         if (depth === MAX_DEPTH) {
-          throw tooMuch(`The body is nested deeper than ${MAX_DEPTH} levels.`, pointerTo(bytes, places, depth));
+          throw limitError(`The body is nested deeper than ${MAX_DEPTH} levels.`, pointerTo(bytes, places, depth));
         }
         depth += 1;
         places[depth] = byte === OPEN_ARRAY ? -1 : 0;
@@ -74,13 +74,13 @@ export function checkStructure(bytes: Buffer): void {
         depth = Math.max(0, depth - 1);
     }
     if (values > MAX_VALUES) {
-      throw tooMuch(`The body has more than ${MAX_VALUES} values.`, pointerTo(bytes, places, depth - 1));
+      throw limitError(`The body has more than ${MAX_VALUES} values.`, pointerTo(bytes, places, depth - 1));
     }
     if ((members[depth] ?? 0) > MAX_MEMBERS) {
       const pointer = pointerTo(bytes, places, depth - 1);
       throw (places[depth] ?? 0) < 0
-        ? tooMany(pointer)
-        : tooMuch(`The body has an object with more than ${MAX_MEMBERS} members.`, pointer);
+        ? tooManyItemsError(pointer)
+        : limitError(`The body has an object with more than ${MAX_MEMBERS} members.`, pointer);
     }
   }
 }
@@ -96,17 +96,17 @@ function endOfString(bytes: Buffer, start: number): number {
   return at;
 }
 
-function tooMuch(detail: string, pointer: string): RedfishError {
+function limitError(detail: string, pointer: string): RedfishError {
   return new RedfishError(413, [withPointers(withDetail(message('PayloadTooLarge'), detail), pointer)]);
 }
 
-function tooMany(pointer: string): RedfishError {
+function tooManyItemsError(pointer: string): RedfishError {
   const name = pointer.slice(pointer.lastIndexOf('/') + 1);
   return new RedfishError(400, [withPointers(message('ArraySizeTooLong', name, MAX_MEMBERS), pointer)]);
 }
 
 /** Returns an error without the string, which may be a private key. */
-function tooLong(pointer: string): RedfishError {
+function tooLongStringError(pointer: string): RedfishError {
   return new RedfishError(400, [withPointers(message('StringValueTooLong', '…', MAX_STRING_LENGTH), pointer)]);
 }
 

@@ -38,7 +38,7 @@ function template<const Types extends readonly ArgumentType[]>(
   return { status, severity, args, text, resolution };
 }
 
-const none = 'No action is needed.';
+const noAction = 'No action is needed.';
 const leaveOut = 'Leave the property out and send the request again.';
 const correctValue = 'Correct the value and send the request again.';
 const correctArray = 'Correct the length of the array and send the request again.';
@@ -56,8 +56,8 @@ const sn = ['string', 'number'] as const;
 // Prettier would write each argument on its own line.
 // prettier-ignore
 export const messageTable = {
-  Success: template(200, 'OK', [], 'Done.', none),
-  Created: template(201, 'OK', [], 'The resource was created.', none),
+  Success: template(200, 'OK', [], 'Done.', noAction),
+  Created: template(201, 'OK', [], 'The resource was created.', noAction),
   GeneralError: template(500, 'Critical', [],
     'The request failed; @Message.ExtendedInfo contains the reason.',
     'Follow the resolutions of the messages in @Message.ExtendedInfo.'),
@@ -106,7 +106,7 @@ export const messageTable = {
   PropertyDuplicate: template(400, 'Warning', s1,
     'The property %1 occurs more than once in the body.', 'Send the property once.'),
   PropertyValueModified: template(200, 'Warning', s2,
-    "The service set the property %1 to '%2', which differs from the requested value.", none),
+    "The service set the property %1 to '%2', which differs from the requested value.", noAction),
   PropertyNotUpdated: template(200, 'Critical', s1,
     'The service did not change the property %1. The rest of the request is not affected.',
     'Search the configuration and the log of the service for the reason.'),
@@ -186,11 +186,11 @@ export const messageTable = {
     'The password does not meet the rules of this service.', 'Choose another password.'),
   SessionLimitExceeded: template(503, 'Critical', [],
     'There are as many sessions as the service allows.', 'End a session, or wait for one to time out.'),
-  SessionTerminated: template(200, 'OK', [], 'The session has ended.', none),
-  AccountModified: template(200, 'OK', [], 'The account was changed.', none),
+  SessionTerminated: template(200, 'OK', [], 'The session has ended.', noAction),
+  AccountModified: template(200, 'OK', [], 'The account was changed.', noAction),
   AccountNotModified: template(400, 'Warning', [],
     'The account was not changed.', 'Read the other messages for the reason.'),
-  AccountRemoved: template(200, 'OK', [], 'The account was deleted.', none),
+  AccountRemoved: template(200, 'OK', [], 'The account was deleted.', noAction),
   AccountForSessionNoLongerExists: template(200, 'OK', [],
     'The session has ended because its account was deleted.', 'Log in with another account.'),
   RestrictedRole: template(403, 'Warning', s1,
@@ -211,7 +211,7 @@ export const messageTable = {
     'Wait, or change the state of the resource; then send the request again.'),
   ResourceAlreadyExists: template(400, 'Critical', s3,
     "A %1 whose %2 is '%3' already exists.", 'Use another value, or work with the existing resource.'),
-  ResourceCannotBeDeleted: template(405, 'Critical', [], 'This resource cannot be deleted.', none),
+  ResourceCannotBeDeleted: template(405, 'Critical', [], 'This resource cannot be deleted.', noAction),
   ResourceExhaustion: template(503, 'Critical', s1,
     "The resource '%1' has no capacity for this request.", 'Send the request again later.'),
   ResourceCreationConflict: template(409, 'Warning', s1,
@@ -221,7 +221,7 @@ export const messageTable = {
     'There are as many of these resources as the service allows.', 'Delete one that is not needed anymore.'),
   EventSubscriptionLimitExceeded: template(503, 'Critical', [],
     'There are as many subscriptions as the service allows.', 'Delete one that is not needed anymore.'),
-  SubscriptionTerminated: template(200, 'OK', [], 'The subscription has ended.', none),
+  SubscriptionTerminated: template(200, 'OK', [], 'The subscription has ended.', noAction),
   EventBufferExceeded: template(200, 'Warning', [],
     'The event buffer was full, so the service dropped events.', 'Read the missed events in the log service.'),
   ResetRequired: template(200, 'Warning', s2,

@@ -58,10 +58,10 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
   if (!(error instanceof DriverError) || error.kind === 'internal') {
     return new RedfishError(500, [message('InternalError')], {}, error);
   }
-  const fault = describe(error, context);
+  const fault = messageOf(error, context);
   const detailed = withDetail(fault, sentence(textForClients(error)));
   const headers = error.kind === 'unavailable' ? { 'Retry-After': String(retryAfterSeconds) } : {};
-  return new RedfishError(status(error, fault), [detailed], headers, error);
+  return new RedfishError(statusOf(error, fault), [detailed], headers, error);
 }
 
 /**
@@ -96,7 +96,7 @@ const withHypervisorText: ReadonlySet<DriverErrorKind> = new Set(['failed', 'ins
 const textForClients = ({ kind, message: text }: DriverError): string =>
   withHypervisorText.has(kind) ? hypervisorText(text) : text;
 
-function status(error: DriverError, fault: Message): number {
+function statusOf(error: DriverError, fault: Message): number {
   // GeneralError has status 500, but a machine that lacks a feature is not a failure of the
   // service.
   if (fault.key === 'GeneralError') return 501;
@@ -110,11 +110,11 @@ function status(error: DriverError, fault: Message): number {
   return messageStatus(fault);
 }
 
-function describe(error: DriverError, context: ErrorContext): Message {
+function messageOf(error: DriverError, context: ErrorContext): Message {
   const names = { ...usualProperties, ...context.properties };
   const property = error.field === undefined ? undefined : names[error.field];
   const imageProperty = names.image;
-  const image = quoted(context.body, imageProperty);
+  const image = maskedValue(context.body, imageProperty);
   switch (error.kind) {
     case 'notFound':
       return message('ResourceMissingAtURI', context.path);
@@ -128,9 +128,9 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'consoleInUse':
       return message('ResourceInUse');
     case 'unsupported':
-      return unsupported(property, context);
+      return unsupportedMessage(property, context);
     case 'invalid':
-      return invalid(property, context);
+      return invalidMessage(property, context);
     case 'mediaUnreachable':
       return withPropertyPointer(message('CouldNotEstablishConnection', image), imageProperty);
     case 'mediaNotFound':
@@ -143,9 +143,9 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'mediaTls':
       return withPropertyPointer(message('AccessDenied', image), imageProperty);
     case 'mediaForbidden':
-      return invalid(imageProperty, context);
+      return invalidMessage(imageProperty, context);
     case 'mediaTooLarge':
-      if (context.action === undefined) return invalid(imageProperty, context);
+      if (context.action === undefined) return invalidMessage(imageProperty, context);
       return withPropertyPointer(message('ActionParameterValueConflict', imageProperty, image), imageProperty);
     case 'insertFailed':
     case 'failed':
@@ -159,17 +159,17 @@ function describe(error: DriverError, context: ErrorContext): Message {
   }
 }
 
-function unsupported(property: string | undefined, { action, body }: ErrorContext): Message {
+function unsupportedMessage(property: string | undefined, { action, body }: ErrorContext): Message {
   if (action !== undefined) return message('ActionNotSupported', action);
   if (property === undefined) return message('GeneralError');
-  return withPropertyPointer(message('PropertyValueExternalConflict', property, quoted(body, property)), property);
+  return withPropertyPointer(message('PropertyValueExternalConflict', property, maskedValue(body, property)), property);
 }
 
-function invalid(property: string | undefined, { action, body }: ErrorContext): Message {
+function invalidMessage(property: string | undefined, { action, body }: ErrorContext): Message {
   if (property === undefined) return message('UnrecognizedRequestBody');
   if (action !== undefined)
     return withPropertyPointer(message('ActionParameterValueError', property, action), property);
-  return withPropertyPointer(message('PropertyValueIncorrect', property, quoted(body, property)), property);
+  return withPropertyPointer(message('PropertyValueIncorrect', property, maskedValue(body, property)), property);
 }
 
 /** @param property a path as in {@link PropertyNames}. */
@@ -181,7 +181,7 @@ function withPropertyPointer(subject: Message, property: string): Message {
  * Returns a value of the body for a message, without the secrets of a URL: other users can read the
  * messages of tasks.
  */
-function quoted(body: unknown, property: string): string {
+function maskedValue(body: unknown, property: string): string {
   const value = valueAt(body, property) ?? '';
   return value.includes('://') ? maskUrl(value) : value;
 }

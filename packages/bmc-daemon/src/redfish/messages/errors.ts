@@ -75,7 +75,7 @@ const CLIENT_GONE = 499;
  * Returns the error of a request whose client has disconnected, for the line of the request in the
  * log and for the metrics. The log gets no warning, because the service has not failed.
  */
-export function clientGone(): RedfishError {
+export function clientGoneError(): RedfishError {
   return new RedfishError(CLIENT_GONE, [message('OperationFailed')]);
 }
 

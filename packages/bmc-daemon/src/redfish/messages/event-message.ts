@@ -28,4 +28,4 @@ export function eventMessage(
 }
 
 /** The resolution of an event that needs no action. */
-export const none = 'No action is needed.';
+export const noAction = 'No action is needed.';

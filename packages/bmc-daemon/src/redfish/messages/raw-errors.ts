@@ -9,7 +9,7 @@ import { RedfishError } from './errors.js';
 import { message, withDetail } from './messages.js';
 
 /** Answers by the error code of Node's parser. Any other code is a 400. */
-const statusOf: Readonly<
+const answers: Readonly<
   Record<string, { readonly status: number; readonly reason: string; readonly error: RedfishError }>
 > = {
   // RFC 9110 §9.1: 501 for an unknown method, for which Node itself answers 400.
@@ -47,7 +47,7 @@ export function answerClientError(parserError: NodeJS.ErrnoException, socket: Du
     socket.destroy();
     return undefined;
   }
-  const { status, reason, error } = statusOf[parserError.code ?? ''] ?? badRequest;
+  const { status, reason, error } = answers[parserError.code ?? ''] ?? badRequest;
   const { headers, body = '' } = errorAnswer(error);
   const lines = headers.map((value, index) => (index % 2 === 0 ? `${value}: ` : `${value}\r\n`)).join('');
   socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n${lines}\r\n${body}`);

@@ -123,7 +123,7 @@ export class ExpansionBudget {
   #turn(name: string, signal: AbortSignal): Promise<void> {
     const { waiting, waitingPerClient, waitMs } = this.limits;
     if (this.#waiting >= waiting || (this.#clients.get(name)?.waiting.size ?? 0) >= waitingPerClient) {
-      throw tooMany('Too many requests with $expand or $filter wait for their turn.');
+      throw tooManyRequestsError('Too many requests with $expand or $filter wait for their turn.');
     }
     const client = this.#clientOf(name);
     return new Promise((resolve, reject) => {
@@ -136,7 +136,7 @@ export class ExpansionBudget {
       const fail = (why: string): void => {
         leaveQueue();
         this.#updateClient(name);
-        reject(tooMany(why));
+        reject(tooManyRequestsError(why));
       };
       const onAbort = (): void => fail('The client disconnected.');
       const entry: WaitingExpansion = {
@@ -176,7 +176,7 @@ export class ExpansionBudget {
   }
 }
 
-function tooMany(why: string): RedfishError {
+function tooManyRequestsError(why: string): RedfishError {
   const seconds = String(retryAfterSeconds);
   const fault = withDetail(message('ServiceTemporarilyUnavailable', seconds), why);
   return new RedfishError(503, [fault], { 'Retry-After': seconds });

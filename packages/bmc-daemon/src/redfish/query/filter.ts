@@ -169,12 +169,12 @@ const mirrored = {
 } as const satisfies Readonly<Record<Operator, Operator>>;
 
 function comparison(names: readonly string[], operator: Operator, literal: Literal): Filter {
-  const holds = test(operator, literal);
-  return (member) => holds(valueAt(member, names));
+  const isTrueFor = comparatorOf(operator, literal);
+  return (member) => isTrueFor(valueAt(member, names));
 }
 
 /** Compares with an operator. With null, `ge` and `le` are false, as in OData. */
-function test(operator: Operator, literal: Literal): (value: Json) => boolean {
+function comparatorOf(operator: Operator, literal: Literal): (value: Json) => boolean {
   switch (operator) {
     case 'eq':
       return (value) => order(value, literal) === 0;

@@ -19,7 +19,7 @@ interface OperationControl {
   readonly signal: AbortSignal;
 }
 
-/** The result of an operation: messages, or the response that the client asked for. */
+/** The result of an operation: messages, or the response that the client requested. */
 type OperationResult = readonly Message[] | { readonly response: JsonObject };
 
 /** An operation and its description. */

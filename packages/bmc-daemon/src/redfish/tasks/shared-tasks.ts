@@ -180,7 +180,7 @@ class SharedTasks implements TaskStore {
     const { id, state, cancelledBy } = record;
     const ownTask = this.#local.get(id);
     if (ownTask === undefined || !isRunning(ownTask)) return;
-    if (!isRunning(record)) this.#local.fail(id, record.failure ?? interrupted());
+    if (!isRunning(record)) this.#local.fail(id, record.failure ?? interruptedError());
     else if (state === 'Cancelling' && ownTask.state === 'Running' && cancelledBy !== null)
       this.#local.cancel(id, cancelledBy);
   }
@@ -243,7 +243,7 @@ class SharedTasks implements TaskStore {
 
   async #fail(task: KnownTask): Promise<void> {
     const { record } = task;
-    const failure = interrupted();
+    const failure = interruptedError();
     const ended: TaskRecord = {
       ...record,
       state: 'Exception',
@@ -268,7 +268,7 @@ function mayReplace(entry: StoredEntry): boolean {
 /**
  * Returns the failure of a task whose replica has ended. The work of the task may have succeeded.
  */
-function interrupted(): RedfishError {
+function interruptedError(): RedfishError {
   const why = 'The service that executed the task was interrupted. Read the resource to see the result.';
   // This message usually has 502, but many clients retry a request after a 502.
   return new RedfishError(500, [withDetail(message('OperationFailed'), why)]);

@@ -40,7 +40,7 @@ export interface TaskRecord {
   /** Progress from 0 to 100, an integer; null if unknown. */
   readonly percent: number | null;
   readonly messages: readonly Message[];
-  /** The result that the client asked for, if any; absent while the task runs. */
+  /** The result that the client requested, if any; absent while the task runs. */
   readonly response?: JsonObject;
   /** The error that the request would have received; null unless the state is Exception. */
   readonly failure: RedfishError | null;

@@ -32,29 +32,30 @@ export function checkVersion(headers: IncomingHttpHeaders): void {
  * @throws {RedfishError} 400.
  */
 export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
-  if (headers['upload-defer-length'] !== undefined) throw invalid('Upload-Defer-Length', 'Send Upload-Length instead.');
+  if (headers['upload-defer-length'] !== undefined)
+    throw invalidHeaderError('Upload-Defer-Length', 'Send Upload-Length instead.');
   const sizeBytes = byteCount(headers, 'Upload-Length');
-  if (sizeBytes === 0) throw invalid('Upload-Length', 'An empty file is not an image.');
+  if (sizeBytes === 0) throw invalidHeaderError('Upload-Length', 'An empty file is not an image.');
   const { length = '0' } = { length: headers['content-length'] };
   if (length !== '0' || headers['transfer-encoding'] !== undefined) {
-    throw invalid('Content-Length', 'Send the bytes of the file with PATCH.');
+    throw invalidHeaderError('Content-Length', 'Send the bytes of the file with PATCH.');
   }
   const metadata = metadataOf(headers['upload-metadata']);
   const fileName = metadata.get('filename') ?? '';
-  if (fileName === '') throw invalid('Upload-Metadata', 'It must contain filename.');
+  if (fileName === '') throw invalidHeaderError('Upload-Metadata', 'It must contain filename.');
   if (
     fileName.length > MAX_NAME_LENGTH ||
     /[\p{Cc}\p{Cf}/\\\u{fffe}\u{ffff}]/u.test(fileName) ||
     /^\.+$/.test(fileName)
   ) {
-    throw invalid(
+    throw invalidHeaderError(
       'Upload-Metadata',
       `The filename must be a name without folders, at most ${MAX_NAME_LENGTH} characters.`,
     );
   }
   const writeProtected = metadata.get('writeprotected') ?? 'true';
   if (writeProtected !== 'true' && writeProtected !== 'false') {
-    throw invalid('Upload-Metadata', "The value of writeprotected must be 'true' or 'false'.");
+    throw invalidHeaderError('Upload-Metadata', "The value of writeprotected must be 'true' or 'false'.");
   }
   return { fileName, sizeBytes, writeProtected: writeProtected === 'true' };
 }
@@ -67,29 +68,29 @@ export function byteCount(headers: IncomingHttpHeaders, name: 'Upload-Length' | 
   const value = headers[name.toLowerCase()];
   if (value === undefined) throw redfishError('HeaderMissing', name);
   if (typeof value !== 'string' || !/^\d{1,15}$/.test(value))
-    throw invalid(name, 'Its value must be a number of bytes.');
+    throw invalidHeaderError(name, 'Its value must be a number of bytes.');
   return Number(value);
 }
 
 /** Returns the pairs of Upload-Metadata: keys in lower case, and decoded values. @throws {RedfishError} 400. */
 function metadataOf(header: string | string[] | undefined): ReadonlyMap<string, string> {
   const text = String(header ?? '');
-  if (text.length > MAX_METADATA_LENGTH) throw invalid('Upload-Metadata', 'It is too long.');
+  if (text.length > MAX_METADATA_LENGTH) throw invalidHeaderError('Upload-Metadata', 'It is too long.');
   return new Map(
     text.split(',').map((pair) => {
       const [key = '', value = '', ...others] = pair.trim().split(' ');
       if (others.length > 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) {
-        throw invalid('Upload-Metadata', 'Each pair must have a key, a space and a value in Base64.');
+        throw invalidHeaderError('Upload-Metadata', 'Each pair must have a key, a space and a value in Base64.');
       }
       try {
         return [key.toLowerCase(), new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'base64'))];
       } catch (cause) {
-        throw invalid('Upload-Metadata', 'Its values must be UTF-8 in Base64.', cause);
+        throw invalidHeaderError('Upload-Metadata', 'Its values must be UTF-8 in Base64.', cause);
       }
     }),
   );
 }
 
-function invalid(header: string, why: string, cause?: unknown): RedfishError {
+function invalidHeaderError(header: string, why: string, cause?: unknown): RedfishError {
   return new RedfishError(400, [withDetail(message('HeaderInvalid', header), why)], {}, cause);
 }

@@ -8,7 +8,7 @@ import { emptyAnswer, jsonAnswer, type Answer } from '../answer.js';
 import type { Guard } from '../authorize.js';
 import type { Exchange } from '../exchange.js';
 import { toRedfishError } from '../messages/driver-errors.js';
-import { clientGone, RedfishError, redfishError } from '../messages/errors.js';
+import { clientGoneError, RedfishError, redfishError } from '../messages/errors.js';
 import { message, withDetail } from '../messages/messages.js';
 import type { EndpointOptions, Operation } from '../operation.js';
 import type { Params, Resource } from '../resource.js';
@@ -164,10 +164,10 @@ async function appendTo(upload: Upload, { request }: Exchange): Promise<Answer> 
   try {
     const result = await content.append(request);
     if (result === 'tooLong') throw redfishError('PayloadTooLarge');
-    if (result === 'replaced') throw replaced();
+    if (result === 'replaced') throw replacedError();
   } catch (error) {
     if (error instanceof RedfishError) throw error;
-    if (request.destroyed && !request.complete) throw clientGone();
+    if (request.destroyed && !request.complete) throw clientGoneError();
     throw (await ended) ?? error;
   }
   if (content.offset === content.sizeBytes) {
@@ -177,7 +177,7 @@ async function appendTo(upload: Upload, { request }: Exchange): Promise<Answer> 
   return emptyAnswer(204, progressHeaders(upload));
 }
 
-function replaced(): RedfishError {
+function replacedError(): RedfishError {
   return new RedfishError(409, [withDetail(message('ResourceInUse'), 'Another request continues the upload.')]);
 }
 

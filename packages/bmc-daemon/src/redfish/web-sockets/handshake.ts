@@ -41,10 +41,11 @@ export function checkHandshake(request: IncomingMessage): void {
   if (headers['sec-websocket-version'] !== '13') {
     throw new RedfishError(426, [message('HeaderInvalid', 'Sec-WebSocket-Version')], { 'Sec-WebSocket-Version': '13' });
   }
-  const invalid = (header: string): RedfishError => new RedfishError(400, [message('HeaderInvalid', header)]);
-  if (httpVersion !== '1.1') throw invalid('Upgrade');
-  if (!keyPattern.test(headers['sec-websocket-key'] ?? '')) throw invalid('Sec-WebSocket-Key');
+  const invalidHeaderError = (header: string): RedfishError =>
+    new RedfishError(400, [message('HeaderInvalid', header)]);
+  if (httpVersion !== '1.1') throw invalidHeaderError('Upgrade');
+  if (!keyPattern.test(headers['sec-websocket-key'] ?? '')) throw invalidHeaderError('Sec-WebSocket-Key');
   // The bytes of a body would be read as frames.
-  if (headers['transfer-encoding'] !== undefined) throw invalid('Transfer-Encoding');
-  if (Number(headers['content-length'] ?? 0) !== 0) throw invalid('Content-Length');
+  if (headers['transfer-encoding'] !== undefined) throw invalidHeaderError('Transfer-Encoding');
+  if (Number(headers['content-length'] ?? 0) !== 0) throw invalidHeaderError('Content-Length');
 }

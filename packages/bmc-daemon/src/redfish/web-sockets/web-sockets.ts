@@ -111,7 +111,7 @@ export class WebSockets {
     } catch (error) {
       const knowsCodes = offeredSubprotocols(exchange.request).includes(subprotocol);
       if (!knowsCodes || this.#isFull()) throw error;
-      opened = refusal(toRedfishError(error, { path: exchange.path }));
+      opened = closingTarget(toRedfishError(error, { path: exchange.path }));
     }
     return {
       status: 101,
@@ -161,7 +161,7 @@ export class WebSockets {
     const { request } = exchange;
     // Other handshakes may have taken the last place.
     const full = this.#fullError(route, opened, exchange.identity.user);
-    const { machine, accept } = full === undefined ? opened : refusal(full);
+    const { machine, accept } = full === undefined ? opened : closingTarget(full);
     response.detachSocket(request.socket);
     this.#requestId = requestId;
     this.#server.handleUpgrade(request, request.socket, Buffer.alloc(0), (webSocket) => {
@@ -242,7 +242,7 @@ function keyOf(route: string, machine: string | null): string {
  * Returns a WebSocket that sends an error as a close code. A close frame has little space, so its
  * reason has only the detail of each message, if the message has one.
  */
-function refusal({ status, messages }: RedfishError): Target {
+function closingTarget({ status, messages }: RedfishError): Target {
   const reason = messages.map((each) => each.detail ?? messageText(each)).join(' ');
   return {
     machine: null,

@@ -3,7 +3,7 @@ import type { Answer } from '../answer.js';
 import { unsharedBodyBytes } from '../body/body.js';
 import type { Exchange } from '../exchange.js';
 import type { JsonObject } from '../json.js';
-import { clientGone } from '../messages/errors.js';
+import { clientGoneError } from '../messages/errors.js';
 import type { EndpointOptions, Operation } from '../operation.js';
 import type { Params } from '../resource.js';
 
@@ -35,7 +35,7 @@ export function inTurn(options: Options, write: ReceivedWrite): Operation {
     // Does not use `requester.signal`, because its abort creates an error object for each write.
     const isGone = (): boolean => incoming.request.socket.destroyed;
     const answer = await writeTurns.run(client, isGone, run);
-    if (answer === undefined) throw clientGone();
+    if (answer === undefined) throw clientGoneError();
     return answer;
   };
 }

@@ -64,12 +64,12 @@ export class WriteTurns {
     this.#arrived = true;
     const waits = this.#turnBegan !== undefined || this.#waiting.size > 0 || !this.#hasRoom();
     if (waits) {
-      if (!(await this.#wait(client, isGone))) return undefined;
+      if (!(await this.#waitForTurn(client, isGone))) return undefined;
     } else {
-      this.#started();
+      this.#countStart();
       this.#measureTurn();
     }
-    const leave = this.#enter();
+    const leave = this.#countRunning();
     try {
       return await write(waits);
     } finally {
@@ -81,7 +81,7 @@ export class WriteTurns {
     return this.#running < this.#limits.running;
   }
 
-  #wait(client: string, isGone: () => boolean): Promise<boolean> {
+  #waitForTurn(client: string, isGone: () => boolean): Promise<boolean> {
     return new Promise((settle) => {
       const line = this.#waiting.get(client);
       if (line === undefined) this.#waiting.set(client, [{ isGone, settle }]);
@@ -89,13 +89,13 @@ export class WriteTurns {
     });
   }
 
-  #started(): void {
+  #countStart(): void {
     this.#running += 1;
     this.#lastStart = this.#now();
   }
 
   /** Counts a write that has started until it is slow or ends. @returns the function for its end. */
-  #enter(): () => void {
+  #countRunning(): () => void {
     let isCounted = true;
     const leave = (): void => {
       clearTimeout(slow);
@@ -140,7 +140,7 @@ export class WriteTurns {
         next.settle(false);
         continue;
       }
-      this.#started();
+      this.#countStart();
       next.settle(true);
       return;
     }

@@ -4,7 +4,7 @@
  */
 import { OperationQueue } from '../../drivers/queue/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
-import { forbidden } from '../authorize.js';
+import { forbiddenError } from '../authorize.js';
 import { bodyFaults, type BodyTarget } from '../body/body-faults.js';
 import { ifMatchHolds, ifNoneMatchMatches, type Preconditions } from '../conditions.js';
 import { toRedfishError, type ErrorContext } from '../messages/driver-errors.js';
@@ -159,7 +159,7 @@ function deleteOperation<Services>(
  * @throws {RedfishError} 403.
  */
 function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): void {
-  if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbidden(identity);
+  if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbiddenError(identity);
 }
 
 /**

@@ -37,11 +37,11 @@ function renderAttribute(attribute: BiosAttribute): JsonObject {
     ResetRequired: !readOnly,
     ...(type === 'Password' ? { WriteOnly: true } : {}),
     ...(resetValue === undefined ? {} : { DefaultValue: resetValue }),
-    ...bounds(attribute),
+    ...renderBounds(attribute),
   };
 }
 
-function bounds(attribute: BiosAttribute): JsonObject {
+function renderBounds(attribute: BiosAttribute): JsonObject {
   switch (attribute.type) {
     case 'Enumeration':
       return { Value: attribute.values.map((value) => ({ ValueName: value, ValueDisplayName: value })) };

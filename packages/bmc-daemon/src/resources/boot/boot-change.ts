@@ -118,7 +118,7 @@ function isFrom(image: string | null | undefined, uri: string | undefined): bool
   return typeof image === 'string' && uri !== undefined && URL.canParse(uri) && image === storedUrl(new URL(uri));
 }
 
-/** Explains `mediaInUse` to clients that asked for an HTTP boot and not for an insert. */
+/** Explains `mediaInUse` to clients that requested an HTTP boot and not an insert. */
 function translateDriveError(error: unknown): unknown {
   if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') return error;
   const why = 'an HTTP boot uses the CD drive of the machine, which holds another image';

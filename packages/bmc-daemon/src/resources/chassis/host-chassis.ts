@@ -97,7 +97,7 @@ export function renderHostChassis(
   return {
     Id: name,
     Name: `Host ${name}`,
-    Description: facts === null ? 'A host of virtual machines' : describe(facts),
+    Description: facts === null ? 'A host of virtual machines' : descriptionOf(facts),
     ChassisType: 'Enclosure',
     PowerState: reachable ? 'On' : null,
     Status: hostStatus(host),
@@ -121,6 +121,6 @@ export function renderHostChassis(
   };
 }
 
-function describe({ hypervisor, libvirtVersion }: NonNullable<HostSnapshot['facts']>): string {
+function descriptionOf({ hypervisor, libvirtVersion }: NonNullable<HostSnapshot['facts']>): string {
   return `A host of virtual machines with ${hypervisor.name} ${hypervisor.version} and libvirt ${libvirtVersion}`;
 }

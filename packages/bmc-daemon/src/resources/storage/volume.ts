@@ -160,8 +160,8 @@ async function deleteVolume(
   { services: { driver, operations }, requester }: VolumeRequest,
 ): Promise<WriteResult | undefined> {
   const { volumes } = driver;
-  if (disk === null) throw undeletable('The volume comes from the configuration.');
-  if (volumes === undefined) throw undeletable('The hypervisor does not delete volumes over Redfish.');
+  if (disk === null) throw undeletableError('The volume comes from the configuration.');
+  if (volumes === undefined) throw undeletableError('The hypervisor does not delete volumes over Redfish.');
   return await runLongOperation(
     {
       name: `Delete volume ${id} of ${system.name}`,
@@ -173,7 +173,7 @@ async function deleteVolume(
           await volumes.removeVolume(system.uuid, id);
         } catch (error) {
           if (error instanceof DriverError && error.kind === 'unsupported')
-            throw undeletable(sentence(error.message), error);
+            throw undeletableError(sentence(error.message), error);
           throw error;
         }
         return undefined;
@@ -187,7 +187,7 @@ async function deleteVolume(
  * Returns a 409 error. The message's usual 405 does not fit, because DELETE works for other
  * volumes.
  */
-function undeletable(detail: string, cause?: unknown): RedfishError {
+function undeletableError(detail: string, cause?: unknown): RedfishError {
   return new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), detail)], {}, cause);
 }
 

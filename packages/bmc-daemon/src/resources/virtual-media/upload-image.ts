@@ -45,7 +45,7 @@ export async function uploadImage(
         } catch (error) {
           // A request that sends bytes must not wait for the storage any longer.
           content.fail(error instanceof Error ? error : new Error(String(error)));
-          end(signal.aborted ? cancelled() : toRedfishError(error, context));
+          end(signal.aborted ? cancelledError() : toRedfishError(error, context));
           throw error;
         }
         return undefined;
@@ -60,6 +60,6 @@ export async function uploadImage(
   return { content, task, ended, waitMs: operations.waitMs, cancel };
 }
 
-function cancelled(): RedfishError {
+function cancelledError(): RedfishError {
   return new RedfishError(410, [withDetail(message('OperationFailed'), 'A client cancelled the upload.')]);
 }

@@ -11,7 +11,7 @@ const flavor = { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_nam
 /** The largest number in Nova's database. */
 const LARGEST = 2 ** 31 - 1;
 /** The number of members of a collection. */
-const membersOf = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // It has this list.
+const membersOf = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // Every collection has this list.
 
 it('shows a server with the largest flavor that Nova can store', async () => {
   cloud.servers.put(1, {

@@ -95,7 +95,7 @@ const cases: readonly Case[] = Object.entries(states).flatMap(([state, steps]) =
 
 const change = (parts: object): void => test.servers.put(1, { ...test.servers.all.get(id)?.body, ...parts });
 const vmState = () => test.servers.all.get(id)?.body['OS-EXT-STS:vm_state'];
-/** Returns what a client sees. */
+/** Returns the state of the server in Nova, and the boot override and the drive that a client sees. */
 async function clientView(served: Served): Promise<readonly unknown[]> {
   const { Boot: boot } = (await served.get(system)) as { readonly Boot: Body }; // The schema requires an object.
   const { Image: image, Inserted: inserted, VerifyCertificate: verify } = await served.get(drive);
@@ -125,7 +125,7 @@ async function withoutKill(steps: readonly Operation[], operation: Operation): P
   return results;
 }
 
-/** Uses the server with all operations. @returns what went wrong. */
+/** Uses the server with all operations. @returns the unexpected results. */
 async function useServer(served: Served, glance: Glance): Promise<readonly unknown[]> {
   const boots = [reset('ForceRestart'), reset('ForceOff'), eject, insert, override('Cd', 'Once'), reset('On')];
   const statuses: number[] = [];
@@ -145,7 +145,7 @@ async function useServer(served: Served, glance: Glance): Promise<readonly unkno
 /**
  * Kills a daemon at a write, and repeats its request at the next daemon.
  * @param expected the results without a kill.
- * @returns what went wrong; undefined if the daemon has ended its operation before this write.
+ * @returns the unexpected results; undefined if the daemon has ended its operation before this write.
  */
 async function repeatAfter(
   kill: Kill,

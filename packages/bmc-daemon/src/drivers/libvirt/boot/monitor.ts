@@ -79,7 +79,7 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
       changed.unshift(property);
     }
   } catch (error) {
-    // After an error, restores the old order, because no client asked for a partly changed one.
+    // After an error, restores the old order, because no client requested a partly changed one.
     // Throws the first error.
     for (const property of changed) await set(property, current.get(property) ?? -1).catch(() => undefined);
     throw error;

@@ -74,7 +74,7 @@ export class Variables {
   /**
    * Recreates the variables of a machine with their old entries, if its record says that the
    * variables do not fit the firmware. Never rejects.
-   * @returns false if it recreated nothing. If the record asks for new variables, the caller then
+   * @returns false if it recreated nothing. If the record requires new variables, the caller then
    *   lets libvirt create them from their template, and the old entries are lost.
    */
   async recreate(machine: Machine, xml: string): Promise<boolean> {

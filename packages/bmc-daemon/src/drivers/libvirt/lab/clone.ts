@@ -64,7 +64,7 @@ interface SourceDisk {
   readonly format: 'qcow2' | 'raw';
 }
 
-/** What {@link plan} uses. */
+/** The inputs of {@link plan}. */
 interface PlanInputs {
   readonly source: KnownMachine;
   readonly found: Survey;

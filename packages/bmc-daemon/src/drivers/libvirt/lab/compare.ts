@@ -1,4 +1,4 @@
-/** Compares a machine with the hardware that a user asks for. */
+/** Compares a machine with the hardware that a user requests. */
 import { basename } from 'node:path';
 import { isLibvirtError } from '@rackless/libvirt';
 import { attempt } from '../failure.js';

@@ -80,7 +80,7 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
 
 /**
  * Checks everything that can be checked, removes incomplete machines, and plans the missing ones.
- * @throws {LabError} what prevents the creation; {DriverError} of libvirt; {Error} AbortError.
+ * @throws {LabError} with all reasons that prevent the creation; {DriverError} if libvirt fails; {Error} AbortError.
  */
 async function plan(
   host: LabHost,

@@ -15,8 +15,8 @@ interface EarlyCheckOptions {
  * the check throws or returns false, runs it again with a new reading, because the latest one may be
  * outdated. The change itself reads the machine again in any case.
  * @param check returns false if there is nothing to download; throws if the change is impossible.
- * @returns what the check returns.
- * @throws what the check throws; {DriverError} notFound, unavailable.
+ * @returns the result of `check`.
+ * @throws the errors of `check`; {DriverError} notFound, unavailable.
  */
 export async function checkEarly(
   { host, reader }: EarlyCheckOptions,

@@ -78,7 +78,7 @@ export class ImageStreams {
    * @throws {DriverError} with a media kind; invalid; unsupported; the signal's reason.
    */
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
-    if (!this.#isOffered) throw noDriver(undefined);
+    if (!this.#isOffered) throw noDriverError(undefined);
     try {
       const final = await abortAtDeadline(headersTimeLimit(image.url, this.#limits), signal, (within) =>
         this.#locate(image, within),
@@ -105,7 +105,7 @@ export class ImageStreams {
     if (!(error instanceof DriverError)) return error;
     if (NO_DRIVER.test(error.message)) {
       this.#isOffered = false;
-      return noDriver(error);
+      return noDriverError(error);
     }
     if (!NO_ANSWER.test(error.message)) return error;
     return new DriverError('mediaUnreachable', error.message, { cause: error, field: 'image' });
@@ -166,7 +166,7 @@ function isRestricted({ hosts }: ImageServerLimits): boolean {
   return hosts !== undefined && hosts.allowed !== null;
 }
 
-function noDriver(cause: unknown): DriverError {
+function noDriverError(cause: unknown): DriverError {
   const message = "streaming the image: QEMU of this host has no driver for HTTP (Debian's package qemu-block-extra)";
   return new DriverError('unsupported', message, { cause, field: 'transferMethod' });
 }

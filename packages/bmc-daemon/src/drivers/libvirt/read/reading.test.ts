@@ -22,7 +22,7 @@ function machine(flagsSeen: number[], denial: Parameters<typeof libvirtError>[0]
 }
 
 describe('a reading of a machine', () => {
-  it('has no passwords if libvirt denies access to them, and the reader does not ask for them again', async () => {
+  it('has no passwords if libvirt denies access to them, and the reader does not request them again', async () => {
     const read = machineReader({ timeoutMs: 1_000, streams: () => false });
     const seen: number[] = [];
     const web = machine(seen, 'ACCESS_DENIED');

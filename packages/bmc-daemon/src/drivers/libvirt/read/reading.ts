@@ -49,7 +49,7 @@ export function machineReader(options: ReadingOptions): (machine: Machine, condi
     const { domain, persistent } = machine;
     const [definition, autostart, liveXml] = await Promise.all([
       readDefinition(machine),
-      // libvirt has no event for autostart, so each read asks for it.
+      // libvirt sends no event about autostart, so each reading includes it.
       persistent ? domain.getAutostart({ timeoutMs }).catch(unknownAutostart) : null,
       condition.state === 'shutoff' ? null : domain.getXmlDesc(0, { timeoutMs }),
     ]);

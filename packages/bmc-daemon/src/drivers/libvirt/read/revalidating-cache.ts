@@ -1,6 +1,6 @@
 /**
  * A cache for slow requests: it returns the last value and refreshes it in the background, as
- * stale-while-revalidate (RFC 5861) does.
+ * stale-while-revalidate (RFC 5861) does. Unlike there, a failed refresh removes the value.
  */
 import { withDeadline } from '@rackless/daemon/deadline.js';
 
@@ -78,8 +78,8 @@ export class RevalidatingCache<Value> {
           entry.refreshAt = this.#now() + freshMs;
         },
         () => {
-          // A failed refresh drops the value, because an agent that does not run anymore has no
-          // addresses.
+          // Drops the old value. For example, the addresses from a guest agent are not valid anymore
+          // after the agent has ended.
           entry.value = undefined;
           entry.failures += 1;
           entry.refreshAt = this.#now() + retryMs * 2 ** Math.min(entry.failures - 1, 4);

@@ -124,7 +124,7 @@ export class DefinitionEdit implements DefinitionValues {
 
 /**
  * Returns a changed definition; the same text if nothing changes.
- * @throws what `change` throws.
+ * @throws the errors of `change`.
  */
 export function edited(definition: string, change: (edit: DefinitionEdit) => void): string {
   const edit = new DefinitionEdit(definition);

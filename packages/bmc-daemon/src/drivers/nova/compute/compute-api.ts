@@ -114,7 +114,7 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
       const since = changesSince === undefined ? {} : { 'changes-since': new Date(changesSince).toISOString() };
       const first = new URLSearchParams({ limit: String(PAGE_SIZE), ...since });
       const pages = { get, session, projectId, ignoredLog };
-      return (await listPages(first, pages)) ?? (await listPages(first, pages)) ?? markerLost();
+      return (await listPages(first, pages)) ?? (await listPages(first, pages)) ?? throwMarkerLost();
     },
     getServer: async (id) => {
       const answer = await get(pathOf(id));
@@ -214,7 +214,7 @@ async function listPages(
   }
 }
 
-function markerLost(): never {
+function throwMarkerLost(): never {
   throw new CloudFailure('interrupted', 'listing the servers: Nova rejected the marker of a page twice');
 }
 
@@ -241,6 +241,6 @@ function parsedMember(member: unknown, ignoredLog: IgnoredLog): Server | Unknown
  */
 function timeBefore({ headers }: CloudAnswer, tookMs: number): number | undefined {
   const time = Date.parse(headers['date'] ?? '');
-  // Nova rejects other years, so the daemon could not ask for the changes since then.
+  // Nova rejects other years, so the daemon could not request the changes since such a time.
   return time >= FIRST_DATE && time <= LAST_DATE ? time - tookMs : undefined;
 }

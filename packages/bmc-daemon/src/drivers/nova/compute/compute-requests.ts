@@ -20,7 +20,7 @@ export interface ComputeRequests {
   readonly post: (path: string, body: object, relayedTo?: ServiceRequest['relayedTo']) => Promise<CloudAnswer>;
 }
 
-/** An API version, and when the driver asked for it. */
+/** An API version, and when the driver requested it. */
 interface Negotiation {
   readonly version: Promise<string>;
   /** A value of {@link performance.now}. */
@@ -28,7 +28,7 @@ interface Negotiation {
 }
 
 /**
- * After this time the driver asks for the version again, because the cloud may have been upgraded.
+ * After this time the driver reads the version again, because the cloud may have been upgraded.
  */
 export const VERSION_MS = 600_000;
 /** The minor number of the oldest API version in which a server contains its whole flavor: 2.47 (Pike, 2017). */
@@ -48,7 +48,7 @@ export function createComputeRequests(
   let last: Negotiation | undefined;
   const negotiate = (before: Negotiation | undefined): Negotiation => {
     const version = findVersion(session).catch((error: unknown) => {
-      // Nova did not tell its version. The last known version probably still works.
+      // Nova did not report its version. The last known version probably still works.
       if (before !== undefined && error instanceof CloudFailure) return before.version;
       if (last === negotiation) last = undefined;
       throw error;

@@ -1,8 +1,8 @@
 /** The end of the output of a server's serial console. */
 
-/** Lines that the daemon asks for. */
+/** Number of lines that the daemon requests. */
 export const CONSOLE_LINES = 1000;
-/** Maximum size in bytes. A cloud may send more lines than the daemon asks for. */
+/** Maximum size in bytes. A cloud may send more lines than the daemon requests. */
 const MAX_BYTES = 256 * 1024;
 
 /** Returns the last bytes of an output. The result does not begin in the middle of a character. */

@@ -73,28 +73,28 @@ export function planAction(action: PowerAction, server: Server): PowerPlan | und
       if (task === 'powering-off') return { body: undefined, goal: isOff };
       return state === 'shutoff' && task === null ? undefined : { body: { 'os-stop': null }, goal: isOff };
     case 'shutdown':
-      needGuest(server, 'graceful shutdown');
+      requireGuest(server, 'graceful shutdown');
       return task === 'powering-off' ? undefined : { body: { 'os-stop': null }, goal: undefined };
     case 'reboot':
-      needGuest(server, 'graceful restart');
+      requireGuest(server, 'graceful restart');
       return { body: { reboot: { type: 'SOFT' } }, goal: undefined };
     case 'reset':
     case 'cycle':
       return hardReboot;
     case 'injectNmi':
-      needGuest(server, 'non-maskable interrupt');
+      requireGuest(server, 'non-maskable interrupt');
       return { body: { trigger_crash_dump: null }, goal: undefined };
     case 'suspend':
-      needGuest(server, 'pause');
+      requireGuest(server, 'pause');
       return state === 'paused' ? undefined : { body: { pause: null }, goal: isPaused };
     case 'resume':
       if (state === 'paused') return { body: { unpause: null }, goal: isRunning };
       if (vmState === 'suspended') return { body: { resume: null }, goal: isRunning };
-      needGuest(server, 'resume');
+      requireGuest(server, 'resume');
       return undefined;
     case 'pmSuspend':
       if (vmState === 'suspended') return undefined;
-      needGuest(server, 'suspend');
+      requireGuest(server, 'suspend');
       return { body: { suspend: null }, goal: isSuspended };
     case 'pressButton':
       throw new DriverError('unsupported', 'power button: Nova has none');
@@ -115,15 +115,14 @@ function powerOn({ vmState }: Server): PowerPlan {
     case 'shelved_offloaded':
       return { body: { unshelve: null }, goal: isRunning };
     case 'active':
-      // The guest has stopped, but Nova has not noticed it yet. Nova would refuse to start the
-      // server.
+      // The guest has stopped, but Nova has not noticed it yet. Nova would reject a start.
       return hardReboot;
     default:
       return { body: { 'os-start': null }, goal: isRunning };
   }
 }
 
-function needGuest(server: Server, what: string): void {
+function requireGuest(server: Server, what: string): void {
   if (stateOf(server) !== 'shutoff') return;
   throw new DriverError('conflict', `${what} of server ${server.name}: it is off (${server.vmState})`);
 }

@@ -3,8 +3,8 @@ import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
 import type { Server } from './server.js';
 
 /**
- * The bus of disks on the storage of the compute host. Nova does not tell the bus that the guest
- * sees.
+ * The bus of disks on the storage of the compute host. Nova does not report the bus that the
+ * guest sees.
  */
 const LOCAL_BUS = 'local';
 /** The bus of Cinder's volumes. */

@@ -84,7 +84,7 @@ describe('the list of servers', () => {
       .slice(1)
       .map((line) => Date.now() - Date.parse(decodeURIComponent(line.split('changes-since=')[1] ?? '')));
 
-  it('asks for the changes since the beginning of a listing, even if Nova answers much later', async () => {
+  it('requests the changes since the beginning of a listing, even if Nova answers much later', async () => {
     put(1, {}, 0);
     const { nova } = cloud;
     const real = performance.now.bind(performance);
@@ -105,7 +105,7 @@ describe('the list of servers', () => {
     expect(requestedTimes()[0]).toBeGreaterThan(79_000);
   });
 
-  it('asks for changes by the slowest clock of the hosts that answer for Nova', async () => {
+  it('requests changes by the slowest clock of the hosts that answer for Nova', async () => {
     put(1, {}, 0);
     const { nova } = cloud;
     const ahead = [0, 300_000, 0];
@@ -480,7 +480,7 @@ describe('the reader of servers', () => {
     expect(await reader.read(idOf(99))).toBeUndefined();
   });
 
-  it('asks for the ports of a server only if a reader wants them, and again only after a minute', async () => {
+  it('requests the ports of a server only if a reader wants them, and again only after a minute', async () => {
     put(7);
     const { list } = open();
     const reader = createReader({ api, list, freshMs: -1 });

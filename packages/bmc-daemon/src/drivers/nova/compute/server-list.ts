@@ -134,7 +134,10 @@ export class ServerList {
     return this.#filter.tags !== undefined || this.#filter.metadata !== undefined;
   }
 
-  /** Returns whether a listing has begun at `since` or later, and has ended. @param since as above. */
+  /**
+   * Returns whether a listing has begun at `since` or later, and has ended.
+   * @param since time of {@link performance.now}.
+   */
   isListedSince(since: number): boolean {
     return this.#begunAt >= since;
   }
@@ -193,7 +196,7 @@ export class ServerList {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Lists the changes; all servers if Nova has not told its time. */
+  /** Lists the changes; all servers if Nova has not reported its time. */
   async #list(): Promise<void> {
     const { startedAt, asOf } = await this.#read(this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS);
     this.#asOf = asOf === undefined ? undefined : this.#clock.timeOf(asOf, startedAt);
@@ -255,29 +258,30 @@ export class ServerList {
     if (entry === undefined) return;
     this.#entries.delete(uuid);
     this.#refs = undefined;
-    this.#tell({ kind: 'undefined', uuid, name: entry.server.name });
+    this.#notify({ kind: 'undefined', uuid, name: entry.server.name });
   }
 
   #report(before: Entry | undefined, { server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): void {
     const { id: uuid, name } = server;
     // The first listing causes no events, because its servers existed before the daemon started.
     if (before === undefined) {
-      if (this.#fullAt !== -Infinity) this.#tell({ kind: 'defined', uuid, name });
+      if (this.#fullAt !== -Infinity) this.#notify({ kind: 'defined', uuid, name });
       return;
     }
     const kind = changeOfState(before.snapshot.state, snapshot.state);
-    if (kind !== undefined) this.#tell({ kind, uuid, name });
-    else if (isRestarted(before.server, server)) this.#tell({ kind: 'rebooted', uuid, name });
-    if (!isDeepStrictEqual(shape(before), shape({ server, snapshot }))) this.#tell({ kind: 'changed', uuid, name });
+    if (kind !== undefined) this.#notify({ kind, uuid, name });
+    else if (isRestarted(before.server, server)) this.#notify({ kind: 'rebooted', uuid, name });
+    if (!isDeepStrictEqual(definitionOf(before), definitionOf({ server, snapshot })))
+      this.#notify({ kind: 'changed', uuid, name });
   }
 
-  #tell(change: MachineChange): void {
+  #notify(change: MachineChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }
 
 /** Returns the values that belong to the definition of a server, and not to its state. */
-function shape({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): unknown {
+function definitionOf({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): unknown {
   return [server.name, server.description, server.flavor, snapshot.interfaces, snapshot.disks];
 }
 

@@ -95,7 +95,7 @@ export interface Server {
   readonly flavor: Flavor;
   /** Null: the server boots from a volume. */
   readonly imageId: string | null;
-  /** The reason for the state ERROR; null if Nova does not tell it. */
+  /** The reason for the state ERROR; null if Nova does not report it. */
   readonly fault: MachineFault | null;
   /** Attached volumes of Cinder. */
   readonly volumeIds: readonly string[];

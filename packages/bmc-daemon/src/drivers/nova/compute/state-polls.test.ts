@@ -3,7 +3,7 @@ import type { Server } from './server.js';
 import { StatePolls, type Polls } from './state-polls.js';
 
 const listed = { id: 'listed' } as unknown as Server; // the polls only pass it on
-const single = { id: 'single' } as unknown as Server; // as above
+const single = { id: 'single' } as unknown as Server; // the polls only pass it on
 
 describe('StatePolls', () => {
   /** Listings and single reads. */

@@ -15,7 +15,7 @@ type CloudFailureKind =
 export class CloudFailure extends Error {
   override readonly name = 'CloudFailure';
   readonly kind: CloudFailureKind;
-  /** The pause that the service asks for; undefined if it asks for none. */
+  /** The pause that the service requests, for example in Retry-After; undefined: none. */
   readonly pauseMs: number | undefined;
 
   constructor(

@@ -198,7 +198,7 @@ const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the service
 function receive(request: ClientRequest, doing: string, headBytes?: number): Promise<CloudAnswer> {
   return new Promise((resolve, reject) => {
     let connected = false;
-    const fail = (error: unknown): void => reject(translated(error, { doing, connected }));
+    const fail = (error: unknown): void => reject(asCloudFailure(error, { doing, connected }));
     request.on('socket', (socket) => {
       // Node marks a connection as reused only if it was idle, not if the request waited for it.
       if (request.reusedSocket || isOpen(socket)) connected = true;
@@ -260,7 +260,7 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNRESET: 'the service closed the connection',
 };
 
-function translated(
+function asCloudFailure(
   error: unknown,
   { doing, connected }: { readonly doing: string; readonly connected: boolean },
 ): CloudFailure {

@@ -77,7 +77,7 @@ const MAX_REJECTED_PAUSE_MS = 300_000;
 export const MAX_RELAYED = 6;
 /** Number of tokens that must not appear in messages. */
 const MAX_HIDDEN = 3;
-/** Maximum pause that Keystone can ask for, because an invalid date must not stop the daemon for days. */
+/** Maximum pause that Keystone can request. A wrong date in Retry-After must not stop the daemon for days. */
 const MAX_PAUSE_MS = 3_600_000;
 
 /**
@@ -95,7 +95,7 @@ export function createSession(
   const tokens = createTokens(settings, { exchange, signal: closing.signal });
   const tokenWithin = (ms: number): Promise<Token> => {
     const deadline = performance.now() + ms;
-    return before(deadline, tokens.current(deadline));
+    return beforeDeadline(deadline, tokens.current(deadline));
   };
   const reason = (answer: CloudAnswer): string =>
     reasonOf(answer, [...settings.credentials.secrets, ...tokens.secrets()]);
@@ -106,14 +106,14 @@ export function createSession(
   ): Promise<CloudAnswer & { used: Promise<Token> }> => {
     const used = tokens.current(deadline);
     // Another request may have begun to get the token, and its deadline may be later.
-    const known = await before(deadline, used);
+    const known = await beforeDeadline(deadline, used);
     const url = new URL(endpointOf(request.service ?? 'compute', known, settings) + request.path);
     for (const [name, value] of new URLSearchParams(request.query)) url.searchParams.append(name, value);
     const headers = { ...request.headers, 'x-auth-token': known.id };
     const { method, body, headBytes } = request;
     const limits = { deadline, signal: closing.signal };
     const sent = sendWithRetries(exchange, { method, url, headers, body, headBytes, queue: queueOf(request) }, limits);
-    return { ...(await named(request.service ?? 'compute', sent)), used };
+    return { ...(await withServiceName(request.service ?? 'compute', sent)), used };
   };
   /** Returns the answer. @throws {CloudFailure} if the service cannot answer now. */
   const usable = <Answer extends CloudAnswer>(
@@ -148,7 +148,7 @@ export function createSession(
       const known = await tokenWithin(timeoutMs);
       const url = new URL(endpointOf(service, known, settings) + path);
       const headers = { 'x-auth-token': known.id };
-      const answer = await named(service, exchange.upload({ method: 'PUT', url, headers, body, signal }));
+      const answer = await withServiceName(service, exchange.upload({ method: 'PUT', url, headers, body, signal }));
       return usable(answer, { service, method: 'PUT', path });
     },
     projectId: async () => (await tokenWithin(timeoutMs)).projectId,
@@ -226,7 +226,7 @@ function createTokens(
 }
 
 /** Adds the name of the service to a failure, because users may not know its URL. */
-async function named<T>(service: CloudService, sent: Promise<T>): Promise<T> {
+async function withServiceName<T>(service: CloudService, sent: Promise<T>): Promise<T> {
   try {
     return await sent;
   } catch (error) {
@@ -236,7 +236,7 @@ async function named<T>(service: CloudService, sent: Promise<T>): Promise<T> {
 }
 
 /** Waits until a deadline. @throws {CloudFailure} after it. */
-async function before<T>(deadline: number, result: Promise<T>): Promise<T> {
+async function beforeDeadline<T>(deadline: number, result: Promise<T>): Promise<T> {
   return await withDeadline(result, Math.max(0, deadline - performance.now()), () => {
     throw new CloudFailure('timeout', 'asking Keystone for a token: no answer in time');
   });

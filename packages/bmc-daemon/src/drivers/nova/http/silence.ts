@@ -2,8 +2,8 @@
 import { DriverError } from '../../driver-error.js';
 
 /**
- * After this time without any answer, an operation gives up. It is below the time after which a request becomes
- * a task (8 s by default), so that a client gets 503 and can retry, and no task that fails later.
+ * After this time without any answer, an operation fails. The time is shorter than the time after which a
+ * request becomes a task (8 s by default). So the client gets 503 and can retry, instead of a task that fails.
  */
 const SILENT_MS = 7000;
 const CHECK_MS = 250;

@@ -99,8 +99,8 @@ export function createImageApi(session: CloudSession, ignoredLog: IgnoredLog): I
   const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, parts: object = {}) =>
     session.request({ service, method, path, ...parts });
   const pathOf = (id: string): string => `/v2/images/${encodeURIComponent(id)}`;
-  const rejected = (doing: string, answer: CloudAnswer): DriverError =>
-    rejection(`${doing}: Glance answers ${session.reason(answer)}`, answer.status);
+  const rejectionError = (doing: string, answer: CloudAnswer): DriverError =>
+    errorOfStatus(`${doing}: Glance answers ${session.reason(answer)}`, answer.status);
 
   return {
     list: () => listImages(session, ignoredLog),
@@ -114,16 +114,16 @@ export function createImageApi(session: CloudSession, ignoredLog: IgnoredLog): I
       const rescue = { hw_rescue_device: 'cdrom', hw_rescue_bus: bus };
       const body = { ...ours, name, ...rescue, [URL_PROPERTY]: url, ...properties };
       const answer = await send('POST', '/v2/images', { body });
-      if (answer.status !== 201) throw rejected('creating an image', answer);
+      if (answer.status !== 201) throw rejectionError('creating an image', answer);
       return imageOf(bodyOf(imageSchema, { ...answer, status: 200 }, session, service));
     },
     createNote: async ({ id, name, properties }) => {
       const answer = await send('POST', '/v2/images', { body: { ...ours, id, name, ...properties } });
-      if (answer.status >= 300 && answer.status !== 409) throw rejected('creating an image', answer);
+      if (answer.status >= 300 && answer.status !== 409) throw rejectionError('creating an image', answer);
     },
     upload: async (id, body, signal) => {
       const answer = await session.upload({ service, path: `${pathOf(id)}/file`, body, signal });
-      if (answer.status >= 300) throw rejected('storing the image', answer);
+      if (answer.status >= 300) throw rejectionError('storing the image', answer);
     },
     readHead: async (id, bytes) => {
       // A Glance that does not support ranges sends the whole image. `headBytes` then limits how
@@ -132,12 +132,12 @@ export function createImageApi(session: CloudSession, ignoredLog: IgnoredLog): I
       const answer = await send('GET', `${pathOf(id)}/file`, { headers, headBytes: bytes });
       // 204 and 416: the image has no content.
       if (answer.status === 204 || answer.status === 416) return '';
-      if (answer.status >= 300) throw rejected('checking the image', answer);
+      if (answer.status >= 300) throw rejectionError('checking the image', answer);
       return answer.text;
     },
     fetch: async (id, uri) => {
       const answer = await send('POST', `${pathOf(id)}/import`, { body: { method: { name: 'web-download', uri } } });
-      if (answer.status >= 300) throw rejected('letting Glance fetch the image', answer);
+      if (answer.status >= 300) throw rejectionError('letting Glance fetch the image', answer);
     },
     setProperty: async (id, name, value) => {
       const path = `/${name}`;
@@ -145,11 +145,11 @@ export function createImageApi(session: CloudSession, ignoredLog: IgnoredLog): I
       const answer = await send('PATCH', pathOf(id), { body: [change], headers: patchType });
       // The property or the image is gone already.
       const isGone = value === null && (answer.status === 404 || answer.status === 409);
-      if (answer.status >= 300 && !isGone) throw rejected(`changing the image ${id}`, answer);
+      if (answer.status >= 300 && !isGone) throw rejectionError(`changing the image ${id}`, answer);
     },
     remove: async (id) => {
       const answer = await send('DELETE', pathOf(id));
-      if (answer.status >= 300 && answer.status !== 404) throw rejected(`deleting the image ${id}`, answer);
+      if (answer.status >= 300 && answer.status !== 404) throw rejectionError(`deleting the image ${id}`, answer);
     },
   };
 }
@@ -198,7 +198,7 @@ function imageOf(image: z.infer<typeof imageSchema>): CloudImage {
   return { id, name: name ?? '', status, url, sizeBytes: size ?? undefined, importFailed: failed !== '', properties };
 }
 
-function rejection(message: string, status: number): DriverError {
+function errorOfStatus(message: string, status: number): DriverError {
   // 413: the quota of the project.
   if (status === 413) return new DriverError('storageFull', message);
   // 403: a policy of the cloud, or a quota.

@@ -16,7 +16,7 @@ import { DriverError } from '../../driver-error.js';
 import type { InsertOptions } from '../../operation-options.js';
 import type { CloudImage, ImageApi } from './image-api.js';
 import type { ImageLeases } from './image-leases.js';
-import { HEAD_BYTES, isIsoHead, isoCheck, notIso } from './iso-check.js';
+import { HEAD_BYTES, isIsoHead, isoCheck, notIsoError } from './iso-check.js';
 import { SweepSchedule, type SweepResult } from './sweep-schedule.js';
 
 /** Dependencies of {@link CloudImageStore}. */
@@ -30,7 +30,7 @@ interface CloudImageStoreOptions {
   readonly fetchedByGlance: boolean;
   /** The region of the servers. Several regions may share one Glance. */
   readonly region: string;
-  /** Asks the cloud which of these images are in use by its servers, and returns their ids. */
+  /** Returns the ids of those images that servers of the cloud use. Requests them from Nova. */
   readonly imagesInUse: (images: readonly CloudImage[]) => Promise<ReadonlySet<string>>;
   readonly log: Log;
 }
@@ -167,7 +167,7 @@ export class CloudImageStore {
       let pause = FIRST_POLL_MS;
       for (;;) {
         const known = await api.get(id);
-        if (known === undefined) throw unreadable(url, 'the image was deleted meanwhile');
+        if (known === undefined) throw unreadableImageError(url, 'the image was deleted meanwhile');
         if (known.status === 'active') {
           await this.#checkFetched(image, known);
           // The image gets its final name only after the checks, because other inserts reuse any
@@ -177,7 +177,8 @@ export class CloudImageStore {
           return;
         }
         // Glance reports no reason for a failed import. It only sets the status back to `queued`.
-        if (known.importFailed || known.status === 'killed') throw unreadable(url, 'Glance could not fetch it');
+        if (known.importFailed || known.status === 'killed')
+          throw unreadableImageError(url, 'Glance could not fetch it');
         await delay(pause, undefined, { signal }).catch((error: unknown) => {
           signal.throwIfAborted();
           throw error;
@@ -194,9 +195,9 @@ export class CloudImageStore {
   async #checkFetched({ url }: ImageRequest, { id, sizeBytes }: CloudImage): Promise<void> {
     const { api, limits } = this.#options;
     // The image server may not have sent the size, so the check before the import is not enough.
-    if (sizeBytes === undefined) throw unreadable(storedUrl(url), 'Glance does not report its size');
+    if (sizeBytes === undefined) throw unreadableImageError(storedUrl(url), 'Glance does not report its size');
     if (sizeBytes > limits.maxBytes) throw tooLarge(url, limits.maxBytes);
-    if (!isIsoHead(await api.readHead(id, HEAD_BYTES))) throw notIso(url);
+    if (!isIsoHead(await api.readHead(id, HEAD_BYTES))) throw notIsoError(url);
   }
 
   /** Creates an image, and runs `fill` to add its content. Deletes the image if `fill` fails. */
@@ -288,12 +289,12 @@ export class CloudImageStore {
  * enough: it has whole seconds, so two changes within a second can have the same time.
  */
 function wasChanged(before: CloudImage, after: CloudImage): boolean {
-  const changing = ({ properties }: CloudImage): ReadonlyMap<string, string> =>
+  const changingProperties = ({ properties }: CloudImage): ReadonlyMap<string, string> =>
     new Map([...properties].filter(([name]) => name === 'updated_at' || name.startsWith('rackless_')));
-  return !isDeepStrictEqual(changing(before), changing(after));
+  return !isDeepStrictEqual(changingProperties(before), changingProperties(after));
 }
 
-function unreadable(url: string, why: string): DriverError {
+function unreadableImageError(url: string, why: string): DriverError {
   const { origin, pathname } = new URL(url);
   return new DriverError('mediaUnreachable', `reading image ${origin}${pathname}: ${why}`, { field: 'image' });
 }

@@ -18,7 +18,7 @@ export function isIsoHead(head: string): boolean {
 }
 
 /** Returns the error for an image that is not an ISO image. */
-export function notIso(url: URL): DriverError {
+export function notIsoError(url: URL): DriverError {
   const why = 'it is not an ISO 9660 image, and Nova boots no other images from a CD drive';
   return new DriverError('invalid', `reading image ${maskUrl(url)}: ${why}`, { field: 'image' });
 }
@@ -43,10 +43,10 @@ export function isoCheck(url: URL): Transform {
       const bytes = head;
       head = undefined;
       if (isIsoHead(bytes.toString('latin1', 0, HEAD_BYTES))) done(null, bytes);
-      else done(notIso(url));
+      else done(notIsoError(url));
     },
     flush(done) {
-      done(head === undefined ? null : notIso(url));
+      done(head === undefined ? null : notIsoError(url));
     },
   });
 }

@@ -83,18 +83,18 @@ export class SweepSchedule {
     // This sweep makes the planned one unnecessary.
     clearTimeout(this.#next?.timer);
     this.#next = undefined;
-    const running = this.#once().finally(() => {
+    const running = this.#sweepAndPlan().finally(() => {
       this.#running = undefined;
     });
     this.#running = running;
     return running;
   }
 
-  async #once(): Promise<void> {
+  async #sweepAndPlan(): Promise<void> {
     try {
       const { isDisturbed, leasedForMs } = await this.#sweep();
       if (leasedForMs !== undefined) this.#runAfter(leasedForMs + LEASE_TOLERANCE_MS);
-      if (isDisturbed) this.#repeat('disturbed');
+      if (isDisturbed) this.#planRepetition('disturbed');
       else {
         this.#incomplete = 0;
         this.#runAfter(PERIOD_MS);
@@ -103,11 +103,11 @@ export class SweepSchedule {
       if (this.#isClosed) return;
       const isFirst = this.#incomplete === 0;
       this.#log[isFirst ? 'warn' : 'debug']('deleting unused images of the cloud failed', { error });
-      this.#repeat('failed');
+      this.#planRepetition('failed');
     }
   }
 
-  #repeat(why: keyof typeof pauses): void {
+  #planRepetition(why: keyof typeof pauses): void {
     const { firstMs, growth } = pauses[why];
     this.#runAfter(Math.min(MAX_PAUSE_MS, firstMs * growth ** this.#incomplete));
     this.#incomplete += 1;

@@ -19,7 +19,7 @@ interface BootModes {
    * @param options.ask whether to read the properties of the image first, also if the mode is known.
    *   {@link ImagePropertyReader} caches them.
    */
-  of(server: ServerImage, options: { readonly ask: boolean }): Promise<FirmwareType | null>;
+  of(server: ServerImage, options: { readonly readsImage: boolean }): Promise<FirmwareType | null>;
 }
 
 /** Maximum wait of a reader. The timeout of a request would be too long. */
@@ -42,9 +42,9 @@ export function createBootModes(images: ImagePropertyReader): BootModes {
     if (known.size > MAX_SERVERS && oldest !== undefined) known.delete(oldest);
   };
   return {
-    of: async (server, { ask }) => {
+    of: async (server, { readsImage }) => {
       const key = keyOf(server);
-      if (ask && performance.now() >= silentUntil) {
+      if (readsImage && performance.now() >= silentUntil) {
         const asked = read(key, server).then(
           () => true,
           () => false,

@@ -1,6 +1,6 @@
 /**
  * Details of servers that other services of the cloud know. The driver reads them only for clients
- * that ask for them.
+ * that request them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { SystemDetails, SystemSnapshot } from '../../snapshot/system-snapshot.js';
@@ -65,7 +65,7 @@ export function createInventory(
       ? imageFirmware(firmware, { flavor: server.flavor, state }, await images.propertiesOf(server))
       : {}),
     ...(boot !== undefined && shown.includes('boot')
-      ? { boot: { ...boot, firmware: await modes.of(server, { ask: isSingleRead }) } }
+      ? { boot: { ...boot, firmware: await modes.of(server, { readsImage: isSingleRead }) } }
       : {}),
     // The number of processors is known without the image.
     ...(shown.includes('processors')

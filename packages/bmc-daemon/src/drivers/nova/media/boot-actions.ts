@@ -1,9 +1,9 @@
-/** Which power actions boot a server, and so need to know what it boots. */
+/** Selects the power actions that boot a server. They depend on the image and the override. */
 import type { PowerAction } from '../../power.js';
 import type { Server } from '../compute/server.js';
 import { runsImage } from './stored-state.js';
 
-/** Actions that boot the server. */
+/** Actions that can boot a server. Whether they do depends on its state: see {@link isBoot}. */
 export const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);
 /** Actions that switch the server off. All other actions are independent of virtual media. */
 export const stopActions: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);

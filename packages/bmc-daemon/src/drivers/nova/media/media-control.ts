@@ -77,7 +77,7 @@ export function createMediaControl({
         });
         // A daemon that did not see the lease in time may have deleted the image.
         if ((await images.get(lease.id)) !== undefined) return;
-        if (attempt === MAX_ATTEMPTS) throw imageDeleted(server);
+        if (attempt === MAX_ATTEMPTS) throw deletedImageError(server);
       } finally {
         lease.release();
         // The drive does not use this image. The sweep deletes it unless another server uses it.
@@ -90,7 +90,7 @@ export function createMediaControl({
       checkDevice(device);
       const { uuid, name } = await find(id);
       const run = (signal: AbortSignal, checkTurn?: TurnCheck) =>
-        translated(insert(uuid, image, { ...options, signal, checkTurn }));
+        toDriverErrors(insert(uuid, image, { ...options, signal, checkTurn }));
       await queue.insert({ uuid, name }, device, run, options);
     },
     eject: async (id, device, options = {}) => {
@@ -137,12 +137,12 @@ async function needsImage(
   throw new DriverError('mediaInUse', `inserting an image into machine ${server.name}: its drive holds another image`);
 }
 
-function imageDeleted({ name }: Server): DriverError {
+function deletedImageError({ name }: Server): DriverError {
   const why = `its image in Glance was deleted ${MAX_ATTEMPTS} times meanwhile`;
   return new DriverError('unavailable', `inserting an image into machine ${name}: ${why}`);
 }
 
-async function translated<T>(result: Promise<T>): Promise<T> {
+async function toDriverErrors<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {

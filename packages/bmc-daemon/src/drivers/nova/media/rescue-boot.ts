@@ -151,9 +151,9 @@ export class RescueBoot {
     if (!runsImage(server)) return executeAction(id, action, { known: server, ...options }, this.#options);
     const { states, daemon, closing, read } = this.#options;
     // Ignores a failure, because a power-off must be possible while Glance is down.
-    await this.#quietly(id, () => states.beginStop(server, daemon));
+    await this.#tryToStore(id, () => states.beginStop(server, daemon));
     const end = (): Promise<void> =>
-      this.#quietly(id, async () => {
+      this.#tryToStore(id, async () => {
         const present = await read(id);
         if (!(await states.endStop(present))) await states.settle(present);
       });
@@ -231,14 +231,14 @@ export class RescueBoot {
     const booting = { ...state, bootedAfter: mark };
     await states.write(server, booting);
     const body = { rescue: { rescue_image_ref: image.id } };
-    const onAccepted = (): Promise<void> => this.#quietly(id, () => states.keepMark(id, booting));
+    const onAccepted = (): Promise<void> => this.#tryToStore(id, () => states.keepMark(id, booting));
     try {
       await executePlan(await read(id), { body, goal: isRescued }, { doing, onAccepted, ...options }, this.#options);
       await this.#checkMark(id, { doing, ...options });
     } catch (error) {
       // If this fails too, the mark stays in the metadata. A later operation or another daemon
       // removes it.
-      await this.#quietly(id, async () => void (await states.settle(await read(id))));
+      await this.#tryToStore(id, async () => void (await states.settle(await read(id))));
       throw error;
     }
   }
@@ -256,7 +256,7 @@ export class RescueBoot {
   }
 
   /** Changes the stored state of a server. A failure of this change does not fail the operation. */
-  async #quietly(id: string, change: () => Promise<void>): Promise<void> {
+  async #tryToStore(id: string, change: () => Promise<void>): Promise<void> {
     try {
       await change();
     } catch (error) {

@@ -72,13 +72,14 @@ export function createCompletion({ list, begin, complete, sweep, log }: Completi
     const marked = list.servers.filter(isMarked);
     const ids = new Set(marked.map(({ id }) => id));
     for (const id of marks.keys()) if (!ids.has(id)) marks.delete(id);
-    for (const server of marked) await completeServer(server).catch(failed);
+    for (const server of marked) await completeServer(server).catch(logFailure);
   };
-  const failed = (error: unknown): void => log.debug('completing unfinished boots and power-offs failed', { error });
+  const logFailure = (error: unknown): void =>
+    log.debug('completing unfinished boots and power-offs failed', { error });
   let running: Promise<void> | undefined;
   return () => {
     running ??= completeAll()
-      .catch(failed)
+      .catch(logFailure)
       .finally(() => (running = undefined));
     return running;
   };

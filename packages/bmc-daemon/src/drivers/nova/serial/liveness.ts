@@ -1,6 +1,6 @@
 /** Decides at regular times whether a connection needs a ping, or has lost its peer. */
 
-/** The state of one connection. The caller asks for the next step at regular times. */
+/** The state of one connection. The caller calls `next` at regular times. */
 interface Liveness {
   /** Call this when a message arrives. */
   readonly heard: () => void;
