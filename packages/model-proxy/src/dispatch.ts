@@ -37,7 +37,7 @@ export interface PassThrough {
   loadModules(): Promise<void>;
   /**
    * Forwards the WebSocket handshake of an authenticated client, for a path that {@link accepts}
-   * matches, and takes over the connection. Until this function answers 101 and sets `exchange.upgraded`, the
+   * matches, and owns the connection from then on. Until this function answers 101 and sets `exchange.upgraded`, the
    * response of the exchange is attached to the socket: ending the response closes the connection.
    */
   upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;

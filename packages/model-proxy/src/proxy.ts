@@ -176,21 +176,21 @@ async function prepareConfig(
   };
 }
 
-/** Loads OpenTelemetry, if the configuration asks for it. */
+/** Loads OpenTelemetry. @returns null: the configuration exports neither traces nor metrics. */
 async function loadTelemetry({ telemetry }: ListenSettings, log: Log): Promise<Telemetry | null> {
   if (telemetry === null) return null;
   const { openTelemetry } = await import('./telemetry/open-telemetry.js');
   return openTelemetry(telemetry, log);
 }
 
-/** Loads the senders of reports, if the configuration asks for them. */
+/** Loads the code that sends reports. @returns null: the configuration has no webhook. */
 async function loadWebhooks({ webhooks }: ListenSettings, log: Log): Promise<RequestReports | null> {
   if (webhooks.length === 0) return null;
   const { openWebhooks } = await import('./webhooks/webhooks.js');
   return openWebhooks(webhooks, log);
 }
 
-/** @throws {StartError} the store cannot be used. */
+/** Opens the store. @returns undefined: the configuration has none. @throws {StartError} the store cannot be used. */
 async function openStore(
   { store }: ListenSettings,
   log: Log,

@@ -31,7 +31,7 @@ interface Replacing {
   readonly watch: FileWatch;
   /** Returns whether the proxy shuts down. It then needs no new configuration. */
   readonly isClosed: () => boolean;
-  /** Prepares a configuration. Changes nothing. @returns a function that uses it */
+  /** Prepares a configuration, without using it. @returns a function that makes the proxy use it. */
   readonly prepare: (next: LoadedConfig) => Promise<() => void | Promise<void>>;
 }
 

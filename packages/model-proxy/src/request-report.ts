@@ -1,4 +1,4 @@
-/** The interface of reports about requests. `webhooks/` implements it, and is loaded only if the configuration asks for it. */
+/** The interface of reports about requests. `webhooks/` implements it, and is loaded only if the configuration has a webhook. */
 
 /** Sends reports about finished requests. */
 export interface RequestReports {

@@ -1,6 +1,6 @@
 /**
  * The interface of traces and metrics for OpenTelemetry. `telemetry/` implements it, and is loaded only
- * if the configuration asks for it.
+ * if the configuration exports traces or metrics.
  */
 import type { RequestRecord } from './series.js';
 

@@ -62,7 +62,7 @@ export interface CooldownSettings {
 /** The fallbacks of each model group, in order; `*` stands for all groups without their own. */
 export type GroupFallbacks = ReadonlyMap<string, readonly string[]>;
 
-/** Model groups that take over when a group fails. */
+/** Model groups that can get a request after another group has failed. */
 export interface FallbackSettings {
   /** `fallbacks`, and `default_fallbacks` as those of `*`. */
   readonly general: GroupFallbacks;

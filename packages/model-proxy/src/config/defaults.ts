@@ -48,7 +48,7 @@ export const defaults = {
   queueSeconds: 1,
   /** How long latencies count; LiteLLM's value. */
   latencySeconds: 3600,
-  /** Settings of callbacks that are only addresses. */
+  /** Settings of webhooks. */
   callbackBatchSize: 500,
   callbackFlushSeconds: 5,
   callbackRetries: 3,

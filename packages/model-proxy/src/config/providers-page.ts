@@ -167,7 +167,7 @@ the stored token. If there is none yet, they wait for at most ten seconds. All e
 credentials share a token.
 
 - If the identity provider rejects the credentials, clients get 401 with its reason. If it does not
-  answer, they get 503 with \`Retry-After\`. The proxy asks again after five seconds at the earliest.
+  answer, they get 503 with \`Retry-After\`. The proxy tries again after five seconds at the earliest.
 - Tokens and secrets are never logged.
 - \`litellm_settings.ssl_verify\` also applies to the connection to the identity provider, but
   \`ssl_verify\` of an entry does not.

@@ -1,8 +1,8 @@
-/** Reads the number of retries that a client asks for. */
+/** Reads the number of retries that a client sets for its request. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalidHeader } from '../errors/path.js';
 
-/** A client cannot ask for more, because each retry costs the upstreams a request. */
+/** Maximum for a client, because each retry costs the upstreams a request. */
 const MAX_REQUESTED = 10;
 
 /**

@@ -12,9 +12,9 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 /**
  * Returns the usage that the upstream reported. Without a report, estimates the usage of a stream:
  * a client may disconnect at any time, and the upstream has worked until then. Model servers send a
- * token in each event. Other requests without a report have 0 tokens. A list of models has the sum
- * of its requests. A request that only reads or changes a stored answer has 0 tokens, because they
- * are counted already.
+ * token in each event. Other requests without a report have 0 tokens. A request to several models has
+ * the sum of their tokens. A request that only reads or changes a stored answer has 0 tokens, because
+ * the tokens are counted already.
  */
 export function countedUsage(exchange: Exchange): Usage {
   const { parts, usage, usesStoredAnswer, streamed, eventCount, requestBytes } = exchange;

@@ -107,7 +107,7 @@ export class Exchange {
   /** Whether the request has a place in {@link ProxyState.overload}, which its end frees. */
   hasPlace = false;
   selection: Selection | null = null;
-  /** Timeouts that the client asks for; null: the request has no such header. */
+  /** Timeouts that the client sets; null: the request has no such header. */
   clientTimeouts: ClientTimeouts | null = null;
   /** Timeout for the upstream in milliseconds; null: no timeout, or no request to an upstream. */
   timeoutMs: number | null = null;

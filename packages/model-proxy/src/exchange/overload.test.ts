@@ -10,7 +10,7 @@ const settings = { maxParallel: null, maxInFlight: 1, maxQueued: 5, queueMs: 3_6
 const response = () => new EventEmitter() as unknown as ServerResponse;
 
 describe('the queue of a full proxy', () => {
-  it('holds nothing of a request whose client has gone, although an earlier request still waits', () => {
+  it('frees the memory of a request whose client has disconnected, although an earlier request still waits', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void; // V8 offers this function.
     const overload = createOverload();

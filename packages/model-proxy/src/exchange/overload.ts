@@ -22,8 +22,8 @@ export interface Overload {
    */
   enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
   /**
-   * Frees the place of a request that ran. Not a listener of the response: it would cost as much as the rest of
-   * the queue.
+   * Frees the place of a request that ran. The caller calls this, because a listener of the response would cost
+   * as much as the rest of the queue.
    */
   leave(): void;
 }

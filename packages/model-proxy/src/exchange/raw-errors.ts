@@ -14,7 +14,7 @@ interface RawFault {
 
 /** Codes of Node's parser → the client's answer. All other codes get {@link badRequest}. */
 const faults: Readonly<Record<string, RawFault>> = {
-  // RFC 9110 §9.1 asks for 501 if the server does not know the method. Node's default is 400.
+  // RFC 9110 §9.1 recommends 501 if the server does not know the method. Node's default is 400.
   HPE_INVALID_METHOD: { status: 501, reason: 'Not Implemented', message: 'There is no such method.' },
   HPE_HEADER_OVERFLOW: {
     status: 431,

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { invalidHeader } from '../errors/path.js';
 import { MAX_TIMEOUT_SECONDS, type Deployment, type Timeouts } from '../providers/deployment.js';
 
-/** Timeouts that a client asks for, in milliseconds; null: the header is missing. */
+/** Timeouts that a client sets, in milliseconds; null: the header is missing. */
 export interface ClientTimeouts {
   /** `x-litellm-timeout`: for the whole answer. For a stream: until its first byte. */
   readonly timeoutMs: number | null;

@@ -12,7 +12,7 @@ import { mapWithLimit } from './map-with-limit.js';
 
 /** Checks in the background. */
 interface BackgroundChecks {
-  /** Begins, if the settings ask for checks. */
+  /** Begins, if `background_health_checks` is true. */
   start(proxy: ProxyState): void;
   /**
    * Uses new settings. Running checks end without a result. Before {@link start}, only removes the

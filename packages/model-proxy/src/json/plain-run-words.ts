@@ -1,9 +1,9 @@
 /**
  * Searches for the end of a plain run ({@link PlainRuns.endFrom} defines it) in words of four
- * bytes, with integer arithmetic. It runs
- * everywhere, and the tests compare the vector search with it.
+ * bytes, with integer arithmetic, which needs no WebAssembly. The tests compare the vector search with
+ * this search.
  *
- * It reads 16 bytes at a time: 0.18 ns per byte on Node 20, where a loop over single bytes takes
+ * The search reads 16 bytes at a time: 0.18 ns per byte on Node 20, where a loop over single bytes takes
  * 0.7 ns. A DataView reads words at any address, so short strings need no alignment. In long
  * strings `Buffer.indexOf` finds the quote and the backslash (0.01 ns per byte each), and the words
  * are searched for control characters only: 0.1 ns per byte. A call of `indexOf` costs 25 ns, which

@@ -122,7 +122,7 @@ describe('plain run', () => {
     ]);
   });
 
-  it('ends correctly in the last bytes of the largest chunk', () => {
+  it('ends at the first special byte also in the last bytes of the largest chunk', () => {
     for (const tail of ['"', '\\', '\\n', '\\u041', '\\u0416', 'x']) {
       const bytes = Buffer.alloc(CHUNK_BYTES, 'x');
       bytes.write(tail, CHUNK_BYTES - tail.length);

@@ -37,7 +37,7 @@ export interface Decision {
   readonly query: readonly QueryPair[];
   /** The body for the upstream. */
   readonly body: RawBody;
-  /** Whether the client asks for a stream. */
+  /** Whether the client requests a stream. */
   readonly streams: boolean;
 }
 

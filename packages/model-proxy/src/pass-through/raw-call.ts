@@ -79,7 +79,7 @@ function streamOf(
   return stream;
 }
 
-/** Handles the upstream's answer. */
+/** Sends the upstream's answer to the client. */
 class RawAnswerHandler implements UpstreamHandler {
   call: UpstreamCall | undefined;
   readonly #exchange: Exchange;

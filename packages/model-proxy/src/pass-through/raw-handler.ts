@@ -1,4 +1,4 @@
-/** Handles raw requests and WebSockets: selects the deployment, and sends the request. */
+/** Forwards raw requests and WebSockets: selects the deployment, and sends the request. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -26,11 +26,11 @@ import { sendStored } from './stored-response.js';
 import type { UpgradePlan } from './upgrade-request.js';
 import { WebSocketCall } from './web-socket.js';
 
-/** The handler of raw requests. */
+/** Forwards raw requests and WebSockets. */
 export interface RawHandler {
-  /** Handles an HTTP request. */
+  /** Forwards an HTTP request, and answers it. */
   handle(exchange: Exchange): void;
-  /** Handles the handshake of a WebSocket. @param head bytes after the client's head. */
+  /** Forwards a WebSocket, from the client's handshake on. @param head bytes after the client's head. */
   upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
   /** Sends a close frame to both sides of all WebSockets. */
   closeWebSockets(): void;

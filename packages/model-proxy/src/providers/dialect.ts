@@ -13,7 +13,7 @@ export interface DialectCall {
   readonly endpoint: string;
   /** The upstream's name for the model. */
   readonly model: string;
-  /** Whether the client asks for a stream. */
+  /** Whether the client requests a stream. */
   readonly streams: boolean;
 }
 
@@ -112,7 +112,7 @@ export interface DialectEndpoint<Request extends Translated = Translated> {
   readonly events?: {
     /**
      * Media type of the upstream's streams: `text/event-stream`. If the upstream streams, but the
-     * client has not asked for a stream, the client gets the whole chat at the end.
+     * client has not requested a stream, the client gets the whole chat at the end.
      */
     readonly mediaType: string;
     /** Starts the translation of one stream. */

@@ -1,4 +1,4 @@
-/** Changes a request as the configuration and the client's parameters for the proxy demand. */
+/** Changes a request by the configuration and by the client's parameters for the proxy. */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { invalidParameter, unsupportedParameters } from '../errors/model.js';
 import { objectMembers } from '../json/navigate.js';
@@ -189,7 +189,7 @@ export class OutgoingRequest implements RequestMembers {
     return extraMembers;
   }
 
-  /** Adds `stream_options.include_usage` to a streamed request if the configuration asks for it. */
+  /** Adds `stream_options.include_usage` to a streamed request if an option requires it. */
   includeStreamUsage(): void {
     const { alwaysIncludeStreamUsage, countsUsage = false } = this.#options;
     if (

@@ -9,7 +9,7 @@
  * - Drops or rejects OpenAI parameters that the provider does not support.
  * - Renames and rewrites members for the provider, or translates the request to the provider's dialect.
  * - Merges `extra_body`, which has priority.
- * - Asks for the usage of a stream, if the configuration needs it. For a dialect, before the translation.
+ * - Requests the usage of a stream, if an option requires it. With a dialect, this comes before the translation.
  */
 import type { JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';

@@ -26,7 +26,7 @@ export interface TargetSettings {
 export interface CallTraits {
   /** The upstream's name for the model. */
   readonly model: string;
-  /** Whether the client asks for a stream. */
+  /** Whether the client requests a stream. */
   readonly streams: boolean;
 }
 

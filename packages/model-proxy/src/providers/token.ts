@@ -49,7 +49,7 @@ export interface AwsRole {
   readonly externalId: string | null;
 }
 
-/** A token of an identity provider: the text itself, its file, or the server that is asked for it. */
+/** A token of an identity provider: the text itself, its file, or the server that issues it. */
 export type IdentityToken = { readonly text: string } | { readonly file: string } | { readonly issuer: IdentityIssuer };
 
 /** A role of AWS that the proxy assumes with a token of an identity provider. */
@@ -73,7 +73,7 @@ export interface AwsPlaces {
   /** null: the environment has none. */
   readonly webIdentity: AwsWebIdentity | null;
   readonly container: AwsContainer | null;
-  /** Whether the metadata server of the virtual machine is asked. */
+  /** Whether the proxy also requests credentials from the metadata server of the virtual machine. */
   readonly asksMetadata: boolean;
 }
 

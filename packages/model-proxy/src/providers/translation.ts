@@ -23,7 +23,7 @@ const COUNT_TOKENS = 'messages/count_tokens';
  * Returns the translation of a request.
  * @param path OpenAI's path below `/v1/`: `chat/completions`.
  * @param model the upstream's name.
- * @param streams whether the client asks for a stream.
+ * @param streams whether the client requests a stream.
  * @returns null: the request needs no translation.
  * @throws {ProxyError} 400: the dialect does not have the endpoint.
  */

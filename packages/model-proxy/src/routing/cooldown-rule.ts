@@ -40,7 +40,7 @@ const FAILED_SHARE = 0.5;
 const MIN_REQUESTS = 5;
 
 /**
- * Number of failures without a success between them. After it, the share of failures does not matter. Without
+ * After this number of failures without a success between them, the share of failures does not matter. Without
  * this rule, a busy deployment that begins to hang would first have to fail more often than it
  * worked in that minute.
  */

@@ -1,4 +1,4 @@
-/** Finds the model groups that take over when a group fails. */
+/** Finds the model groups that can get a request after another group has failed. */
 import type { FailureKind } from '../errors/failure-kind.js';
 import type { FallbackSettings, GroupFallbacks } from '../settings.js';
 

@@ -1,6 +1,7 @@
 /**
  * Limits retries to a share of the traffic. If all upstreams fail, retries would multiply the load,
- * and so prolong the failure. Attempts at healthy deployments are free.
+ * and so prolong the failure. An attempt at a healthy deployment takes
+ * nothing from the budget.
  */
 
 /** The budget of the process. */

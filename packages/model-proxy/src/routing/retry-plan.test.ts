@@ -3,16 +3,16 @@ import { createRetryBudget } from './retry-budget.js';
 import { nextAttempt, retryAfterOf, waitMs } from './retry-plan.js';
 
 describe('the wait before a retry', () => {
-  const wait = (retries: number, askedMs: number | null = null, random = 0.999_999) =>
-    Math.round(waitMs({ retries, askedMs, minMs: 0, random }) ?? -1);
+  const wait = (retries: number, afterMs: number | null = null, random = 0.999_999) =>
+    Math.round(waitMs({ retries, afterMs, minMs: 0, random }) ?? -1);
 
   it('is random, up to a limit that doubles to 8 s', () => {
     expect([0, 1, 2, 3, 4, 50].map((retries) => wait(retries))).toEqual([500, 1000, 2000, 4000, 8000, 8000]);
     expect(wait(3, null, 0)).toBe(0);
-    expect(waitMs({ retries: 0, askedMs: null, minMs: 700, random: 0 })).toBe(700);
+    expect(waitMs({ retries: 0, afterMs: null, minMs: 700, random: 0 })).toBe(700);
   });
 
-  it('is what the upstream asks for, with a tenth more at most; there is no retry if it asks for more than a minute', () => {
+  it("is the upstream's Retry-After, with a tenth more at most; there is no retry after more than a minute", () => {
     expect([wait(0, 2000, 0), wait(0, 2000), wait(0, 60_000, 0), wait(0, 60_001), wait(0, 1e12)]).toEqual([
       ...[2000, 2200, 60_000, -1, -1],
     ]);

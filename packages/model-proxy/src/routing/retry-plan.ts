@@ -64,7 +64,7 @@ export function nextAttempt({ failure, maxRetries, retries }: FailedAttempt): Ne
 /**
  * Returns the maximum number of retries of a request after a failure.
  * @param selection the failed deployment, with its group.
- * @param requested number that the client asks for; null: the client does not say.
+ * @param requested number in the client's header; null: the request has no such header.
  */
 export function maxRetriesOf(
   { retries, policy, groupPolicies }: RetrySettings,
@@ -88,7 +88,7 @@ interface WaitOptions {
   /** Number of retries so far. */
   readonly retries: number;
   /** The upstream's Retry-After in milliseconds; null: none. */
-  readonly askedMs: number | null;
+  readonly afterMs: number | null;
   /** `retry_after`: the minimum. */
   readonly minMs: number;
   /** A random number from 0 (inclusive) to 1 (exclusive). */
@@ -98,12 +98,13 @@ interface WaitOptions {
 /**
  * Returns the time to wait before a request is repeated at a deployment: the upstream's Retry-After, or a
  * random part of a time that doubles with each retry; at least `minMs`.
- * @returns null if the upstream asks for more than a minute, so the deployment gets no retry. A fallback may get the request.
+ * @returns null if the upstream's Retry-After is more than a minute: the deployment gets no retry, but a
+ *  fallback may get the request.
  */
-export function waitMs({ retries, askedMs, minMs, random }: WaitOptions): number | null {
-  if (askedMs === null) return Math.max(minMs, random * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** retries));
-  if (askedMs > MAX_RETRY_AFTER_MS) return null;
-  return Math.max(minMs, askedMs * (1 + RETRY_AFTER_JITTER * random));
+export function waitMs({ retries, afterMs, minMs, random }: WaitOptions): number | null {
+  if (afterMs === null) return Math.max(minMs, random * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** retries));
+  if (afterMs > MAX_RETRY_AFTER_MS) return null;
+  return Math.max(minMs, afterMs * (1 + RETRY_AFTER_JITTER * random));
 }
 
 /**

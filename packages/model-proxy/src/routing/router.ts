@@ -20,7 +20,7 @@ export type Session = string | Buffer;
 export interface RoutedRequest {
   /** Keeps requests with the same text at the same deployment; null: no affinity. */
   readonly session: Session | null;
-  /** Whether the client asks for a stream of events. */
+  /** Whether the client requests a stream of events. */
   readonly streams: boolean;
 }
 

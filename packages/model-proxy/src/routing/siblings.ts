@@ -37,7 +37,7 @@ export interface Siblings {
    * the limit is smaller than the number of workers, because no part is 0.
    */
   readonly partOf: LimitPart;
-  /** Tells all other workers about an event. Workers that start later get the events that still apply. */
+  /** Sends an event to all other workers. Workers that start later get the events that still apply. */
   publish(event: SiblingEvent): void;
   /** Calls the listener for each event of another worker. The listener must not throw. */
   onEvent(listener: (event: SiblingEvent) => void): void;

@@ -15,7 +15,7 @@ export interface StrategyInput {
   readonly limits: Pick<Limits, 'useOf'>;
   readonly latencies: Pick<Latencies, 'averageMs'>;
   readonly settings: StrategySettings;
-  /** Whether the client asks for a stream of events. */
+  /** Whether the client requests a stream of events. */
   readonly streams: boolean;
 }
 

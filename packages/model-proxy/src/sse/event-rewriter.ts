@@ -1,7 +1,7 @@
 /**
  * Rewrites streams of server-sent events: renames the model, or replaces the id of the response, and can
- * remove the event with the usage. Each event is forwarded as soon as it is complete. All other bytes stay unchanged: comments,
- * unknown fields and line ends.
+ * remove the event with the usage. Forwards each event as soon as it is complete. All other bytes stay
+ * unchanged: comments, unknown fields and line ends.
  */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { errorBody, type Api } from '../errors/error-body.js';

@@ -19,7 +19,7 @@ describe('events of a budget', () => {
     expect(eventsOf({ maxBudget: 100 }, at(before), at(after))).toEqual(expected);
   });
 
-  it('have one for the soft budget, also without a budget', () => {
+  it('include the one for the soft budget, also without max_budget', () => {
     expect(eventsOf({ softBudget: 10 }, at(9), at(10))).toEqual(['Soft Budget: Soft Budget Crossed']);
     expect(eventsOf({ softBudget: 10, maxBudget: 11 }, at(0), at(11))).toEqual([
       'Key Budget: Budget Crossed',
@@ -28,14 +28,14 @@ describe('events of a budget', () => {
     expect(eventsOf({}, at(0), at(1000))).toEqual([]);
   });
 
-  it('come again in the next period', () => {
+  it('occur again in the next period', () => {
     expect(eventsOf({ maxBudget: 10 }, at(50, 1000), at(50, 2000))).toEqual(['Key Budget: Budget Crossed']);
     expect(eventsOf({ maxBudget: 10 }, at(50, 1000), at(60, 1000))).toEqual([]);
     // The first request of a key without a period.
     expect(eventsOf({ maxBudget: 10 }, at(50), at(60, 1000))).toEqual([]);
   });
 
-  it('have none for a budget of 0, which rejects all requests', () => {
+  it('do not exist for a budget of 0, which rejects all requests', () => {
     expect(eventsOf({ maxBudget: 0 }, at(0), at(0))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Decompresses answers that upstreams compress although the proxy asked for identity. In a compressed
+ * Decompresses answers that upstreams compress although the proxy accepts only `identity`. In a compressed
  * answer, the proxy could not find the model's name or an error, and the client may not support the
  * coding.
  */

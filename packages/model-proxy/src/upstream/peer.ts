@@ -19,8 +19,8 @@ export function authorityOf({ hostname, port }: Pick<Peer, 'hostname' | 'port'>)
 }
 
 /**
- * Returns the code of Node or OpenSSL. For several addresses: the code of the first attempt. Empty:
- * no code.
+ * Returns the error code of Node or OpenSSL, such as `ECONNREFUSED`. If attempts at several addresses
+ * failed: the code of the first one. Empty: the error has no code.
  */
 export function codeOf(error: Error): string {
   const code = errorCode(error);

@@ -1,9 +1,9 @@
-/** Loads the sender of alerts about budgets, if the configuration asks for it. */
+/** Loads the code that sends alerts about budgets, if the configuration has a receiver for them. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ListenSettings } from '../settings.js';
 import type { BudgetAlerts } from './budget-alerts.js';
 
-/** @returns null: there are no alerts, or no store with budgets. */
+/** Starts the alerts. @returns null: the configuration has no receiver, or no store with budgets. */
 export async function loadBudgetAlerts(
   { budgetAlerts, store }: ListenSettings,
   log: Pick<Log, 'warn'>,

@@ -88,7 +88,7 @@ export class Webhook {
 
   /**
    * Sends a body. Sends it again after a failure that may be temporary.
-   * @returns the reason why the receiver did not accept it; null: it did.
+   * @returns the reason why the receiver did not accept the body; null: the receiver accepted it.
    */
   async #deliver(body: string): Promise<string | null> {
     const { maxRetries, retryDelayMs } = this.#settings;

@@ -144,7 +144,7 @@ export class Group {
     return this.#lastReload;
   }
 
-  /** Completes running requests in all workers, and ends them. */
+  /** Completes running requests in all workers, and ends the workers. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#watch?.close();

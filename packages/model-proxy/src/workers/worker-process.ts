@@ -27,7 +27,7 @@ export class WorkerProcess {
   readonly channel: Channel<WorkerCalls, GroupCalls>;
   /** Resolves when the process has ended. */
   readonly ended: Promise<Ended>;
-  /** Whether the group sends messages to the process. It then needs all of them. */
+  /** Whether the group sends messages to the process. From then on, the process must get all messages. */
   receivesMessages = false;
   /** Resolves when the process can get messages. */
   readonly ready: Promise<void>;

@@ -17,7 +17,7 @@ import { Channel, type Answers } from './channel.js';
 import { ownerLink } from './owner-calls.js';
 
 class Worker {
-  /** Whether the first process has asked this one to end. */
+  /** Whether the first process has stopped this worker. */
   hasStopped = false;
   readonly #channel: Channel<GroupCalls, WorkerCalls>;
   readonly #listeners: ((event: SiblingEvent) => void)[] = [];

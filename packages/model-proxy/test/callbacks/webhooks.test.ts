@@ -1,4 +1,4 @@
-/** Callbacks that are only addresses, with a real receiver. */
+/** Reports to webhooks, with a real receiver. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ANSWER, type Behavior } from '../routing/faulty-upstream.js';
 import { useSetups, type Blocks } from '../routing/fixture.js';
@@ -172,7 +172,7 @@ describe('a callback of callback_settings', () => {
     }
   });
 
-  it('gets the usage of a stream, also if the client does not ask for it', async () => {
+  it('gets the usage of a stream, also if the client does not request it', async () => {
     const { ask } = await setUp([{ info: prices }], reporting());
     const { text } = await ask({ stream: true });
     expect(text).not.toContain('prompt_tokens');

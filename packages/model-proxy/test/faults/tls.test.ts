@@ -69,7 +69,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: "False"'] })))).toEqual(served);
   });
 
-  it('sends a client certificate if required, and the error asks for it if there is none', async () => {
+  it('sends a client certificate if required; without one, the error names the settings for it', async () => {
     const strict = await serve({ clientCertificates: true });
     const { certFile, keyFile } = await strict.authority.issue('client', { hosts: ['proxy.test'] });
     const shown = [`ssl_certificate: ${certFile}`, `ssl_certificate_key: ${keyFile}`];

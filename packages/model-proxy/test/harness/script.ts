@@ -10,8 +10,8 @@ import type { Exchange } from '../../sample-upstream/server.js';
 /** A step of a script. */
 export type Step =
   /**
-   * Sends status line and headers. Default: 200 with JSON, or an event stream if the request asks
-   * for it.
+   * Sends status line and headers. Default: 200 with JSON, or an event stream if the request
+   * has `stream: true`.
    */
   | { readonly head: number; readonly headers?: Readonly<Record<string, string>> }
   /** Writes a chunk of the body, `times` times. */

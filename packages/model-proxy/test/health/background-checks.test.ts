@@ -101,7 +101,7 @@ describe('background_health_checks', () => {
     await untrusted.close();
   });
 
-  it('leave out deployments and groups, and hide details', async () => {
+  it('leave out excluded deployments and groups, and hide details with health_check_details: false', async () => {
     const { proxy, upstreams } = await setUp(
       [{}, { info: { disable_background_health_check: true } }, { name: 'other' }, { behavior: { status: 500 } }],
       {
@@ -119,7 +119,7 @@ describe('background_health_checks', () => {
     expect([body.healthy_endpoints, body.unhealthy_endpoints]).toEqual([[entry('0')], [entry('3')]]);
   });
 
-  it('change with a reload', async () => {
+  it('use the deployments and settings of a reload, and forget the results of removed deployments', async () => {
     const { proxy, upstreams } = await setUp([{}, {}], { general_settings: { background_health_checks: false } });
     const use = async (count: number, blocks: object) => {
       proxy.configure(
@@ -142,7 +142,7 @@ describe('background_health_checks', () => {
     expect(await (await fetch(`${proxy.url}/metrics`)).text()).not.toContain('rackless_health_check_healthy{');
   });
 
-  it('answer 503 for a model without a healthy deployment', async () => {
+  it('make /health answer 503 for a model or an id without a healthy deployment', async () => {
     const { proxy } = await setUp([{}, { name: 'ill', behavior: { status: 500 } }], often);
     await waitForHealth(proxy, '0', '1');
     const statusOf = async (query: string) => (await read(proxy, `/health?${query}`)).status;

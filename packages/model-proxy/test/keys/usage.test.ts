@@ -33,7 +33,7 @@ const usageEvent = chunk({ choices: [], usage });
 const DONE = 'data: [DONE]\n\n';
 const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vllm/served/model"');
 
-/** Lets the upstream send a stream, in writes of these texts. The upstream reports usage only if the request asks for it. */
+/** Lets the upstream send a stream, in writes of these texts. The upstream reports usage only if the request has `include_usage`. */
 function streams(writes: readonly string[]): void {
   app.answering = ({ body }, response) => void send(body, response);
   const send = async (body: Buffer, response: ServerResponse): Promise<void> => {
@@ -84,7 +84,7 @@ describe('a stream', () => {
     },
   );
 
-  it('contains the usage if the client asks for it', async () => {
+  it('contains the usage if the client requests it', async () => {
     streams([...words, last, usageEvent, DONE]);
     const key = await app.create();
     const answer = await stream(key, { stream_options: { include_usage: true } });

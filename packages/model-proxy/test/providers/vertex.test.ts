@@ -171,7 +171,7 @@ describe("models of Vertex AI with Google's own API", () => {
 
   it.each(embeddings)('embed texts: $model', async ({ model, url, request, answer, tokens }) => {
     answerWith(answer);
-    // The SDK asks for base64, and decodes it.
+    // The SDK requests base64, and decodes it.
     const found = await client.embeddings.create({ model, input: ['one', 'two'], dimensions: 2 });
     expect(found).toMatchObject({
       object: 'list',

@@ -8,7 +8,7 @@ const deep = '{"a":'.repeat(LEVELS) + '1' + '}'.repeat(LEVELS);
 const message = '{"type":"message_start","message":{"id":"a"}}';
 const block = `{"type":"redacted_thinking","data":${deep}}`;
 
-/** The model of the upstream, its answer, and whether the client asks for events. */
+/** The model of the upstream, its answer, and whether the client requests a stream. */
 const answers: Readonly<Record<string, readonly [string, Behavior, boolean]>> = {
   'an error with a deep message': [
     'openai/m',

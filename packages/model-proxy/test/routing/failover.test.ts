@@ -136,7 +136,7 @@ describe('a failing deployment', () => {
     expect([(await ask()).status, upstreams[0]?.count]).toEqual([429, 2]);
   });
 
-  it('gets a request as often as its own num_retries allows, unless the client asks for another number', async () => {
+  it('gets a request as often as its own num_retries allows, unless the client sends another number', async () => {
     const behavior = { status: 429, headers: { 'retry-after': '0' } };
     const { ask, upstreams } = await setUp([{ behavior, params: { num_retries: 3 } }], {
       router_settings: { num_retries: 0, allowed_fails: 100 },
@@ -159,12 +159,12 @@ describe('a failing deployment', () => {
     expect([(await ask()).status, upstreams[1]?.count]).toEqual([500, 0]);
   });
 
-  it('does not get a request again that its server may have crashed on', async () => {
+  it('does not get a request again that may have crashed its server', async () => {
     const { ask, upstreams } = await setUp([{ behavior: 'reset' }]);
     expect([(await ask()).status, upstreams[0]?.count]).toEqual([500, 1]);
   });
 
-  it('does not get a request again if it asks for a long wait', async () => {
+  it('does not get a request again if its Retry-After is longer than a minute', async () => {
     for (const value of ['1000000000', '61', new Date(Date.now() + 3_600_000).toUTCString()]) {
       const behavior = { status: 429, headers: { 'retry-after': value } };
       const { ask, upstreams } = await setUp([{ behavior }]);

@@ -1,4 +1,4 @@
-/** Model groups that take over when another group fails. */
+/** Model groups that get a request after another group has failed. */
 import { describe, expect, it } from '@jest/globals';
 import type { Behavior } from './faulty-upstream.js';
 import { statuses, useSetups, type Reply } from './fixture.js';

@@ -15,7 +15,7 @@ const begunMessage = documentedStreams.text.split('event: content_block_stop')[0
 const REQUESTS_BEFORE_COOLDOWN = 5;
 const noRetries = { router_settings: { num_retries: 0 } };
 
-/** Asks for a stream, and closes the connection after the first bytes. */
+/** Requests a stream, and closes the connection after the first bytes. */
 async function abandon({ proxy }: Setup): Promise<void> {
   const sent = request(`${proxy.url}/v1/chat/completions`, { method: 'POST' });
   sent.on('error', () => undefined);

@@ -28,7 +28,7 @@ async function start(answer: RequestListener) {
 
 const text = JSON.stringify({ model: 'm', text: 'é'.repeat(100_000) });
 
-describe('an answer that is compressed although the proxy asked for identity', () => {
+describe('an answer that is compressed although the proxy accepts only identity', () => {
   it.each([
     ['gzip', gzipSync(text)],
     ['GZIP', gzipSync(text)],

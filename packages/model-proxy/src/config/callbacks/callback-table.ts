@@ -1,4 +1,4 @@
-/** The settings of a callback in `callback_settings` that is only an address. */
+/** The settings of an entry of `callback_settings`: an address that gets reports. */
 import { defaults } from '../defaults.js';
 import { httpUrl, number, oneOf, text, textMapping, texts, wholeNumber } from '../setting-types.js';
 

@@ -5,7 +5,7 @@ const { faults, load, warnings } = configurationFixture();
 const withCallbacks = (names: string, block = '') =>
   oneModel([], `litellm_settings: {callbacks: [${names}]}\n${block === '' ? '' : `callback_settings: ${block}\n`}`);
 
-describe('callbacks that are only addresses', () => {
+describe('webhooks', () => {
   it('have the defaults of the documentation', () => {
     const text = withCallbacks('ours', '{ours: {callback_type: generic_api, endpoint: "https://a.example/x/"}}');
     expect(warnings(text)).toEqual([]);

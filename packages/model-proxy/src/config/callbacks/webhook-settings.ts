@@ -47,7 +47,7 @@ export function readWebhooks(input: WebhookInput): {
 
 type CallbackBlock = Block<typeof callbackTable>;
 
-/** Reads the blocks whose callback is only an address. All others are ignored. */
+/** Reads the blocks with the type `generic_api`, which have the address of a receiver. Ignores all others. */
 function readBlocks({ roots, findings, ignoredSettings }: WebhookInput): ReadonlyMap<string, CallbackBlock> {
   const blocks = new Map<string, CallbackBlock>();
   for (const root of roots) {

@@ -73,7 +73,7 @@ export const providerRows = {
     name: 'zen_api_key',
     default: '`WATSONX_ZENAPIKEY`',
     secret: true,
-    doc: "Key of watsonx as IBM's software, instead of `api_key`.",
+    doc: "Zen API key, for watsonx as software outside of IBM's cloud. Replaces `api_key`.",
   }),
   awsRegionName: text({
     name: 'aws_region_name',

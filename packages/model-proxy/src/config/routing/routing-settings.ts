@@ -102,7 +102,7 @@ function readHealthChecks(
   };
 }
 
-/** Resolves all settings about deployment groups, overload and health checks. */
+/** Resolves all settings about routing, retries, cooldowns, fallbacks, overload and health checks. */
 export function readRoutingSettings(
   router: Block<typeof routerTable>,
   settings: Block<typeof settingsTable>,

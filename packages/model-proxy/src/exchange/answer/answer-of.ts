@@ -10,7 +10,7 @@ import { UntypedAnswer } from './untyped-answer.js';
 
 const EVENTS = 'text/event-stream';
 
-/** Makes the answer by the upstream's status and content type, not by what the client asked for. */
+/** Makes the answer by the upstream's status and content type, not by what the client requested. */
 export function answerOf(context: AnswerContext): Answer {
   const { status, headers } = context;
   if (status < 200 || status >= 300) return new ErrorAnswer(context);

@@ -69,7 +69,7 @@ export class EventAnswer implements Answer {
     this.#send(this.#rewriter.finish());
     const { exchange, attempt } = this.#context;
     if (attempt.isOver) return;
-    // An empty stream is also a fault: every request asks for an answer.
+    // An empty stream is also a fault, because every answer has at least one event.
     const interruption = this.#isEmpty ? 'answer' : this.#rewriter.interruption;
     if (interruption !== null && exchange.selection !== null) {
       const fault = interruptionFault(interruption, exchange.selection);

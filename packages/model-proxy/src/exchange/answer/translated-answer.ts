@@ -112,7 +112,7 @@ function sendAudio(context: AnswerContext, { bytes, contentType }: Audio): void 
   raw.end();
 }
 
-/** A streamed chat for a client that did not ask for a stream. The client gets a single JSON answer. */
+/** A streamed chat for a client that requested no stream. The client gets a single JSON answer. */
 class CollectedChat implements Answer {
   readonly #context: AnswerContext;
   readonly #stream: DialectStream;

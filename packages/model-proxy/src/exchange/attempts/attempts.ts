@@ -49,7 +49,7 @@ export class Attempts implements AttemptOwner {
   /** Deployments of the group that failed the request or cannot take it, by id; null: none yet, as in most requests. */
   #failed: Map<string, Failed> | null = null;
   #lastError: LastError | null = null;
-  /** The error of the group that the client asked for. */
+  /** The error of the group that the client requested. */
   #firstError: LastError | null = null;
   #earlierRetries = 0; // at earlier groups
   /** The groups that follow; null: the first group has not failed. */
@@ -145,7 +145,7 @@ export class Attempts implements AttemptOwner {
     limits.addTokens(running, countedUsage(this.#exchange).totalTokens);
   }
 
-  /** Answers with the error of the last attempt at the group that the client asked for. */
+  /** Answers with the error of the last attempt at the group that the client requested. */
   #giveUp(): void {
     const exchange = this.#exchange;
     const last = this.#firstError ?? this.#lastError;
@@ -203,8 +203,8 @@ export class Attempts implements AttemptOwner {
     const { selection, proxy } = exchange;
     if (selection === null) return false;
     const { id } = selection.deployment;
-    const askedMs = retryAfterOf(error.headers, Date.now());
-    (this.#failed ??= new Map()).set(id, { selection, isRepeatable: isRepeatable(failure), askedMs, error });
+    const afterMs = retryAfterOf(error.headers, Date.now());
+    (this.#failed ??= new Map()).set(id, { selection, isRepeatable: isRepeatable(failure), afterMs, error });
     if (!isDoubtful(failure)) blame(exchange, this.#model, selection, error);
     if (!this.#body.canBeRepeated) return false;
     const { retry } = proxy.settings;
@@ -243,9 +243,9 @@ export class Attempts implements AttemptOwner {
     const { settings, health } = exchange.proxy;
     const first = firstToRetry(this.#failed?.values() ?? [], health);
     if (first === undefined) return false;
-    const { selection, askedMs } = first;
+    const { selection, afterMs } = first;
     const minMs = settings.retry.minWaitMs;
-    const wait = waitMs({ retries: exchange.retries - this.#earlierRetries, askedMs, minMs, random: Math.random() });
+    const wait = waitMs({ retries: exchange.retries - this.#earlierRetries, afterMs, minMs, random: Math.random() });
     const limit = exchange.clientTimeouts?.timeoutMs ?? null;
     // The client would not wait so long.
     if (wait === null || (limit !== null && wait > limit)) return false;
@@ -282,7 +282,7 @@ export class Attempts implements AttemptOwner {
       this.#running = deployment;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
-      (this.#failed ??= new Map()).set(deployment.id, { selection, isRepeatable: false, askedMs: null, error: null });
+      (this.#failed ??= new Map()).set(deployment.id, { selection, isRepeatable: false, afterMs: null, error: null });
       return error;
     }
     const { outgoing, translated } = made;

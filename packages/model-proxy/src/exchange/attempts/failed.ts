@@ -9,7 +9,7 @@ export interface Failed {
   /** Whether a later attempt may succeed. */
   readonly isRepeatable: boolean;
   /** The upstream's Retry-After in milliseconds; null: none. */
-  readonly askedMs: number | null;
+  readonly afterMs: number | null;
   /** null: the request was not sent. */
   readonly error: ProxyError | null;
 }
@@ -29,7 +29,7 @@ export function firstToRetry(all: Iterable<Failed>, health: Pick<DeploymentHealt
   let first: Failed | undefined;
   for (const failed of all) {
     const isPossible = failed.isRepeatable && health.coolingMs(failed.selection.deployment.id) === 0;
-    if (isPossible && (first === undefined || (failed.askedMs ?? 0) < (first.askedMs ?? 0))) first = failed;
+    if (isPossible && (first === undefined || (failed.afterMs ?? 0) < (first.afterMs ?? 0))) first = failed;
   }
   return first;
 }

@@ -12,7 +12,7 @@ export function blame(
   { deployment }: Selection,
   { failure, kind, headers }: ProxyError,
 ): void {
-  // A client may ask for a timeout that is too short for any deployment.
+  // A client may set a timeout that is too short for any deployment.
   if (failure === null || (kind === 'timeout' && clientTimeouts !== null)) return;
   proxy.health.failed(deployment.id, {
     failure,

@@ -19,7 +19,7 @@ export class Fallbacks {
   #pending: readonly string[] = [];
   #taken = 0;
 
-  /** @param first the group that the client asked for. */
+  /** @param first the group that the client requested. */
   constructor(exchange: Exchange, body: Pick<RequestBody, 'parameter'>, first: string) {
     this.#exchange = exchange;
     this.#settings = exchange.proxy.settings.fallback;

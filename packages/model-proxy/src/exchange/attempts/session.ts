@@ -14,7 +14,7 @@ const PROMPT_BYTES = 1024;
 /**
  * Returns the session of a request: its header, its user, its virtual key, or the first bytes of its
  * prompt.
- * @returns null: the configuration asks for none of them, or the request has none.
+ * @returns null: the configuration has no affinity that uses one of them, or the request has none of them.
  */
 export function sessionOf(
   affinity: ReadonlySet<AffinityKind>,

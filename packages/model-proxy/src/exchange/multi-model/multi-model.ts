@@ -26,7 +26,7 @@ interface Part {
 
 /**
  * Returns the models of a request; null: the request is for a single model.
- * @throws {ProxyError} 400: too many models, or the client asks for a stream.
+ * @throws {ProxyError} 400: too many models, or the client requests a stream.
  */
 export function modelsOf({ proxy }: Exchange, { endpoint, model }: Target, body: RequestBody): string[] | null {
   if (endpoint.path !== 'chat/completions' || model !== null) return null;

@@ -11,7 +11,7 @@ export interface FormField {
   readonly isFile: boolean;
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** null: the part is a file, or the caller did not ask for this field. */
+  /** null: the part is a file, or its field is not in `wanted`. */
   readonly value: string | null;
 }
 
@@ -48,7 +48,7 @@ export class MultipartScanner {
   readonly #wanted: ReadonlySet<string>;
   #state: 'content' | 'delimiter' | 'headers' | 'done' = 'content';
   /**
-   * Bytes that are not processed yet. Starts with a CRLF: `#delimiter` begins with one, but a body
+   * Bytes that are not read yet. Starts with a CRLF: `#delimiter` begins with one, but a body
    * may have none before its first delimiter.
    */
   #window: Buffer = CRLF;
@@ -100,7 +100,7 @@ export class MultipartScanner {
     return { fields: this.#fields, start: this.#start };
   }
 
-  /** Processes the next element of the form. @returns false if it needs more bytes. */
+  /** Reads the next element of the form. @returns false if it needs more bytes. */
   #step(): boolean {
     switch (this.#state) {
       case 'content':

@@ -32,9 +32,9 @@ export interface RequestBody {
    * @throws {ProxyError} 400: the name is not a text, or another parser could find another name.
    */
   model(endpoint: Endpoint): string | undefined;
-  /** Whether the client asks for a stream of events. False until `stream` has arrived. */
+  /** Whether the client requests a stream of events. False until `stream` has arrived. */
   readonly streams: boolean;
-  /** Whether the client asks for the usage in a stream (`stream_options.include_usage`). False for a form. */
+  /** Whether the client requests the usage in a stream (`stream_options.include_usage`). False for a form. */
   readonly asksForUsage: boolean;
   /** LiteLLM's tags of the request (`metadata.tags` and `litellm_metadata.tags`). Empty for a form. */
   readonly tags: readonly string[];

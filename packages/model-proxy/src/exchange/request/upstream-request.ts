@@ -26,9 +26,9 @@ interface UpstreamRequestOptions {
   readonly head: IncomingHttpHeaders;
   /** The part of the client's query that goes upstream, without `?`; undefined: none. */
   readonly clientQuery: string | undefined;
-  /** Timeouts that the client asks for; null: the request has no such header. */
+  /** Timeouts that the client sets; null: the request has no such header. */
   readonly clientTimeouts: ClientTimeouts | null;
-  /** Whether the client asks for a stream of events, as far as the body has arrived. */
+  /** Whether the client requests a stream of events, as far as the body has arrived. */
   readonly streams: boolean;
   /** The translation to a dialect; null: the upstream has OpenAI's API. */
   readonly translated: TranslatedCall | null;

@@ -1,5 +1,5 @@
 /**
- * Expresses Anthropic's conversations as OpenAI's messages.
+ * Translates Anthropic's conversations into OpenAI's messages.
  * @see https://platform.claude.com/docs/en/api/messages
  */
 import { invalidParameter } from '../../errors/model.js';

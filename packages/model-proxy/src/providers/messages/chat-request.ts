@@ -1,5 +1,5 @@
 /**
- * Expresses requests of Anthropic's Messages API as requests for chat.
+ * Translates requests of Anthropic's Messages API into requests for chat.
  * @see https://platform.claude.com/docs/en/api/messages
  * @see https://platform.openai.com/docs/api-reference/chat/create
  */

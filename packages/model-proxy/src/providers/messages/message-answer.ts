@@ -1,5 +1,5 @@
 /**
- * Expresses answers of chat as Anthropic's messages.
+ * Translates answers of chat into Anthropic's messages.
  * @see https://platform.claude.com/docs/en/api/messages
  */
 import { z } from 'zod';

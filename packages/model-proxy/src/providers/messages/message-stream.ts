@@ -1,5 +1,5 @@
 /**
- * Expresses streams of chat as Anthropic's events.
+ * Translates streams of chat into Anthropic's events.
  * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * Anthropic's Messages API for upstreams that have another API. The proxy makes a request for chat, and
- * expresses its answer as a message.
+ * Anthropic's Messages API for upstreams that have another API. The proxy sends a request for chat, and
+ * translates the answer into a message.
  */
 import { recordOf } from '../anthropic/values.js';
 import type { DialectAnswer, DialectEndpoint, DialectCall } from '../dialect.js';

@@ -1,6 +1,6 @@
 /**
- * Lines of a journal: a checksum, a space, then the JSON of an entry. A reader finds out which lines
- * are complete, so a write that a crash interrupted does no harm.
+ * Lines of a journal: a checksum, a space, then the JSON of an entry. With the checksum, a reader
+ * recognizes and ignores a line whose write a crash interrupted.
  */
 import { crc32 } from 'node:zlib';
 

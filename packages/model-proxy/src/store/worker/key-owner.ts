@@ -10,7 +10,7 @@ export interface OwnerAudience {
   keysChanged(keys: ChangedKeys, spends: ChangedSpends): Promise<void>;
   /** @param sender the worker that does not need the message; null: all workers get it. */
   spendsChanged(spends: ChangedSpends, sender: number | null): void;
-  /** Asks all workers for the usage that they have not sent yet. Never rejects. */
+  /** Makes all workers send the usage that they have not sent yet. Never rejects. */
   collectUsage(): Promise<void>;
 }
 

@@ -154,8 +154,8 @@ export class AnswerReader {
   #begin(head: AnswerHead, isFollowed: boolean): boolean {
     const { status } = head;
     const framing = this.#isToHead ? 0 : head.framing;
-    // RFC 9110 §15.2 allows a client to ignore interim answers. A 101 is a fault: the proxy did not
-    // ask for another protocol.
+    // RFC 9110 §15.2 allows a client to ignore interim answers. A 101 is a fault, because the
+    // request had no header `Upgrade`.
     if (status === 101) throw new AnswerFault('http', 'a 101 without a request for an upgrade');
     if (status < 200) return true;
     this.#endsByConnection = !head.keepsAlive;

@@ -2,7 +2,7 @@
  * Reads early answers of upstreams. An upstream may answer (413, 401) before it has read all of a
  * request, and close the connection with unread bytes, which resets the connection. The next write
  * then fails while the answer is still in the kernel. Node destroys a socket after a failed
- * write without reading it. RFC 9112 §9.5 asks clients to read answers while they send.
+ * write without reading it. RFC 9112 §9.5 recommends that clients read answers while they send.
  */
 import type { Socket } from 'node:net';
 import { errorCode } from '@rackless/daemon/error-code.js';

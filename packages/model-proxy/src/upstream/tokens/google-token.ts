@@ -30,7 +30,7 @@ export async function fetchGoogleToken({ credentials }: GoogleToken, peer: Small
   return { token, lifetimeMs };
 }
 
-/** Makes a client without a stored token, so that it asks for a new one. */
+/** Makes a client without a stored token, so that the client requests a new one. */
 async function clientOf(credentials: string | null, peer: SmallPeer): Promise<AuthClient> {
   const given = credentials?.trim();
   const isJson = given?.startsWith('{') === true;

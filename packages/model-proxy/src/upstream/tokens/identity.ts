@@ -8,14 +8,14 @@ import { TokenFault } from './token-source.js';
 
 const issued = z.object({ value: z.string() });
 
-/** @throws {TokenFault} the provider gives no token. @throws {Error} the file is not readable. */
+/** Returns the token. @throws {TokenFault} the provider gives no token. @throws {Error} the file is not readable. */
 export async function readIdentity(source: IdentityToken, peer: SmallPeer): Promise<string> {
   if ('text' in source) return source.text;
   if ('file' in source) return (await readFile(source.file, 'utf8')).trim();
   return issuedToken(source.issuer, peer);
 }
 
-/** Asks another identity provider. @throws {TokenFault} it gives no token. */
+/** Requests a token from an identity provider. @throws {TokenFault} the provider gives no token. */
 async function issuedToken({ url, headers }: IdentityIssuer, peer: SmallPeer): Promise<string> {
   const { status, body } = await sendSmall(peer, { method: 'GET', url, headers, body: '' });
   const token = issued.safeParse(parseJson(body)).data?.value ?? body.trim();

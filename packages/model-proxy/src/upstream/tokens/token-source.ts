@@ -47,7 +47,7 @@ const REFRESH_AFTER = 0.8;
 const MARGIN_MS = 30_000;
 /** Maximum lifetime, because a server may promise any. */
 const MAX_LIFETIME_MS = 24 * 3600 * 1000;
-/** After a fault, requests get the same fault for this time, and the server is not asked again. */
+/** For this time after a fault, requests get the same fault, and the proxy requests no token. */
 const FAULT_PAUSE_MS = 5_000;
 /** Time between attempts to refresh a token that is still valid. */
 const RETRY_MS = 30_000;

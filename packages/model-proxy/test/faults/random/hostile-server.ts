@@ -1,4 +1,4 @@
-/** An upstream that answers `hostile-7-` with the bytes of seed 7, and `probe-7-` correctly. */
+/** An upstream that answers `hostile-7-` with the bytes of seed 7, and `probe-7-` with a valid answer. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
