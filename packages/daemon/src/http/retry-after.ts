@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Returns the delay in milliseconds that the service asks for, 0 or more; undefined without a valid
+ * Returns the delay that the header gives, in milliseconds, 0 or more; undefined without a valid
  * header.
  * @param now the current time in milliseconds since 1970.
  */

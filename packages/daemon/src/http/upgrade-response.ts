@@ -32,7 +32,7 @@ export function upgradeResponse(request: IncomingMessage, socket: Duplex): Serve
 }
 
 /**
- * Returns whether a request asks for a WebSocket. Checks only the header `Upgrade`, not the other
+ * Returns whether a request is for a WebSocket. Checks only the header `Upgrade`, not the other
  * requirements of RFC 6455 §4.2.1.
  */
 export function isWebSocketRequest({ headers }: Pick<IncomingMessage, 'headers'>): boolean {

@@ -24,8 +24,7 @@ interface RedactOptions {
 /**
  * Returns a copy of the fields for the log: values with the name of a secret become `******`, URLs
  * lose their secrets, and errors become texts. Does not find a secret or a URL inside a longer text
- * or in the message of an error. Objects that
- * are nested more than five levels deep become `[nested]`.
+ * or in the message of an error. Objects that are nested more than five levels deep become `[nested]`.
  */
 export function redact(fields: LogFields, options: RedactOptions): LogFields {
   return Object.fromEntries(

@@ -33,11 +33,11 @@ export interface ListenOptions {
   /** Absent: plain HTTP. */
   readonly tls?: TlsOptions;
   /**
-   * Handles every request, also HTTP/1.1 requests without a Host header. The listener runs the
+   * Answers every request, also HTTP/1.1 requests without a Host header. The listener runs the
    * requests of one connection one after the other.
    */
   readonly handle: RequestListener;
-  /** Handles bytes that are not valid HTTP, as in Node's `clientError` event. */
+  /** Called for bytes that are not valid HTTP, as Node's `clientError` event. */
   readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /**
    * Reports that a connection could not be accepted (no free file descriptors). The listener
@@ -45,11 +45,11 @@ export interface ListenOptions {
    */
   readonly onError: (error: Error) => void;
   /**
-   * Takes over the socket of a WebSocket request. {@link Listener.close} destroys the socket after its
+   * Gets the socket of a WebSocket request. {@link Listener.close} destroys the socket after its
    * wait. Absent: `handle` answers WebSocket requests, like all other `Upgrade` requests.
    */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-  /** Returns whether `onUpgrade` takes over this WebSocket request. Default: it takes over all. */
+  /** Returns whether `onUpgrade` gets this WebSocket request. Default: it gets all. */
   readonly isUpgradable?: (request: IncomingMessage) => boolean;
   /**
    * Handles requests with `Expect: 100-continue`. Call `response.writeContinue()` to accept the

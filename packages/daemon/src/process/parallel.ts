@@ -1,4 +1,4 @@
-/** Bounds how many asynchronous operations run at once. */
+/** Limits how many asynchronous operations run at once. */
 
 /**
  * Calls `work` for each item, in order, with at most `limit` calls at a time. Takes the next item from the

@@ -30,7 +30,7 @@ interface SignalOptions {
 }
 
 /**
- * Handles the signals of the process and notifies systemd:
+ * Stops or reloads the daemon at signals, and notifies systemd:
  * - SIGTERM, SIGINT: graceful stop; a second signal exits immediately.
  * - SIGHUP: reload. A SIGHUP during the start causes a reload now, because the start may have read older files.
  *

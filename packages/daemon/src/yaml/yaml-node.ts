@@ -13,7 +13,7 @@ interface Place {
 interface YamlScalar extends Place {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
-  /** The text of a number in the file, such as `0x1f`, if the caller of `parseYaml` asks for it. */
+  /** The text of a number in the file, such as `0x1f`, if `parseYaml` has the option `keepsNumbers`. */
   readonly source?: string;
   /**
    * The environment variable that the value comes from. Such a value may be a secret and is never

@@ -48,7 +48,7 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
     expect(await runAs(version, bin)).toEqual({ code: 0, stderr: '' });
   });
 
-  it('asks for the same version as its package.json', async () => {
+  it('requires the same version as its package.json', async () => {
     const manifest = JSON.parse(await readFile(join(packages, name, 'package.json'), 'utf8')) as {
       readonly engines: { readonly node: string };
     };
