@@ -166,7 +166,7 @@ const DEFAULT_PRIORITIES: ReadonlySet<string> = new Set(['NORMAL', '@LIBVIRT,SYS
 /**
  * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. OpenSSL, which Node uses, has no
  * equivalent for the other parts. A keyword such as SECURE256 also limits ciphers, groups, signatures and the keys of
- * certificates. A connection without these limits would be weaker than the URI asks, so this client rejects
+ * certificates. A connection without these limits would be weaker than the URI requires, so this client rejects
  * the keyword.
  * @throws {Error} for a string with another part.
  */

@@ -7,7 +7,7 @@ const derive = promisify(pbkdf2);
 
 const HASH = 'sha256';
 const HASH_BYTES = 32;
-/** RFC 7677 §4 wants at least 4096 iterations. More than the maximum would cost too much CPU time. */
+/** RFC 7677 §4 recommends at least 4096 iterations. More than the maximum would cost too much CPU time. */
 const MIN_ITERATIONS = 4_096;
 const MAX_ITERATIONS = 1_000_000;
 /** No channel binding, which libvirt does not use. */
@@ -32,7 +32,7 @@ export class ScramExchange {
 
   /**
    * Returns the proof for the first message of the server.
-   * @throws {Error} if the message is invalid, or asks for too few or too many iterations.
+   * @throws {Error} if the message is invalid, or requires too few or too many iterations.
    */
   async answer(serverFirst: string): Promise<string> {
     const [, nonce = '', salt = '', count = ''] =

@@ -49,7 +49,7 @@ export function nodeMemoryStats(link: Link, cellNum: number, options?: CallOptio
 }
 
 /**
- * Reads all fields. The first call asks for their number, because libvirt rejects any other number.
+ * Reads all fields. The first call reads their number, because libvirt rejects any other number.
  */
 async function stats(read: (nparams: number) => Promise<Fields>): Promise<NodeStats> {
   const { nparams } = await read(0);

@@ -2,7 +2,7 @@ import { MAX_MESSAGE_BYTES, XdrError } from '../xdr.js';
 import { HEADER_BYTES } from './message.js';
 
 /**
- * Handles one message: the bytes of `buffer` from `start` (inclusive) to `end` (exclusive), which
+ * Called for one message: the bytes of `buffer` from `start` (inclusive) to `end` (exclusive), which
  * begin with the length word.
  * @param owned true: the callback may store the bytes. false: they are valid only during the call.
  * @returns false to defer the message. `push` then returns this message and all bytes after it.

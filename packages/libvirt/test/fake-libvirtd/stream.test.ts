@@ -442,7 +442,7 @@ describe('aborting a stream', () => {
     expect(statuses()).not.toContain(MessageStatus.error);
   });
 
-  it('ends a stream that libvirtd opens after the client has given up', async () => {
+  it('ends a stream that libvirtd opens after the client has aborted the opening', async () => {
     let late: FakeCall | undefined;
     fake.on(openConsole, (_args, call) => {
       late = call;

@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** Starts a libvirtd that wants SASL with the given mechanisms on all its sockets. */
+/** Starts a libvirtd that requires SASL with the given mechanisms on all its sockets. */
 async function startWith(mechanisms: string): Promise<NetworkLibvirtd> {
   const config = join(dir, mechanisms.replaceAll(' ', '-'));
   await mkdir(config);

@@ -96,7 +96,7 @@ describeSsh('ssh', () => {
     expect(String(error)).toContain('Host key verification failed.');
   });
 
-  it('fails if the server wants a password', async () => {
+  it('fails if the server requires a password', async () => {
     const keyfile = join(sshd.dir, 'no_key');
     // A configuration without the keys and the agent of this account.
     const command = join(sshd.dir, 'ssh-without-keys');

@@ -26,7 +26,7 @@ describe('concurrent failures', () => {
     await daemon.stop();
   });
 
-  it('have the right errors, codes and domains for 50 calls', async () => {
+  it('each have the code, domain and message of their own call, for 50 calls', async () => {
     const hypervisor = await connect(daemon);
     const names = Array.from({ length: 50 }, (_, number) => `absent-${number}`);
     const errors = await Promise.all(
