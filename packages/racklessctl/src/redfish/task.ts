@@ -24,7 +24,7 @@ export interface TaskOptions {
   readonly onProgress: (progress: TaskProgress) => void;
 }
 
-/** Pauses between two reads, unless the service asks for a different pause. */
+/** Pauses between two reads, unless the header `Retry-After` gives a different pause. */
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5000;
 const MAX_ASKED_PAUSE_MS = 60_000;

@@ -11,7 +11,7 @@ const unavailableFor =
   (seconds: string): ScriptedAnswer =>
   (_, response) =>
     sendJson(response, 503, { error: { message: 'QEMU does not answer' } }, { 'retry-after': seconds });
-/** Asks for a longer pause than racklessctl waits before it repeats a request for a machine. */
+/** An answer with a longer `Retry-After` than racklessctl waits before it repeats a request for a machine. */
 const unavailable = unavailableFor('30');
 const silent: ScriptedAnswer = () => undefined;
 const missing: ScriptedAnswer = (_, response) => sendJson(response, 404, {});
