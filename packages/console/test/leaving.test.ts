@@ -199,7 +199,7 @@ describe('the address of an image that is not inserted', () => {
 });
 
 describe('a running action on many machines', () => {
-  it('stops neither with a reload, nor with the way out of a failed page, nor with a logout, before a question', async () => {
+  it('is not stopped by a reload, a logout, or the button of a failed page before the user has answered a question', async () => {
     const { page } = await openList();
     const release = await startSlowly(page);
     page.removeAllListeners('dialog');

@@ -219,7 +219,7 @@ describe('a page', () => {
     await page.context().close();
   });
 
-  it('has no text about loading without JavaScript, which would not help', async () => {
+  it('does not show the text about loading to a browser without JavaScript', async () => {
     const { page } = await open('about:blank');
     const context = await page.context().browser()?.newContext({ javaScriptEnabled: false });
     const plain = await context?.newPage();

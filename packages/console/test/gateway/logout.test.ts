@@ -54,7 +54,7 @@ describe('a logout', () => {
     await expectNothingOfFormerUser(page);
   });
 
-  it('drops requests that wait for a new login, also a logout in another tab', async () => {
+  it('drops requests that wait for a new login, also if it is in another tab', async () => {
     const { page, key } = await openPlayground();
     const tab = await page.context().newPage();
     await tab.goto(`${gateway.proxy.url}/ui/`);

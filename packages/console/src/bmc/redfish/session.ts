@@ -68,7 +68,7 @@ export const token = (): string | null => login.current()?.token ?? null;
 /** Returns the URI of the session of this console; null: there is none. */
 export const sessionUri = (): string | null => login.current()?.uri ?? null;
 
-/** Finds out whether a login is needed, and takes over the session of a reloaded page or of another tab. */
+/** Finds out whether a login is needed, and uses the session of the page before a reload or of another tab, if any. */
 export async function startSession(): Promise<void> {
   const asked = login.find();
   // Asks the service at the same time, unless the page before a reload had a session.

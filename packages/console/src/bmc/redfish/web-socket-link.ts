@@ -73,7 +73,7 @@ export class WebSocketLink {
   }
 
   async #open(): Promise<void> {
-    // Asks for a new login if the session has ended: a WebSocket cannot.
+    // If the session has ended, this request opens the login dialog, which the failure of a WebSocket cannot do.
     await get(`${this.#options.machine}?$select=Id`, this.#ended.signal);
     if (this.#ended.signal.aborted) return;
     const socket = openWebSocket(this.#options.path);

@@ -39,7 +39,7 @@ let waiting: (() => void)[] = [];
 /** Returns the key for requests; null: the proxy needs none, or no user has logged in. */
 export const currentKey = (): string | null => login.current();
 
-/** Finds out whether a key is needed, and takes over the login of a reloaded page or of another tab. */
+/** Finds out whether a key is needed, and uses the login of the page before a reload or of another tab, if any. */
 export async function startSession(): Promise<void> {
   const found = await login.find();
   if (found !== null) {

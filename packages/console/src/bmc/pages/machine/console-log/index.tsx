@@ -25,7 +25,7 @@ interface Entry extends Member {
   readonly AdditionalDataSizeBytes?: number;
 }
 
-/** Output causes no event, so the tab asks for it. */
+/** Output causes no event, so the tab reads the boots at this interval. */
 const POLL_MS = 5000;
 /** Deadline for the text of a boot. */
 const READ_MS = 60_000;

@@ -31,7 +31,7 @@ interface SecureBootCardProps {
   readonly mayChange: boolean;
 }
 
-/** The card. Each of its buttons asks for a confirmation, because the firmware loses its variables. */
+/** The card. Each of its buttons opens a confirmation, because the firmware loses its variables. */
 export function SecureBootCard({ path, name, mayChange }: SecureBootCardProps) {
   const resource = useResource<SecureBoot>(path);
   return (

@@ -15,7 +15,7 @@ interface UploadViewProps extends DriveProps {
   readonly upload: UploadState;
 }
 
-/** The progress of an upload. After a reload of the page, it asks for the same file again. */
+/** The progress of an upload. After a reload of the page, the user must choose the same file again. */
 export function UploadView({ drive, upload, onChange }: UploadViewProps) {
   const uri = drive['@odata.id'];
   const { name, phase, sentBytes, sizeBytes, error } = upload;

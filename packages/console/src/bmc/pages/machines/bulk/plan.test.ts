@@ -21,7 +21,7 @@ const plan = (action: BulkAction, ...machines: readonly Machine[]) => {
 };
 
 describe('planOf', () => {
-  it('skips machines that have the wanted power state already', () => {
+  it('skips machines that already have the requested power state', () => {
     expect(plan('On', on, off)).toEqual({ changed: ['off'], skipped: ['on: already on'] });
     expect(plan('ForceOff', on, off)).toEqual({ changed: ['on'], skipped: ['off: already off'] });
   });
