@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Starts a libvirt host for a page, in new mount and network namespaces: `kvm-host.sh NAME ADDRESS WORK`, as root.
-# A systemd runs its sshd, libvirtd and polkit. Its /etc is a copy of the page's one.
+# A systemd runs its sshd, libvirtd and polkit. Its /etc is a copy of the page's /etc.
 set -euo pipefail
 name=$1 address=$2 work=$3
 
