@@ -1,29 +1,30 @@
 /**
- * Measures a model while requests of another model wait for an upstream that does not answer: its
- * p99 must stay near its p99 without these requests. Short phases with and without these requests
- * alternate, so that a slow time of a busy host affects both. Two phases without them, one after
- * the other, show the noise.
+ * Measures a model while requests of another model wait for an upstream that does not answer: its p99 must stay near
+ * its p99 without these requests. A round has three short phases in changing order: two without these requests, and
+ * one with them. The ratio of the two phases without them shows the noise. All times are without waits for a CPU.
  */
 import { once } from 'node:events';
 import { Agent, createServer, request, type ClientRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answer1KB, PUBLIC_MODEL, request1KB } from '../bodies.js';
-import { loadTarget } from '../load.js';
 import { median, medianRatio, quartilesOfRatios, short, table, type Figure } from '../report.js';
 import { startUpstream, warmUp, type Bench } from '../rounds.js';
 import { CLIENT_KEY, startModelProxy, type Target } from '../targets.js';
+import { timeRequests } from './own-time.js';
 
 /** Number of requests that wait at the slow upstream. */
 const WAITING = 500;
 /** The name of the slow upstream's model. */
 const SLOW_MODEL = 'slow';
-const CONNECTIONS = 16;
-/** Number of phases in a round. */
-const PHASES = 10;
+/** Number of triples of phases for each round of the benchmark. */
+const TRIPLES = 8;
+/** Number of measured requests in a phase, and of those before it, which pay for the change. */
+const REQUESTS = 1000;
+const SETTLING_REQUESTS = 200;
 /** Maximum p99 beside a slow upstream, as a multiple of the p99 without it. */
 const MAX_P99_RATIO = 1.2;
 
-export async function benchIsolation({ folder, rounds, seconds, print }: Bench): Promise<readonly Figure[]> {
+export async function benchIsolation({ folder, rounds, print }: Bench): Promise<readonly Figure[]> {
   const fast = await startUpstream(folder, answer1KB);
   const slow = createServer((incoming) => void incoming.resume());
   await once(slow.listen(0, '127.0.0.1'), 'listening');
@@ -32,53 +33,78 @@ export async function benchIsolation({ folder, rounds, seconds, print }: Bench):
     [PUBLIC_MODEL]: { apiBase: `http://127.0.0.1:${fast.ports[0]}/v1` },
     [SLOW_MODEL]: { apiBase: `http://127.0.0.1:${port}/v1` },
   });
-  const load = { body: request1KB, connections: CONNECTIONS };
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const time = (count: number) => timeRequests({ target, others: [fast.workerPid], agent, body: request1KB, count });
+  const phase = async () => {
+    await time(SETTLING_REQUESTS);
+    return p99(await time(REQUESTS));
+  };
   const alone: number[] = [];
   const again: number[] = [];
   const beside: number[] = [];
-  const p99 = async () => (await loadTarget(folder, target, { ...load, seconds })).p99Us;
   try {
-    await warmUp(folder, target, load);
-    for (let phase = 0; phase < rounds * PHASES; phase += 1) {
-      // The first phase after the requests have gone would pay for their end.
-      await p99();
-      again.push(await p99());
-      alone.push(await p99());
-      const arrived = arrivals(slow, WAITING);
-      const waiting = Array.from({ length: WAITING }, () => sendSlow(target));
-      await arrived;
-      await p99();
-      beside.push(await p99());
-      for (const sent of waiting) sent.destroy();
+    await warmUp(folder, target, { body: request1KB, connections: 1 });
+    await phase();
+    for (let round = 0; round < rounds * TRIPLES; round += 1) {
+      const values: number[] = [];
+      for (let place = 0; place < 3; place += 1) {
+        if (place !== round % 3) values.push(await phase());
+        else beside.push(await besideSlow(target, slow, phase));
+      }
+      const [first = NaN, second = NaN] = values;
+      alone.push(first);
+      again.push(second);
     }
   } finally {
+    agent.destroy();
     await target.stop();
     await fast.stop();
     slow.close();
     slow.closeAllConnections();
   }
-  const row = (what: string, values: readonly number[]) => [
+  const both = alone.map((value, round) => (value + (again[round] ?? NaN)) / 2);
+  const row = (what: string, values: readonly number[], others: readonly number[]) => [
     what,
-    (median(values) / 1000).toFixed(2),
-    short(medianRatio(values, alone)),
-    quartilesOfRatios(values, alone),
+    median(values).toFixed(2),
+    short(medianRatio(values, others)),
+    quartilesOfRatios(values, others),
   ];
   print(
-    `${WAITING} requests wait for a slow upstream; ${alone.length} alternating phases of ${seconds} s\n\n${table(
-      ['p99', 'median, ms', 'relative to without them', 'quartiles'],
-      [row('without them', alone), row('without them, the phase before', again), row('beside them', beside)],
+    `${WAITING} requests wait for a slow upstream; ${alone.length} triples of phases with ${REQUESTS} requests\n\n${table(
+      ['p99 without waits for a CPU', 'median, ms', 'relative to without them', 'quartiles'],
+      [row('without them, first phase', alone, again), row('beside them', beside, both)],
     )}`,
   );
   return [
     {
       what: 'p99 beside a slow upstream / p99 without it',
-      value: medianRatio(beside, alone),
+      value: medianRatio(beside, both),
       unit: '',
       must: MAX_P99_RATIO,
       aim: null,
       better: 'lower',
     },
   ];
+}
+
+/** Measures a phase while requests wait for the slow upstream. */
+async function besideSlow(
+  target: Target,
+  slow: ReturnType<typeof createServer>,
+  phase: () => Promise<number>,
+): Promise<number> {
+  const arrived = arrivals(slow, WAITING);
+  const waiting = Array.from({ length: WAITING }, () => sendSlow(target));
+  await arrived;
+  const value = await phase();
+  const closed = waiting.map((sent) => new Promise((resolve) => sent.on('close', resolve)));
+  for (const sent of waiting) sent.destroy();
+  await Promise.all(closed);
+  return value;
+}
+
+function p99(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length * 0.99)] ?? NaN;
 }
 
 /** Resolves when the server has got a number of further requests. */
