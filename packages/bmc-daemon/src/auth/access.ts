@@ -146,14 +146,14 @@ export function openAccess(options: AccessOptions): Access {
       refusalListeners.add(listener);
       return () => void refusalListeners.delete(listener);
     },
-    async openSession(request, asker) {
+    async openSession(request, client) {
       const { user, password } = request;
       if (user === null || password === null) return { refused: 'no credentials' };
       await syncBeforeLogin(request, shared);
-      const answer = await login({ user, password: Buffer.from(password) }, asker);
+      const answer = await login({ user, password: Buffer.from(password) }, client);
       if ('refused' in answer) return { ...answer, hidesBasic: stateFile.state.settings.httpBasicAuth !== 'Enabled' };
       const { passwordChangeRequired } = answer;
-      return beginSession(sessions, request, { address: asker.address, passwordChangeRequired, log });
+      return beginSession(sessions, request, { address: client.address, passwordChangeRequired, log });
     },
   });
 }

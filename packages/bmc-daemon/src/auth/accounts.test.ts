@@ -20,7 +20,7 @@ let time: number;
 let access: Access;
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const asker = { address: '192.0.2.1', gone: () => false };
+const client = { address: '192.0.2.1', gone: () => false };
 
 function opened(): Access {
   return openAccess({
@@ -56,7 +56,7 @@ const newAccount = { password: 'walnut tree', enabled: true, passwordChangeRequi
 
 /** Returns `in` if a password opens a session; otherwise the reason. */
 async function logIn(user: string, password: string): Promise<string> {
-  const answer = await access.openSession({ user, password }, asker);
+  const answer = await access.openSession({ user, password }, client);
   return 'refused' in answer ? answer.refused : 'in';
 }
 
@@ -180,7 +180,7 @@ describe('accounts', () => {
       session: null,
       passwordChangeRequired: true,
     });
-    expect(await access.openSession({ user: 'eve', password: 'apple' }, asker)).toMatchObject({
+    expect(await access.openSession({ user: 'eve', password: 'apple' }, client)).toMatchObject({
       passwordChangeRequired: true,
     });
     await expect(accounts().change('eve', { password: 'apple' })).rejects.toEqual(fault('samePassword'));

@@ -11,7 +11,7 @@ import type { RefusedAttempt } from '../offers/logins.js';
 let folder: string;
 let access: Access;
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const asker = { address: '192.0.2.1', gone: () => false };
+const client = { address: '192.0.2.1', gone: () => false };
 
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'bmc-login-'));
@@ -31,7 +31,7 @@ describe('a rejected login', () => {
   it('is reported with its account, but without an unknown name, which may be a password', async () => {
     const attempts: RefusedAttempt[] = [];
     const leave = access.onRefusedLogin((attempt) => attempts.push(attempt));
-    const logIn = (user: string, password: string) => access.openSession({ user, password }, asker);
+    const logIn = (user: string, password: string) => access.openSession({ user, password }, client);
     await logIn('admin', 'secret');
     await logIn('eve', 'apple');
     await logIn('admin', 'guess');
@@ -39,7 +39,7 @@ describe('a rejected login', () => {
     await access.accounts?.change('eve', { enabled: false });
     // The password of this user is right, and is in the cache.
     await logIn('eve', 'apple');
-    const { address } = asker;
+    const { address } = client;
     expect(attempts).toEqual([
       { account: 'admin', address, reason: 'wrong password' },
       { account: null, address, reason: 'unknown user' },

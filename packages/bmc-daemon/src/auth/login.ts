@@ -5,7 +5,7 @@
  * {@link AttemptQueue}. The queue has a common lane for every attempt and an account lane for
  * existing accounts, and an attempt may wait in both.
  */
-import type { Asker, RefusedAttempt } from '../offers/logins.js';
+import type { LoginClient, RefusedAttempt } from '../offers/logins.js';
 import { clientNetwork } from '../host/ip-network.js';
 import type { Refusal } from '../redfish/authenticate.js';
 import type { Account } from './account-list.js';
@@ -42,7 +42,10 @@ export interface LoginOptions {
  * @returns the account or a refusal, without a promise if the result is cached. A refusal with
  *   `retryAfterSeconds` does not tell whether the password is right.
  */
-export type Login = (credentials: BasicCredentials, asker: Asker) => Account | Refusal | Promise<Account | Refusal>;
+export type Login = (
+  credentials: BasicCredentials,
+  client: LoginClient,
+) => Account | Refusal | Promise<Account | Refusal>;
 
 /**
  * Maximum number of characters of a user name, and of bytes of a password, so that waiting attempts do
@@ -62,7 +65,7 @@ class ChangedError extends Error {
 /** Creates the login of a service with a password file. Needs no close. */
 export function createLogin(options: LoginOptions): Login {
   const verifier = new CredentialVerifier(options);
-  return (credentials, asker) => verifier.login(credentials, asker);
+  return (credentials, client) => verifier.login(credentials, client);
 }
 
 /** Verifies the credentials of all clients of the service. */
@@ -88,38 +91,45 @@ class CredentialVerifier {
     this.#queue = new AttemptQueue(limits, { now, after });
   }
 
-  login({ user, password: sent }: BasicCredentials, asker: Asker): Account | Refusal | Promise<Account | Refusal> {
+  login(
+    { user, password: sent }: BasicCredentials,
+    client: LoginClient,
+  ): Account | Refusal | Promise<Account | Refusal> {
     if (user.length > MAX_CREDENTIAL_LENGTH || sent.length > MAX_CREDENTIAL_LENGTH || sent.includes(0))
       return { refused: 'the user name or the password is too long, or has a NUL' };
     const account = this.#accounts.find(user);
     const digest = this.#memory.digest(account?.hash ?? '', user, sent);
     if (account !== undefined && this.#isKnown(account, digest)) return account;
-    const address = clientNetwork(asker.address);
+    const address = clientNetwork(client.address);
     const wrong = this.#memory.wrongReason(digest, address);
     if (wrong !== undefined) {
       this.#countWrong(user);
-      return this.#refuse(wrong, user, asker);
+      return this.#refuse(wrong, user, client);
     }
     const key = `${digest.toString('base64')} ${address}`;
     const running = this.#inProgress.get(key);
     if (running !== undefined) {
-      running.askers.add(asker);
+      running.clients.add(client);
       return running.answer;
     }
-    const askers = new Set([asker]);
+    const clients = new Set([client]);
     // A copy of the password: a slice would keep the whole request in memory.
     const credentials = { user, password: Buffer.from(sent), account, digest };
-    const answer = this.#answer(credentials, askers, asker).finally(() => this.#inProgress.delete(key));
-    this.#inProgress.set(key, { answer, askers });
+    const answer = this.#answer(credentials, clients, client).finally(() => this.#inProgress.delete(key));
+    this.#inProgress.set(key, { answer, clients });
     return answer;
   }
 
   /**
    * Waits in the queue, and returns the result for all waiting clients.
-   * @param askers the waiting clients. More clients may join during the wait.
+   * @param clients the waiting clients. More clients may join during the wait.
    * @param first the client whose address the rate limits and the log use.
    */
-  async #answer(credentials: Credentials, askers: ReadonlySet<Asker>, first: Asker): Promise<Account | Refusal> {
+  async #answer(
+    credentials: Credentials,
+    clients: ReadonlySet<LoginClient>,
+    first: LoginClient,
+  ): Promise<Account | Refusal> {
     const { user, account, digest } = credentials;
     const address = clientNetwork(first.address);
     const faults: (string | undefined)[] = [];
@@ -137,7 +147,7 @@ class CredentialVerifier {
         return fault === undefined;
       },
       // The attempt continues while any client waits for the same answer.
-      gone: () => [...askers].every((asker) => asker.gone()),
+      gone: () => [...clients].every((client) => client.gone()),
     };
     const verdict = await this.#queue.verifyInTurn(attempt).catch(retryIfChanged);
     const current = this.#accounts.find(user);
@@ -175,7 +185,7 @@ class CredentialVerifier {
     return this.#memory.isRight(account, digest) && closedReason(account) === undefined;
   }
 
-  #refuse(refused: string, user: string, { address }: Asker): Refusal {
+  #refuse(refused: string, user: string, { address }: LoginClient): Refusal {
     this.#onRefused({ account: this.#accounts.find(user)?.user ?? null, address, reason: refused });
     return { refused, attemptedUser: user };
   }
@@ -210,7 +220,7 @@ export function closedReason({ enabled, locked }: Account): string | undefined {
 interface Verification {
   readonly answer: Promise<Account | Refusal>;
   /** The clients that wait for the answer. */
-  readonly askers: Set<Asker>;
+  readonly clients: Set<LoginClient>;
 }
 
 interface Credentials extends BasicCredentials {

@@ -19,14 +19,14 @@ export const clock: Probe = {
   examine: async (examined) => {
     const { account, timeoutMs } = examined;
     const enable = asRoot('timedatectl set-ntp true', account.uid);
-    const [isSynchronized, future] = await Promise.all([
-      synchronization(timeoutMs),
+    const [isSynchronized, newest] = await Promise.all([
+      isClockSynchronized(timeoutMs),
       newestFile(stateFolderOf(examined)),
     ]);
     const findings: Finding[] = [];
-    if (future !== null && future.timeMs > Date.now() + TOLERANCE_MS) {
+    if (newest !== null && newest.timeMs > Date.now() + TOLERANCE_MS) {
       const message =
-        `${future.file} was written in the future (${new Date(future.timeMs).toISOString()}): the clock went back, ` +
+        `${newest.file} was written in the future (${new Date(newest.timeMs).toISOString()}): the clock went back, ` +
         'so new events and log entries sort before older ones.';
       findings.push(warning(SUBJECT, message, enable));
     }
@@ -54,7 +54,7 @@ const reporters = [
 ] as const;
 
 /** Returns whether the clock is synchronized; null if no program reports it. */
-async function synchronization(timeoutMs: number): Promise<boolean | null> {
+async function isClockSynchronized(timeoutMs: number): Promise<boolean | null> {
   const env = { ...process.env, LC_ALL: 'C' };
   const answers = await Promise.all(
     reporters.map(async ({ command: [program, ...args], yes, no }) => {

@@ -46,7 +46,7 @@ const probes: readonly Probe[] = [
 export async function examine(examined: Examined): Promise<Report> {
   const own: HostFinding[] = [...serviceAccount(examined), ...examineConfiguration(examined)].map(ofThisHost);
   const [local, machines] = await Promise.all([
-    Promise.all(probes.filter((probe) => isKnown(examined, probe.settings)).map((probe) => run(probe, examined))),
+    Promise.all(probes.filter((probe) => isKnown(examined, probe.settings)).map((probe) => runProbe(probe, examined))),
     examineMachines(examined),
   ]);
   const findings = [...own, ...local.flat().map(ofThisHost), ...machines.findings];
@@ -80,7 +80,7 @@ function textOf(file: string): string {
   }
 }
 
-async function run(probe: Probe, examined: Examined): Promise<readonly Finding[]> {
+async function runProbe(probe: Probe, examined: Examined): Promise<readonly Finding[]> {
   const { subject } = probe;
   try {
     return await withDeadline(Promise.resolve(probe.examine(examined)), examined.timeoutMs, () => {
@@ -97,8 +97,8 @@ async function run(probe: Probe, examined: Examined): Promise<readonly Finding[]
 /** Examines the libvirt hosts or the cloud. Loads their code only if it is necessary. */
 async function examineMachines(examined: Examined): Promise<Report> {
   const { settings } = examined.loaded;
-  const nothing: Report = { findings: [], hosts: [], cloud: null };
-  if (!isKnown(examined, ['fakeDriver', 'osCloud', 'libvirtUri']) || settings.fakeDriver) return nothing;
+  const emptyReport: Report = { findings: [], hosts: [], cloud: null };
+  if (!isKnown(examined, ['fakeDriver', 'osCloud', 'libvirtUri']) || settings.fakeDriver) return emptyReport;
   if (settings.osCloud !== null) return await examineCloud(settings.osCloud, examined);
   const { diagnoseHost } = await import('../drivers/libvirt/diagnosis/host-diagnosis.js');
   const diagnoses = await Promise.all(

@@ -24,7 +24,10 @@ export const stateFolder: Probe = {
   settings: ['stateDir'],
   examine: async (examined) => {
     const folder = stateFolderOf(examined);
-    return [...(await folderAccess(folder, examined)), ...(await space(folder, 'The state folder', examined))];
+    return [
+      ...(await folderFindings(folder, examined)),
+      ...(await spaceFindings(folder, 'The state folder', examined)),
+    ];
   },
 };
 
@@ -36,7 +39,7 @@ export const libvirtFolder: Probe = {
     const { fakeDriver, osCloud } = examined.loaded.settings;
     if (fakeDriver || osCloud !== null || !libvirtHosts(examined.loaded.settings).some(({ uri }) => isOnThisHost(uri)))
       return [];
-    return await space('/var/lib/libvirt', 'The folder of libvirt', examined);
+    return await spaceFindings('/var/lib/libvirt', 'The folder of libvirt', examined);
   },
 };
 
@@ -50,10 +53,10 @@ export const secretFiles: Probe = {
   examine: async (examined) => {
     const { authFile, sslKey, notificationKeyFile } = examined.loaded.settings;
     const findings = await Promise.all([
-      ...(authFile === null ? [] : [secret(authFile, 'password', 'the hashes of all passwords', examined)]),
-      ...(authFile === null ? [] : [passwordFolder(authFile, examined)]),
+      ...(authFile === null ? [] : [secretFindings(authFile, 'password', 'the hashes of all passwords', examined)]),
+      ...(authFile === null ? [] : [passwordFolderFindings(authFile, examined)]),
       ...[sslKey, notificationKeyFile].flatMap((file) =>
-        file === null ? [] : [secret(file, 'key', 'the private key', examined)],
+        file === null ? [] : [secretFindings(file, 'key', 'the private key', examined)],
       ),
     ]);
     return findings.flat();
@@ -65,7 +68,7 @@ export function stateFolderOf({ loaded: { settings }, environment, account }: Ex
   return settings.stateDir ?? defaultStateDir(environment, account.uid);
 }
 
-async function folderAccess(folder: string, { account }: Examined): Promise<readonly Finding[]> {
+async function folderFindings(folder: string, { account }: Examined): Promise<readonly Finding[]> {
   const { uid, name } = account;
   const create = asRoot(commandLine('install', '-d', '-m', '700', '-o', name, folder), uid);
   try {
@@ -115,7 +118,7 @@ async function nearestFolder(folder: string): Promise<string> {
   return place;
 }
 
-async function space(folder: string, title: string, { account }: Examined): Promise<readonly Finding[]> {
+async function spaceFindings(folder: string, title: string, { account }: Examined): Promise<readonly Finding[]> {
   const { bytes, files } = await freeSpace(folder);
   const list = asRoot(`du -xh ${commandLine(folder)} | sort -h | tail`, account.uid);
   const effect = 'so changes fail with 507';
@@ -126,7 +129,7 @@ async function space(folder: string, title: string, { account }: Examined): Prom
   return [warning('disk', `${title} ${folder} has only ${sizeText(bytes)} free, ${effect} when it is full.`, list)];
 }
 
-async function secret(
+async function secretFindings(
   file: string,
   subject: string,
   content: string,
@@ -145,7 +148,7 @@ async function secret(
  * Examines whether the folder of the password file is writable. The daemon replaces the file when
  * clients change accounts.
  */
-async function passwordFolder(file: string, { account }: Examined): Promise<readonly Finding[]> {
+async function passwordFolderFindings(file: string, { account }: Examined): Promise<readonly Finding[]> {
   const folder = path.dirname(file);
   if ((await statOf(file)) === null) return [];
   try {

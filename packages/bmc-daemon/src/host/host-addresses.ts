@@ -128,9 +128,9 @@ export function hostAddresses(): HostAddresses {
       ]);
     },
     async remove({ address, prefix, device }) {
-      const gone = /not found|cannot assign|cannot find device|does not exist/i;
+      const alreadyRemoved = /not found|cannot assign|cannot find device|does not exist/i;
       const command = ['address', 'delete', `${address}/${prefix}`, 'dev', device];
-      await change(`removing ${address} from ${device}`, gone, command);
+      await change(`removing ${address} from ${device}`, alreadyRemoved, command);
     },
     async isAnswered({ address, device }) {
       if (!isIPv4(address)) return false;
@@ -146,9 +146,9 @@ export function hostAddresses(): HostAddresses {
 }
 
 /** Returns a route for each next hop, because a route may have several. */
-function routesOf(route: z.infer<typeof routesJson>[number], isFour: boolean): readonly HostRoute[] {
+function routesOf(route: z.infer<typeof routesJson>[number], isIpv4: boolean): readonly HostRoute[] {
   const { dst, protocol, nexthops = [route] } = route;
-  const [text = '', length] = (dst === 'default' ? (isFour ? '0.0.0.0/0' : '::/0') : dst).split('/');
+  const [text = '', length] = (dst === 'default' ? (isIpv4 ? '0.0.0.0/0' : '::/0') : dst).split('/');
   const address = canonicalIp(text);
   if (address === undefined) return [];
   const prefix = length === undefined ? addressBits(address) : Number(length);

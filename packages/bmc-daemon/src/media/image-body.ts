@@ -40,7 +40,7 @@ export function countedBody(
     transform(chunk: Buffer, _encoding, done) {
       received += chunk.length;
       if (received > limits.maxBytes) {
-        done(tooLarge(url, limits.maxBytes));
+        done(tooLargeError(url, limits.maxBytes));
         return;
       }
       onReceived?.(received);
@@ -101,5 +101,5 @@ const tooSlow = (url: URL, bytes: number, ms: number): ImageError =>
   new ImageError('mediaUnreachable', `${readingText(url)}: the server sent only ${bytes} bytes in ${secondsText(ms)}`);
 
 /** Returns the error of an image above the limit of the configuration or of its drive. */
-export const tooLarge = (url: URL, maxBytes: number): ImageError =>
+export const tooLargeError = (url: URL, maxBytes: number): ImageError =>
   new ImageError('mediaTooLarge', `${readingText(url)}: larger than the limit of ${maxBytes} bytes`);

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ImageRequest } from './image.js';
 import { authoritiesOf } from './image-authorities.js';
-import { countedBody, tooLarge } from './image-body.js';
+import { countedBody, tooLargeError } from './image-body.js';
 import type { ImageDownload, ImageValidator } from './image-download.js';
 import { ImageError } from './image-error.js';
 import { abortAtDeadline, type TimeLimit } from './image-deadline.js';
@@ -109,7 +109,7 @@ export async function locateImage(
       `${readingText(request.url)}: the server does not send it in parts (Range)`,
     );
   }
-  if (size !== undefined && Number(size) > limits.maxBytes) throw tooLarge(request.url, limits.maxBytes);
+  if (size !== undefined && Number(size) > limits.maxBytes) throw tooLargeError(request.url, limits.maxBytes);
   return { url, address };
 }
 
@@ -219,7 +219,7 @@ function validatorOf({ headers }: IncomingMessage): ImageValidator {
 }
 
 function checkSize(url: URL, { sizeBytes }: ImageValidator, maxBytes: number): void {
-  if (sizeBytes !== null && sizeBytes > maxBytes) throw tooLarge(url, maxBytes);
+  if (sizeBytes !== null && sizeBytes > maxBytes) throw tooLargeError(url, maxBytes);
 }
 
 function basicCredentials({ userName, password }: Request): string | undefined {

@@ -1,6 +1,6 @@
 /** An image that a client sends in parts. A driver reads it like a download. */
 import { Readable } from 'node:stream';
-import { tooLarge } from './image-body.js';
+import { tooLargeError } from './image-body.js';
 import { ImageError } from './image-error.js';
 import type { ImageDownload } from './image-download.js';
 
@@ -101,7 +101,7 @@ export class ImageUpload {
     signal.throwIfAborted();
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#isOpen) throw interruptedError(this.url, 'its bytes can be read only once');
-    if (this.sizeBytes > maxBytes) throw tooLarge(this.url, maxBytes);
+    if (this.sizeBytes > maxBytes) throw tooLargeError(this.url, maxBytes);
     this.#isOpen = true;
     this.#onReceived = onReceived;
     // Its URL is unique, so nothing else has to identify the content.

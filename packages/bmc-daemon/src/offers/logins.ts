@@ -34,7 +34,7 @@ export interface NewSession {
 }
 
 /** The client of a login attempt. */
-export interface Asker {
+export interface LoginClient {
   /** The client's IP address. */
   readonly address: string;
   /** Returns whether the client no longer waits for the answer. */
@@ -81,5 +81,5 @@ export interface Logins {
    */
   onRefusedLogin(listener: (attempt: RefusedAttempt) => void): () => void;
   /** Opens a session. Uses the same attempt queue as HTTP Basic. */
-  openSession(request: SessionRequest, asker: Asker): Promise<NewSession | Refusal>;
+  openSession(request: SessionRequest, client: LoginClient): Promise<NewSession | Refusal>;
 }

@@ -30,7 +30,7 @@ export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>
   // An origin with a scheme other than http and https belongs to a browser extension. The origin of
   // a page without a site, such as a local file, is `null`.
   if (site === null && origin !== 'null') return;
-  throw crossSite('The request comes from a web page of another site.');
+  throw crossSiteError('The request comes from a web page of another site.');
 }
 
 /**
@@ -47,7 +47,7 @@ export function checkOriginWithoutLogin(request: Pick<IncomingMessage, 'method' 
   const site = siteOf(origin);
   const url = `http://${site}`;
   if (site === null || (URL.canParse(url) && isOwnName(new URL(url).hostname))) return;
-  throw crossSite(
+  throw crossSiteError(
     'The request comes from a web page whose host name is not a name of this host. Use an address, or set EMULATOR_AUTH_FILE.',
   );
 }
@@ -71,6 +71,6 @@ function isOwnName(name: string): boolean {
   return isIP(plain) !== 0 || plain === 'localhost' || plain.endsWith('.localhost') || plain === hostName;
 }
 
-function crossSite(detail: string): RedfishError {
+function crossSiteError(detail: string): RedfishError {
   return new RedfishError(403, [withDetail(message('HeaderInvalid', 'Origin'), detail)]);
 }

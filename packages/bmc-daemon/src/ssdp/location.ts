@@ -60,7 +60,7 @@ export function locationOf(address: string, { addresses, everywhere }: ServiceAd
 /**
  * Returns the URL for a client. For a client on this host, any address works.
  * @param from the address of this host in packets to the client.
- * @param asker the address of the client.
+ * @param client the address of the client.
  * @param own the IPv4 addresses of this host.
  */
 export function locationFor(

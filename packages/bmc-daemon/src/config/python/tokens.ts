@@ -121,7 +121,7 @@ function decodeString(prefix: string, body: string): string {
  */
 export function tokenize(source: string): Token[] {
   // As Python does: skips a byte order mark; CR LF and CR end a line.
-  return new Tokenizer(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')).all();
+  return new Tokenizer(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')).readAll();
 }
 
 /** Reads the tokens of a text from its start to its end. */
@@ -138,7 +138,7 @@ class Tokenizer {
     this.text = text;
   }
 
-  all(): Token[] {
+  readAll(): Token[] {
     while (this.index < this.text.length) {
       if (this.readBlank() || this.readString() || this.readWord() || this.readNumber() || this.readOperator())
         continue;

@@ -27,7 +27,7 @@ export async function factsIn(folder: string): Promise<BootFacts> {
 }
 
 /** Returns the names in a folder; none if it is missing. @throws the other errors of node:fs. */
-export async function names(folder: string): Promise<readonly string[]> {
+export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
@@ -37,7 +37,7 @@ export async function names(folder: string): Promise<readonly string[]> {
 }
 
 /** Reads a file. Returns an empty buffer if the file is missing. @throws the other errors of node:fs. */
-export async function contents(file: string): Promise<Buffer> {
+export async function contentsOf(file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (error) {

@@ -9,7 +9,7 @@ import { appendFile, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { StorageError } from '../../storage-error.js';
-import { contents, factsIn, names, numbersIn, parseMarks, type BootFacts } from './console-log-files.js';
+import { contentsOf, factsIn, namesIn, numbersIn, parseMarks, type BootFacts } from './console-log-files.js';
 import type { Stretch } from './console-log-lines.js';
 import { missingBytesText, note, type Mark, type Piece } from './console-log-pending.js';
 
@@ -138,8 +138,8 @@ export class ConsoleLogFolder {
     const folder = this.#folderOf(number);
     const parts: { start: number; bytes: Buffer[]; end: number; marks: Mark[] }[] = [];
     for (const { at } of boot.segments) {
-      const bytes = await contents(path.join(folder, `${at}.log`));
-      const marks = parseMarks((await contents(path.join(folder, `${at}.times`))).toString());
+      const bytes = await contentsOf(path.join(folder, `${at}.log`));
+      const marks = parseMarks((await contentsOf(path.join(folder, `${at}.times`))).toString());
       const last = parts.at(-1);
       if (last?.end === at) {
         last.bytes.push(bytes);
@@ -253,10 +253,10 @@ export class ConsoleLogFolder {
   async #load(): Promise<StoredBoot[]> {
     if (this.#boots !== undefined) return this.#boots;
     const boots: StoredBoot[] = [];
-    for (const number of numbersIn(await names(this.#path), /^(\d+)$/)) {
+    for (const number of numbersIn(await namesIn(this.#path), /^(\d+)$/)) {
       const folder = this.#folderOf(number);
       const segments: Segment[] = [];
-      for (const at of numbersIn(await names(folder), /^(\d+)\.log$/)) {
+      for (const at of numbersIn(await namesIn(folder), /^(\d+)\.log$/)) {
         segments.push({ at, size: (await stat(path.join(folder, `${at}.log`))).size });
       }
       boots.push({ ...(await factsIn(folder)), number, segments, marks: 0 });

@@ -73,7 +73,7 @@ export class SshConnection {
     const address = socket.remoteAddress ?? '';
     const login = new SshLogin({
       access: options.access,
-      asker: { address, gone: () => socket.destroyed },
+      client: { address, gone: () => socket.destroyed },
       isMachine: async () => {
         const machines = await options.machines();
         return (name) => matching(machines, name).length > 0;

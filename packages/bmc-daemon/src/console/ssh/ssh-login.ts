@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuthContext, KeyboardAuthContext } from 'ssh2';
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { Asker, Logins } from '../../offers/logins.js';
+import type { LoginClient, Logins } from '../../offers/logins.js';
 import type { Privilege } from '../../redfish/privileges.js';
 import { readUserName, type Target } from './ssh-target.js';
 
@@ -18,7 +18,7 @@ export interface SshUser {
 /** Options of {@link SshLogin}. */
 interface SshLoginOptions {
   readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
-  readonly asker: Asker;
+  readonly client: LoginClient;
   /** Returns a test for UUIDs and names of machines. */
   readonly isMachine: () => Promise<(name: string) => boolean>;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -69,7 +69,7 @@ export class SshLogin {
     try {
       await this.#answer(context);
     } catch (error) {
-      this.#options.log.warn('login to a console failed', { address: this.#options.asker.address, error });
+      this.#options.log.warn('login to a console failed', { address: this.#options.client.address, error });
       context.reject([...methods]);
     }
   }
@@ -97,7 +97,7 @@ export class SshLogin {
   }
 
   async #admit(context: AuthContext, target: Target, credentials: Credentials): Promise<void> {
-    const { access, asker, onUser } = this.#options;
+    const { access, client, onUser } = this.#options;
     const opened = await this.#open(credentials);
     if (typeof opened === 'string') {
       this.#refuse(context, credentials, opened);
@@ -108,7 +108,7 @@ export class SshLogin {
       void access.sessions.end(session.id);
       this.#refuse(context, credentials, why);
     };
-    if (asker.gone()) {
+    if (client.gone()) {
       void access.sessions.end(session.id);
       return;
     }
@@ -134,21 +134,21 @@ export class SshLogin {
    * @returns the session, or the reason for the rejection.
    */
   async #open({ user, password }: Credentials) {
-    const { access, asker } = this.#options;
+    const { access, client } = this.#options;
     for (let tries = 1; ; tries += 1) {
-      const opened = await access.openSession({ user, password, type: 'HostConsole' }, asker);
+      const opened = await access.openSession({ user, password, type: 'HostConsole' }, client);
       if (!('refused' in opened)) return opened;
       const { refused, retryAfterSeconds } = opened;
-      if (retryAfterSeconds === undefined || tries === MAX_TRIES || asker.gone()) return refused;
+      if (retryAfterSeconds === undefined || tries === MAX_TRIES || client.gone()) return refused;
       await delay(retryAfterSeconds * 1000, undefined, { ref: false });
     }
   }
 
   #refuse(context: AuthContext, { user }: Credentials, reason: string): void {
-    const { access, asker, log, onTooMany } = this.#options;
+    const { access, client, log, onTooMany } = this.#options;
     // An unknown account name may be a mistyped password, so the log does not show it.
     const account = user === null || access.accounts?.find(user) === undefined ? null : user;
-    log.warn('login to a console refused', { account, address: asker.address, reason });
+    log.warn('login to a console refused', { account, address: client.address, reason });
     this.#attempts += 1;
     if (this.#attempts >= MAX_ATTEMPTS) onTooMany();
     else context.reject([...methods]);

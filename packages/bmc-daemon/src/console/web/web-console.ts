@@ -35,19 +35,19 @@ export class WebConsole implements WebSocketHandler {
   #earlyMessages: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
   #isClosed = false;
   #isBusy = false;
-  #sent = 0;
+  #sentBytes = 0;
   /** Bytes that the client has processed; undefined: the client does not report them. */
   #processedBytes: number | undefined;
   /** Bytes that the guest has not read yet. */
   #unreadTypedBytes = 0;
-  #isBreaking = false;
+  #isSendingBreak = false;
 
   constructor(options: WebConsoleOptions) {
     this.#options = options;
     const { clientName: you, machine } = options;
     this.#output = new ConsoleOutput({
       send: (bytes) => this.#show(bytes),
-      behindBytes: () => (this.#isBusy ? Infinity : this.#sent - (this.#processedBytes ?? this.#sent)),
+      behindBytes: () => (this.#isBusy ? Infinity : this.#sentBytes - (this.#processedBytes ?? this.#sentBytes)),
       notice: (text) => this.#tell({ type: 'notice', text }),
     });
     this.#tell({ type: 'hello', machine: machine.name, you, handOverSeconds: keyboardTimes.handOverMs / 1000 });
@@ -156,7 +156,7 @@ export class WebConsole implements WebSocketHandler {
         void this.#sendBreak();
         return;
       case 'read':
-        this.#processedBytes = Math.min(this.#sent, Math.max(this.#processedBytes ?? 0, message.bytes));
+        this.#processedBytes = Math.min(this.#sentBytes, Math.max(this.#processedBytes ?? 0, message.bytes));
         this.#output.onDrain();
         return;
     }
@@ -164,8 +164,8 @@ export class WebConsole implements WebSocketHandler {
 
   async #sendBreak(): Promise<void> {
     // Sends one break at a time, because each is a call to the machine's QEMU monitor.
-    if (this.#isBreaking) return;
-    this.#isBreaking = true;
+    if (this.#isSendingBreak) return;
+    this.#isSendingBreak = true;
     let text: string;
     try {
       const isSent = await this.#seat?.sendBreak();
@@ -173,12 +173,12 @@ export class WebConsole implements WebSocketHandler {
     } catch (error) {
       text = error instanceof Error ? error.message : 'the break could not be sent';
     }
-    this.#isBreaking = false;
+    this.#isSendingBreak = false;
     this.#tell({ type: 'notice', text });
   }
 
   #show(bytes: Buffer): void {
-    this.#sent += bytes.length;
+    this.#sentBytes += bytes.length;
     this.#send(bytes);
   }
 

@@ -22,7 +22,7 @@ export function asDriverError(error: unknown): unknown {
  *   host for such a server, it answers 404 too.
  * @param server.isBuilding whether Nova has not built the server yet. Default: no.
  */
-export function rejection(
+export function rejectionError(
   doing: string,
   { status, reason }: Rejected,
   { isKnownServer, isBuilding = false }: { readonly isKnownServer: boolean; readonly isBuilding?: boolean },

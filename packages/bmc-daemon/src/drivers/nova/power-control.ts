@@ -8,7 +8,7 @@ import { planAction, taskOf, type PowerPlan } from './compute/power-plan.js';
 import type { StatePolls } from './compute/state-polls.js';
 import type { ServerList } from './compute/server-list.js';
 import { isKnown, type Server } from './compute/server.js';
-import { rejection } from './failure.js';
+import { rejectionError } from './failure.js';
 import { CloudFailure } from './http/cloud-failure.js';
 
 /** Maximum age of a server's state on which an action may rely. */
@@ -192,10 +192,10 @@ async function send(
   }
   // Nova answers "Instance is not ready" both while it builds a server and after a failed build.
   const isUnclear = answer.status === 404 || (answer.status === 409 && answer.reason.includes('is not ready'));
-  if (!isUnclear) throw rejection(doing, answer, { isKnownServer: true });
+  if (!isUnclear) throw rejectionError(doing, answer, { isKnownServer: true });
   const readAt = performance.now();
   const isKnownServer = list.record(id, await api.getServer(id), { readAt }) !== undefined;
-  throw rejection(doing, answer, { isKnownServer, isBuilding: list.find(id)?.server.vmState === 'building' });
+  throw rejectionError(doing, answer, { isKnownServer, isBuilding: list.find(id)?.server.vmState === 'building' });
 }
 
 type Goal = NonNullable<PowerPlan['goal']>;

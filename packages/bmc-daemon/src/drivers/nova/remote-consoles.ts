@@ -4,7 +4,7 @@ import type { GraphicalConsoleAccess } from '../graphical-console-control.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { ComputeApi, Rejected } from './compute/compute-api.js';
 import { consoleKinds, type ConsoleKind } from './compute/remote-console.js';
-import { rejection } from './failure.js';
+import { rejectionError } from './failure.js';
 
 /** Access to the graphical consoles of a cloud. */
 interface RemoteConsoles {
@@ -65,7 +65,7 @@ export function createRemoteConsoles(api: Pick<ComputeApi, 'openConsole'>): Remo
       const answer = await tryKinds(id);
       if (!('status' in answer)) return answer;
       if (answer.status === 400) throw new DriverError('unsupported', `${doing}: Nova answers ${answer.reason}`);
-      throw rejection(doing, answer, { isKnownServer: false });
+      throw rejectionError(doing, answer, { isKnownServer: false });
     },
   };
 }

@@ -72,7 +72,7 @@ export class LinkReader {
 
   #add(resources: number): void {
     this.#count += resources;
-    if (this.#count > maximumResources) throw tooLarge(`${maximumResources} resources`);
+    if (this.#count > maximumResources) throw tooLargeError(`${maximumResources} resources`);
   }
 
   /**
@@ -98,10 +98,10 @@ export class LinkReader {
  * @throws {RedfishError} 507.
  */
 export function checkBytes(bytes: number): void {
-  if (bytes > maximumBytes) throw tooLarge(`${maximumBytes / 1024 / 1024} MiB`);
+  if (bytes > maximumBytes) throw tooLargeError(`${maximumBytes / 1024 / 1024} MiB`);
 }
 
-function tooLarge(limit: string): RedfishError {
+function tooLargeError(limit: string): RedfishError {
   const advice = 'ask for fewer levels, or a part with $top and $skip';
   return new RedfishError(507, [
     withDetail(message('InsufficientStorage'), `The answer would hold more than ${limit}: ${advice}.`),

@@ -109,7 +109,7 @@ export async function runLongOperation(
       onTaskFailed(failure, name);
     },
   );
-  // The client may ask another replica for the task at once.
+  // The client may read the task from another replica at once.
   await tasks.whenStored();
   return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
 }

@@ -35,7 +35,7 @@ export function wantedBoot(system: SystemWith<'boot'>, body: BootBody, { setting
     log.warn('boot override ignored: EMULATOR_IGNORE_BOOT_DEVICE is True', { system: system.uuid, ignored });
     return {
       change: firmware === undefined ? {} : { boot: { firmware } },
-      messages: ignored.map((name) => notUpdated(name, `#/Boot/${name}`)),
+      messages: ignored.map((name) => notUpdatedMessage(name, `#/Boot/${name}`)),
     };
   }
   const cd = wantedImage(system, body, { change, settings });
@@ -126,7 +126,7 @@ function translateDriveError(error: unknown): unknown {
 }
 
 /** Returns the message for a property that EMULATOR_IGNORE_BOOT_DEVICE leaves unchanged. */
-export function notUpdated(name: string, pointer = `#/${name}`): Message {
+export function notUpdatedMessage(name: string, pointer = `#/${name}`): Message {
   return withDetail(
     withPointers(message('PropertyNotUpdated', name), pointer),
     'EMULATOR_IGNORE_BOOT_DEVICE is set, so the firmware of the machine selects the boot device.',

@@ -7,7 +7,7 @@ import { readSystem, type SystemWith } from '../details.js';
 import { machineCollection } from '../machine-collection.js';
 import { reference } from '../reference.js';
 import { defineResource } from '../services.js';
-import { notUpdated } from './boot-change.js';
+import { notUpdatedMessage } from './boot-change.js';
 import { bootReference, bootSource } from './boot-reference.js';
 
 const body = z.strictObject({ BootOptionEnabled: z.boolean().optional() });
@@ -56,7 +56,7 @@ const bootOption = defineResource({
     apply: async ({ system, option }, { BootOptionEnabled: wanted }, { services }) => {
       const { order } = system.boot;
       if (wanted === undefined || wanted === order.includes(option.key)) return undefined;
-      if (services.settings.ignoreBootDevice) return { messages: [notUpdated('BootOptionEnabled')] };
+      if (services.settings.ignoreBootDevice) return { messages: [notUpdatedMessage('BootOptionEnabled')] };
       const changed = wanted ? [...order, option.key] : order.filter((key) => key !== option.key);
       if (changed.length === 0) {
         // Without boot options the hypervisor boots from a disk, so a client cannot disable the only

@@ -62,7 +62,7 @@ const updateService = defineResource({
         const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
         const systems = await Promise.all(ids.map((id, index) => loadTarget(id, Targets[index] ?? id, services)));
         const { user, address } = requester;
-        return update(new Set(systems), image, { user, address }, services);
+        return startUpdate(new Set(systems), image, { user, address }, services);
       },
     },
   },
@@ -89,7 +89,7 @@ function machineOf(uri: string): string {
   const found =
     /^\/redfish\/v1\/UpdateService\/FirmwareInventory\/BIOS-([^/]+)\/?$/.exec(uri)?.[1] ??
     /^\/redfish\/v1\/Systems\/([^/]+)(?:\/(?:Bios|BIOS))?\/?$/.exec(uri)?.[1];
-  if (found === undefined) throw notATarget(uri);
+  if (found === undefined) throw notATargetError(uri);
   return found;
 }
 
@@ -102,11 +102,11 @@ async function loadTarget(id: string, uri: string, { driver }: Services): Promis
   try {
     return await driver.getSystem(id);
   } catch (error) {
-    throw error instanceof DriverError && error.kind === 'notFound' ? notATarget(uri) : error;
+    throw error instanceof DriverError && error.kind === 'notFound' ? notATargetError(uri) : error;
   }
 }
 
-function notATarget(uri: string): RedfishError {
+function notATargetError(uri: string): RedfishError {
   return new RedfishError(400, [
     withPointers(message('ActionParameterValueNotInList', uri, 'Targets', action), '#/Targets'),
   ]);
@@ -116,7 +116,7 @@ function notATarget(uri: string): RedfishError {
  * Starts an update as a task, as clients expect. The task completes when the new version waits for
  * a reset.
  */
-function update(
+function startUpdate(
   systems: ReadonlySet<SystemSnapshot>,
   image: URL,
   owner: { readonly user: string | null; readonly address: string },

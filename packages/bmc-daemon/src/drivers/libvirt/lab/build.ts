@@ -46,19 +46,19 @@ export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint
     await define(blueprint.xml(disks, true));
   } catch (error) {
     // libvirt may still create a volume. The record names it for the next command.
-    if (isUnavailable(error)) throw incomplete(name, error, error);
+    if (isUnavailable(error)) throw incompleteError(name, error, error);
     const undo = async (): Promise<void> => {
       for (const volume of made) await deleteVolume(volume);
       await domain.undefineFlags(UNDEFINE_FLAGS, { timeoutMs });
     };
     await attempt(`removing the incomplete machine ${name}`, undo).catch((failure: unknown) => {
-      throw incomplete(name, error, failure);
+      throw incompleteError(name, error, failure);
     });
     throw error;
   }
 }
 
-function incomplete(name: string, error: unknown, cause: unknown): DriverError {
+function incompleteError(name: string, error: unknown, cause: unknown): DriverError {
   return new DriverError(
     'unavailable',
     `${reasonOf(error)}; machine ${name} may be incomplete: run the command again`,

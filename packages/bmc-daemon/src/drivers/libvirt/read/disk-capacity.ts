@@ -63,7 +63,7 @@ export class DiskCapacity {
     if (running?.key === key) return running.promise;
     const promise = this.#measure(domain, disks).then((found) => {
       const previous = this.#known.get(uuid);
-      const capacities = previous !== undefined && same(previous.capacities, found) ? previous.capacities : found;
+      const capacities = previous !== undefined && isSame(previous.capacities, found) ? previous.capacities : found;
       const filled = disks.filter(({ source }) => source.name !== null).length;
       this.#known.set(uuid, {
         key,
@@ -93,6 +93,6 @@ export class DiskCapacity {
   }
 }
 
-function same(a: Capacities, b: Capacities): boolean {
+function isSame(a: Capacities, b: Capacities): boolean {
   return a.size === b.size && [...a].every(([target, capacity]) => b.get(target) === capacity);
 }

@@ -34,10 +34,10 @@ export class HostCpu {
    * none; undefined until libvirt has answered.
    */
   async model(): Promise<string | null | undefined> {
-    return (await this.#cache.get('model', () => this.#ask()))?.model;
+    return (await this.#cache.get('model', () => this.#readModel()))?.model;
   }
 
-  async #ask(): Promise<{ readonly model: string | null }> {
+  async #readModel(): Promise<{ readonly model: string | null }> {
     const { root } = parseXml(await this.#hypervisor.getCapabilities());
     return { model: textOf(child(root, 'host', 'cpu', 'model')) };
   }

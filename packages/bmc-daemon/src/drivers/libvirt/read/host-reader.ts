@@ -81,19 +81,19 @@ export class HostReader implements HostsControl {
 
   async #readFacts(): Promise<HostFacts> {
     const { hypervisor, inventory, timeoutMs } = this.#options.host;
-    this.#fixed ??= readFixed(hypervisor, timeoutMs);
+    this.#fixed ??= readFixedFacts(hypervisor, timeoutMs);
     // The next call repeats a failed read.
     this.#fixed.catch(() => (this.#fixed = undefined));
     const [fixed, cpu, memoryStats, machines, running] = await Promise.all([
       this.#fixed,
-      ifSupported(this.#load.read(async () => cpuTime(await hypervisor.nodeGetCpuStats(undefined, { timeoutMs })))),
+      ifSupported(this.#load.read(async () => cpuTimeOf(await hypervisor.nodeGetCpuStats(undefined, { timeoutMs })))),
       ifSupported(hypervisor.nodeGetMemoryStats(undefined, { timeoutMs })),
       inventory.list(),
       hypervisor.numOfDomains({ timeoutMs }),
     ]);
     return {
       ...fixed,
-      ...(memoryStats === null ? { freeMemoryBytes: null } : memory(memoryStats)),
+      ...(memoryStats === null ? { freeMemoryBytes: null } : memoryOf(memoryStats)),
       cpuTime: cpu?.time ?? null,
       cpuLoad: cpu?.load ?? null,
       machines: { total: machines.length, running },
@@ -126,7 +126,7 @@ export class HostReader implements HostsControl {
  * Reads the fixed facts. Does not ask libvirt for the name of the host, because libvirt looks it up
  * in DNS, which can take longer than the time limit.
  */
-async function readFixed(hypervisor: Hypervisor, timeoutMs: number): Promise<FixedFacts> {
+async function readFixedFacts(hypervisor: Hypervisor, timeoutMs: number): Promise<FixedFacts> {
   const options = { timeoutMs };
   const [name, version, libVersion, info] = await Promise.all([
     hypervisor.getType(options),
@@ -160,10 +160,10 @@ function versionText(version: number): string {
 }
 
 /** @see https://libvirt.org/html/libvirt-libvirt-host.html#virNodeCPUStats */
-function cpuTime({ kernel = 0n, user = 0n, idle = 0n, iowait = 0n, intr = 0n }: NodeStats): HostCpuTime {
+function cpuTimeOf({ kernel = 0n, user = 0n, idle = 0n, iowait = 0n, intr = 0n }: NodeStats): HostCpuTime {
   return { busySeconds: Number(kernel + user + intr) / 1e9, idleSeconds: Number(idle + iowait) / 1e9 };
 }
 
-function memory({ total = 0n, free = 0n, buffers = 0n, cached = 0n }: NodeStats): Memory {
+function memoryOf({ total = 0n, free = 0n, buffers = 0n, cached = 0n }: NodeStats): Memory {
   return { memoryBytes: Number(total) * 1024, freeMemoryBytes: Number(free + buffers + cached) * 1024 };
 }

@@ -32,15 +32,15 @@ interface ReadingOptions {
  */
 export function machineReader(options: ReadingOptions): (machine: Machine, condition: Condition) => Promise<Reading> {
   const { timeoutMs, streams } = options;
-  let asksForPasswords = true;
+  let requestsPasswords = true;
   const readDefinition = async ({ domain }: Machine): Promise<Pick<Reading, 'inactiveXml' | 'hasPasswords'>> => {
-    if (asksForPasswords) {
+    if (requestsPasswords) {
       try {
         const flags = DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE;
         return { inactiveXml: await domain.getXmlDesc(flags, { timeoutMs }), hasPasswords: true };
       } catch (error) {
         if (!isLibvirtError(error, 'ACCESS_DENIED', 'OPERATION_DENIED')) throw error;
-        asksForPasswords = false;
+        requestsPasswords = false;
       }
     }
     return { inactiveXml: await domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs }), hasPasswords: false };

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '@rackless/daemon/log/log.js';
-import { tooLarge } from '../../../media/image-body.js';
+import { tooLargeError } from '../../../media/image-body.js';
 import { anyHost, imageHosts } from '../../../media/image-hosts.js';
 import { identifiesContent, storedImageName, isStoredImageName, uniqueImageName } from '../../../media/image-key.js';
 import { downloadTimeLimit, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-client.js';
@@ -160,7 +160,7 @@ export class CloudImageStore {
     imageHosts(limits.hosts ?? anyHost).check(image.url);
     const url = storedUrl(image.url);
     const validator = await inspectImage(image, limits, signal);
-    if ((validator?.sizeBytes ?? 0) > limits.maxBytes) throw tooLarge(image.url, limits.maxBytes);
+    if ((validator?.sizeBytes ?? 0) > limits.maxBytes) throw tooLargeError(image.url, limits.maxBytes);
     const isShareable = validator !== null && identifiesContent(validator);
     return await this.#create(uniqueImageName(url), url, async (id) => {
       await api.fetch(id, url);
@@ -196,7 +196,7 @@ export class CloudImageStore {
     const { api, limits } = this.#options;
     // The image server may not have sent the size, so the check before the import is not enough.
     if (sizeBytes === undefined) throw unreadableImageError(storedUrl(url), 'Glance does not report its size');
-    if (sizeBytes > limits.maxBytes) throw tooLarge(url, limits.maxBytes);
+    if (sizeBytes > limits.maxBytes) throw tooLargeError(url, limits.maxBytes);
     if (!isIsoHead(await api.readHead(id, HEAD_BYTES))) throw notIsoError(url);
   }
 

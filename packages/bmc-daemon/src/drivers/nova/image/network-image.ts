@@ -48,15 +48,17 @@ export function createNetworkImage(session: CloudSession, wanted: string | null)
     return bodyOf(listSchema, answer, session, 'image').images.filter((image) => image.name === name);
   };
   const find = async (): Promise<string> => {
-    if (wanted === null) throw unusable('is not set');
+    if (wanted === null) throw unusableImageError('is not set');
     const found = await images(wanted);
     const [image] = found;
-    if (image === undefined) throw unusable(`names the image '${wanted}', which does not exist in Glance`);
-    if (found.length > 1) throw unusable(`names ${found.length} images '${wanted}'; use the id of one of them`);
-    if (image.status !== 'active') throw unusable(`names the image '${wanted}', whose status is ${image.status}`);
+    if (image === undefined) throw unusableImageError(`names the image '${wanted}', which does not exist in Glance`);
+    if (found.length > 1)
+      throw unusableImageError(`names ${found.length} images '${wanted}'; use the id of one of them`);
+    if (image.status !== 'active')
+      throw unusableImageError(`names the image '${wanted}', whose status is ${image.status}`);
     // Without this property, Nova would boot the image as a disk that replaces the server's disk.
     if (image.hw_rescue_device !== 'cdrom')
-      throw unusable(`names the image '${wanted}', which lacks the property hw_rescue_device=cdrom`);
+      throw unusableImageError(`names the image '${wanted}', which lacks the property hw_rescue_device=cdrom`);
     return image.id;
   };
   return {
@@ -73,6 +75,6 @@ export function createNetworkImage(session: CloudSession, wanted: string | null)
   };
 }
 
-function unusable(why: string): DriverError {
+function unusableImageError(why: string): DriverError {
   return new DriverError('conflict', `EMULATOR_OS_IPXE_IMAGE ${why}`);
 }

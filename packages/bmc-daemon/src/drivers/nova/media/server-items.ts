@@ -4,7 +4,7 @@
  */
 import type { CloudSession } from '../http/session.js';
 import { DriverError } from '../../driver-error.js';
-import { rejection } from '../failure.js';
+import { rejectionError } from '../failure.js';
 
 /**
  * The calls. All methods throw as {@link CloudSession.request}, and throw a {@link DriverError} if
@@ -38,7 +38,7 @@ export function createServerItems(session: CloudSession): ServerItems {
       if (answer.status === 403 && rejected.reason.includes('metadata items')) {
         throw new DriverError('storageFull', `storing the state of server ${id}: Nova answers ${rejected.reason}`);
       }
-      throw rejection(`storing the state of server ${id}`, rejected, { isKnownServer: false });
+      throw rejectionError(`storing the state of server ${id}`, rejected, { isKnownServer: false });
     },
   };
 }
