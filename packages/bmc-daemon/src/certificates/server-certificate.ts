@@ -102,7 +102,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     state.update(({ keys }) => ({ keys: change(keys) }));
 
   /** Removes the key of a completed request: the configured key file contains it now. */
-  const forget = (used: string): void => {
+  const forgetKey = (used: string): void => {
     if (!state.state.keys.includes(used)) return;
     try {
       updateKeys((keys) => keys.filter((key) => key !== used));
@@ -137,7 +137,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       }
     },
     async replace(pem, { passphrase } = {}) {
-      const { certificates, keys } = parse(pem, passphrase);
+      const { certificates, keys } = parsePem(pem, passphrase);
       const [leaf] = certificates;
       const extensions = await Promise.all(certificates.map(extensionsOf));
       const fault = chainFault(certificates, extensions, now());
@@ -152,13 +152,13 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       setTls(newTls);
       adopt(newTls);
       log.info('certificate replaced', { certificate: files().sslCert, fingerprint: leaf.fingerprint256 });
-      forget(newTls.key);
+      forgetKey(newTls.key);
     },
     adopt,
   };
 }
 
-function parse(pem: string, passphrase: string | undefined) {
+function parsePem(pem: string, passphrase: string | undefined) {
   try {
     return readPem(pem, passphrase);
   } catch (error) {

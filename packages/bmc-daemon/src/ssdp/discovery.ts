@@ -128,7 +128,7 @@ class SsdpDiscovery implements Discovery {
     // The change has no effect only if it equals both the active and the wanted settings. If the port was
     // not available, discovery is inactive although `#wanted` enables it. A client's request to disable
     // discovery must then be stored.
-    if (sameSettings(next, this.#active) && sameSettings(next, before)) return;
+    if (isSameSettings(next, this.#active) && isSameSettings(next, before)) return;
     this.#store(next);
     this.#wanted = next;
     try {
@@ -208,7 +208,7 @@ function settingsOf({ notifyTtl, notifyIntervalSeconds }: DiscoverySettings, ena
   return { enabled, notifyTtl, notifyIntervalSeconds };
 }
 
-function sameSettings(one: DiscoverySettings, other: DiscoverySettings): boolean {
+function isSameSettings(one: DiscoverySettings, other: DiscoverySettings): boolean {
   return (
     one.enabled === other.enabled &&
     one.notifyTtl === other.notifyTtl &&

@@ -53,7 +53,7 @@ const cpu: readonly Metric[] = [
       if (current === undefined || past?.count !== current.count) return undefined;
       const share = ((current.timeNs - past.timeNs) / (seconds * 1e9 * current.count)) * 100;
       // The kernel counts in steps of 10 ms, so the result may slightly exceed 100 %.
-      return share < 0 ? undefined : { value: rounded(Math.min(share, 100)) };
+      return share < 0 ? undefined : { value: roundedToHundredths(Math.min(share, 100)) };
     },
   },
   {
@@ -79,7 +79,7 @@ const memory: readonly Metric[] = [
     units: 'By',
     min: 0,
     summable: true,
-    read: ({ now }) => readingOf(bytes(now.memory.currentKiB)),
+    read: ({ now }) => readingOf(bytesOfKib(now.memory.currentKiB)),
   },
   {
     id: 'MemoryResident',
@@ -90,7 +90,7 @@ const memory: readonly Metric[] = [
     units: 'By',
     min: 0,
     summable: true,
-    read: ({ now }) => readingOf(bytes(now.memory.residentKiB)),
+    read: ({ now }) => readingOf(bytesOfKib(now.memory.residentKiB)),
   },
   {
     id: 'MemoryUtilization',
@@ -106,7 +106,7 @@ const memory: readonly Metric[] = [
     read: ({ now }) => {
       const { guest } = now.memory;
       if (guest === undefined || guest.usableKiB > guest.availableKiB) return undefined;
-      return { value: rounded((1 - guest.usableKiB / guest.availableKiB) * 100), at: guest.at };
+      return { value: roundedToHundredths((1 - guest.usableKiB / guest.availableKiB) * 100), at: guest.at };
     },
   },
 ];
@@ -127,7 +127,7 @@ const total = (
   units,
   min: 0,
   summable: true,
-  read: ({ now }) => readingOf(sum(read(now))),
+  read: ({ now }) => readingOf(sumOf(read(now))),
 });
 
 /**
@@ -143,13 +143,13 @@ const rate = (id: string, name: string, what: string, read: (machine: MachineSta
   min: 0,
   summable: true,
   read: ({ now, before, seconds }) => {
-    const grown = before === undefined ? undefined : growth(read(before), read(now));
-    return grown === undefined ? undefined : { value: rounded(grown / seconds) };
+    const grown = before === undefined ? undefined : growthOf(read(before), read(now));
+    return grown === undefined ? undefined : { value: roundedToHundredths(grown / seconds) };
   },
 });
 
-const disk = (counter: DiskCounter) => (machine: MachineStatistics) => devices(machine.disks, counter);
-const nic = (counter: InterfaceCounter) => (machine: MachineStatistics) => devices(machine.interfaces, counter);
+const disk = (counter: DiskCounter) => (machine: MachineStatistics) => valuesByDevice(machine.disks, counter);
+const nic = (counter: InterfaceCounter) => (machine: MachineStatistics) => valuesByDevice(machine.interfaces, counter);
 
 const disks: readonly Metric[] = [
   rate('DiskReadRate', 'Disk Read Rate', 'Bytes per second that the machine read from its disks', disk('readBytes')),
@@ -229,7 +229,7 @@ export const metrics: readonly Metric[] = [...cpu, ...memory, ...disks, ...netwo
 /** The values of one counter, by device. */
 type Devices = ReadonlyMap<string, number>;
 
-function devices<Name extends string>(
+function valuesByDevice<Name extends string>(
   all: ReadonlyMap<string, Readonly<Partial<Record<Name, number>>>>,
   counter: Name,
 ): Devices {
@@ -241,7 +241,7 @@ function devices<Name extends string>(
   return found;
 }
 
-function sum(all: Devices): number | undefined {
+function sumOf(all: Devices): number | undefined {
   if (all.size === 0) return undefined;
   let whole = 0;
   for (const value of all.values()) whole += value;
@@ -251,7 +251,7 @@ function sum(all: Devices): number | undefined {
 /**
  * Returns the increase between the measurements; undefined if a device was added, removed or reset.
  */
-function growth(before: Devices, now: Devices): number | undefined {
+function growthOf(before: Devices, now: Devices): number | undefined {
   if (now.size === 0 || now.size !== before.size) return undefined;
   let whole = 0;
   for (const [device, value] of now) {
@@ -262,10 +262,10 @@ function growth(before: Devices, now: Devices): number | undefined {
   return whole;
 }
 
-function bytes(kiB: number | undefined): number | undefined {
+function bytesOfKib(kiB: number | undefined): number | undefined {
   return kiB === undefined ? undefined : kiB * 1024;
 }
 
-function rounded(value: number): number {
+function roundedToHundredths(value: number): number {
   return Math.round(value * 100) / 100;
 }
