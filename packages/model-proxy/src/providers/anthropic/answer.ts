@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { DialectAnswer, DialectCall } from '../dialect.js';
-import { listOf } from '../list-of.js';
+import { listOf } from '../messages/list-of.js';
 import { errorWithStatus } from './errors.js';
 import { JSON_TOOL } from './tools.js';
 import type { Block } from './content.js';

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { openaiAnswer } from '../anthropic/answer.js';
 import { recordsOf } from '../anthropic/values.js';
 import type { Dialect, DialectEndpoint } from '../dialect.js';
-import { listOf } from '../list-of.js';
+import { listOf } from '../messages/list-of.js';
 import { supportedParameters, unchecked } from '../parameters.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { valueWithinLimits } from '../../json/parse-within-limits.js';
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { Block } from '../anthropic/content.js';
-import { listOf } from '../list-of.js';
+import { listOf } from './list-of.js';
 
 const text = z.string().nullish();
 const tokens = z.number().int().nonnegative().nullish();

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Block } from '../anthropic/content.js';
 import { recordsOf } from '../anthropic/values.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
-import { listOf } from '../list-of.js';
+import { listOf } from './list-of.js';
 import { chatUsage, messageFrame, messageUsage, stopOf, thinkingBlock } from './message-answer.js';
 
 const text = z.string().nullish();
