@@ -29,6 +29,7 @@ export interface Fingerprint {
 /** A machine, and access to its state. */
 export interface Subject {
   readonly name: string;
+  readonly uuid: string;
   readonly bmc: Bmc;
   /** URI of its system. */
   readonly path: string;
@@ -39,8 +40,13 @@ export interface Subject {
   virsh(...words: readonly string[]): Promise<string>;
 }
 
-/** Reads the state of a machine and its host. */
+/** Reads the state of a machine and its host, without the UUID of the machine. */
 export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
+  const text = JSON.stringify(await readState(subject));
+  return JSON.parse(text.replaceAll(subject.uuid, 'UUID')) as Fingerprint; // the same object
+}
+
+async function readState(subject: Subject): Promise<Fingerprint> {
   const { name, bmc, path } = subject;
   const inactive = await subject.virsh('dumpxml', '--inactive', name);
   const power = (await subject.virsh('domstate', name)).trim();

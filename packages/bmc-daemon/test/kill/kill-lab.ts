@@ -3,6 +3,7 @@
  * afterwards.
  */
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,7 +18,6 @@ import { CallRelay } from './call-relay.js';
 import { IMAGE_POOL, poolsOf, readFingerprint, volumesOf, type Fingerprint } from './fingerprint.js';
 
 const name = 'killed';
-const uuid = '00000000-0000-4000-8000-00000000dead';
 
 /** The calls of an operation, and whether the daemon was killed. */
 export interface Run {
@@ -28,8 +28,7 @@ export interface Run {
 
 /** A machine on a private libvirtd, and a daemon that reaches this libvirtd only through a relay. */
 export class KillLab {
-  readonly path = `/redfish/v1/Systems/${uuid}`;
-  readonly manager = `/redfish/v1/Managers/${uuid}`;
+  #uuid = '';
   #daemon: DaemonProcess | undefined;
   #bmc: Bmc | undefined;
   #isKilled = false;
@@ -66,7 +65,15 @@ export class KillLab {
   }
 
   get uuid(): string {
-    return uuid;
+    return this.#uuid;
+  }
+
+  get path(): string {
+    return `/redfish/v1/Systems/${this.uuid}`;
+  }
+
+  get manager(): string {
+    return `/redfish/v1/Managers/${this.uuid}`;
   }
 
   get bmc(): Bmc {
@@ -74,9 +81,11 @@ export class KillLab {
     return this.#bmc;
   }
 
-  /** Brings the host back to its first state, and starts a daemon. */
+  /**
+   * Brings the host back to its first state, with a new machine. Starts a daemon if none runs. A running
+   * daemon serves the new machine: its work for the removed machine cannot change the new UUID.
+   */
   async reset(): Promise<void> {
-    await this.#daemon?.dispose();
     await this.#quietly('destroy', name);
     await this.#quietly('undefine', name, '--managed-save', '--nvram');
     for (const pool of await poolsOf(this)) {
@@ -84,14 +93,19 @@ export class KillLab {
     }
     for (const volume of await volumesOf(this)) await this.#quietly('vol-delete', volume, '--pool', IMAGE_POOL);
     for (const label of ['disk', 'data']) await writeFile(this.file(`${label}.img`), bootableDisk({ label }));
-    await this.virsh('define', this.file('machine.xml'));
+    await this.#defineMachine();
     this.relay.decideBy(() => 'forward');
-    await this.startDaemon();
+    await (this.#daemon === undefined ? this.startDaemon() : this.#serves());
   }
 
   async startDaemon(): Promise<void> {
     this.#daemon = new DaemonProcess(['--config', this.file('bmc-daemon.conf')]);
     this.#bmc = new Bmc(await this.#daemon.address());
+    await this.#serves();
+  }
+
+  /** Waits until the daemon serves the machine. */
+  async #serves(): Promise<void> {
     // A new daemon finishes interrupted operations before it accepts changes of the machine.
     const path = `${this.manager}/VirtualMedia/Cd`;
     await until(
@@ -146,7 +160,10 @@ export class KillLab {
       // The client of a killed daemon gets no response.
       if (!this.isKilled) throw error;
     }
-    if (this.isKilled) await this.#daemon?.dispose();
+    if (this.isKilled) {
+      await this.#daemon?.dispose();
+      this.#daemon = undefined;
+    }
     this.relay.decideBy(() => 'forward');
     return { calls, killed: this.isKilled };
   }
@@ -224,12 +241,6 @@ export class KillLab {
       await writeFile(this.file(`${label}.iso`), bootableIso({ label }));
       await this.images.publish(`${label}.iso`, this.file(`${label}.iso`));
     }
-    await writeFile(this.file('machine.xml'), this.#machine({ memoryMiB: 16, os: '<os>', firmware: '' }));
-    const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>`;
-    await writeFile(
-      this.file('uefi.xml'),
-      this.#machine({ memoryMiB: 128, os: `<os firmware='efi'>`, firmware: noSecureBoot }),
-    );
     await writeFile(
       this.file('bmc-daemon.conf'),
       [
@@ -246,10 +257,21 @@ export class KillLab {
     );
   }
 
+  async #defineMachine(): Promise<void> {
+    this.#uuid = randomUUID();
+    await writeFile(this.file('machine.xml'), this.#machine({ memoryMiB: 16, os: '<os>', firmware: '' }));
+    const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>`;
+    await writeFile(
+      this.file('uefi.xml'),
+      this.#machine({ memoryMiB: 128, os: `<os firmware='efi'>`, firmware: noSecureBoot }),
+    );
+    await this.virsh('define', this.file('machine.xml'));
+  }
+
   #machine({ memoryMiB, os, firmware }: { memoryMiB: number; os: string; firmware: string }): string {
     return `<domain type='qemu'>
   <name>${name}</name>
-  <uuid>${uuid}</uuid>
+  <uuid>${this.uuid}</uuid>
   <memory unit='MiB'>${memoryMiB}</memory>
   <vcpu current='1'>2</vcpu>
   ${os}<type arch='x86_64' machine='q35'>hvm</type>${firmware}</os>
