@@ -183,7 +183,7 @@ const { RACKLESS_PICTURE_LIBVIRT: uri, RACKLESS_PICTURE_MACHINE: guest } = proce
 const lab = join(mkdtempSync(join(tmpdir(), 'rackless-lab-')), 'lab.yaml');
 writeFileSync(lab, MACHINES);
 // Chromium's sandbox refuses to run as root.
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'] });
 try {
   const inMemory = wantedOf(pictures);
   if (inMemory.length > 0) await takeAll(browser, ['--fake', '--fake-machines', lab], inMemory);
