@@ -20,6 +20,7 @@ for link in node_modules/@rackless/*; do
   package=packages/$(basename "$link")
   mkdir -p "$root/$package"
   for part in package.json dist bin node_modules; do
-    if [ -e "$package/$part" ]; then cp -r "$package/$part" "$root/$package/"; fi
+    # A bundle that looks older than the compiled files is not used.
+    if [ -e "$package/$part" ]; then cp -r --preserve=timestamps "$package/$part" "$root/$package/"; fi
   done
 done

@@ -11,7 +11,13 @@ if (major < 20 || (major === 20 && minor < 19)) {
 In a clone of the repository: run scripts/start setup, then use bin/bmc-daemon there.`);
   process.exitCode = unusable;
 } else {
-  import('../dist/cli.js').then(run, explain);
+  import('../dist/bundle/start.js').catch(unbundled).then(run, explain);
+}
+
+// Without `npm run build`, there are only the files of the compiler.
+function unbundled(error) {
+  if (!isMissing(error, '/dist/bundle/start.js')) throw error;
+  return import('../dist/cli.js');
 }
 
 async function run(cli) {
@@ -22,7 +28,11 @@ async function run(cli) {
 }
 
 function explain(error) {
-  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.url).endsWith('/dist/cli.js')) throw error;
+  if (!isMissing(error, '/dist/cli.js')) throw error;
   console.error('bmc-daemon is not built. Run scripts/start setup.');
   process.exitCode = unusable;
+}
+
+function isMissing(error, file) {
+  return error.code === 'ERR_MODULE_NOT_FOUND' && String(error.url).endsWith(file);
 }
