@@ -11,7 +11,8 @@ import { upgradeResponse } from '@rackless/daemon/http/upgrade-response.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { createMetrics, type Metrics } from './metrics.js';
-import { createPages, type PagesDriver } from './pages/routes.js';
+import { pagesOnDemand } from './pages/on-demand.js';
+import type { PagesDriver } from './pages/routes.js';
 import type { AnnotateOptions } from './redfish/annotate.js';
 import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
 import type { Authenticate, WatchIdentity } from './redfish/authenticate.js';
@@ -82,7 +83,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const scope = scoping?.scopeOf(request) ?? null;
     return scope === null || scoping === undefined ? driver : scoping.servicesOf(scope).driver;
   };
-  const pages = createPages({ ...options, driverFor, metrics });
+  const pages = pagesOnDemand({ ...options, driverFor, metrics });
   const nextId = createRequestIds();
 
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
