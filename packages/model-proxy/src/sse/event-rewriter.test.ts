@@ -248,6 +248,18 @@ describe('the end of a stream', () => {
     expect(endOf(chunk('a'), 'data: [DO')).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
   });
 
+  it("is not complete if Anthropic's last event is incomplete", () => {
+    for (const finishes of [false, true]) {
+      const made = rewriter();
+      made.push(Buffer.from('event: ping\ndata: {"type":"ping"}\n\nevent: message_stop\ndata: {"type":"message_stop"'));
+      if (finishes) made.finish();
+      expect(made.isDone).toBe(false);
+    }
+    const made = rewriter();
+    made.push(Buffer.from('event: message_stop\ndata: {"type":"message_stop"}\n\n: pi'));
+    expect(made.isDone).toBe(true);
+  });
+
   it('reports an answer without finish_reason as incomplete', () => {
     expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
   });

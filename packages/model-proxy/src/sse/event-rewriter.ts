@@ -118,6 +118,8 @@ class Rewriter implements EventRewriter {
   #isDone = false;
   readonly #recent = new RecentChunks();
   #interruption: Interruption | null = null;
+  /** Size of the incomplete event at the end of the stream, which the client does not get. */
+  #droppedBytes = 0;
   hiddenUsage: Buffer | null = null;
   eventCount = 0;
 
@@ -126,7 +128,7 @@ class Rewriter implements EventRewriter {
   }
 
   get isDone(): boolean {
-    return this.#isDone || this.#recent.hasStopped();
+    return this.#isDone || this.#recent.hasStopped(this.#pendingBytes + this.#droppedBytes);
   }
 
   get interruption(): Interruption | null {
@@ -183,7 +185,7 @@ class Rewriter implements EventRewriter {
       this.#pending = new ChunkList();
       this.#pendingBytes = 0;
       if (isComplete(event)) this.#finishPending(event, output);
-      else this.#interruption = 'event';
+      else [this.#interruption, this.#droppedBytes] = ['event', event.length];
     } else if (this.#isForwardedUnchanged) this.#interruption = 'event';
     if (this.#interruption !== null) return joined(output);
     if (this.#recent.endsWithError()) this.#interruption = 'error';

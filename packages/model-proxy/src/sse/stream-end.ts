@@ -46,9 +46,10 @@ export class RecentChunks {
     return /"error"\s*:\s*["{]/.test(lastText) && !/"finish_reason"\s*:\s*"|"message_stop"/.test(lastText);
   }
 
-  /** Returns whether Anthropic's last event has come. */
-  hasStopped(): boolean {
-    return /"type"\s*:\s*"message_stop"/.test(this.#text());
+  /** Returns whether Anthropic's last event has come. @param incomplete number of last bytes that are no event yet. */
+  hasStopped(incomplete: number): boolean {
+    const text = this.#text();
+    return /"type"\s*:\s*"message_stop"/.test(text.slice(0, Math.max(0, text.length - incomplete)));
   }
 
   #text(): string {
