@@ -68,6 +68,11 @@ describe('settings that restrict access', () => {
     expect(closedPages).toEqual(new Set(['/model/info', '/v1/model/info']));
   });
 
+  it.each(['/models/gpt/4', '/v1/models/gpt/4'])('close both paths of a model: %s', (entry) => {
+    const { closedPages } = load(general(`admin_only_routes: [${entry}]`)).proxy;
+    expect(closedPages).toEqual(new Set(['/models/gpt/4', '/v1/models/gpt/4']));
+  });
+
   it('need a master key if they require the key for a page', () => {
     const sentence = 'needs general_settings.master_key: no key is configured';
     expect(faults(general('admin_only_routes: [/metrics]', ''))).toEqual([

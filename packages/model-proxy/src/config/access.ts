@@ -63,6 +63,8 @@ function pathsOfPage(route: string): readonly string[] {
   const path = plainPath(route);
   const page = pagePaths.get(path);
   if (page !== undefined) return page.paths;
+  const model = /^(?:\/v1)?(\/models\/.+)$/.exec(path)?.[1];
+  if (model !== undefined) return [model, `/v1${model}`];
   const label = polledPage(path)?.label;
   const others = label === undefined ? [] : polledPaths.filter((other) => polledPage(other)?.label === label);
   return [...new Set([path, ...others])];
