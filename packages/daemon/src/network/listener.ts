@@ -7,20 +7,14 @@ import {
   type ServerOptions,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import {
-  createServer as createNetServer,
-  isIPv4,
-  isIPv6,
-  type AddressInfo,
-  type Server as NetServer,
-  type Socket,
-} from 'node:net';
+import { createServer as createNetServer, isIPv4, isIPv6, type AddressInfo, type Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from '../http/declined-upgrade.js';
 import { isWebSocketRequest } from '../http/upgrade-response.js';
 import { detectPlainHttp } from '../http/plain-http.js';
 import { serializeRequests } from '../http/pipelined-requests.js';
 import { limitUnreadBodies } from '../http/unread-body.js';
+import { drain, trackSockets } from './drain.js';
 import { listInterfaces, type NetworkInterfaces } from './network-interfaces.js';
 import type { TlsOptions } from './tls.js';
 
@@ -116,10 +110,6 @@ class ConnectMethodError extends Error {
  * With a shorter time, the server could close a connection while a client sends a request on it.
  */
 const KEEP_ALIVE_MS = 65_000;
-/** How often `close` closes connections that have become idle. */
-const DRAIN_STEP_MS = 50;
-/** How long `close` waits for the first byte of a connection on which the client sent nothing. */
-const SILENT_MS = 1000;
 
 /**
  * Maximum number of connections that wait until the event loop accepts them. Linux uses the lower
@@ -255,44 +245,4 @@ function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly
     .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))
     .map(({ address }) => address);
   return interfaceAddresses.length === 0 ? ['127.0.0.1'] : interfaceAddresses;
-}
-
-/**
- * Returns the set of all open sockets. Node's own list lacks upgraded sockets and sockets in a TLS
- * handshake, and counts a connection without a request as busy.
- */
-function trackSockets(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  // With TLS each connection appears twice. Only the decrypted socket shows whether HTTP bytes
-  // came: the encrypted one also counts the handshake.
-  for (const event of ['connection', 'secureConnection']) {
-    server.on(event, (socket: Socket) => {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
-    });
-  }
-  return sockets;
-}
-
-function drain(
-  server: Server,
-  extraServers: readonly NetServer[],
-  sockets: ReadonlySet<Socket>,
-  waitMs: number,
-): Promise<void> {
-  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
-  // Load balancers, browsers and connection pools open connections that they may never use.
-  const silent = setTimeout(() => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  }, SILENT_MS);
-  const deadline = setTimeout(() => {
-    for (const socket of sockets) socket.destroy();
-  }, waitMs);
-  // The only possible error is "already closed", which is not a problem.
-  const ended = [server, ...extraServers].map((each) => new Promise<void>((resolve) => each.close(() => resolve())));
-  return Promise.all(ended).then(() => {
-    clearInterval(idle);
-    clearTimeout(silent);
-    clearTimeout(deadline);
-  });
 }
