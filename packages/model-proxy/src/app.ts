@@ -65,6 +65,8 @@ export interface AppOptions {
 export interface App {
   /** Answers requests: `http.createServer(app.handler)`. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Returns whether a POST to a path is a model request in JSON, which the listener may serve by its shortcut. */
+  readonly takesShortcut: (path: string) => boolean;
   /**
    * Answers the server's `checkContinue`, so that clients do not send bodies which would be
    * rejected.
@@ -162,6 +164,7 @@ export function createApp(options: AppOptions): App {
 
   return {
     handler: (request, response) => answer(request, response, false),
+    takesShortcut: (path) => paths.exact(path)?.endpoint.requestBody === 'json',
     expectContinue: (request, response) => answer(request, response, true),
     upgrade: createUpgrade(begin, passThrough),
     clientError: (error, socket) => answerUnreadable(error, socket, log),

@@ -217,6 +217,7 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
       port: listen.port,
       ...tls,
       handle: app.handler,
+      takesShortcut: app.takesShortcut,
       onClientError: app.clientError,
       onUpgrade: app.upgrade,
       onExpectContinue: app.expectContinue,

@@ -1,6 +1,7 @@
 /** Closes the connections of a server that stops. */
 import type { Server } from 'node:http';
 import type { Server as NetServer, Socket } from 'node:net';
+import type { Shortcut } from '../http/shortcut/shortcut.js';
 
 /** How often {@link drain} closes connections that have become idle. */
 const DRAIN_STEP_MS = 50;
@@ -24,6 +25,12 @@ export function trackSockets(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
+/** The connections of a server. */
+interface Connections {
+  readonly sockets: ReadonlySet<Socket>;
+  readonly shortcut: Shortcut | undefined;
+}
+
 /**
  * Stops listening, waits up to `waitMs` for running requests, then destroys all connections.
  * @param extraServers further servers that pass their connections to `server`.
@@ -31,10 +38,14 @@ export function trackSockets(server: Server): ReadonlySet<Socket> {
 export function drain(
   server: Server,
   extraServers: readonly NetServer[],
-  sockets: ReadonlySet<Socket>,
+  { sockets, shortcut }: Connections,
   waitMs: number,
 ): Promise<void> {
-  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
+  const closeIdle = (): void => {
+    server.closeIdleConnections();
+    shortcut?.closeIdle();
+  };
+  const idle = setInterval(closeIdle, DRAIN_STEP_MS);
   // Load balancers, browsers and connection pools open connections that they may never use.
   const silent = setTimeout(() => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();

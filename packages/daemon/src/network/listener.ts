@@ -11,6 +11,7 @@ import { createServer as createNetServer, isIPv4, isIPv6, type AddressInfo, type
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from '../http/declined-upgrade.js';
 import { isWebSocketRequest } from '../http/upgrade-response.js';
+import { openShortcut, type Shortcut } from '../http/shortcut/shortcut.js';
 import { detectPlainHttp } from '../http/plain-http.js';
 import { serializeRequests } from '../http/pipelined-requests.js';
 import { limitUnreadBodies } from '../http/unread-body.js';
@@ -50,6 +51,12 @@ export interface ListenOptions {
    * body. Absent: the listener accepts every body and calls `handle`.
    */
   readonly onExpectContinue?: RequestListener;
+  /**
+   * Returns whether POST requests for a path may take the shortcut, which needs less CPU than Node's HTTP server.
+   * Their handler must call `response.writeHead` with a list of headers, and must not use `setHeader`. Absent:
+   * no request takes it.
+   */
+  readonly takesShortcut?: (path: string) => boolean;
   /**
    * Handles plain HTTP requests on a TLS port, one per connection, for example with a redirect.
    * Absent: the listener closes such connections, as Node does.
@@ -157,6 +164,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
       for (const connectionHandler of connectionHandlers) connectionHandler.call(server, reopened);
     });
   });
+  const shortcut = shortcutOf(server, secure === undefined ? 'connection' : 'secureConnection', options);
   if (secure !== undefined && options.onPlainHttp !== undefined) detectPlainHttp(secure, options.onPlainHttp);
   const sockets = trackSockets(server);
   await listen(server, ip, port);
@@ -184,7 +192,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
       return () => void extra.close();
     },
     setTls: (next) => secure?.setSecureContext(next),
-    close: (waitMs) => drain(server, [...extraServers], sockets, waitMs),
+    close: (waitMs) => drain(server, [...extraServers], { sockets, shortcut }, waitMs),
   };
 }
 
@@ -245,4 +253,14 @@ function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly
     .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))
     .map(({ address }) => address);
   return interfaceAddresses.length === 0 ? ['127.0.0.1'] : interfaceAddresses;
+}
+
+function shortcutOf(
+  server: Server,
+  event: 'connection' | 'secureConnection',
+  { takesShortcut, handle, server: tuning }: ListenOptions,
+): Shortcut | undefined {
+  if (takesShortcut === undefined) return undefined;
+  const firstByteMs = tuning?.headersTimeout ?? HEADERS_MS;
+  return openShortcut(server, { event, isEligible: takesShortcut, handle, keepAliveMs: KEEP_ALIVE_MS, firstByteMs });
 }

@@ -6,6 +6,7 @@
  * chunk.
  */
 import { performance } from 'node:perf_hooks';
+import { takeWholeBody } from '@rackless/daemon/http/shortcut/plain-request.js';
 import { chunkLimitOf } from '../chunk-limit.js';
 import { requestTooLarge } from '../errors/body.js';
 import { ProxyError, toProxyError } from '../errors/proxy-error.js';
@@ -69,6 +70,11 @@ export function enterProxy(exchange: Exchange, proceed: () => void): void {
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   const { request, proxy } = exchange;
+  const whole = takeWholeBody(request);
+  if (whole !== null) {
+    receiveWhole(exchange, target, body, whole);
+    return;
+  }
   const limit = proxy.settings.maxRequestBytes;
   const chunkLimit = chunkLimitOf(request);
   const upload = watchUpload(exchange);
@@ -100,6 +106,19 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
       breakOff(exchange, toProxyError(error));
     }
   });
+}
+
+/** Starts a request whose body arrived together with its head. The head has announced its length. */
+function receiveWhole(exchange: Exchange, target: Target, body: RequestBody, bytes: Buffer): void {
+  exchange.requestBytes = bytes.length;
+  exchange.receivedAt = performance.now();
+  try {
+    if (bytes.length > 0) body.push(bytes);
+    body.finish();
+    start(exchange, target, body);
+  } catch (error) {
+    breakOff(exchange, toProxyError(error));
+  }
 }
 
 function start(exchange: Exchange, target: Target, body: RequestBody): void {

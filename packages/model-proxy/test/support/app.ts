@@ -91,10 +91,17 @@ export interface ServeOptions {
   readonly settings?: Partial<ProxySettings>;
   readonly deployment?: Partial<Deployment>;
   readonly app?: Partial<Pick<AppOptions, 'detailedDebug' | 'passThrough' | 'store'>>;
+  /** Whether Node's HTTP server serves all requests. Default: some take the listener's shortcut, as in the daemon. */
+  readonly withoutShortcut?: boolean;
 }
 
 /** Starts the app and its upstream. */
-export async function serveApp({ settings, deployment, app: more }: ServeOptions = {}): Promise<ServedApp> {
+export async function serveApp({
+  settings,
+  deployment,
+  app: more,
+  withoutShortcut = false,
+}: ServeOptions = {}): Promise<ServedApp> {
   const requests: UpstreamRequest[] = [];
   const state: { answering: AnswerHandler } = { answering: json({ id: 'x', model: 'served/model' }) };
   const upstreamServer = createServer((request, response) => {
@@ -119,6 +126,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
     ip: '127.0.0.1',
     port: 0,
     handle: app.handler,
+    takesShortcut: (path) => !withoutShortcut && app.takesShortcut(path),
     onClientError: app.clientError,
     onUpgrade: app.upgrade,
     onExpectContinue: app.expectContinue,
