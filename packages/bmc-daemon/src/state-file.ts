@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
+import { prepareFileInBackground } from '@rackless/daemon/files/background-file.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { StorageError } from './storage-error.js';
@@ -29,6 +30,17 @@ export interface StateFile<State> {
    * @throws {StateFileError} if the file cannot be written; the state stays unchanged.
    */
   update(change: (state: State) => State): void;
+}
+
+/** A state file that can also be written without a pause of other work. */
+interface LargeStateFile<State> extends StateFile<State> {
+  /**
+   * Replaces the state by `next`, without {@link update}'s pause of all other work during the write. Writes `text`,
+   * which must be the JSON of `next`. An update that runs meanwhile has precedence, and `next` is then lost.
+   * Changes of the file by other programs are lost.
+   * @throws {StateFileError} if the file cannot be written; the state stays unchanged.
+   */
+  replace(next: State, text: string): Promise<void>;
 }
 
 interface StateFileOptions<State> {
@@ -56,7 +68,7 @@ interface StateFileOptions<State> {
  * Opens a state file, and removes leftovers of a killed process.
  * @throws {StateFileError} if the file is unreadable, or is damaged and `broken` is `refuse`.
  */
-export function openStateFile<State>(options: StateFileOptions<State>): StateFile<State> {
+export function openStateFile<State>(options: StateFileOptions<State>): LargeStateFile<State> {
   const { folder, name, initial, log } = options;
   const file = path.join(folder, `${name}.json`);
   for (const leftover of removeLeftovers(file)) log.warn(`removed ${leftover}, which a killed process left`);
@@ -88,6 +100,23 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
       // fingerprint.
       seen = next === current ? found : fingerprint(file);
       state = next;
+    },
+    async replace(next, text) {
+      const before = state;
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        const prepared = await prepareFileInBackground(file, text);
+        if (state !== before) {
+          prepared.discard();
+          return;
+        }
+        const committed = prepared.commit();
+        seen = fingerprint(file);
+        state = next;
+        await committed;
+      } catch (error) {
+        throw fileError(`writing ${file}`, error);
+      }
     },
   };
 }
@@ -129,6 +158,9 @@ function attempt<Result>(doing: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw new StateFileError(`${doing}: ${fileReason(error)}`, { cause: error });
+    throw fileError(doing, error);
   }
 }
+
+const fileError = (doing: string, error: unknown): StateFileError =>
+  new StateFileError(`${doing}: ${fileReason(error)}`, { cause: error });

@@ -16,6 +16,7 @@ import {
   rmSync,
   statSync,
   writeFileSync,
+  type Stats,
 } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -61,21 +62,11 @@ export interface PreparedFile {
  * @throws the error of node:fs; then there is no new file on the disk.
  */
 export function prepareFile(file: string, text: string, { basedOn }: ReplaceOptions = {}): PreparedFile {
-  const oldStatus = statSync(file, { throwIfNoEntry: false });
-  const target = oldStatus === undefined ? file : realpathSync(file);
-  const folder = path.dirname(target);
-  // In the same folder: a rename is atomic only within a file system.
-  const temporary = path.join(folder, `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
-  const discard = (): void => rmSync(temporary, { force: true });
+  const place = placeOf(file);
+  const { temporary, target, folder, discard } = place;
   try {
     writeNew(temporary, text);
-    const owner = oldStatus ?? ownerForNewFile(target);
-    if (owner !== undefined) {
-      // Only root may change the owner, so skip this if the owner is right.
-      const current = statSync(temporary);
-      if (owner.uid !== current.uid || owner.gid !== current.gid) chownSync(temporary, owner.uid, owner.gid);
-    }
-    if (oldStatus !== undefined) chmodSync(temporary, oldStatus.mode & 0o7777);
+    setOwnerAndMode(place);
   } catch (error) {
     discard();
     throw error;
@@ -92,6 +83,39 @@ export function prepareFile(file: string, text: string, { basedOn }: ReplaceOpti
     },
     discard,
   };
+}
+
+/** A temporary file next to the file that it will replace. */
+interface Place {
+  /** The file, or the file that the link `file` names. */
+  readonly target: string;
+  readonly folder: string;
+  readonly temporary: string;
+  /** Undefined if there is no file yet. */
+  readonly oldStatus: Stats | undefined;
+  /** Removes the temporary file. */
+  readonly discard: () => void;
+}
+
+/** Chooses the name of the temporary file. @throws the error of node:fs if the file cannot be examined. */
+export function placeOf(file: string): Place {
+  const oldStatus = statSync(file, { throwIfNoEntry: false });
+  const target = oldStatus === undefined ? file : realpathSync(file);
+  const folder = path.dirname(target);
+  // In the same folder: a rename is atomic only within a file system.
+  const temporary = path.join(folder, `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
+  return { target, folder, temporary, oldStatus, discard: () => rmSync(temporary, { force: true }) };
+}
+
+/** Gives the temporary file the owner and the mode of the file that it replaces. @throws the error of node:fs. */
+export function setOwnerAndMode({ target, temporary, oldStatus }: Place): void {
+  const owner = oldStatus ?? ownerForNewFile(target);
+  if (owner !== undefined) {
+    // Only root may change the owner, so skip this if the owner is right.
+    const current = statSync(temporary);
+    if (owner.uid !== current.uid || owner.gid !== current.gid) chownSync(temporary, owner.uid, owner.gid);
+  }
+  if (oldStatus !== undefined) chmodSync(temporary, oldStatus.mode & 0o7777);
 }
 
 /**

@@ -1,9 +1,11 @@
 /**
  * Stores the last known machines of all hosts in the state folder. With it, a restarted daemon also
- * lists the machines of a host that does not answer.
+ * lists the machines of a host that does not answer. While the daemon serves clients, a write does not block
+ * its event loop.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
+import { runAtOnce, runInSlices, type Steps } from '@rackless/daemon/process/slices.js';
 import { openStateFile } from '../../state-file.js';
 import type { HostRef } from '../hosts-control.js';
 import type { HostMember } from './host-member.js';
@@ -11,6 +13,9 @@ import { storedMachine, type StoredMachine } from './known-machines.js';
 
 /** Time between a change and the write. */
 const WRITE_MS = 5_000;
+
+/** Number of machines that are written before other work may run. */
+const STEP_MACHINES = 50;
 
 const schema = z.object({
   /** The hosts by name. */
@@ -39,36 +44,74 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   const file = openStateFile({ folder, name: 'hosts', schema, initial: { hosts: {} }, log, broken: 'setAside' });
   const members = new Map<HostMember, () => boolean>();
   let timer: NodeJS.Timeout | undefined;
-  let written = JSON.stringify(file.state);
+  let written = '';
+  let isWriting = false;
+  let isClosed = false;
 
-  const listedHosts = (): StoredHosts => {
-    const listed = [...members.keys()].filter(({ known }) => known.isListed);
-    return Object.fromEntries(listed.map(({ name, uri, known }) => [name, { uri, machines: [...known.stored()] }]));
-  };
-  const write = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
+  const listed = (): readonly HostMember[] => [...members.keys()].filter(({ known }) => known.isListed);
+  const served = (): readonly HostMember[] => {
     for (const [member, isServed] of members) if (!isServed()) members.delete(member);
-    const next = { hosts: listedHosts() };
-    const text = JSON.stringify(next);
-    if (text === written) return;
-    try {
-      file.update(() => next);
-      written = text;
-    } catch (error) {
-      log.warn('storing the last known machines of the hosts failed', { error });
-    }
+    return listed();
+  };
+  const warn = (error: unknown): void => log.warn('storing the last known machines of the hosts failed', { error });
+  const write = async (): Promise<void> => {
+    const { hosts, text } = await runInSlices(contentOf(served()));
+    // `close` has written newer data.
+    if (isClosed || text === written) return;
+    await file.replace({ hosts }, text);
+    written = text;
+  };
+  const changed = (): void => {
+    if (isClosed) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      if (isWriting) {
+        // The running write may have passed the changed host already.
+        changed();
+        return;
+      }
+      isWriting = true;
+      void write()
+        .catch(warn)
+        .finally(() => (isWriting = false));
+    }, WRITE_MS).unref();
   };
   return {
     machinesOf: ({ name, uri }) => {
-      const hosts = { ...file.state.hosts, ...listedHosts() };
+      const hosts = { ...file.state.hosts, ...runAtOnce(contentOf(listed())).hosts };
       if (Object.hasOwn(hosts, name)) return hosts[name]?.machines;
       return Object.values(hosts).find((host) => host.uri === uri)?.machines;
     },
     add: (member, isServed) => void members.set(member, isServed),
-    changed: () => {
-      timer ??= setTimeout(write, WRITE_MS).unref();
+    changed,
+    close: () => {
+      isClosed = true;
+      clearTimeout(timer);
+      const { hosts, text } = runAtOnce(contentOf(served()));
+      if (text === written) return;
+      try {
+        file.update(() => ({ hosts }));
+        written = text;
+      } catch (error) {
+        warn(error);
+      }
     },
-    close: write,
   };
+}
+
+/** Returns the content of the file, with one machine in each line. */
+function* contentOf(members: readonly HostMember[]): Steps<{ readonly hosts: StoredHosts; readonly text: string }> {
+  const entries: [string, StoredHosts[string]][] = [];
+  const texts: string[] = [];
+  for (const { name, uri, known } of members) {
+    const machines = [...known.stored()];
+    entries.push([name, { uri, machines }]);
+    const lines: string[] = [];
+    for (const machine of machines) {
+      lines.push(JSON.stringify(machine));
+      if (lines.length % STEP_MACHINES === 0) yield;
+    }
+    texts.push(`${JSON.stringify(name)}:{"uri":${JSON.stringify(uri)},"machines":[\n${lines.join(',\n')}\n]}`);
+  }
+  return { hosts: Object.fromEntries(entries), text: `{"hosts":{\n${texts.join(',\n')}\n}}\n` };
 }
