@@ -12,7 +12,13 @@
 import { DomainEventStartedDetail } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
-import { readDefinition, saveDefinition, saveProcess, type Definition } from '../machine/definition.js';
+import {
+  readDefinition,
+  readInactiveXml,
+  saveDefinition,
+  saveProcess,
+  type Definition,
+} from '../machine/definition.js';
 import { chooseFirmware, type BootLoaderMap } from '../firmware/firmware-choice.js';
 import type { Host } from '../machine/host.js';
 import type { Instance } from '../machine/instance.js';
@@ -118,30 +124,27 @@ export class BootControl {
   onStartedElsewhere(uuid: string, detail: number): void {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
       await this.#host.queue.edit(uuid, async () => {
-        const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+        const { timeoutMs, log } = this.#host;
+        // Most machines have no override, so reads the XML of the running machine only with one.
+        if (onceDevice(readMetadata(await readInactiveXml(machine, timeoutMs))) === null) return;
+        const { xml, instance } = await readDefinition(machine, timeoutMs);
         // Another daemon on this host may be starting the machine with the override at this moment.
-        if (instance === null || isStarting(instance)) return;
         const values = readValues(xml);
-        if (onceDevice(values.record) === null) return;
+        if (instance === null || isStarting(instance) || onceDevice(values.record) === null) return;
         await this.#applyOrder(machine, instance, values);
-        if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
-          this.#host.log.info(
-            `machine ${machine.name} was started by another program: resetting it for its one-time boot`,
-          );
-          const drives = instance.domain.devices.disks.map(({ target }) => target);
-          await waitForFirmware(machine.domain, drives, this.#host.timeoutMs);
-          await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
-        }
+        if (detail !== DomainEventStartedDetail.BOOTED || !this.#armed.has(uuid)) return;
+        log.info(`machine ${machine.name} was started by another program: resetting it for its one-time boot`);
+        const drives = instance.domain.devices.disks.map(({ target }) => target);
+        await waitForFirmware(machine.domain, drives, timeoutMs);
+        await machine.domain.reset({ timeoutMs });
       });
     });
   }
 
   /** Completes a boot override that was in progress when the daemon or the connection ended. */
-  async reconcile(machine: Machine, definition: Definition): Promise<void> {
-    const { xml, instance } = definition;
-    if (instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null)) {
-      await this.#reconcile(machine);
-    }
+  async reconcile(machine: Machine, { xml, instance }: Definition): Promise<void> {
+    const mayHaveOrder = instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null);
+    if (mayHaveOrder) await this.#reconcile(machine);
     this.#reconciled.add(machine.uuid);
   }
 
@@ -237,10 +240,8 @@ export class BootControl {
       // not written.
       const formerArmed = processRecord?.armed ?? null;
       const former = formerArmed === null ? current : deviceKeys(orderWithFirst(instance.domain, formerArmed.target));
-      await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch(
-        (reason: unknown) => {
-          log.warn(`restoring the boot order of machine ${machine.name} failed`, { error: reason });
-        },
+      await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch((reason: unknown) =>
+        log.warn(`restoring the boot order of machine ${machine.name} failed`, { error: reason }),
       );
       throw error;
     }
@@ -290,8 +291,7 @@ export class BootControl {
       .find(uuid)
       .then(work)
       .catch((error: unknown) => {
-        // The machine was deleted meanwhile, so it has no override anymore.
-        if (error instanceof DriverError && error.kind === 'notFound') return;
+        if (error instanceof DriverError && error.kind === 'notFound') return; // the machine was deleted meanwhile
         this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
       });
     this.#background.add(task);

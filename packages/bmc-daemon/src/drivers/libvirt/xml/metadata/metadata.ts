@@ -28,6 +28,8 @@ const records = new WeakMap<XmlDocument, MachineRecord>();
 
 /** Reads the record in a domain's XML. Ignores a member with an unknown format. */
 export function readMetadata(xml: string | XmlDocument): MachineRecord {
+  // Most machines have no record. libvirt writes the URI without escapes.
+  if (typeof xml === 'string' && !xml.includes(METADATA_URI)) return emptyRecord;
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
   const cached = records.get(document);
   if (cached !== undefined) return cached;
