@@ -27,8 +27,11 @@ export function libvirt(context: DriverContext): OpenedDriver {
     const backgroundReads = new BackgroundReads();
     const { driver, setHosts } = createHostsDriver({
       hosts: hostsOf(uris),
-      open: ({ name, uri }) =>
-        openHost(context, { uri, hostName: name, pools, backgroundReads, log: prefixed(log, `host ${name}: `) }),
+      open: ({ name, uri }, onReadAhead) =>
+        openHost(context, {
+          ...{ uri, hostName: name, pools, backgroundReads, onReadAhead },
+          log: prefixed(log, `host ${name}: `),
+        }),
       backgroundReads,
       store: openHostStore(stateDir, log),
       log,
@@ -45,7 +48,7 @@ export function libvirt(context: DriverContext): OpenedDriver {
 /** Creates the driver of one host. The driver connects when it is started. */
 function openHost(
   { settings, images }: DriverContext,
-  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'backgroundReads' | 'log'>,
+  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'backgroundReads' | 'onReadAhead' | 'log'>,
 ): HypervisorDriver {
   return createLibvirtDriver({
     ...host,

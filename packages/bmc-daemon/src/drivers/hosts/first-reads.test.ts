@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { waitFor } from '../../../test/daemon/process.js';
 import type { HypervisorDriver } from '../driver.js';
+import type { HostRef } from '../hosts-control.js';
 import { BackgroundReads } from '../queue/background-reads.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import { createHostsDriver } from './hosts-driver.js';
 
 const log = { info: () => undefined, warn: () => undefined };
@@ -39,6 +41,38 @@ describe('a service with many hosts', () => {
       () => `only ${done} machines are read`,
     );
     expect(most).toBe(4);
+    await driver.close();
+  });
+
+  it('does not read machines again that the driver of a host has read in advance', async () => {
+    const read: string[] = [];
+    const refs = ['a', 'b', 'c', 'd'].map((uuid) => ({ uuid, name: uuid }));
+    const snapshotOf = (uuid: string): SystemSnapshot => ({ uuid, name: uuid, state: 'shutoff' });
+    const open = (_host: HostRef, onReadAhead: (snapshot: SystemSnapshot) => void): HypervisorDriver => {
+      const driver = {
+        start: () => Promise.resolve(),
+        close: () => Promise.resolve(),
+        ping: () => Promise.resolve(),
+        onChange: () => () => undefined,
+        listSystems: () => Promise.resolve(refs),
+        getSystem: (uuid: string) => {
+          read.push(uuid);
+          // The driver reads the next two meanwhile, and one that does not exist anymore.
+          for (const ahead of ['b', 'c', 'removed']) onReadAhead(snapshotOf(ahead));
+          return Promise.resolve(snapshotOf(uuid));
+        },
+      };
+      return driver as unknown as HypervisorDriver; // the parts that lists and first reads use
+    };
+    const hosts = [{ name: 'rack-1', uri: 'test:///default' }];
+    const { driver } = createHostsDriver({ hosts, open, store, backgroundReads: new BackgroundReads(), log });
+    await driver.start();
+    await waitFor(
+      () => (read.includes('d') ? true : undefined),
+      () => `only ${read.join()} are read`,
+    );
+    expect(read).toEqual(['a', 'd']);
+    expect((await driver.listSystems()).map(({ uuid }) => uuid)).toEqual(['a', 'b', 'c', 'd']);
     await driver.close();
   });
 });

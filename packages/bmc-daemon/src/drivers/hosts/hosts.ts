@@ -22,8 +22,11 @@ const MAX_NAMED = 5;
 /** Options of {@link Hosts}. */
 export interface HostsOptions {
   readonly hosts: readonly HostRef[];
-  /** Creates the driver of a host. The driver connects when it is started. */
-  readonly open: (host: HostRef) => HypervisorDriver;
+  /**
+   * Creates the driver of a host. The driver connects when it is started. It may call `onReadAhead` with
+   * machines that it reads without a request.
+   */
+  readonly open: (host: HostRef, onReadAhead: (snapshot: SystemSnapshot) => void) => HypervisorDriver;
   /** The last known machines. */
   readonly store: HostStore;
   /** Limits the first reads of machines. The drivers of the hosts use it too. */
@@ -207,9 +210,9 @@ export class Hosts {
 
   #open(host: HostRef): HostMember {
     const { open, store, backgroundReads, log } = this.#options;
-    const member = new HostMember({
+    const member: HostMember = new HostMember({
       ...host,
-      driver: open(host),
+      driver: open(host, (snapshot) => member.known.update(snapshot)),
       stored: store.machinesOf(host),
       backgroundReads,
       onChange: (from, change) => {

@@ -130,6 +130,11 @@ export class KnownMachines {
     this.#remember(snapshot);
   }
 
+  /** Stores the result of a read, unless the machine was removed meanwhile. */
+  update(snapshot: SystemSnapshot): void {
+    if (this.#refs.has(snapshot.uuid)) this.remember(snapshot);
+  }
+
   /** Whether there is a machine without known data. */
   get hasUnread(): boolean {
     return this.#snapshots.size < this.#refs.size;

@@ -2,7 +2,7 @@
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../media/image-client.js';
 import type { BackgroundReads } from '../queue/background-reads.js';
-import type { SystemRef } from '../snapshot/system-snapshot.js';
+import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { SecureBootTemplates } from './firmware-catalog.js';
 import type { BootLoaderMap } from './firmware/firmware-choice.js';
 import type { SharedPools } from './media/shared-pools.js';
@@ -35,6 +35,8 @@ export interface LibvirtDriverOptions {
    * see all machines.
    */
   readonly isServed?: (machine: SystemRef) => boolean;
+  /** Called with each machine that the driver has read in advance, after a new connection. */
+  readonly onReadAhead?: (snapshot: SystemSnapshot) => void;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /**
    * Time that the first reader of a machine waits for the sizes of its disks, which are null until

@@ -151,7 +151,11 @@ export function createParts(options: LibvirtDriverOptions) {
       { doing: 'removing leftover pools', run: () => removeLeftoverPools(host.hypervisor, host.timeoutMs) },
     ],
     machineParts: [systemChanges, variables, coldStart, boot, power, disks],
-    read: (machine) => reader.read(machine),
+    read: async (machine) => {
+      // A client may have read it meanwhile.
+      const snapshot = reader.current.snapshotOf(machine.uuid) ?? (await reader.read(machine));
+      options.onReadAhead?.(snapshot);
+    },
     backgroundReads: options.backgroundReads ?? new BackgroundReads(),
     isServed: options.isServed ?? (() => true),
   });

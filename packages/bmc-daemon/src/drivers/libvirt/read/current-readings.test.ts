@@ -14,6 +14,7 @@ describe('the current reading of a machine', () => {
     const last = newReading('last');
     readings.begin('a')(first);
     expect(readings.xmlOf('a', first.snapshot)?.inactiveXml).toBe('first');
+    expect(readings.snapshotOf('a')).toBe(first.snapshot);
     readings.begin('a')(last);
     expect(readings.xmlOf('a', first.snapshot)).toBeUndefined();
     expect(readings.xmlOf('a', undefined)).toBeUndefined();

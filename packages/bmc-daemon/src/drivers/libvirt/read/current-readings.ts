@@ -51,6 +51,11 @@ export class CurrentReadings {
     this.#readings.clear();
   }
 
+  /** Returns the current snapshot of a machine; undefined if there is none. */
+  snapshotOf(uuid: string): SystemSnapshot | undefined {
+    return this.#readings.get(uuid)?.snapshot;
+  }
+
   /** Returns the XML of a snapshot; undefined if it is not current. */
   xmlOf(uuid: string, snapshot: SystemSnapshot | undefined): ReadXml | undefined {
     const reading = this.#readings.get(uuid);
