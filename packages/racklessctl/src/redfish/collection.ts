@@ -227,12 +227,19 @@ async function addPages(
   { isOptional, members }: { readonly isOptional: boolean; readonly members: Resource[] },
 ): Promise<boolean> {
   const seen = new Set<string>();
+  const listed = new Set<string>();
   let page = first;
   for (;;) {
     const found = listAt(page, 'Members');
     if (members.length + found.length > MAX_MEMBERS)
       throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_MEMBERS} members`);
-    for (const member of found) members.push(asResource(member));
+    for (const value of found) {
+      const member = asResource(value);
+      const link = linkAt(member);
+      // The pages overlap if members are added while they are read.
+      if (link === undefined || !listed.has(link)) members.push(member);
+      if (link !== undefined) listed.add(link);
+    }
     const next = linkAt(page, 'Members@odata.nextLink') ?? linkAt(page, '@odata.nextLink');
     if (next === undefined) return true;
     if (seen.has(next))

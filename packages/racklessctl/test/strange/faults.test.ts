@@ -242,6 +242,23 @@ describe('racklessctl with another service', () => {
     expect(await json(['list', '--url', service.url])).toHaveLength(1);
   });
 
+  it('lists a machine once that is on two pages, and acts on it', async () => {
+    const service = await serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': {
+        Members: [{ '@odata.id': '/redfish/v1/Systems/1' }],
+        'Members@odata.nextLink': '/redfish/v1/Systems?$skip=1',
+      },
+      'GET /redfish/v1/Systems?$skip=1': {
+        Members: [{ '@odata.id': '/redfish/v1/Systems/1' }, { '@odata.id': '/redfish/v1/Systems/2' }],
+      },
+      'GET /redfish/v1/Systems/1': { '@odata.id': '/redfish/v1/Systems/1', Id: '1', Name: 'first' },
+      'GET /redfish/v1/Systems/2': { '@odata.id': '/redfish/v1/Systems/2', Id: '2', Name: 'second' },
+    });
+    expect(await json(['list', '--url', service.url])).toMatchObject([{ name: 'first' }, { name: 'second' }]);
+    expect(await run(['boot', 'show', 'first', '--url', service.url])).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('lists machines in the order of their names', async () => {
     const names = ['kvm-1-node-10', 'kvm-2-node-1', 'kvm-1-node-2'];
     const members = names.map((name) => ({ '@odata.id': `/redfish/v1/Systems/${name}`, Name: name }));
