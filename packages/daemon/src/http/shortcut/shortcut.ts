@@ -1,6 +1,6 @@
 /**
- * Serves plain requests without Node's HTTP server, whose parser and streams cost much CPU (docs/decisions/035).
- * Node's server gets every connection whose bytes are not plain.
+ * Serves plain requests without Node's HTTP server, whose parser and streams cost much CPU
+ * (docs/decisions/035-shortcut-for-plain-requests.md). Node's server gets every connection whose bytes are not plain.
  */
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
