@@ -18,7 +18,10 @@ interface EventBody {
   }[];
 }
 
-/** Opens the event stream of a daemon. @returns the changes, which grow, and the end of the stream. */
+/**
+ * Opens the event stream of a daemon.
+ * @returns the changes, to which later events are added, and a function that closes the stream.
+ */
 export async function streamPower(url: string): Promise<{ readonly changes: PowerChanges; close(): void }> {
   const changes: PowerChanges = new Map();
   let text = '';
@@ -33,8 +36,8 @@ export async function streamPower(url: string): Promise<{ readonly changes: Powe
         const uuid = origin?.['@odata.id'].split('/').at(-1) ?? '';
         if (id.endsWith('.ResourcePoweredOn')) addChange(changes, uuid, 'On');
         if (id.endsWith('.ResourcePoweredOff')) addChange(changes, uuid, 'Off');
-        // The test driver has no machines after its start. If the service connects before the benchmark has
-        // defined them again, it reports that they are removed, also those that were on.
+        // After a restart, libvirt's test driver has no machines until the benchmark defines them. Meanwhile the
+        // service may report them as removed. A removed machine that was on counts as off.
         if (id.endsWith('.ResourceRemoved') && changes.get(uuid)?.at(-1) === 'On') addChange(changes, uuid, 'Off');
         if (id.endsWith('.EventBufferExceeded')) console.log('the service dropped events of the slow stream');
       }

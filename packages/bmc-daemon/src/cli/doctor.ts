@@ -1,4 +1,4 @@
-/** `bmc-daemon doctor`: a report about the settings, this host and the hosts of the machines. */
+/** `bmc-daemon doctor`: a report about the settings, this host, and the libvirt hosts or the cloud. */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { plainJson } from '@rackless/daemon/text/plain-text.js';
 import type { LoadedSettings } from '../config/load.js';
@@ -31,7 +31,7 @@ function jsonReport(report: Report): object {
   const { hosts, cloud, findings } = report;
   return {
     ...{ problems: count('problem'), warnings: count('warning'), notes: count('note'), hosts, cloud },
-    // In the order of the table, with equal members in each finding.
+    // In the order of the text report. Every finding has the same member names.
     findings: findings.map(({ severity, host, subject, message, fix }) => ({ severity, host, subject, message, fix })),
   };
 }

@@ -9,8 +9,8 @@ import { urlHost } from '../host/ip-network.js';
 /** An event with its sequence number. */
 export interface FeedEvent {
   /**
-   * Grows with each event. It may have gaps if several replicas share the events. A report of lost
-   * events repeats the number before the event that follows it.
+   * Grows with each event. It may have gaps if several replicas share the events. Exception: the
+   * number of a report of lost events is one less than that of the next event.
    */
   readonly sequence: number;
   /** Unique, even across restarts. It is the `id` in a stream, and `EventId` unless a test event has its own. */

@@ -20,7 +20,7 @@ import type { Logins } from '../offers/logins.js';
 import type { ReportSource } from '../offers/report-source.js';
 import type { SharedListeners } from './shared/shared-listeners.js';
 
-/** The parts of events that all replicas share. */
+/** The parts of the event services that all replicas share. */
 export interface SharedParts {
   readonly source: EventSource;
   readonly logs: EventLogs;
@@ -78,7 +78,7 @@ const KEEP_ALIVE_MS = 15_000;
 
 /**
  * Opens the services, which listen to the driver, the tasks and the bus.
- * @throws {StateFileError} if the subscriptions are unreadable.
+ * @throws {StateFileError} if the file of the subscriptions cannot be read. A damaged file is renamed.
  */
 export function openEventServices(options: EventServicesOptions): OpenEventServices {
   const { bus, shared, driver, access, tasks, reports, resources, stateDir, serviceUuid, log } = options;

@@ -132,7 +132,7 @@ export class ManagerAddresses {
     try {
       await this.#host.remove(assigned.deviceAddress);
     } catch (error) {
-      // Without a listener, `add` has failed, and its error is already reported.
+      // Without a listener, `add` failed, and its caller reports that error.
       if (assigned.stopListening !== undefined)
         this.#log.warn(`removing ${address} from ${assigned.deviceAddress.device} failed`, { error });
     }
@@ -150,7 +150,8 @@ export class ManagerAddresses {
     if (conflicting === undefined && found.length > 0 && isListening) return;
     try {
       if (conflicting !== undefined) {
-        // The host itself has set the address. Removes only the address that this service has set.
+        // The host itself has set the address on another device or with another prefix. Removes only the
+        // address that this service has set.
         await this.#release(address);
         throw new Error(`the host has it now, on ${conflicting.device}`);
       }

@@ -1,6 +1,6 @@
 /**
- * The part of the manager-network feature that finds the machine of a request or a console by its
- * address.
+ * The part of the manager-network feature that finds the machine of a request or a console by the
+ * address of its manager.
  */
 import type { IncomingMessage } from 'node:http';
 
@@ -8,13 +8,13 @@ import type { IncomingMessage } from 'node:http';
 export interface MachineAddresses {
   /**
    * Returns the UUID of the machine whose manager received a request, by the name in the `Host`
-   * header or by the address of the socket. Returns null if the request used a name or an address
-   * of the host.
+   * header or by the address of the socket. Returns null for all other names and addresses, such
+   * as those of the host.
    */
   readonly scopeOf: (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null;
   /**
-   * Returns the UUID of the machine whose manager has the given address; null for an address of the
-   * host.
+   * Returns the UUID of the machine whose manager has the given address; null for all other
+   * addresses, such as those of the host.
    */
   machineAt(address: string): string | null;
   /**

@@ -85,7 +85,7 @@ describe('discovery', () => {
     expect(await isFound()).toBe(false);
   });
 
-  it('follows the configuration again after the configuration changed', async () => {
+  it('ignores the setting of a client after the configuration changed', async () => {
     const first = await start(true);
     await first.change({ enabled: false });
     await first.close();

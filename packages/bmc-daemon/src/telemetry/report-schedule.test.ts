@@ -96,7 +96,7 @@ describe('reports that are read', () => {
     expect(await schedule.read(web)).toBe(await schedule.read(web));
   });
 
-  it('cause no calls without readers, and are current again for the next reader', async () => {
+  it('cause no calls before the first read or long after the last one, and are current again for the next reader', async () => {
     await advanceSeconds(600);
     expect(samples).toBe(0);
     await schedule.read(web);
@@ -132,7 +132,7 @@ describe('reports that are read', () => {
     }
   });
 
-  it('on request are current for each read, at most once a second, with rates since the previous one', async () => {
+  it('with the type onRequest are renewed at each read, at most once a second, with rates since the previous report', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     const first = await schedule.read(web);
     await advanceSeconds(0.5);
@@ -168,7 +168,7 @@ describe('reports that are read', () => {
     expect(health.at(-1)).toBeNull();
   });
 
-  it('are shared by all waiting readers of a slow host, up to a time limit', async () => {
+  it('fail for all waiting readers of a slow host after a time limit, with only one request to the host', async () => {
     host = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);
@@ -224,7 +224,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
     expect(asked).toHaveLength(count);
   });
 
-  it('have rates of their own machine', async () => {
+  it('have rates only after two samples of their own machine', async () => {
     await schedule.read(web);
     await advanceSeconds(30);
     expect(utilization(await schedule.read(db))).toBeUndefined();
@@ -256,7 +256,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
     expect(health).toEqual([null]);
   });
 
-  it('take a few samples at the same time', async () => {
+  it('need at most four requests to the hypervisor at the same time', async () => {
     machines = Array.from({ length: 50 }, (_, index) => ({ uuid: `machine-${index}`, name: `machine-${index}` }));
     running = new Set(machines.map(({ uuid }) => uuid));
     let [now, most] = [0, 0];
@@ -313,7 +313,7 @@ describe('reports that are sent', () => {
     expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 2, 0]);
   });
 
-  it('are newer than the start of their machine, and have rates a second later, with any interval', async () => {
+  it('contain only measurements after the start of their machine, and rates a second later, whatever the interval', async () => {
     definitions.change(web.uuid, { intervalSeconds: 1 });
     [machines, running] = [[web], new Set([web.uuid])];
     const { got } = subscribe((uri) => uri === definitionUri(db.uuid));

@@ -16,7 +16,7 @@ import {
 const fixture = accessFixture();
 
 describe('a session', () => {
-  it('is created without a login at the collection or its Members, and returned completely', async () => {
+  it('is created by a POST without Authorization to the collection or its Members, and returned completely', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const location = String(created.headers.location);
     expect(location).toMatch(/^\/redfish\/v1\/SessionService\/Sessions\/[0-9a-f]{16}$/);
@@ -44,7 +44,7 @@ describe('a session', () => {
     expect((await fixture.client.get(location, tokenHeader(other))).json).toEqual(created.json);
   });
 
-  it('gives the access of user and password; a wrong or ended token gives none and is not quoted', async () => {
+  it('gives the same access as HTTP Basic; a wrong or ended token gets 401, and the answer does not contain it', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const token = tokenHeader(created);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
@@ -68,7 +68,7 @@ describe('a session', () => {
     ['an unknown user', 'nobody', 'wrong', '401 AccessUnauthorized', 'unknown user, user nobody'],
     ['nulls', null, null, '401 AccessUnauthorized', 'no credentials'],
     ['numbers', 1, 2, '400 PropertyValueTypeError PropertyValueTypeError', undefined],
-    ['nothing', undefined, undefined, '400 PropertyMissing PropertyMissing', undefined],
+    ['an empty body', undefined, undefined, '400 PropertyMissing PropertyMissing', undefined],
   ])('is refused for %s', async (_, user, password, expected, refused) => {
     const answer = await fixture.logIn(user, password);
     expect(statusAndKeys(answer)).toBe(expected);
@@ -126,7 +126,7 @@ describe('a session', () => {
     expect((await fixture.client.get(fixture.machine, tokenHeader(created))).status).toBe(401);
   });
 
-  it('replaces, at the limit, the session of a user that was unused for the longest time', async () => {
+  it('above the limit of its user, ends the least recently used session of this user', async () => {
     const opened = [];
     for (let index = 0; index < 5; index += 1) {
       fixture.advance(1);
@@ -148,7 +148,7 @@ describe('a session', () => {
     expect(await end(ricks, 'admin')).toBe('404 ResourceNotFound');
   });
 
-  it('ends when the account is removed or its password changes, in Redfish or in the file', async () => {
+  it('ends if the account is removed or another session or the file changes the password', async () => {
     const [one, two] = [
       tokenHeader(await fixture.logIn('rick', USERS.rick)),
       tokenHeader(await fixture.logIn('rick', USERS.rick)),

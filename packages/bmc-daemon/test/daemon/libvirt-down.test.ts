@@ -42,7 +42,7 @@ describe('a libvirtd that stops and starts', () => {
     expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('does not delay the shutdown while it hangs', async () => {
+  it('does not delay the shutdown of the daemon when libvirtd hangs', async () => {
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
     await waitFor(
@@ -69,7 +69,7 @@ describe('a libvirt that rejects the account of the daemon', () => {
   // Only root can run a process as another account.
   const asRoot = process.getuid?.() === 0 ? it : it.skip;
 
-  asRoot('is reported in the log, in /healthz and on the page, with the command that permits access', async () => {
+  asRoot('is reported in the log, in /healthz and on /ui/plain, with the command that permits access', async () => {
     const hint =
       'libvirt on this host rejects the account nobody: ' +
       'run "sudo usermod -aG libvirt nobody", log in again, and restart bmc-daemon';

@@ -32,7 +32,7 @@ describeEndToEnd('images over HTTP', () => {
       ]),
     );
 
-  it('delay a power-on until their download ends, without action of the client', async () => {
+  it('delay a power-on until their download ends; the machine then starts without another request', async () => {
     const { url, held } = await lab.images.publishHeld('slow.iso', file);
     const insert = await guest.tryInsert(url);
     await guest.setBoot({ target: 'Cd', enabled: 'Once' });
@@ -57,6 +57,7 @@ describeEndToEnd('images over HTTP', () => {
   it('delay a restart until their download ends', async () => {
     await guest.reset('ForceRestart');
     expect(await guest.nextEvent()).toBe(disk);
+    // The guest echoes what is typed, so the typed text must not contain RACKLESS-alive.
     await guest.type('set rest=LESS-alive');
     const { url, held } = await lab.images.publishHeld('slow.iso', file);
     await guest.tryInsert(url);
@@ -72,7 +73,7 @@ describeEndToEnd('images over HTTP', () => {
     await guest.eject();
   });
 
-  it('stop downloading when their drive is ejected, and leave nothing', async () => {
+  it('are not downloaded further after an eject, which leaves an empty drive and no volume', async () => {
     const { url, held } = await lab.images.publishHeld('slow.iso', file);
     const insert = await guest.tryInsert(url);
     expect(await tasks(insert)).toEqual([[202, 'Running']]);
@@ -84,7 +85,7 @@ describeEndToEnd('images over HTTP', () => {
     await becomes(async () => [await guest.drive(), await lab.volumes()], [empty, []]);
   });
 
-  it('leave no volume and an empty drive if their server aborts, and the task reports it', async () => {
+  it('leave an empty drive and no volume if their server aborts, and the task reports the failure', async () => {
     const definition = await guest.definition();
     const { url, held } = await lab.images.publishHeld('half.iso', file);
     const insert = await guest.tryInsert(url);

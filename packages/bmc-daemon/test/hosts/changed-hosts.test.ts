@@ -77,7 +77,7 @@ describe('a host whose configuration changes', () => {
     expect(kinds()).toEqual(['undefined']);
   });
 
-  it('emits "lost" only after "added" when it gets another URI, even if its old connections close slowly', async () => {
+  it('emits "lost" only after "added" when its new URI does not answer, even if its old connections close slowly', async () => {
     const events: string[] = [];
     lab.driver.hosts?.onChange(({ kind, name }) => events.push(`${kind} ${name}`));
     const loss = until('the loss', () => Promise.resolve(events.includes('lost changed')));

@@ -12,7 +12,7 @@ import { idOf, listServers, type ListedServers } from '../support/listed-servers
 import { serveResources, type Body, type Served, type ServedAnswer } from '../support/served-resources.js';
 
 const COUNT = 5000;
-/** Without a limit, each request has its own connection. */
+/** The tests fail with this number of connections. Without the daemon's limit, each request would have its own. */
 const MANY_CONNECTIONS = 64;
 let cloud: CloudServer;
 let served: Served | undefined;
@@ -61,7 +61,7 @@ it('lists 5,000 servers, and expands them without a request for each server', as
   expect((await served.get(`/redfish/v1/Systems/${idOf(4999)}`))['Name']).toBe('server-4999');
 });
 
-it('sends at most one request in ten seconds to Nova while no client uses it', async () => {
+it('sends at most one request in ten seconds to Nova while the daemon has no clients', async () => {
   await serveMany(1000, 120_000);
   const begun = performance.now();
   cloud.requests.length = 0;
@@ -82,11 +82,11 @@ it('executes 1,000 simultaneous power actions over a few connections', async () 
   expect([...servers.all.values()].filter(({ body }) => body['OS-EXT-STS:vm_state'] !== 'stopped')).toEqual([]);
   const actions = cloud.requests.filter((line) => line.endsWith('/action'));
   expect([actions.length, new Set(actions).size]).toEqual([1000, 1000]);
-  // 16 requests run. The others are idle, or have just ended.
+  // At most 16 connections have a request. The other connections are idle or close.
   expect(cloud.mostConnections()).toBeLessThan(MANY_CONNECTIONS);
 });
 
-it('waits for many power actions with one listing, not with a request for each server', async () => {
+it('waits for many power actions with shared listings, not with a request for each server', async () => {
   const count = 50;
   const { driver, servers } = await serveMany(count, 240_000);
   const ids = Array.from({ length: count }, (_, index) => idOf(index));
@@ -94,7 +94,7 @@ it('waits for many power actions with one listing, not with a request for each s
   const tasks: string[] = [];
   let listings = 0;
   cloud.nova = (request, response, path) => {
-    // Nova needs the time of some listings for each task.
+    // The tasks end only after the daemon has listed the servers five times.
     if (path.startsWith('/servers/detail')) {
       listings += 1;
       if (tasks.length === count && listings > 5) {
@@ -124,7 +124,8 @@ it('reads only the metadata of each server before many boots, and the whole serv
   const ids = Array.from({ length: count }, (_, index) => idOf(index));
   ids.forEach((_, index) => servers.put(index, off));
   await driver.listSystems();
-  // Another daemon stores a setting. No listing of changes reports this.
+  // Simulates a setting of another daemon: stores it, hides it from this driver, and restores it without a time of
+  // change, so that no listing of changes reports it.
   await driver.change(idOf(30), { assetTag: 'rack 7' });
   const stored = servers.all.get(idOf(30))?.body['metadata'];
   servers.put(30, { ...off, metadata: {} });
@@ -170,7 +171,7 @@ it('sends no action of an operation that is cancelled while it waits for a listi
   expect(reasons.length).toBeGreaterThanOrEqual(count - 4);
 });
 
-it('resets a server that a listing has shown without reading it for the client first', async () => {
+it('needs no extra read of a server before its reset if a listing has shown it', async () => {
   const { served } = await serveMany(1, 120_000);
   cloud.requests.length = 0;
   expect((await reset(served, 0, 'ForceOff')).status).toBe(204);
@@ -178,7 +179,7 @@ it('resets a server that a listing has shown without reading it for the client f
   expect(singleReads()).toHaveLength(2);
 });
 
-it('answers 503 to resets while the cloud hangs and does not accept them', async () => {
+it('answers 503 to resets that the hanging cloud has not accepted', async () => {
   const { served } = await serveMany(50, 1000);
   cloud.nova = () => undefined;
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => reset(served, index, 'ForceOff')));

@@ -33,7 +33,7 @@ export const withOwnOrder = asText(order.setOwnOrder);
 export const restoreBootOrder = asText(order.restoreBootOrder);
 /** Changes the boot mode. */
 export const withFirmware = asText(setFirmware);
-/** Changes Secure Boot, without the record of the UEFI variables. */
+/** Changes Secure Boot. Does not update the daemon's record of the UEFI variables. */
 export const withSecureBoot = asText(setSecureBoot);
 /** Changes the CPUs, the memory, and whether the boot order contains the network. */
 export const withHardware = (xml: string, ...rest: Rest<typeof setHardware>): string =>

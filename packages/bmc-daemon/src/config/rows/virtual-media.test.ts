@@ -59,7 +59,7 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     `EMULATOR_VMEDIA_ALLOWED_HOSTS = ['10.0.0.0/40']`,
     `EMULATOR_VMEDIA_ALLOWED_HOSTS = 'images.example.org'`,
     `EMULATOR_VIRTUAL_MEDIA_IP_FAMILY = '5'`,
-  ])('are rejected with the number of their line: %s', (text) => {
+  ])('are rejected with their line number if they are invalid: %s', (text) => {
     const name = text.split(' ')[0] ?? '';
     const [fault, ...others] = load(`# first line\n${text}\n`).faults;
     expect(others).toEqual([]);

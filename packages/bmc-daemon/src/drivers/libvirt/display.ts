@@ -42,7 +42,7 @@ export class LibvirtDisplay implements DisplayControl {
   }
 
   /** @throws {DriverError} conflict, if this service could not reach a display that it adds. */
-  checkReach(name: string): void {
+  assertDisplayReachable(name: string): void {
     const isDirect = this.#uri.host !== null && this.#uri.transport !== 'ssh';
     if (isDirect) throw unreachable(`adding a display to machine ${name}`, '127.0.0.1', this.#uri);
   }

@@ -32,7 +32,7 @@ export const MACHINE_TYPES: Readonly<Record<string, string>> = {
 
 /**
  * Reads the capabilities; null if the host does not support this kind of guests.
- * @throws {LibvirtError} if libvirt does not answer.
+ * @throws {LibvirtError} for every other error, for example if libvirt does not answer.
  */
 export async function guestCapabilities(
   hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,

@@ -153,12 +153,12 @@ class LibvirtDriver implements CompleteDriver {
   }
 
   async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
-    await this.#changing(id, (machine) => this.#parts.power.power(machine, action, options));
+    await this.#withMachine(id, (machine) => this.#parts.power.power(machine, action, options));
   }
 
   async change(id: string, change: SystemChange, options: ChangeOptions = {}): Promise<void> {
-    await this.#changing(id, async (machine) => {
-      if (change.display === true) this.display.checkReach(machine.name);
+    await this.#withMachine(id, async (machine) => {
+      if (change.display === true) this.display.assertDisplayReachable(machine.name);
       await this.#parts.systemChanges.change(machine, change, options);
       if (change.cd !== undefined) this.#parts.changes.publishOwn(machine, 'media');
     });
@@ -172,7 +172,7 @@ class LibvirtDriver implements CompleteDriver {
   #mediaControl(): MediaControl {
     const media = this.#parts.media;
     const reported = (id: string, change: (machine: Machine) => Promise<void>): Promise<void> =>
-      this.#changing(id, async (machine) => {
+      this.#withMachine(id, async (machine) => {
         await change(machine);
         this.#parts.changes.publishOwn(machine, 'media');
       });
@@ -180,7 +180,7 @@ class LibvirtDriver implements CompleteDriver {
       insert: (id, device, image, options = {}) =>
         reported(id, (machine) => media.insert(machine, device, image, options)),
       eject: (id, device, options = {}) => reported(id, (machine) => media.eject(machine, device, options)),
-      set: (id, device, change) => this.#changing(id, (machine) => media.set(machine, device, change)),
+      set: (id, device, change) => this.#withMachine(id, (machine) => media.set(machine, device, change)),
     };
   }
 
@@ -188,10 +188,10 @@ class LibvirtDriver implements CompleteDriver {
     const volumes = this.#parts.disks;
     return {
       createVolume: (id, volume, options = {}) =>
-        this.#changing(id, (machine) => volumes.create(machine, volume, options)),
-      removeVolume: (id, target) => this.#changing(id, (machine) => volumes.remove(machine, target)),
+        this.#withMachine(id, (machine) => volumes.create(machine, volume, options)),
+      removeVolume: (id, target) => this.#withMachine(id, (machine) => volumes.remove(machine, target)),
       setDriveIndicator: (id, target, state) =>
-        this.#changing(id, (machine) => volumes.setIndicator(machine, target, state)),
+        this.#withMachine(id, (machine) => volumes.setIndicator(machine, target, state)),
       provideVolume: (_id, volume, capacityBytes) => volumes.provide(volume, capacityBytes),
     };
   }
@@ -201,7 +201,11 @@ class LibvirtDriver implements CompleteDriver {
     return await this.#host.inventory.find(id);
   }
 
-  async #changing<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
+  /**
+   * Finds and reconciles a machine, and runs a change. Then its readers forget its state. If libvirt
+   * did not answer, the readers of a silent machine keep the last state, so that they do not wait.
+   */
+  async #withMachine<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);
     let isAnswered = true;
     try {
@@ -231,7 +235,7 @@ class LibvirtDriver implements CompleteDriver {
     this.#host.log.warn(`no connection to ${this.name}${refusal === null ? '' : `: ${refusal}`}`, { error });
   }
 
-  /** Removes the images of a transient machine that ended: libvirt reports only the stop. */
+  /** Removes the images of a transient machine that ended. libvirt reports its stop, but sends no UNDEFINED event. */
   #removeImagesIfGone(uuid: string): void {
     this.#host.inventory.find(uuid).catch((error: unknown) => {
       if (error instanceof DriverError && error.kind === 'notFound') void this.#parts.store.removeUnused();

@@ -108,7 +108,7 @@ describe('operation queue', () => {
     await expect(third).resolves.toBe('eject');
   });
 
-  it('cancels only those operations of a label that wait before the first operation of another label', async () => {
+  it('cancels the waiting operations of a label before the first waiting operation of a given other label', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const insert = heldOperation(log, 'insert');
@@ -129,7 +129,7 @@ describe('operation queue', () => {
     expect(log).toEqual(['insert', 'unlabelled', 'eject', 'on again']);
   });
 
-  it('rejects waiting operations on close, and resolves when the running one has ended', async () => {
+  it('on close, rejects waiting operations and waits for the running one', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [insert, powerOn] = [heldOperation(log, 'insert'), heldOperation(log, 'power-on')];

@@ -19,7 +19,7 @@ export interface BootOptionSnapshot {
   readonly kind: BootDevice | null;
   /** Name for users, such as `vda` or `52:54:00:12:34:56`. */
   readonly name: string;
-  /** UEFI device path; null if the device has no address yet. */
+  /** UEFI device path; null if the device has no address yet, or an address without a known path. */
   readonly path: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface BootOptionSnapshot {
  * because libvirt has not selected the firmware yet.
  */
 export interface SecureBootSnapshot {
-  /** Whether Secure Boot is on at the next start. */
+  /** Whether Secure Boot is on in the definition, without the pending settings. */
   readonly enabled: boolean | null;
   /**
    * Whether Secure Boot was on at the start of the current run; null if unknown, or if the machine
@@ -45,7 +45,7 @@ export interface SecureBootSnapshot {
 /** A stored value without an effect on the machine. */
 export type StoredValue = string | number | boolean;
 
-/** Settings of the definition, which the next start uses. */
+/** Settings of the stored definition. At the next start, the driver first applies the pending settings. */
 export interface MachineSettings {
   /** vCPUs online at boot. */
   readonly cpuCount: number;
@@ -56,7 +56,7 @@ export interface MachineSettings {
   readonly secureBoot: boolean | null;
   /** Whether the first network interface is in the boot order; null without an interface. */
   readonly networkBoot: boolean | null;
-  /** Values from clients without an effect on the machine, by name. */
+  /** Stored values from clients, by name. They have no effect on the machine. */
   readonly kept: Readonly<Record<string, StoredValue>>;
 }
 
@@ -83,6 +83,6 @@ export interface FirmwareSnapshot {
   /** Settings that the next start changes; empty if none. */
   readonly pending: SettingsChange;
   readonly failure: SettingsFailure | null;
-  /** Maximum vCPUs and memory of the definition. */
+  /** Maximum vCPUs and memory that a client can set. */
   readonly limits: { readonly cpuCount: number; readonly memoryMiB: number };
 }

@@ -10,8 +10,8 @@ export const MEDIA_DEVICES = ['cdrom', 'floppy', 'usb'] as const;
 export type MediaDevice = (typeof MEDIA_DEVICES)[number];
 
 /**
- * `upload`: the host stores the image while it is inserted; `stream`: the hypervisor reads it from
- * its server in blocks.
+ * `upload`: the host stores a copy of the image until the eject; `stream`: the hypervisor reads the
+ * image from its server in blocks.
  */
 type TransferMethod = 'upload' | 'stream';
 
@@ -39,19 +39,23 @@ export interface MediaSnapshot extends MediaSettings {
   readonly device: MediaDevice;
   /** True if the drive has an image, no matter which client has inserted it. */
   readonly inserted: boolean;
-  /** URL of the image without credentials; the path of a user's own image; null if empty or unknown. */
+  /**
+   * URL of the image without credentials; the path of an image that the operator wrote into the
+   * definition; null if the drive is empty or the image is unknown.
+   */
   readonly image: string | null;
   /** Last path segment of the image; null if empty or unknown. */
   readonly imageName: string | null;
   /** Write protection for the guest. For an empty drive, the default for the next image. */
   readonly writeProtected: boolean;
   /**
-   * True if the image was inserted over Redfish (ConnectedVia URI), false for an image of the user.
+   * True if the image was inserted over Redfish (ConnectedVia URI), false for an image of the
+   * operator.
    */
   readonly viaUri: boolean;
-  /** Method of the insert; null if empty, or for an image of the user. */
+  /** Method of the insert; null if empty, or for an image of the operator. */
   readonly transferMethod: TransferMethod | null;
-  /** Methods that the drive supports, as far as known. */
+  /** Methods that the drive supports. Without `stream` if it is unknown whether the drive supports it. */
   readonly transferMethods: readonly TransferMethod[];
 }
 

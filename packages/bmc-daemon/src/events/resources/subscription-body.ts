@@ -21,7 +21,7 @@ const messageIds = z
   .array(
     text.refine(
       (id) => eventRegistryPrefixes.includes(prefixOf(id)),
-      'it must be a message of one of the RegistryPrefixes',
+      'its prefix must be one of the RegistryPrefixes of EventService',
     ),
   )
   .max(MAX_ITEMS);
@@ -138,7 +138,8 @@ const eventFilters = [
 
 /**
  * Returns the format of a new subscription.
- * @throws {RedfishError} 400 if a filter contradicts the format.
+ * @throws {RedfishError} 400 if a property contradicts the format, or if the format is MetricReport and there is no
+ *   telemetry.
  */
 export function formatOf(body: NewSubscriptionBody, { telemetry }: { readonly telemetry: object | null }): EventFormat {
   const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';

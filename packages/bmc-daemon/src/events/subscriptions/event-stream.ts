@@ -23,14 +23,14 @@ interface EventStreamOptions {
   readonly stalledMs: number;
   /**
    * Whether the client may still receive events; its account may have been removed. Called before
-   * each write.
+   * each group of writes, and at the interval of keep-alive lines.
    */
   readonly isAuthorized: () => boolean;
   /** Called once, when the stream ends. */
   readonly onEnd: () => void;
 }
 
-/** Maximum number of events in one write, so that a slow client catches up with few writes. */
+/** Maximum number of events in one write. Events share writes, so that a slow client catches up quickly. */
 const MAX_AT_ONCE = 50;
 
 /**

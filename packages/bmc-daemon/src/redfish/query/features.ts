@@ -2,7 +2,7 @@
 import type { JsonObject } from '../json.js';
 import { maximumLevels } from './parse.js';
 
-/** The supported features. The tests of this folder check them. */
+/** Which features the service supports. */
 export const protocolFeatures: JsonObject = {
   ExpandQuery: { ExpandAll: true, Levels: true, Links: true, NoLinks: true, MaxLevels: maximumLevels },
   FilterQuery: true,

@@ -1,4 +1,7 @@
-/** The tasks of this process. A restart forgets them; their effects remain in the machines. */
+/**
+ * The interface of task stores, and the store of the tasks of this process. This store is in memory, so a restart
+ * forgets its tasks; their effects remain in the machines.
+ */
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../json.js';
 import type { Awaitable } from '../resource.js';
@@ -28,7 +31,7 @@ interface NewTask {
 
 /**
  * The tasks. Above the maximum number, the store removes the task that ended first. It never removes a running
- * task or, up to 10,000 finished tasks, one that ended in the last ten minutes.
+ * task. It removes a task that ended in the last ten minutes only if there are more than 10,000 finished tasks.
  */
 export interface TaskStore {
   /** Adds a running task. */
@@ -46,7 +49,7 @@ export interface TaskStore {
   cancel(id: string, by: TaskOwner): Awaitable<boolean>;
   /** Resolves when the work has ended, or at once for an unknown or finished task. */
   whenEnded(id: string): Promise<void>;
-  /** Ends a task as Cancelled, after its work has stopped. */
+  /** Ends a task as Cancelled. The caller calls this when the work has stopped. */
   markCancelled(id: string): void;
   /** Lists the tasks, oldest first. Returns the same array until a task changes. */
   list(): readonly TaskRecord[];

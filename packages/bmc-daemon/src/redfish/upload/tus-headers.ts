@@ -5,7 +5,7 @@ import { message, withDetail } from '../messages/messages.js';
 
 /** The version of the protocol. */
 export const TUS_VERSION = '1.0.0';
-/** Maximum number of characters of a file name; Linux allows as many bytes. */
+/** Maximum length of a file name in characters. */
 const MAX_NAME_LENGTH = 255;
 /** Maximum length of Upload-Metadata. */
 const MAX_METADATA_LENGTH = 4_096;
@@ -50,7 +50,7 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
   ) {
     throw invalidHeaderError(
       'Upload-Metadata',
-      `The filename must be a name without folders, at most ${MAX_NAME_LENGTH} characters.`,
+      `The filename must be a name without folders and control characters, at most ${MAX_NAME_LENGTH} characters.`,
     );
   }
   const writeProtected = metadata.get('writeprotected') ?? 'true';
@@ -61,7 +61,7 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
 }
 
 /**
- * Returns the number of bytes that a header contains.
+ * Returns the value of a header whose value is a number of bytes.
  * @throws {RedfishError} 400.
  */
 export function byteCount(headers: IncomingHttpHeaders, name: 'Upload-Length' | 'Upload-Offset'): number {

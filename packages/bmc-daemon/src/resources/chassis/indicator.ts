@@ -35,8 +35,8 @@ export function configuredIndicator(
 }
 
 /**
- * Renders both properties of an indicator. Only blinking is an active location indicator: every
- * machine starts with a steady light, so that light does not help to find a machine in a rack.
+ * Renders both properties of an indicator. Only blinking is an active location indicator: by
+ * default, every machine has a steady light. So this light does not help to find a machine in a rack.
  * @see DSP2046, ComputerSystem, IndicatorLED, LocationIndicatorActive
  */
 export function renderIndicator(state: IndicatorState): JsonObject {

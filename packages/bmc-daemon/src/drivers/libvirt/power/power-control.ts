@@ -1,4 +1,4 @@
-/** Runs the steps of drivers/power.ts on real machines through libvirt. */
+/** Runs the steps of drivers/power.ts on the machines of a libvirt host. */
 import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { OperationOptions } from '../../operation-options.js';
@@ -61,7 +61,8 @@ export class PowerControl {
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#host;
-    // These actions keep the wait for a restart: a guest that is paused or interrupted can still restart.
+    // These actions keep the wait for a restart, because a guest that is paused or interrupted can still restart.
+    // All other actions end it.
     if (!actionsBesideRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.bootsGuest(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
@@ -189,7 +190,10 @@ export class PowerControl {
     await this.#starts.run(machine, (signal) => this.#host.queue.edit(uuid, () => begin(signal)));
   }
 
-  /** Runs a start. After a failure, a restart of the daemon does not repeat it, unless libvirt did not answer. */
+  /**
+   * Runs a start. If it fails, removes its record, so that a restarted daemon does not repeat it. Keeps the record if
+   * libvirt did not answer.
+   */
   async #startOrForget(machine: Machine, start: () => Promise<void>): Promise<void> {
     try {
       await start();
@@ -200,7 +204,7 @@ export class PowerControl {
   }
 
   async #reset(machine: Machine): Promise<void> {
-    // A transient machine cannot get a new process, so its record does not matter.
+    // A transient machine cannot get a new process, so it is not necessary to ask whether it needs one.
     if (machine.persistent && (await this.#needsNewProcess(machine))) {
       await this.#startAnew(machine);
       return;
@@ -217,8 +221,8 @@ export class PowerControl {
   }
 
   /**
-   * Returns whether a reset needs a new process. Also true if QEMU hangs, because libvirt 11.3 then
-   * does not return the definition.
+   * Returns whether a reset needs a new process. If QEMU hangs, libvirt 11.3 does not return the
+   * definition. Then returns true for a running machine, because a reset would hang too.
    */
   async #needsNewProcess(machine: Machine): Promise<boolean> {
     try {
@@ -232,7 +236,8 @@ export class PowerControl {
 
   /**
    * Switches the machine off and on. Meanwhile, the metadata contain the intent, so that the daemon
-   * completes the restart after a crash.
+   * completes the restart after a crash. Exception: if QEMU hangs, the intent is stored only when the
+   * machine is off.
    */
   async #startAnew(machine: Machine): Promise<void> {
     await this.#runStart(machine, (signal) =>

@@ -16,8 +16,8 @@ type ServerImage = Parameters<ImagePropertyReader['propertiesOf']>[0];
 interface BootModes {
   /**
    * Returns the mode of a server; null: unknown. It never throws.
-   * @param options.ask whether to read the properties of the image first, also if the mode is known.
-   *   {@link ImagePropertyReader} caches them.
+   * @param options.readsImage whether to read the properties of the image first, also if the mode is
+   *   known. {@link ImagePropertyReader} caches them.
    */
   of(server: ServerImage, options: { readonly readsImage: boolean }): Promise<FirmwareType | null>;
 }

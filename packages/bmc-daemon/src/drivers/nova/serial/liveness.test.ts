@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createLiveness } from './liveness.js';
 
-it('requests a ping at a step without a message, and ends the connection if no reply arrives before the next step', () => {
+it('requests a ping after an interval without a message; ends the connection after another without message or reply', () => {
   const { heard, replied, next } = createLiveness();
   expect([next(), next()]).toEqual(['wait', 'ping']);
   replied();
