@@ -47,7 +47,7 @@ async function workerOf(child: ChildProcess): Promise<number> {
   throw new Error('starting nginx: it has no worker after 2 s');
 }
 
-/** Returns the settings of nginx without log and limits, for maximum speed. */
+/** Returns settings of nginx for maximum speed: without an access log, and with high limits. */
 function settings(folder: string, servers: string): string {
   const isRoot = process.getuid?.() === 0;
   const scratch = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'].map(

@@ -58,7 +58,7 @@ export function findBlock(
     findings.fault(
       node,
       [...path, key],
-      `and ${another[0]} could both be ${canonical}: rename the right block to ${canonical}`,
+      `could be ${canonical}, and so could ${another[0]}: rename the right block to ${canonical}`,
     );
     return undefined;
   }

@@ -119,7 +119,7 @@ describe('a configuration', () => {
     expect(warnings(short)).toEqual([]);
   });
 
-  it('may use other names for params and settings: the content identifies the block, and a warning shows its name', () => {
+  it("may use other names for params and settings: the content identifies the block, and a warning shows LiteLLM's name", () => {
     const text = oneModel([], 'my_settings: {drop_params: true}\n').replace('litellm_params', 'upstream');
     expect(deployment(text).dropParams).toBe(true);
     expect(deployment(text).apiBase).toBe('https://up/v1');
@@ -140,7 +140,7 @@ describe('a configuration', () => {
       .replace('litellm_params', 'a')
       .concat('    b: {model: x/y, api_base: https://b/v1}\n');
     expect(faults(text)).toEqual([
-      'config.yaml:3: model_list[0].a: and b could both be litellm_params: rename the right block to litellm_params',
+      'config.yaml:3: model_list[0].a: could be litellm_params, and so could b: rename the right block to litellm_params',
     ]);
   });
 });
@@ -177,7 +177,7 @@ describe('os.environ/NAME', () => {
     ]);
   });
 
-  it('may refer to a variable of environment_variables, which overrides the process', () => {
+  it('may refer to a variable of environment_variables, which override the environment of the process', () => {
     const text = oneModel(
       ['api_key: os.environ/KEY'],
       'environment_variables: {KEY: os.environ/OTHER, NUMBER: 6379, HOST: "::1", OPENAI_API_KEY: x}\n',

@@ -6,7 +6,7 @@ import { answerJson, answerText } from '../exchange/answer/answer-json.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { readWhole } from '../pass-through/body-reader.js';
-import { managementPaths, pathsOfKeys, type ManagementPath } from './paths.js';
+import { managementPaths, pathsForVirtualKeys, type ManagementPath } from './paths.js';
 import type { ManagementRequest } from './request.js';
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -15,7 +15,7 @@ const MAX_BODY_BYTES = 1_048_576;
 export function handleManagement(exchange: Exchange, path: ManagementPath): void {
   const { keys, settings } = exchange.proxy;
   const key = exchange.client?.key;
-  if (key !== undefined && !pathsOfKeys.has(path)) refuse(exchange, adminOnly(path));
+  if (key !== undefined && !pathsForVirtualKeys.has(path)) refuse(exchange, adminOnly(path));
   else if (keys === null) refuse(exchange, noStore(path));
   else {
     const url = exchange.request.url ?? '';

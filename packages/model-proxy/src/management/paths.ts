@@ -22,7 +22,7 @@ export type ManagementPath = keyof typeof methods;
 export const managementPaths: ReadonlyMap<string, 'GET' | 'POST'> = new Map(Object.entries(methods));
 
 /** Paths that clients with a virtual key may request. The answers contain only data of this key. */
-export const pathsOfKeys: ReadonlySet<string> = new Set<ManagementPath>(['/key/info']);
+export const pathsForVirtualKeys: ReadonlySet<string> = new Set<ManagementPath>(['/key/info']);
 
 /** Returns whether a path is a management route. */
 export function isManagementPath(path: string): path is ManagementPath {

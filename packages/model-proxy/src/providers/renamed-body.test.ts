@@ -62,23 +62,23 @@ const request = fc
   .map(([first, second, isFirst]) => (isFirst ? { ...first, ...second } : { ...second, ...first }));
 
 describe('a request in which only the model’s name changes', () => {
-  it('is the same as with the full preparation', () => {
+  it('gets the same body from renamedBody and from the full preparation', () => {
     let quick = 0;
     const property = fc.property(request, fc.constantFrom(...providers), fc.nat(), (body, provider, at) => {
       const object = scan(JSON.stringify(body), at);
       const renamed = renamedBody(object, optionsFor(provider, []));
       if (renamed === undefined) return;
       quick += 1;
-      // A drop path that does not exist forces the full preparation, and changes nothing.
+      // An `additional_drop_params` entry that matches nothing forces the full preparation, and changes nothing.
       const prepared = prepareRequestBody(object, optionsFor(provider, ['no_such_parameter']));
-      if (!Array.isArray(prepared)) throw new Error('the request of a dialect');
+      if (!Array.isArray(prepared)) throw new Error('prepareRequestBody returned the request of a dialect');
       expect(Buffer.concat(renamed).toString()).toBe(Buffer.concat(prepared).toString());
     });
     fc.assert(property, { numRuns: 1000 });
     expect(quick).toBeGreaterThan(50);
   });
 
-  it('is found only if nothing must be rejected or changed', () => {
+  it('is recognized only if nothing else must be changed or rejected', () => {
     const isQuick = (body: object, provider: string) =>
       renamedBody(scan(JSON.stringify(body), 0), optionsFor(provider, [])) !== undefined;
     expect(isQuick({ model: 'a', messages: [{ role: 'user', content: 'x' }], temperature: 1 }, 'hosted_vllm')).toBe(
@@ -87,7 +87,7 @@ describe('a request in which only the model’s name changes', () => {
     for (const more of [{ tools: [] }, { thinking: {} }, { metadata: {} }, { messages: [{ content: [{ file: {} }] }] }])
       expect(isQuick({ model: 'a', messages: [], ...more }, 'hosted_vllm')).toBe(false);
     expect(isQuick({ messages: [] }, 'openai')).toBe(false);
-    for (const twice of ['{"model":"a","model":"b","messages":[]}', String.raw`{"mod\u0065l":"a","messages":[]}`])
-      expect(renamedBody(scan(twice, 0), optionsFor('openai', []))).toBe(undefined);
+    for (const text of ['{"model":"a","model":"b","messages":[]}', String.raw`{"mod\u0065l":"a","messages":[]}`])
+      expect(renamedBody(scan(text, 0), optionsFor('openai', []))).toBe(undefined);
   });
 });

@@ -41,7 +41,7 @@ function prepare(text: string, given: GivenDeployment = {}): Buffer[] {
   };
   const prepared = prepareRequestBody(scanner.finish(), options);
   // OpenAI's API needs no translation.
-  if (!Array.isArray(prepared)) throw new Error('the request of a dialect');
+  if (!Array.isArray(prepared)) throw new Error('prepareRequestBody returned the request of a dialect');
   return prepared;
 }
 

@@ -1,8 +1,8 @@
-/** Recognizes the event that reports the usage of a stream, and nothing else. */
+/** Recognizes the event of a stream that contains only the usage. */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { dataRanges } from './event-lines.js';
 
-/** The name of the member. Inside a JSON string, its quotes would be escaped. */
+/** The name of the member. JSON escapes quotes in strings, so these bytes never occur within a text of the answer. */
 export const usageKey = Buffer.from('"usage"');
 
 /**

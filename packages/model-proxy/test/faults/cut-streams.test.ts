@@ -24,7 +24,10 @@ function eventsIn(bytes: number): number {
   return events.filter((text) => (end += Buffer.byteLength(text)) <= bytes).length;
 }
 
-/** Returns the tokens of a stream that ended after some bytes. */
+/**
+ * Returns the tokens that the proxy counts for a stream that ended after some bytes. If the usage has not arrived, the
+ * proxy estimates them: a token for every 4 bytes of the request, and one for each complete event.
+ */
 function tokensIn(bytes: number): number {
   const complete = eventsIn(bytes);
   if (complete >= events.length - 1) return usage.total_tokens;
@@ -50,10 +53,10 @@ function ask(key: string, id: string): ClientRequest {
 }
 
 describe('1000 streams that break off at random bytes', () => {
-  it('free their slots, and count what the upstream reported, or an estimate', async () => {
+  it('free their slots; the proxy counts the reported usage, or an estimate if it did not arrive', async () => {
     const key = await app.create({ max_parallel_requests: SLOTS, tpm_limit: 1_000_000_000 });
     const random = seededRandom(1);
-    /** Called when the upstream has written its bytes, by the id of the request. */
+    /** Callbacks by request id. Each is called when the upstream has written its bytes. */
     const written = new Map<string, () => void>();
     app.answering = ({ headers }, response) => {
       const [side, bytes] = String(headers['x-request-id']).split('-');
@@ -96,7 +99,7 @@ describe('1000 streams that break off at random bytes', () => {
         await one(next - 1);
       }
     };
-    // A slot of a client that has left is free a moment later.
+    // The proxy frees the slot of a disconnected client a moment later, so only half of the slots are in use.
     await Promise.all(Array.from({ length: SLOTS / 2 }, worker));
 
     const day = dayOf(app.clock.ms);

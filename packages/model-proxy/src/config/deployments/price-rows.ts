@@ -1,15 +1,15 @@
-/** The rows of `litellm_params` with prices. `model_info` may have the same names. */
+/** The rows of `litellm_params` with prices. `model_info` may have the same names, and overrides these prices. */
 import { price } from '../setting-types.js';
 
 /** Prices in US dollars. `model_info` may also have prices of long requests (`…_above_200k_tokens`). */
 export const priceRows = {
   inputCostPerToken: price({
     name: 'input_cost_per_token',
-    doc: 'Price of a token of the request. `model_info` overrides it.',
+    doc: 'Price of a token of the request.',
   }),
   outputCostPerToken: price({
     name: 'output_cost_per_token',
-    doc: 'Price of a token of the answer. `model_info` overrides it.',
+    doc: 'Price of a token of the answer.',
   }),
   cacheReadCost: price({
     name: 'cache_read_input_token_cost',

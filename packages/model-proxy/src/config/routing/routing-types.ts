@@ -1,4 +1,7 @@
-/** Types of the settings about retries, cooldowns and fallbacks. Policies have a number for each of LiteLLM's errors. */
+/**
+ * Types of the settings about retries, cooldowns and fallbacks. The policies of retries and cooldowns are tables: an
+ * error name of LiteLLM and a number.
+ */
 import { z } from 'zod';
 import type { FailureKind } from '../../errors/failure-kind.js';
 import { readFallbacks } from '../../routing/fallback-plan.js';

@@ -6,7 +6,7 @@ import { invalidParameter } from '../../errors/model.js';
 import { cacheControlOf, type Block } from './content.js';
 import { recordOf, recordsOf, textOf } from './values.js';
 
-/** The tool with which the model writes a JSON object. LiteLLM has the same name. */
+/** The tool with which the model writes a JSON object. LiteLLM uses the same tool name. */
 export const JSON_TOOL = 'json_tool_call';
 
 /** A tool for `response_format: {"type": "json_object"}`, which Anthropic's API does not have. */
@@ -59,6 +59,9 @@ function chosenTool(choice: unknown): Block {
   if (object !== undefined && anthropicChoices.has(object['type'])) return object;
   const name = textOf(recordOf(object?.['function'])?.['name']);
   if (name === undefined)
-    throw invalidParameter('tool_choice', 'must be auto, none, required, or the name of a function');
+    throw invalidParameter(
+      'tool_choice',
+      'must be auto, none, required, or {"type": "function", "function": {"name": "…"}}',
+    );
   return { type: 'tool', name };
 }

@@ -1,6 +1,6 @@
 /**
- * Access tokens of Microsoft Entra ID for an application: by a secret, or by the token of a
- * Kubernetes pod (workload identity).
+ * Access tokens of Microsoft Entra ID for an application: by a secret, or by a token of another
+ * identity provider (`oidc/…`, or the token file of a Kubernetes pod).
  * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
  */
 import { identityTokenOf } from '../identity/identity-token.js';
@@ -12,7 +12,10 @@ const SCOPE = 'https://cognitiveservices.azure.com/.default';
 
 const ASSERTION_MEMBER = 'client_assertion';
 
-/** Returns how to get the tokens with the token of another identity provider; a string: the fault of a setting. */
+/**
+ * Returns the settings of the token request, which sends the identity provider's token as its assertion. Returns a
+ * string, the fault, if a setting is wrong.
+ */
 export function federatedToken(reference: string, settings: Pick<TargetSettings, 'value'>): TokenSettings | string {
   const application = applicationOf(settings);
   if (application === null) return 'azure_ad_token: oidc/… needs tenant_id and client_id';
@@ -39,8 +42,8 @@ function applicationOf({ value }: Pick<TargetSettings, 'value'>): OauthToken | n
 }
 
 /**
- * Returns how to get the tokens; null: the configuration names no application, or neither its secret
- * nor its file.
+ * Returns the settings of the token request; null: the configuration names no application, or neither
+ * a client secret nor a token file (`AZURE_FEDERATED_TOKEN_FILE`).
  */
 export function entraToken(settings: Pick<TargetSettings, 'value'>): TokenSettings | null {
   const application = applicationOf(settings);

@@ -76,7 +76,7 @@ function stabilityRequest(members: RequestMembers): Map<string, Buffer> {
   );
 }
 
-/** Translates an answer. If a content filter rejects a picture, the answer has the reason instead. */
+/** Translates an answer. If it has no picture but a reason, returns an error 400 with the reason. */
 function answer(value: unknown): DialectAnswer {
   const { images, error, finish_reasons: reasons } = recordOf(value) ?? {};
   const found = textsOf(images).filter((image) => image !== '');

@@ -4,7 +4,7 @@ import { EventReader, type ServerSentEvent } from '../../sse/event-reader.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
 import { openaiErrorIn } from './errors.js';
 
-/** One stream. */
+/** Parses the events of one stream. */
 export class OpenaiEvents implements DialectStream {
   readonly #reader = new EventReader();
 
@@ -22,7 +22,7 @@ function read(received: readonly ServerSentEvent[]): DialectEvents {
   for (const { data } of received) {
     if (data.startsWith('[DONE]')) return { events, isDone: true };
     const event = parseWithinLimits(data);
-    if (typeof event !== 'object' || event === null) throw new Error('an event that is not an object');
+    if (typeof event !== 'object' || event === null) throw new Error('an event is not an object');
     const error = openaiErrorIn(event);
     if (error !== undefined) return { events, isDone: false, error };
     events.push(event);

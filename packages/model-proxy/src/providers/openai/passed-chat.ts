@@ -21,7 +21,7 @@ export class PassedChunks {
     const events: object[] = [];
     for (const value of values) {
       const event = recordOf(value);
-      if (event === undefined) throw new Error('an event that is not an object');
+      if (event === undefined) throw new Error('an event is not an object');
       const error = openaiErrorIn(event);
       if (error !== undefined) return { events, isDone: false, error };
       if (recordsOf(event['choices']).some(({ finish_reason: reason }) => typeof reason === 'string'))

@@ -1,5 +1,6 @@
 /**
- * Text models of Replicate. Replicate answers a request after the prediction, or after a minute.
+ * Text models of Replicate. Replicate answers when the prediction has ended, after a minute at the latest. The
+ * prediction may then still run.
  * @see https://replicate.com/docs/reference/http#predictions.create
  * @see https://replicate.com/docs/topics/predictions/create-a-prediction
  */
@@ -13,7 +14,10 @@ import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue, type RequestMembers } from '../request-members.js';
 import { segmentOf } from '../target.js';
 
-/** Returns the path of a model (`owner/name`) or deployment, and the version if the name ends with one. */
+/**
+ * Returns the path of a model (`owner/name`) or deployment. If the name ends with a version, returns the path
+ * `predictions` and the version.
+ */
 function placeOf(model: string): { readonly path: string; readonly version?: string } {
   const [name = '', version] = model.split(':', 2);
   if (version !== undefined) return { path: 'predictions', version };
@@ -21,7 +25,7 @@ function placeOf(model: string): { readonly path: string; readonly version?: str
   return { path: `${kind}/${rest.split('/').map(segmentOf).join('/')}/predictions` };
 }
 
-/** Returns the prompt. A single message has no label, so that the model's own template applies. */
+/** Returns the prompt. A single message gets no role before its text, so that the model's own template applies. */
 function promptOf(members: RequestMembers): { readonly system?: string; readonly prompt: string } {
   const messages = recordsOf(memberValue(members, 'messages')).map(({ role, content }) => {
     const texts = blocksOf(content).map((block) => textOf(block['text']));
