@@ -3,8 +3,8 @@ import { setMaxListeners } from 'node:events';
 const nothing = (): void => undefined;
 
 /**
- * Calls `action` once when the signal aborts. Ignores a signal that is already aborted; the caller
- * checks this.
+ * Calls `action` once when the signal aborts. Does nothing if the signal is already aborted, so the
+ * caller must check `signal.aborted` first.
  * @returns a function that removes the listener.
  */
 export function onAbort(signal: AbortSignal | undefined, action: () => void): () => void {

@@ -128,7 +128,7 @@ describe('a connection URI', () => {
     ['qemu+unix://host/system', 'the unix transport connects only to this host, not to "host"'],
     ['qemu+ssh://host:0/system', 'port 0 is not in the range 1 to 65535'],
     ['qemu+ssh://host:65536/system', 'port 65536 is not in the range 1 to 65535'],
-    ['qemu+ssh://fe80::1/system', 'after // there is no host with an optional port; an IPv6 address needs brackets'],
+    ['qemu+ssh://fe80::1/system', 'the text after // is not host or host:port; an IPv6 address needs brackets'],
     ['qemu+ssh://-oProxyCommand=x/system', 'the host has a character that is not allowed'],
     ['qemu+ssh://$(x)@host/system', 'the user name has a character that is not allowed'],
     ['qemu+ssh://host/system?no_verify=yes', 'parameter "no_verify" must be a number, not "yes"'],

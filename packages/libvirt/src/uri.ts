@@ -21,8 +21,8 @@ export interface LibvirtUri {
   readonly path: string;
   readonly parameters: UriParameters;
   /**
-   * URI that libvirtd opens, such as `qemu:///system`: the value of `?name=`, or the URI without
-   * client parameters.
+   * URI that libvirtd opens, such as `qemu:///system`: the value of `?name=`, or the driver, the path
+   * and the parameters for libvirtd.
    */
   readonly serverName: string;
 }
@@ -108,7 +108,7 @@ function readAuthority(authority: string): Pick<LibvirtUri, 'user' | 'host' | 'p
   const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d{0,5}))?$/.exec(rest) ?? [];
   if (bracketed === undefined && plain === undefined) {
     // The message omits the text, which may be the beginning of a password with a slash.
-    throw new Error('after // there is no host with an optional port; an IPv6 address needs brackets');
+    throw new Error('the text after // is not host or host:port; an IPv6 address needs brackets');
   }
   const port = digits === undefined || digits === '' ? null : Number(digits);
   if (port !== null && (port < 1 || port > 65_535)) throw new Error(`port ${port} is not in the range 1 to 65535`);
@@ -156,7 +156,8 @@ interface SocketCandidates {
 /**
  * Returns the sockets of the URI's daemon. The socket of `?socket=` is the only candidate, because
  * another socket may belong to another daemon. Without `?socket=`, the candidates are the sockets
- * of libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory.
+ * of libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory. `?mode=`
+ * selects one of the two.
  */
 export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment): SocketCandidates {
   const { socket, mode } = uri.parameters;

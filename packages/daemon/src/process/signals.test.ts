@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 describe('coalesced calls', () => {
-  it('run immediately, and once more after a pause for all calls in between', async () => {
+  it('cause one run immediately, and one more after a pause for all calls in between', async () => {
     let begun = 0;
     const ends: (() => void)[] = [];
     const ask = coalesce(() => {

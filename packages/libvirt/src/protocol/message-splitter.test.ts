@@ -47,7 +47,7 @@ describe('the message splitter', () => {
     expect(owned).toEqual([false, true]);
   });
 
-  it('returns a deferred message and all following bytes', () => {
+  it('returns a message that the callback defers by returning false, and all following bytes', () => {
     for (const split of [0, 3, 10]) {
       const seen: number[] = [];
       const splitter = new MessageSplitter((buffer, start) => {

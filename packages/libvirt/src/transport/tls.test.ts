@@ -82,7 +82,7 @@ describe('a TLS transport', () => {
     expect(received()).toBe('rest');
   });
 
-  it('sends the name of the server, but not an address', async () => {
+  it('sends the name of the server in SNI, but not an IP address', async () => {
     const names: unknown[] = [];
     const port = await listenTls((socket) => {
       names.push(socket.servername);
@@ -114,7 +114,7 @@ describe('a TLS transport', () => {
     ],
     ['closes', (socket: TLSSocket) => socket.end(), 'libvirtd closed the connection'],
     ['resets', () => [...sockets].forEach((socket) => socket.resetAndDestroy()), 'libvirtd closed the connection'],
-  ])('fails if the server %s instead of a confirmation', async (_, serve, why) => {
+  ])('fails if the server %s instead of confirming', async (_, serve, why) => {
     const port = await listenTls(serve);
     expect(String(await failureOf(open(port)))).toContain(why);
     await until('the end of the connection', () => sockets.size === 0);
