@@ -12,7 +12,7 @@ import { keepSessionAlive } from './redfish/activity.js';
 import { isLive, runEventStream } from './redfish/event-stream.js';
 import { isPaused } from './redfish/poll.js';
 import { forgetMachines, startMachines } from './redfish/machines.js';
-import { followRights } from './redfish/rights.js';
+import { followPrivileges } from './redfish/privileges.js';
 import { isUsable, loginState, logOut, startSession } from './redfish/session.js';
 import { consoleTexts as texts } from '../texts/index.js';
 
@@ -30,7 +30,7 @@ export function App() {
   useEffect(() => {
     if (!isUsable.value) return;
     const until = new AbortController();
-    const stops = [startMachines(), keepSessionAlive(), followRights(), forgetMachines];
+    const stops = [startMachines(), keepSessionAlive(), followPrivileges(), forgetMachines];
     void runEventStream(until.signal);
     return () => {
       until.abort();

@@ -7,8 +7,9 @@ export const nameKey = ({ context, name }: { readonly context?: string | undefin
   JSON.stringify([context, name]);
 
 /**
- * Returns a function that returns the name of a machine. If several machines of its service have the name, the chassis
- * follows in parentheses, or the id if they have no chassis of their own.
+ * Returns a function that returns the name of a machine. If other machines of the service have the same name, the
+ * function adds the chassis in parentheses. It adds the id instead if the machine has no chassis, or if one of these
+ * other machines has the same chassis.
  * @param machines all machines that are shown together.
  */
 export function labelsIn(machines: readonly Machine[]): (machine: Machine) => string {

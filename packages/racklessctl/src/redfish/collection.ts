@@ -13,7 +13,7 @@ const MAX_PAGES = 10_000;
 /** Members of a page, if the service cannot send all expanded members at once. */
 const PAGE_MEMBERS = 500;
 
-/** Maximum time for repetitions of the requests for members: without it, each of many may answer 503. */
+/** Maximum time for retries of all members together. If each member answered 503, the retries would take too long. */
 const MAX_RETRY_MS = 10_000;
 
 /** A member that the service did not return. */
@@ -22,7 +22,10 @@ interface FailedMember {
   readonly failure: CommandFailure;
 }
 
-/** Members of a collection, in the service's order. Members that vanish meanwhile are left out. */
+/**
+ * Members of a collection, in the service's order. It leaves out members that the service does not have or does not
+ * show (403, 404, 405, 501).
+ */
 interface MemberReadings {
   readonly members: readonly Resource[];
   readonly failed: readonly FailedMember[];
@@ -31,13 +34,13 @@ interface MemberReadings {
 /** Members of a collection, as far as the service returned them. */
 interface PartialMembers {
   readonly members: readonly Resource[];
-  /** Why members are missing; undefined if there are all. */
+  /** Why members are missing; undefined if no member is missing. */
   readonly failure: CommandFailure | undefined;
 }
 
 /**
- * Returns the members of a collection, in the service's order. Members that vanish meanwhile are
- * left out.
+ * Returns the members of a collection, in the service's order. Leaves out members that the service
+ * does not have or does not show (403, 404, 405, 501).
  * @throws {CommandFailure} also if the service does not return one of the members.
  */
 export async function readMembers(service: Service, path: string): Promise<readonly Resource[]> {
@@ -49,7 +52,8 @@ export async function readMembers(service: Service, path: string): Promise<reado
 /**
  * Reads the members of a collection as far as possible: also if a later page fails, or if the pages form
  * a loop.
- * @throws {CommandFailure} if the first page cannot be read.
+ * @throws {CommandFailure} if the first page cannot be read, or if the service rejects the
+ *   credentials.
  */
 export async function readPossibleMembers(service: Service, path: string): Promise<PartialMembers> {
   const links = await readLinks(service, path);
@@ -85,8 +89,9 @@ async function readLinked(service: Service, links: readonly Resource[]): Promise
     try {
       return await silence.observe(() => service.findMember(link, retryUntil));
     } catch (error) {
-      const isOfMember = error instanceof CommandFailure && error.code !== exitCode.denied && !service.signal.aborted;
-      if (!isOfMember) throw error;
+      const concernsOneMember =
+        error instanceof CommandFailure && error.code !== exitCode.denied && !service.signal.aborted;
+      if (!concernsOneMember) throw error;
       failed.push({ link, failure: error });
       return undefined;
     }
@@ -98,8 +103,8 @@ async function readLinked(service: Service, links: readonly Resource[]): Promise
 }
 
 /**
- * Returns the indexes of a list in an order in which the requests at the same time are far apart.
- * Machines of one host, which may all be silent, are often neighbors.
+ * Returns the indexes of a list in an order in which concurrent requests go to members that are far
+ * apart in the list. Machines of one host, which may all be silent, are often neighbors.
  */
 function spreadIndexes(length: number): readonly number[] {
   const step = Math.ceil(length / CONCURRENCY);
@@ -107,8 +112,8 @@ function spreadIndexes(length: number): readonly number[] {
 }
 
 /**
- * Recognizes a service that no longer answers. Without this limit, each of many members would cost
- * the time of a request.
+ * Recognizes a service that no longer answers: after four timeouts in a row, further requests fail at
+ * once. Otherwise each of many members would cost a timeout.
  */
 class SilenceWatch {
   #answers = 0;
@@ -121,7 +126,7 @@ class SilenceWatch {
     if (this.#failure !== undefined)
       throw new CommandFailure(
         exitCode.timeout,
-        `no request, because ${CONCURRENCY} requests in a row failed: ${this.#failure.message}`,
+        `not requested, because ${CONCURRENCY} requests in a row timed out: ${this.#failure.message}`,
       );
     const answersBefore = this.#answers;
     try {
@@ -161,10 +166,10 @@ async function readLinks(service: Service, path: string): Promise<PartialMembers
 }
 
 /**
- * Reads the first page with `$expand` if the service offers it, and with fewer members if the
- * service refuses that. Does not wait after a 503, because the caller can read the page without
- * `$expand`.
- * @returns undefined if the service offers no `$expand`, or refuses both.
+ * Reads the first page with `$expand` if the service offers it. First requests all members; if the
+ * service refuses, requests one page of 500. Does not wait after a 503, because the caller can read
+ * the page without `$expand`.
+ * @returns undefined if the service offers no `$expand`, or refuses both requests.
  */
 async function expanded(service: Service, path: string): Promise<Resource | undefined> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
@@ -200,7 +205,7 @@ async function tried(service: Service, path: string): Promise<Resource | undefin
 
 /** The members of several pages. */
 interface Pages extends PartialMembers {
-  /** True: the service refused an optional page. */
+  /** True: a page with `$expand` failed; the caller reads the pages again without it. */
   readonly isRefused: boolean;
 }
 
