@@ -9,8 +9,8 @@ import { dirname, join, relative } from 'node:path';
 import yaml from 'js-yaml';
 
 const LANGUAGES = ['sh', 'console', 'text', 'json', 'js', 'ts', 'yaml', 'python', 'ini', 'go', 'xml', 'diff'];
-/** Blocks of a configuration of model-proxy. */
-const PROXY_BLOCKS = ['model_list', 'litellm_settings', 'general_settings', 'router_settings', 'credential_list'];
+/** Top-level keys of a configuration of model-proxy. */
+const PROXY_SECTIONS = ['model_list', 'litellm_settings', 'general_settings', 'router_settings', 'credential_list'];
 
 /** The cloud that samples name. The check of bmc-daemon does not connect to it. */
 const CLOUDS = `clouds:
@@ -20,8 +20,8 @@ const CLOUDS = `clouds:
 `;
 
 /**
- * Checks that each block is fenced and has a language, and that a script that runs a block exists
- * and names it.
+ * Checks that each block is fenced and has a language. Also checks that the script of a `run by`
+ * comment exists and contains the page's path and the heading.
  */
 export function checkForm(page) {
   return page.blocks.flatMap((block) => {
@@ -42,7 +42,10 @@ export function checkMarks(page) {
   return page.wrongMarks.map(({ line, text, reason }) => `${page.path}:${line}: ${text.split('\n')[0]} ${reason}`);
 }
 
-/** Checks names of blocks: each named block must be run by a script of scripts/clients.d. */
+/**
+ * Checks names of blocks: a block may have a name only in docs/guides/clients.md, and a script of
+ * scripts/clients.d must run it.
+ */
 export function checkNames(page) {
   const folder = 'scripts/clients.d';
   const scripts = readdirSync(folder)
@@ -72,7 +75,7 @@ export function checkLinks(page, readPage) {
     }
     if (anchor === undefined || statSync(target).isDirectory() || !target.endsWith('.md')) continue;
     if (!readPage(target).anchors.has(anchor))
-      faults.push(`${page.path}:${line}: ${url}: no heading of ${target} has it`);
+      faults.push(`${page.path}:${line}: ${url}: no heading of ${target} has the anchor #${anchor}`);
   }
   return faults;
 }
@@ -90,7 +93,7 @@ function complaintOf(files, command, options) {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...variablesOf(Object.values(files).join('\n')) },
     });
-    // For an unknown name, which LiteLLM may know, model-proxy only warns.
+    // model-proxy only warns of an unknown setting, which LiteLLM may know. In a sample, it is a fault.
     return status === 0 && !stderr.includes('is not known') ? undefined : `${stdout}${stderr}`.trim();
   } finally {
     rmSync(folder, { recursive: true });
@@ -105,7 +108,7 @@ function variablesOf(text) {
 function checkYaml(text) {
   const parts = yaml.loadAll(text);
   const [settings] = parts;
-  if (parts.length !== 1 || !Object.keys(settings).some((key) => PROXY_BLOCKS.includes(key))) return undefined;
+  if (parts.length !== 1 || !Object.keys(settings).some((key) => PROXY_SECTIONS.includes(key))) return undefined;
   // Completes a sample of a few settings with a model.
   const model =
     'model_list:\n  - {model_name: m, litellm_params: {model: hosted_vllm/m, api_base: "http://127.0.0.1/v1"}}\n';

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Starts a libvirt host for a page, in new mount and network namespaces: `kvm-host.sh NAME ADDRESS WORK`, as root.
-# A systemd runs its sshd, libvirtd and polkit. Its /etc is a copy of the page's /etc.
+# Makes one of the libvirt hosts kvm-1 to kvm-4 for a documentation page: `kvm-host.sh NAME ADDRESS WORK`, as root.
+# The caller (kvm-hosts.js) must run it in new mount and network namespaces, because it mounts over /etc and /run.
+# A systemd runs its sshd, libvirtd and polkit. Its /etc is a copy of the /etc in which the page's commands run.
 set -euo pipefail
 name=$1 address=$2 work=$3
 
@@ -11,7 +12,7 @@ for folder in /run /root /home /var/log /var/lib/libvirt /var/cache/libvirt; do 
 mkdir -p /run/lock /var/log/libvirt/qemu /root/.ssh
 echo "$name" >/etc/hostname
 
-# Its machines are in the same network as the host.
+# The bridge connects the machines to the network of this libvirt host.
 ip link set lo up
 ip link add br0 type bridge
 ip link set eth0 master br0
