@@ -1,7 +1,7 @@
 /**
- * Adds or removes the properties that depend on EMULATOR_DMTF_STRICT. Resources render the DMTF
- * form; no other module reads the switch.
- * - Strict: the body that DMTF's validators accept.
+ * Makes the body that EMULATOR_DMTF_STRICT selects. Resources render the same body for both values,
+ * so no resource reads the setting.
+ * - Strict: the body that DMTF's validators accept, without deprecated properties and links.
  * - Not strict (default): the body with the properties that rows RF-15, RF-23, RF-46 and RF-49 of
  *   docs/reference/contract.md require, and with `Severity` for sushy 4.
  */
@@ -9,10 +9,11 @@ import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
 /** Options that apply to every resource. */
 export interface AnnotateOptions {
-  /** EMULATOR_DMTF_STRICT. */
+  /** The value of EMULATOR_DMTF_STRICT. */
   readonly strict: boolean;
   /**
-   * Returns the URI that replaces a deprecated one, or the same URI. Default: no URI is replaced.
+   * Returns the URI that replaces a deprecated one, or the same URI. Called only in strict mode.
+   * Default: no URI is replaced.
    */
   readonly currentUri?: ((uri: string) => string) | undefined;
 }
@@ -31,8 +32,9 @@ const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Returns the body to send. In strict mode, it has no deprecated properties and no links to deprecated
- * URIs. Otherwise, it has the properties that the contract adds.
+ * Returns the body to send. In strict mode, this is the body without the properties in the table
+ * {@link deprecated}, and with links to current URIs. Otherwise, it is the body with the properties
+ * that the contract adds.
  */
 export function annotate(resource: JsonObject, entity: string, options: AnnotateOptions): JsonObject {
   const { strict, currentUri } = options;
@@ -52,8 +54,8 @@ export function annotate(resource: JsonObject, entity: string, options: Annotate
 }
 
 /**
- * Replaces links to deprecated URIs. The resource's own `@odata.id` is not replaced, because the
- * service still answers at that URI.
+ * Replaces links to deprecated URIs by links to the current ones. Keeps the resource's own
+ * `@odata.id`, because the service still answers at that URI.
  */
 function relinked(resource: JsonObject, currentUri: (uri: string) => string): JsonObject {
   const linksOf = (object: JsonObject): JsonObject =>
@@ -106,8 +108,8 @@ function withSeverity({ Messages: messages }: JsonObject): JsonObject {
 }
 
 /**
- * Adds `HealthRollUp`, the spelling of row RF-23 of the contract, next to DMTF's `HealthRollup` in
- * every Status.
+ * Adds `HealthRollUp`, the spelling of row RF-23 of the contract, after each `HealthRollup`, DMTF's
+ * spelling, at any depth.
  */
 function withHealthRollUp(object: JsonObject): JsonObject {
   const inside = withMembers(object, (_name, value) => mapObjects(value, withHealthRollUp));

@@ -7,7 +7,7 @@ import type { StreamSource } from './stream.js';
 /** Header values by header name. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** A complete HTTP answer. It is immutable, so the service can cache it and send it again. */
+/** An HTTP answer. It is immutable, so the service can cache an answer with a `body` and send it again. */
 export interface Answer {
   readonly status: number;
   /**
@@ -16,23 +16,23 @@ export interface Answer {
    */
   readonly headers: readonly string[];
   readonly body: string | undefined;
-  /** Replaces `body`: writes the body to the response, at once or until the client disconnects. */
+  /** Replaces `body`: writes to the response, at once, in parts, or until the client disconnects. */
   readonly stream?: StreamSource;
   /** Replaces all other members: uses the connection of the response for another protocol. */
   readonly upgrade?: (response: ServerResponse, requestId: string) => void;
 }
 
 /**
- * Headers of every answer: the protocol version, and the rule that a cache must ask the service before
- * it uses an answer again (DSP0266, response headers).
+ * Headers of every answer except the handshake of a WebSocket: the protocol version, and the rule that
+ * a cache must ask the service before it uses an answer again (DSP0266, response headers).
  */
 const commonHeaders = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 
 const json = 'application/json; charset=utf-8';
 
 /**
- * Length in characters above which a body may not fit into the socket's buffers. The service closes
- * the connection of a client that reads nothing of such a body for `stalledMs`.
+ * Length in characters above which a body may not fit into the socket's buffers. If a client reads
+ * nothing of such a body for `stalledMs`, the service closes its connection.
  */
 const largeBody = 64 * 1024;
 const stalledMs = 30_000;
@@ -54,7 +54,7 @@ export function textAnswer(status: number, text: string, contentType: string, he
   };
 }
 
-/** Returns a streaming answer, which has no Content-Length. */
+/** Returns a 200 whose body is streamed. It has a Content-Length only if `headers` contains one. */
 export function streamAnswer(stream: StreamSource, contentType: string, headers: Headers = {}): Answer {
   return {
     status: 200,
@@ -64,7 +64,7 @@ export function streamAnswer(stream: StreamSource, contentType: string, headers:
   };
 }
 
-/** Returns an answer with bytes, sent unchanged. */
+/** Returns a 200 with the given bytes as its body. */
 export function bytesAnswer(bytes: Buffer, contentType: string, headers: Headers = {}): Answer {
   return {
     status: 200,
@@ -97,7 +97,8 @@ export function stringify(value: JsonObject): string {
 }
 
 /**
- * Sends an answer. A HEAD request receives the same headers and no body.
+ * Sends an answer, or passes the connection to `upgrade`. A HEAD request receives the same headers as
+ * a GET, and no body.
  * @param requestId the value of X-Request-Id.
  */
 export function send(response: ServerResponse, answer: Answer, requestId: string): void {
@@ -112,7 +113,8 @@ export function send(response: ServerResponse, answer: Answer, requestId: string
     answer.stream(response);
     return;
   }
-  // A client that does not read a large body keeps it in the daemon's memory.
+  // While a client does not read a large body, the body stays in the daemon's memory. So the service
+  // waits only for a limited time.
   if (answer.body !== undefined && answer.body.length > largeBody) {
     response.setTimeout(stalledMs, () => response.destroy());
   }

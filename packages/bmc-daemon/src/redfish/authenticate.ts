@@ -34,13 +34,15 @@ export interface Refusal {
 
 /**
  * Identifies the client from the request's headers and the peer's address, without reading the
- * body. For a cached password, the result is not a promise, which saves a turn of the event loop.
+ * body. Without replicas, the result for a token or a cached password is not a promise, which saves a
+ * turn of the event loop. With replicas, may reject with a StoreUnavailable.
  */
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
 /**
- * Begins to watch the identity of a client. The returned function returns the current identity; undefined
- * if the session has ended, or if the account is disabled or removed, or has a new password.
+ * Begins to watch the identity of a client. The returned function returns the current identity. It returns
+ * undefined if the session has ended, or if the account is disabled, removed or has a new password.
+ * A session that changed the password of its own account stays valid.
  */
 export type WatchIdentity = (client: Pick<Authenticated, 'user' | 'session'>) => () => Authenticated | undefined;
 

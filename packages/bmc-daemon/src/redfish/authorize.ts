@@ -9,8 +9,9 @@ import { encodeSegment } from './rendering.js';
  * Checks whether a client may use a method of a resource.
  * @param isOwn whether the resource is the client's own account, session or subscription; called
  *   only if the result depends on it.
- * @returns the only properties that this client's PATCH may change; null if it may change all.
- * @throws {RedfishError} 403.
+ * @returns for a PATCH: the only properties that the client may change; null if it may change all. For
+ *   any other method: null.
+ * @throws {RedfishError} 403 if the client may not use the method.
  */
 export type Guard = (identity: Authenticated, method: string, isOwn: () => boolean) => ReadonlySet<string> | null;
 

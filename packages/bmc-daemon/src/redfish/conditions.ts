@@ -52,7 +52,7 @@ export function ifNoneMatchMatches(header: string, etag: string): boolean {
   return header.trim() === '*' || tags(header).some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** Returns the tags of a header; none if the header is malformed, such as `"x"foobar`. */
+/** Returns the tags of a header; an empty list if the header is malformed, such as `"x"foobar`. */
 function tags(header: string): readonly string[] {
   if (!/^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/.test(header)) return [];
   return header.match(/(W\/)?"[^"]*"/g) ?? [];

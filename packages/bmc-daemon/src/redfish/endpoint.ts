@@ -23,7 +23,7 @@ import { actionOperation, writeOperations } from './write/write.js';
 /** A resource as an object, to which a query ($filter, $expand, …) is applied. */
 interface LoadedResource {
   readonly body: JsonObject;
-  /** Called if the answer carries the resource's own ETag. */
+  /** Returns the resource's own ETag. Called only if the answer carries it. */
   readonly etag: () => string;
   /** The resource's headers: Allow, Link. */
   readonly headers: Readonly<Record<string, string>>;
@@ -44,12 +44,12 @@ export interface Endpoint {
   /** Operations by method. HEAD runs the GET operation; Node does not send its body. */
   readonly operations: ReadonlyMap<string, Operation>;
   /**
-   * Loads the resource as an object. Absent if the endpoint supports no query: documents, actions,
-   * attachments, streams and task monitors.
+   * Loads the resource as an object. Absent if the endpoint supports no query, for example a document,
+   * action, attachment, upload, stream, WebSocket or task monitor.
    */
   readonly load?: (exchange: Exchange, params: Params) => Awaitable<LoadedResource>;
   readonly isCollection: boolean;
-  /** Maximum number of members in one answer; a link leads to the rest. */
+  /** Maximum number of members in one answer; a link leads to the rest. Absent: no maximum. */
   readonly pageSize?: number;
   /** Query parameters with `$` that the operations read themselves. */
   readonly ownQuery?: readonly string[];

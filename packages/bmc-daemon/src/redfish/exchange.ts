@@ -5,7 +5,7 @@ import type { Authenticated } from './authenticate.js';
 import type { Preconditions } from './conditions.js';
 import type { Requester } from './resource.js';
 
-/** A request after its login. */
+/** A request after authentication. Its client may be anonymous if the request needs no login. */
 export interface Exchange {
   readonly request: IncomingMessage;
   /** The path as sent, without the query. */
@@ -31,7 +31,10 @@ export interface Exchange {
   readonly reauthorize: () => Promise<Exchange>;
 }
 
-/** The change of a resource by a POST, PATCH or DELETE. An action counts as a change of its resource. */
+/**
+ * The change of a resource by a POST, PATCH or DELETE. An action counts as a change of its resource, or
+ * of the resource in `WriteResult.changed`.
+ */
 export interface Change {
   readonly kind: 'created' | 'changed' | 'removed';
   /** Canonical URI of the resource. */
@@ -39,13 +42,14 @@ export interface Change {
   readonly requester: Requester;
   /**
    * For a PATCH: the property names, with values only for the properties in `loggedValues`:
-   * `Boot.BootSourceOverrideTarget Cd`. For an action: its name and summary.
+   * `Boot.BootSourceOverrideTarget Cd`. For an action: its name and summary. Absent for a created or
+   * removed resource.
    */
   readonly detail?: string;
 }
 /**
- * Called after every successful write, except for a task, which reports its own end, and for an action
- * without a summary (`ActionDefinition.summary`). It must not throw.
+ * Called after each successful write. Exceptions: a write that has become a task, because the task
+ * reports its own end; and an action whose `ActionDefinition.summary` returns null. It must not throw.
  */
 export type ChangeListener = (change: Change) => void;
 
@@ -66,7 +70,8 @@ export class RequestClient implements Requester {
     this.user = identity.user;
     this.session = identity.session;
     this.privileges = identity.privileges;
-    // The address is undefined after the socket is destroyed; no client receives the answer then.
+    // The address is undefined after the socket is destroyed. No client receives the answer then, so an
+    // empty text is enough.
     this.address = request.socket.remoteAddress ?? '';
     this.requestId = requestId;
     this.#response = response;

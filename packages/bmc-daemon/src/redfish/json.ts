@@ -2,12 +2,12 @@
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-/** A member that is `undefined` is not sent. */
+/** A JSON object. A member that is `undefined` is not sent. */
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
 
-/** `Array.isArray` does not narrow readonly arrays. */
+/** Returns whether the value is an array. Unlike this function, `Array.isArray` does not narrow readonly arrays. */
 export function isArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }

@@ -22,13 +22,13 @@ export const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEA
  */
 export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {
   const { origin, host, 'x-forwarded-host': forwarded, 'sec-fetch-site': relation } = request.headers;
-  // A page cannot set X-Forwarded-Host or Sec-Fetch-Site. A proxy may replace Host; the browser
-  // compares with the original host.
+  // A page cannot set X-Forwarded-Host or Sec-Fetch-Site. If a proxy replaces Host, the host that the
+  // browser requested is in X-Forwarded-Host.
   if (origin === undefined || isRead(request) || relation === 'same-origin') return;
   const site = siteOf(origin);
   if ([host, forwarded].some((name) => String(name).toLowerCase() === site)) return;
   // An origin with a scheme other than http and https belongs to a browser extension. The origin of
-  // a page without a site, such as a local file, is `null`.
+  // a page without a site, such as a local file, is `null`; its request is rejected.
   if (site === null && origin !== 'null') return;
   throw crossSiteError('The request comes from a web page of another site.');
 }
@@ -60,7 +60,7 @@ function isRead({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>
   return safeMethods.has(method) && !isWebSocketRequest({ headers });
 }
 
-/** Returns the host, `www.example.org:8080`; null if the origin is not a web site. */
+/** Returns the host with its port, `www.example.org:8080`; null if the origin is not a web site. */
 function siteOf(origin: string): string | null {
   return /^https?:\/\/(.*)$/i.exec(origin)?.[1]?.toLowerCase() ?? null;
 }

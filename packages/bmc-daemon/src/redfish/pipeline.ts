@@ -30,9 +30,9 @@ export interface Outcome {
   readonly route: string;
   readonly status: number;
   readonly user: string | null;
-  /** The reason why the login failed, with the user name. */
+  /** The reason why the login failed, with the user name. Absent unless the login failed. */
   readonly refused?: string;
-  /** The failure of the service, for the log only. */
+  /** The failure of the service, for the log only. Absent unless the service failed. */
   readonly error?: unknown;
 }
 
@@ -148,6 +148,7 @@ async function untilReleased(held: Promise<void>, { socket }: IncomingMessage): 
  * Returns the client of a request. For a request that needs no login, returns {@link anonymous} if there is
  * no query, or if there are no credentials and the service requires a login.
  * @throws {LoginRefused} 401, 503.
+ * @throws {StoreUnavailable} if the shared store of the replicas does not answer.
  */
 async function identify(
   request: IncomingMessage,
@@ -156,7 +157,7 @@ async function identify(
   authenticate: Authenticate,
 ): Promise<Authenticated> {
   if (match?.target.methodsWithoutLogin.has(request.method ?? '') !== true) return logIn(request, authenticate);
-  // A query may read resources that need a login.
+  // A query may read resources that need a login, so it needs the identity of the client.
   if (query === undefined) return anonymous;
   const result = await authenticate(request);
   if (!('refused' in result)) return result;
@@ -164,7 +165,7 @@ async function identify(
   throw new LoginRefused(result);
 }
 
-/** Returns the client of a request. @throws {LoginRefused} 401, 503. */
+/** Returns the client of a request that needs a login. @throws as {@link identify}. */
 async function logIn(request: IncomingMessage, authenticate: Authenticate): Promise<Authenticated> {
   const result = await authenticate(request);
   if ('refused' in result) throw new LoginRefused(result);

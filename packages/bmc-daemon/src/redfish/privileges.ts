@@ -1,7 +1,7 @@
 /**
  * The privileges that each method of each resource requires: a part of DMTF's base privilege
- * registry. A test compares every row with the registry. The guard rejects every client for an
- * entity without a row.
+ * registry, with stricter rules for sensitive content (`secret`). A test compares every row with the
+ * registry. The guard rejects every client for an entity without a row.
  * @see https://redfish.dmtf.org/registries/Redfish_1.8.0_PrivilegeRegistry.json
  */
 
@@ -71,7 +71,7 @@ const logs: Row = {
   // Console output may contain a password, so reading it needs the privilege to use the console.
   secret: { uriPattern: /^\/redfish\/v1\/Systems\/[^/]+\/LogServices\/ConsoleLog\/Entries(?:\/|$)/, read: components },
 };
-/** The registry of the service's settings contains their values: addresses, paths of files. */
+/** Reading the registry of the service's settings needs a privilege, because it contains addresses and paths. */
 const registries: Row = {
   ...byManager,
   secret: { uriPattern: /^\/redfish\/v1\/Registries\/RacklessServiceAttributeRegistry\.[^/]+\/./, read: manager },
@@ -157,7 +157,7 @@ export function hasPrivilegeRow(entity: string): boolean {
 
 /**
  * Returns the privileges that a method requires. No account has access to an entity without a row, or
- * to any other method.
+ * with a method other than GET, HEAD, POST, PATCH, PUT and DELETE.
  * @param uri the resource's path or template, because the place of a resource changes the
  *   requirement: an EthernetInterface below `/redfish/v1/Managers` belongs to the manager.
  */

@@ -24,8 +24,8 @@ export interface Renderer<Services> {
   /** Returns the `@odata.id`. */
   self(entity: object, params: Params): string;
   /**
-   * Returns the body as an object. The answer to a PATCH is this body with messages; its properties are
-   * also those that a PATCH reports as read-only instead of unknown.
+   * Returns the body as an object. A PATCH that has messages answers with this body and the messages. If
+   * a PATCH rejects a property, the property is read-only if it is in this body, otherwise unknown.
    */
   body(entity: object, params: Params, view: View<Services>): JsonObject;
   /** Returns the ETag of the resource, which the answer and the conditions of a request use. */
@@ -118,7 +118,7 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
       const rendered = find(entity, params, view);
       const { cached } = rendered;
       const volatile = volatileOf(view.services);
-      // A time in whole seconds is the same for many requests.
+      // A time in whole seconds is the same for many requests, so they get the same answer.
       if (cached.answered !== undefined && areEqual(cached.answered.volatile, volatile)) return cached.answered.answer;
       const answer = renderAnswer(rendered, volatile);
       cached.answered = { answer, volatile };
@@ -254,7 +254,10 @@ function compileTemplate(template: string): (params: Params) => string {
 /** Segments that need no encoding, such as a UUID. */
 const plainSegment = /^[\w.~-]*$/;
 
-/** Percent-encodes a path segment. A MAC address keeps its colons (RFC 3986 §3.3, pchar). */
+/**
+ * Percent-encodes a path segment. Keeps the characters that a segment may contain (RFC 3986 §3.3, pchar),
+ * such as the colons of a MAC address.
+ */
 export function encodeSegment(value: string): string {
   if (plainSegment.test(value)) return value;
   return encodeURIComponent(value).replace(/%(3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent);

@@ -49,7 +49,7 @@ export interface ResourceRequest<Services, Params> {
  * The result of a write. Without a result, a PATCH answers 200 with the changed resource, and any
  * other method 204.
  * - `messages`: go into `@Message.ExtendedInfo` of the resource; after a POST or DELETE they are
- *   the body of a 200.
+ *   the body of a 200. An empty list after a POST or DELETE: 204.
  * - `created`: 201 with Location; the body is the new resource with the messages.
  * - `changed`: for an action that changes another resource, or a PATCH that changes the resource's
  *   URI. 200 with Location and that resource, without `messages`; logs and subscribers see this URI.
@@ -95,10 +95,10 @@ interface RenderContext<Services, Params> {
 /** The PATCH of a resource. */
 export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
-   * A `z.strictObject`: an unknown property is a fault (PropertyNotWritable if GET shows it,
-   * otherwise PropertyUnknown). The pipeline removes `@odata.*` members first. Use a function if
-   * the entity or the driver decides which values are valid: the service then reports such a fault
-   * together with all others, which `apply` cannot do.
+   * A `z.strictObject`: an unknown property is a fault (PropertyNotWritable if GET shows it or `readOnly`
+   * contains it, otherwise PropertyUnknown). The pipeline removes `@odata.*` members first. Use a
+   * function if the entity or the driver decides which values are valid: the service then reports an
+   * invalid value together with all other faults, which `apply` cannot do.
    */
   readonly body: ZodType<Body> | ((entity: Entity, services: Services) => ZodType<Body>);
   /**
@@ -115,7 +115,7 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
   readonly loggedValues?: readonly string[];
   /**
    * Reasons why clients cannot set properties, by property name; added to the PropertyNotWritable message.
-   * Use a function if it depends on the entity. Default: no reason.
+   * Use a function if the reasons depend on the entity. Default: no reason.
    */
   readonly readOnly?: ReadonlyMap<string, string> | ((entity: Entity) => ReadonlyMap<string, string>);
   /**
@@ -123,10 +123,11 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    * names no property.
    */
   readonly properties?: PropertyNames;
+  /** Makes the change. @throws {RedfishError} {DriverError} if the change fails or is not possible. */
   apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 
-/** An action, or the POST of a collection. */
+/** An action, or the POST to a resource itself, such as a collection. */
 export interface ActionDefinition<Services, Params, Entity, Body> {
   readonly body: ZodType<Body>;
   /**
@@ -190,16 +191,16 @@ interface ResourceBase<Services, Uri extends string, Params, Entity> {
    * Reads the entity. A request calls it once; a PATCH calls it again for the answer, and once more
    * if it waited for another PATCH. The entity is also the cache key of the rendered body: return
    * the same object if nothing changed, and never mutate it.
-   * @throws RedfishError 404 for an unknown id.
+   * @throws {RedfishError} {DriverError} if the entity cannot be read, such as 404 for an unknown id.
    */
   load(request: ResourceRequest<Services, Params>): Awaitable<Entity>;
   /** Returns the parameters for `@odata.id`, such as a UUID for a requested name. Default: as requested. */
   canonicalParams?(entity: Entity, params: Params): Params;
   /**
    * Returns the properties of the resource. The pipeline adds `@odata.id`, `@odata.type`,
-   * `@odata.context`, the annotations of annotate.ts, `Actions` and the volatile properties. The
-   * result depends only on the entity and on constants, because it is cached until there is a new
-   * entity.
+   * `@odata.context`, the annotations of annotate.ts and body/writeable.ts, `Actions` and the volatile
+   * properties. The result must depend only on the entity and on constants, because it is cached until
+   * there is a new entity.
    */
   render(entity: Entity, context: RenderContext<Services, Params>): JsonObject;
   /**

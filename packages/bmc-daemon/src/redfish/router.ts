@@ -115,7 +115,7 @@ function search<Target>(
   return { ...leaf.route, params: Object.fromEntries(leaf.names.map((name, index) => [name, values[index] ?? ''])) };
 }
 
-/** Decodes one segment. An encoded slash stays inside its segment. */
+/** Decodes one segment; undefined if its encoding is invalid. An encoded slash stays inside its segment. */
 function decode(segment: string): string | undefined {
   if (!segment.includes('%')) return segment;
   try {

@@ -13,11 +13,11 @@ interface StreamRequest<Services> {
   readonly peer: string;
   /** Header names in lower case, such as `last-event-id`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The query's parameters; those with `$` only if `query` lists them. */
+  /** The query's parameters. Those with `$` are in {@link StreamDefinition.query}. */
   readonly query: URLSearchParams;
 }
 
-/** Writes to the client. The output ends or fails when the client disconnects. */
+/** Writes the body of an answer to the client. The output closes or fails when the client disconnects. */
 export type StreamSource = (output: Writable) => void;
 
 /** A stream, declared as a literal like a resource. */
@@ -31,11 +31,14 @@ export interface StreamDefinition<Services> {
    * it.
    */
   readonly contentType: string;
-  /** Protocol parameters that the stream reads itself (`$filter`); any other `$…` is a 501. */
+  /**
+   * Protocol parameters that the stream reads itself (`$filter`). Any other parameter of the protocol is
+   * an error: 400 if resources support it, such as `$expand`, otherwise 501.
+   */
   readonly query?: readonly string[];
   /**
    * Opens the stream before anything is sent, so that it can still reject the request.
-   * @throws {RedfishError}
+   * @throws {RedfishError} if it rejects the request.
    */
   open(request: StreamRequest<Services>): Awaitable<StreamSource>;
 }

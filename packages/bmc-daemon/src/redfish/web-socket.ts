@@ -1,6 +1,6 @@
 /**
  * Declares paths that answer with a WebSocket (RFC 6455), such as the screen of a machine. The
- * pipeline checks the origin, the login and the privileges, and then calls `open`.
+ * pipeline checks the origin, the login, the privileges and the handshake, and then calls `open`.
  */
 import type { Privilege } from './privileges.js';
 import type { Awaitable, Params, Requester, UriParams } from './resource.js';
@@ -41,7 +41,7 @@ export interface WebSocketHandler {
   message(data: Buffer, isBinary: boolean): void;
   /** Called after {@link WebSocketClient.send} returned false, when few bytes are unsent again. */
   drained?(): void;
-  /** Called once, after the last message. */
+  /** Called once, when the connection has closed. No message follows. */
   closed(): void;
 }
 
@@ -61,12 +61,12 @@ export interface WebSocketDefinition<Services, Uri extends string = string, UriP
   readonly uri: Uri;
   /** The service requires the privileges that this method of the entity requires. */
   readonly privilegesOf: 'GET' | 'POST';
-  /** The largest number of open connections of a machine. */
+  /** Maximum number of open WebSockets at this path of one machine. */
   readonly maxPerMachine: number;
   /**
    * Finds the machine before the handshake, so that it can still reject the request. Must not open
    * anything that needs a close.
-   * @throws {RedfishError} @throws {DriverError}
+   * @throws {RedfishError} {DriverError} if there is no such machine, or the machine has no such connection.
    */
   open(request: WebSocketRequest<Services, UriParameters>): Awaitable<OpenedWebSocket>;
 }
