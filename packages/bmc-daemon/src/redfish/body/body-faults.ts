@@ -1,4 +1,4 @@
-/** Translates each fault that zod finds in a body into a message of the Base registry. */
+/** Translates the faults that zod finds in a body into messages of the Base registry. */
 import type { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
@@ -25,8 +25,9 @@ export type BodyTarget =
 
 /**
  * Returns the faults of a body, each with a JSON pointer; {@link limitFaults} limits their number. A
- * refinement selects its message with `params: { message: message('…') }`; without `params`, its text
- * becomes the detail of PropertyValueError.
+ * refinement selects its message with `params: { message: message('…') }`. Without `params`, its text
+ * becomes the detail of PropertyValueError or ActionParameterValueError. If the body has no value at
+ * the path of the refinement, the message is PropertyMissing or ActionParameterMissing instead.
  */
 export function bodyFaults(issues: readonly Issue[], body: JsonObject, target: BodyTarget): readonly Message[] {
   return limitFaults(describeAll(issues, [], body, renderedOnce(target)));
@@ -50,7 +51,7 @@ function* describeAll(
     const path = [...prefix, ...issue.path];
     const branch = issue.code === 'invalid_union' ? likeliestBranch(issue.errors) : undefined;
     // If a value has the wrong type, zod reports the type and also checks the length of the value.
-    // The origin `unknown` marks this second issue.
+    // The origin `unknown` marks this second issue, which tells the client nothing new.
     if ((issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'unknown') continue;
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield unknownProperty([...path, key], target);
     else if (branch !== undefined) yield* describeAll(branch, path, body, target);
@@ -136,7 +137,7 @@ function wrongValue(issue: Issue, path: Path, value: Json, target: BodyTarget): 
   }
 }
 
-/** Returns the message for a wrong length, which differs for strings and arrays. */
+/** Returns the message for the wrong length of a string or an array; undefined for any other value. */
 function wrongLength(
   origin: string,
   [stringKey, arrayKey]: readonly [
@@ -157,7 +158,7 @@ function refinementFault(issue: z.core.$ZodIssueCustom, name: string, target: Bo
   return withDetail(valueError(name, target), sentence(issue.message));
 }
 
-/** Zod accepts any `params`. Only `message()` makes objects with these keys. */
+/** Returns whether a refinement's `params` contain a message: only `message()` makes objects with these keys. */
 function isMessage(given: unknown): given is Message {
   return typeof given === 'object' && given !== null && 'key' in given && 'args' in given && 'related' in given;
 }
@@ -196,7 +197,10 @@ function valueAt(body: Json | undefined, path: Path): Json | undefined {
 
 const maxQuoteLength = 200;
 
-/** Returns the value for a message. Hides passwords and the secrets in URLs. */
+/**
+ * Returns the value for a message, cut at {@link maxQuoteLength}. Hides passwords, tokens and other
+ * secrets, and the secrets in URLs. Returns a placeholder for an object or an array.
+ */
 function quote(name: string, value: Json): string {
   if (/password|token|secret/i.test(name)) return '******';
   if (isObject(value)) return '{…}';

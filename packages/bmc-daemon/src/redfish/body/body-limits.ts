@@ -36,7 +36,7 @@ const CLOSE_OBJECT = 0x7d;
  */
 export function checkStructure(bytes: Buffer): void {
   // One number for each open container. In an object: the offset of the name of the current value;
-  // 0 before the first name. In an array: -1 - index.
+  // 0 until the colon after a name. In an array: -1 - index.
   const places = new Int32Array(MAX_DEPTH + 1);
   const members = new Int32Array(MAX_DEPTH + 1);
   let depth = 0;
@@ -118,10 +118,10 @@ function pointerTo(bytes: Buffer, places: Int32Array, depth: number): string {
   return `#${parts.map((part) => `/${part}`).join('')}`;
 }
 
-/** Longer names are cut, because clients choose them and people read the pointer. */
+/** Maximum number of bytes of a name in a pointer. Clients choose the names, and people read the pointer. */
 const MAX_NAME_LENGTH = 100;
 
-/** Returns the name that starts at a quote, as it was sent, escaped for a JSON pointer. */
+/** Returns the name that starts at a quote, cut and escaped for a JSON pointer. Keeps its JSON escapes. */
 function nameAt(bytes: Buffer, start: number): string {
   const end = Math.min(endOfString(bytes, start), start + 1 + MAX_NAME_LENGTH);
   return bytes

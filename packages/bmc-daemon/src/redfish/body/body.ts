@@ -8,8 +8,8 @@ import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 /** 1 MiB: several times the largest body that a resource accepts. */
 export const maximumBodyBytes = 1024 * 1024;
 /**
- * 16 KiB: the part of each body that does not count against the shared budget, and the limit for a
- * client that has not logged in. The bodies of 10,000 slow clients then use at most 160 MiB.
+ * 16 KiB: the part of each body that does not count against the shared budget, and the limit for the
+ * body of a request that needs no login. The bodies of 10,000 slow clients then use at most 160 MiB.
  */
 export const unsharedBodyBytes = 16 * 1024;
 /**
@@ -18,16 +18,16 @@ export const unsharedBodyBytes = 16 * 1024;
  */
 const sharedBytes = 64 * maximumBodyBytes;
 /**
- * Maximum number of chunks of a body. Each chunk costs a call: 1 MiB in chunks of one byte took
+ * Maximum number of chunks of a body. Each chunk costs a call: 1 MiB in chunks of one byte would take
  * seconds. A slow network sends 1 MiB in 2,000 chunks (536 bytes of payload in a TCP segment).
  */
 const maxChunks = 4096;
 const retryAfterSeconds = 1;
 
 /**
- * Reads a body. Removes `@odata.*` members, which do not change what the service does (DSP0266,
- * PATCH). A nested object with `@odata.id` as its only member is a link and is not changed.
- * @param limit in bytes, {@link maximumBodyBytes} at most.
+ * Reads a body. Removes members with `@odata.` in their name, which do not change what the service does
+ * (DSP0266, PATCH). A nested object with `@odata.id` as its only member is a link and is not changed.
+ * @param limit in bytes. Default and maximum: {@link maximumBodyBytes}.
  * @returns undefined for an empty body, whatever its content type.
  * @throws {RedfishError} 413 PayloadTooLarge, 415 for a content type other than JSON, 400
  *   MalformedJSON, 400 UnrecognizedRequestBody for JSON that is not an object and for a client that
@@ -134,7 +134,7 @@ function collect(request: IncomingMessage, collector: Collector): Promise<Buffer
     request.on('data', add);
     request.on('end', () => resolve(collector.bytes));
     request.on('error', fail);
-    // The client disconnected during the login: no further event comes, so report the error here.
+    // If the client disconnected during the login, no further event comes, so report the error here.
     if (request.destroyed) fail(request.errored);
   });
 }
@@ -162,8 +162,8 @@ function parse(bytes: Buffer): Json {
 
 /**
  * Prototype of every object in a body. It inherits nothing from `Object`, and a client cannot
- * replace the conversion to a primitive value. `{"length": {"toString": 1}}` in place of a string
- * made zod's length check throw.
+ * replace the conversion to a primitive value. Otherwise, `{"length": {"toString": 1}}` in place of a
+ * string would make zod's length check throw.
  */
 const bodyPrototype: object = Object.freeze(
   Object.create(null, { [Symbol.toPrimitive]: { value: () => '{…}' } }) as object,

@@ -23,7 +23,10 @@ export function isRequired(schema: unknown): boolean {
   return schema instanceof z.ZodType && !schema.safeParse(undefined).success;
 }
 
-/** Returns the DMTF data type of a schema (ActionInfo, ParameterTypes). */
+/**
+ * Returns the DMTF data type of a schema (ActionInfo, ParameterTypes). Every array counts as an array
+ * of strings, and any other kind of schema, such as a union, as a string.
+ */
 export function dataTypeOf(schema: unknown): 'Boolean' | 'Number' | 'Object' | 'String' | 'StringArray' {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodBoolean) return 'Boolean';
@@ -39,8 +42,8 @@ function unwrap(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return unwrap(schema.unwrap());
   }
-  // The input of a pipe describes the body that clients send. A function as the input accepts anything;
-  // then the output describes the body.
+  // The input of a pipe describes the body that clients send. If the input is a function, it accepts
+  // anything, so the output describes the body.
   if (schema instanceof z.ZodPipe) return unwrap(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   return schema;
 }

@@ -1,10 +1,10 @@
-/** Schemas of bodies without properties that a driver does not support. */
+/** Removes the properties that a driver does not support from the schemas of bodies. */
 import { z } from 'zod';
 
 /**
  * Returns a schema without some of its properties.
- * @param schema a schema whose properties are all optional: the type of the result still lists the
- *   removed properties.
+ * @param schema a schema whose properties are all optional, because the type of the result still
+ *   lists the removed properties.
  */
 export function withoutProperties<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape, z.core.$strict>,

@@ -12,7 +12,8 @@ import { shapeOf } from './schema-shape.js';
 const unannotated = 'Attributes';
 
 /**
- * Properties that a schema accepts. The value of an object property lists the properties inside it.
+ * Properties that a schema accepts. The value of an object property lists the properties inside it;
+ * the value of any other property is undefined.
  */
 export type Writeable = ReadonlyMap<string, Writeable | undefined>;
 
@@ -32,8 +33,9 @@ export function writeableOf(schema: unknown): Writeable | undefined {
 }
 
 /**
- * Returns the object with the annotation in it, and in each nested object that has a writeable property.
- * The annotation also names properties that GET does not show, such as a password.
+ * Returns the object with annotations: in the object itself and in each nested object. An annotation
+ * names the writeable properties of its own object. It does not name a nested object that has its own
+ * annotations. It also names properties that GET does not show, such as a password.
  */
 export function withWriteableProperties(object: JsonObject, writeable: Writeable | undefined): JsonObject {
   if (writeable === undefined) return object;
