@@ -14,7 +14,7 @@ export interface Document {
 
 const allow = { Allow: 'GET, HEAD' };
 
-/** Creates the four documents from the resources that the service has, and the files of our schemas. */
+/** Creates four documents that describe the resources of the service, and one for each file of our schemas. */
 export function createDocuments(resources: readonly DeclaredPath[]): readonly Document[] {
   return [
     // DSP0266, protocol version: exactly this value, with the slash.
@@ -56,7 +56,7 @@ function metadata(resources: readonly DeclaredPath[]): string {
     if (version.length > 0) included.add([name, ...version].join('.'));
     namespaces.set(name, included);
   }
-  // Our container extends the container of ServiceRoot.v1_0_0.
+  // Our container extends the container of ServiceRoot.v1_0_0, so the metadata must include this version.
   namespaces.set(
     'ServiceRoot',
     new Set(['ServiceRoot', 'ServiceRoot.v1_0_0', ...(namespaces.get('ServiceRoot') ?? [])]),

@@ -7,7 +7,7 @@ import { vendor } from '../../version.js';
 import { jsonAnswer, stringify, textAnswer, type Answer } from '../answer.js';
 import type { JsonObject } from '../json.js';
 
-/** A property with a text. */
+/** The texts that describe a property. */
 interface OemProperty {
   readonly description: string;
   readonly longDescription: string;
@@ -36,7 +36,7 @@ interface OemSchema {
   readonly action?: OemAction;
 }
 
-/** The object of a virtual drive. */
+/** The schema of the object in a virtual drive. */
 const virtualMedia: OemSchema = {
   name: `${vendor}VirtualMedia`,
   version: 'v1_0_0',
@@ -54,7 +54,7 @@ const virtualMedia: OemSchema = {
   },
 };
 
-/** The object of a setting in the attribute registry of the service. */
+/** The schema of the object in each setting of the service's attribute registry. */
 const attributeRegistry: OemSchema = {
   name: `${vendor}AttributeRegistry`,
   version: 'v1_0_0',
@@ -69,7 +69,7 @@ const attributeRegistry: OemSchema = {
   },
 };
 
-/** The action that opens a graphical console of a system. */
+/** The schema of the response of the action that opens a graphical console of a system. */
 const computerSystem: OemSchema = {
   name: `${vendor}ComputerSystem`,
   version: 'v1_0_0',
@@ -118,7 +118,7 @@ export function jsonSchemaPath({ name, version }: Pick<OemSchema, 'name' | 'vers
   return `/redfish/v1/Schemas/${name}.${version}.json`;
 }
 
-/** Returns the files of all schemas. @param headers of each answer. */
+/** Returns two files for each schema: CSDL and JSON. @param headers additional headers of each answer. */
 export function oemSchemaFiles(
   headers: Readonly<Record<string, string>>,
 ): readonly { readonly path: string; readonly answer: Answer }[] {
@@ -128,7 +128,7 @@ export function oemSchemaFiles(
   ]);
 }
 
-/** @see DSP0266, Schema definition languages: OData CSDL */
+/** Returns the schema as CSDL. @see DSP0266, Schema definition languages: OData CSDL */
 function csdl({ name, version, type, description, properties, action }: OemSchema): string {
   const dmtf = 'http://redfish.dmtf.org/schemas/v1';
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -210,7 +210,7 @@ function jsonAction({ description, longDescription }: OemAction, response: strin
   };
 }
 
-/** @see DSP0266, Schema definition languages: JSON Schema */
+/** Returns the schema as JSON Schema. @see DSP0266, Schema definition languages: JSON Schema */
 function jsonSchema({ name, version, type, description, properties, action }: OemSchema): JsonObject {
   return {
     $id: jsonSchemaPath({ name, version }),
