@@ -1,6 +1,6 @@
 /**
- * Translates errors of drivers, downloads and storage into Redfish errors. No other module
- * translates a {@link DriverError}.
+ * Translates errors of drivers, downloads, storage and the shared store into Redfish errors. No other
+ * module translates a {@link DriverError}.
  */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError, type DriverErrorField, type DriverErrorKind } from '../../drivers/driver-error.js';
@@ -36,8 +36,8 @@ export interface ErrorContext {
 }
 
 /**
- * Time after which a client may retry if the host did not answer. The driver tries to reconnect a
- * few times in these seconds.
+ * Time after which a client may retry if the host, a console or the shared store did not answer. The
+ * driver tries to reconnect a few times in these seconds.
  */
 const retryAfterSeconds = 5;
 
@@ -79,8 +79,8 @@ function storeUnavailable(error: StoreUnavailable): RedfishError {
 }
 
 /**
- * Returns the error for a file that could not be written. The message contains the name of the
- * file, because a client that knows the storage needs the name to find the fault.
+ * Returns the error for a file that could not be written or read. The message contains the name of the
+ * file, because the operator needs the name to find the fault.
  */
 function storageError(error: StorageError): RedfishError {
   const detail = sentence(error.message);
@@ -105,7 +105,7 @@ function statusOf(error: DriverError, fault: Message): number {
   // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would
   // boot with an empty drive.
   if (error.kind === 'insertFailed') return 409;
-  // A repeated request would fail in the same way.
+  // Not the usual 502, after which many clients retry: a repeated request would fail in the same way.
   if (error.kind === 'failed') return 500;
   return messageStatus(fault);
 }
@@ -178,8 +178,8 @@ function withPropertyPointer(subject: Message, property: string): Message {
 }
 
 /**
- * Returns a value of the body for a message, without the secrets of a URL: other users can read the
- * messages of tasks.
+ * Returns a value of the body for a message; an empty text if the body has no such value. Removes the
+ * secrets of a URL, because other users can read the messages of tasks.
  */
 function maskedValue(body: unknown, property: string): string {
   const value = valueAt(body, property) ?? '';

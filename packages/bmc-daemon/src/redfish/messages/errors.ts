@@ -37,10 +37,10 @@ export function limitFaults(faults: Iterable<Message>): readonly Message[] {
 }
 
 /**
- * An error answer with all faults of a request.
+ * An error answer with the faults of a request.
  * @param status 4xx or 5xx.
- * @param faults at least one; the body lists 50 at most. A single fault gives the body's `code` and
- *   `message`; several are listed under GeneralError.
+ * @param faults at least one; the body lists at most 50. The body of a single fault has its `code` and
+ *   `message`; the body of several faults has those of GeneralError.
  * @param headers additional headers: `Allow`, `Retry-After`, `WWW-Authenticate`.
  * @param cause for the log, never for the client.
  */

@@ -1,4 +1,4 @@
-/** Texts of hypervisors in messages for clients. */
+/** Removes secrets and folders from texts of hypervisors, for messages to clients. */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 
 const URL_IN_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s'"<>]+/gi;
@@ -6,9 +6,9 @@ const QUOTED_PATH = /(['"])\/(?:[^'"\n]*\/)?([^'"/\n]+)\1/g;
 const PATH = /(?<![\w./:~*-])\/(?:[^\s/'":,;]+\/)+([^\s/'":,;]+)/g;
 
 /**
- * Returns a text of libvirt or QEMU without the secrets of its URLs, and with the names of files in
- * place of their paths. A client needs the name to find the fault, but must not see the folders of
- * the host. The log has the whole text.
+ * Returns a text of the hypervisor, such as libvirt or QEMU, without the secrets of its URLs, and with
+ * the names of files in place of their paths. A client needs the name to find the fault, but must not see
+ * the folders of the host. The log has the whole text.
  */
 export const hypervisorText = (text: string): string =>
   text

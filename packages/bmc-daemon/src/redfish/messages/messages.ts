@@ -21,7 +21,7 @@ export interface Message {
   readonly detail?: string;
 }
 
-/** Creates a message, such as `message('PropertyUnknown', 'Foo')`. */
+/** Creates a message, such as `message('PropertyUnknown', 'Foo')`. Cuts long arguments. */
 export function message<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): Message {
   return { key, args: args.map((arg) => (typeof arg === 'string' ? cut(arg) : arg)), related: [] };
 }

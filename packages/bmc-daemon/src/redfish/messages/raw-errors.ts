@@ -1,6 +1,6 @@
 /**
- * Answers requests that Node's HTTP parser rejects. Most of them never reach a handler, but their
- * clients also receive a Redfish error.
+ * Answers requests that Node's HTTP parser rejects. Most of them never reach a handler, so this module
+ * sends the Redfish error itself.
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
