@@ -37,7 +37,11 @@ export function checkQuery({ load, isCollection }: Endpoint, query: Query, metho
   if (load === undefined || (concernsMembers && !isCollection)) throw redfishError('QueryNotSupportedOnResource');
 }
 
-/** Answers a GET with a query that has passed {@link checkQuery}. @throws {RedfishError} */
+/**
+ * Answers a GET or HEAD with a query that has passed {@link checkQuery}, or without a query.
+ * @throws {RedfishError} 507 if the answer becomes too large, 503 if too many such requests wait.
+ * @throws {RedfishError} {DriverError} if a necessary resource cannot be read.
+ */
 export async function answerQuery(
   { load, pageSize }: Endpoint,
   params: Params,
@@ -69,7 +73,7 @@ export async function answerQuery(
     const unexpanded = { body: page, composite: new Set<Json>() };
     const { body, composite } = query.expand === undefined ? unexpanded : await expandLinks(page, query.expand, reader);
     const text = await serialize(body, query.select, composite, reader);
-    // An answer with other resources in it has the ETag of its own text.
+    // The answer depends on other resources, so its ETag is that of its own text.
     const answer = notModified(exchange, text.etag);
     if (answer !== undefined) return answer;
     const { stallMs } = budget.limits;
@@ -110,8 +114,8 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
 }
 
 /**
- * Returns one page: the members after `$skip`, limited by `$top` and the page size, and a link to
- * the next page. `Members@odata.count` stays the number of all members.
+ * Returns one page: the members after `$skip`, limited by `$top` and the page size, and a link to the
+ * next page if more members follow. `Members@odata.count` stays the number of all members.
  */
 export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, pageSize = Infinity): JsonObject {
   const members = membersOf(body);

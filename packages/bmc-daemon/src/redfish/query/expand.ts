@@ -8,7 +8,8 @@ import type { Pace } from './pace.js';
 
 /**
  * Returns the resource of a link; undefined if the URI has no resource that supports queries.
- * @throws {RedfishError} 403 if the client may not read the resource, 404 if it does not exist.
+ * @throws {RedfishError} {DriverError} if the resource cannot be read, for example 403 if the client may
+ *   not read it.
  */
 export type ReadLink = (uri: string) => Promise<JsonObject | undefined>;
 
@@ -19,7 +20,7 @@ export type ReadLink = (uri: string) => Promise<JsonObject | undefined>;
 export const maximumResources = 5000;
 /** Maximum number of bytes of JSON in one answer. */
 export const maximumBytes = 32 * 1024 * 1024;
-/** Parallel reads: enough to use the host, and few enough to leave room for other requests. */
+/** Number of parallel reads of one answer: enough to use the host, and few enough for other requests to run. */
 const parallelReads = 8;
 
 /**
@@ -42,8 +43,9 @@ export class LinkReader {
 
   /**
    * Reads links, a few in parallel. Returns the resources in the order of the links.
-   * @throws {RedfishError} 507 if the answer becomes too large (DSP0266, HTTP status codes); errors
-   *   of reading.
+   * @throws {RedfishError} 507 if the answer becomes too large (DSP0266, HTTP status codes);
+   *   OperationFailed if the client has disconnected.
+   * @throws errors of reading, except 403 and 404, which only the link shows.
    */
   async readAll(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
     // Pause first, because the next line may reject the answer: many rejected answers in a row must
@@ -120,8 +122,8 @@ interface Expanded {
 }
 
 /**
- * Replaces the links of a resource by the resources that they name. A link to a resource that
- * contains the link stays a link.
+ * Replaces the links of a resource by the resources that they name. A link stays a link if its resource
+ * contains the link, or does not support queries. @throws as {@link LinkReader.readAll}.
  */
 export async function expandLinks(body: JsonObject, expand: Expand, reader: LinkReader): Promise<Expanded> {
   const composite = new Set<Json>();

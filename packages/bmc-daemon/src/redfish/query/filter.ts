@@ -34,7 +34,7 @@ const maxDepth = 50;
  * Compiles a filter.
  * @param names the top-level properties that can be compared. Default: all properties at any depth.
  *   A property that a member lacks has the value null.
- * @throws {FilterSyntaxError}
+ * @throws {FilterSyntaxError} if the text is malformed, or compares a property that `names` does not contain.
  */
 export function parseFilter(text: string, names?: ReadonlySet<string>): Filter {
   const tokenList = tokens(text);
@@ -113,8 +113,8 @@ class Parser {
   }
 
   /**
-   * Parses a negation. `not` binds tighter than a comparison, so its operand is a group or a
-   * negation.
+   * Parses a negation, a group or a comparison. `not` binds tighter than a comparison, so its operand is a
+   * group or a negation.
    */
   #negation(depth: number): Filter {
     if (depth > maxDepth) throw new FilterSyntaxError('it is nested too deeply');
@@ -173,7 +173,7 @@ function comparison(names: readonly string[], operator: Operator, literal: Liter
   return (member) => isTrueFor(valueAt(member, names));
 }
 
-/** Compares with an operator. With null, `ge` and `le` are false, as in OData. */
+/** Returns the comparison with a literal. If a side is null, `gt`, `ge`, `lt` and `le` are false, as in OData. */
 function comparatorOf(operator: Operator, literal: Literal): (value: Json) => boolean {
   switch (operator) {
     case 'eq':
@@ -200,7 +200,7 @@ function order(value: Json, literal: Literal): number | undefined {
   if (typeof value === 'number' && typeof literal === 'number') return value - literal;
   if (typeof value !== 'string' || typeof literal !== 'string') return undefined;
   const [left, right] = [instant(value), instant(literal)];
-  // Compares times, because the same moment has several spellings: `Z`, `+00:00` and other offsets.
+  // Compares two times as moments, because a moment has several spellings: `Z`, `+00:00` and other offsets.
   if (left !== undefined && right !== undefined) return left - right;
   return value < literal ? -1 : 1;
 }

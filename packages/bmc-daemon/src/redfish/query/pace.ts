@@ -1,6 +1,6 @@
 /** Lets other requests run between the steps of long answers. */
 
-/** The time for all long answers together in one turn of the event loop, in milliseconds. */
+/** Maximum time for all long answers together in one turn of the event loop, in milliseconds. */
 const sliceMs = 10;
 
 /**

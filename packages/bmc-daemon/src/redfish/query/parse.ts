@@ -23,7 +23,7 @@ export type Selection = ReadonlyMap<string, Selection>;
 
 /** A parsed query; absent members were not sent. */
 export interface Query {
-  /** Whether to answer with the only member instead of its collection. */
+  /** Whether to answer with the member instead of its collection if the collection has exactly one. */
   readonly only: boolean;
   readonly filter?: Filter;
   readonly skip?: number;
@@ -153,7 +153,7 @@ function readSelect(text: string): Selection {
   return selection;
 }
 
-/** Adds a path. If a whole property is selected, selections of its parts have no effect. */
+/** Adds a path. If a path selects a whole property, the paths of its parts have no effect. */
 function select(selection: Selecting, [name = '', ...rest]: readonly string[]): void {
   const previous = selection.get(name);
   if (previous?.size === 0) return;

@@ -19,8 +19,8 @@ export function selectionBelow(name: string, selection: Selection | undefined): 
 }
 
 /**
- * Returns the object with the selected properties only. The selection applies to each member of an
- * array.
+ * Returns the object with only the selected properties and those that identify it. The selection
+ * inside an array applies to each member of the array.
  */
 export function selectFrom(object: JsonObject, selection: Selection): JsonObject {
   return Object.fromEntries(

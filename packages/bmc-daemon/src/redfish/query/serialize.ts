@@ -19,9 +19,8 @@ const pieceBytes = 64 * 1024;
  * Serializes the selected parts of an object.
  * @param composite the objects and arrays that contain other resources. All others are small: one
  *   JSON.stringify serializes each.
- * @param pace lets other requests run between two steps. An error that `step` throws ends the
- *   serialization.
- * @throws {RedfishError} 507 if the text is too large.
+ * @param pace lets other requests run between two steps.
+ * @throws {RedfishError} 507 if the text is too large; errors of `pace.step`.
  */
 export async function serialize(
   body: JsonObject,
