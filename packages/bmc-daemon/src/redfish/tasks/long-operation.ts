@@ -33,8 +33,8 @@ export interface LongOperation {
   /** Context for the translation of a failure; `path` is the task's target. */
   readonly context: ErrorContext;
   /**
-   * The request stops waiting when this promise resolves. Default: it waits until the result or the
-   * deadline.
+   * When this promise resolves, the request does not wait further, and the operation becomes a task.
+   * Default: the request waits until the result or the deadline.
    */
   readonly untilTask?: Promise<void>;
   /** Whether the operation reacts to `signal`, so that a client can cancel it. Default: false. */
@@ -51,17 +51,17 @@ export interface LongOperationOptions {
   readonly tasks: TaskStore;
   /**
    * How long the request waits for the result before the service answers 202, in milliseconds. The
-   * default, 8000, is below Ansible's timeout of 10 s.
+   * default of EMULATOR_TASK_AFTER_SECONDS, 8 s, is below Ansible's timeout of 10 s.
    */
   readonly waitMs: number;
-  /** Called when a task fails, because no request waits for it. */
+  /** Called when a task fails, so that the log contains the failure: no request waits for the task. */
   readonly onTaskFailed: (failure: RedfishError, name: string) => void;
 }
 
 /**
  * Runs an operation.
  * @returns the result if it comes in time (undefined: 204), otherwise the task.
- * @throws the operation's error, if it comes in time; a later error becomes the task's failure.
+ * @throws the operation's error, if it comes in time. A later error becomes the task's failure.
  * @see DSP0266, asynchronous operations
  */
 export async function runLongOperation(
@@ -109,7 +109,7 @@ export async function runLongOperation(
       onTaskFailed(failure, name);
     },
   );
-  // The client may read the task from another replica at once.
+  // The client may read the task from another replica at once, so the shared store must have the task first.
   await tasks.whenStored();
   return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
 }

@@ -132,6 +132,7 @@ class SharedTasks implements TaskStore {
   /**
    * Replaces a task of another replica; null: removes the task.
    * @returns false if the stored task has changed meanwhile.
+   * @throws {StoreUnavailable}
    */
   #replace(task: KnownTask, next: TaskRecord | null): Promise<boolean> {
     const { record, revision } = task;
@@ -139,7 +140,7 @@ class SharedTasks implements TaskStore {
     return this.#store.commit([{ kind: TASK_KIND, id: record.id, expected: revision, value }]);
   }
 
-  /** Reads the changes of the other replicas from the store. */
+  /** Reads the tasks from this replica's copy of the store, and applies changes of the other replicas. */
   #load(): void {
     const lastTasks = this.#others;
     this.#others = new Map();
@@ -159,7 +160,7 @@ class SharedTasks implements TaskStore {
     }
     for (const id of [...this.#stored]) {
       if (ownIds.has(id)) continue;
-      // Another replica removed the task.
+      // Another replica removed the task. If Redis lost a running task, the task stays: `remove` ignores it.
       this.#stored.delete(id);
       this.#local.remove(id);
     }
@@ -186,8 +187,8 @@ class SharedTasks implements TaskStore {
   }
 
   /**
-   * Stores the changes of own tasks. While the store does not answer, the changes wait for its next
-   * heartbeat.
+   * Stores the changes of own tasks. If the store does not answer, or too many attempts fail, the changes
+   * wait for the next heartbeat of the store.
    */
   #storeAll(): Promise<void> {
     this.#storing ??= this.#storeUnstored().finally(() => (this.#storing = undefined));
@@ -195,7 +196,7 @@ class SharedTasks implements TaskStore {
   }
 
   async #storeUnstored(): Promise<void> {
-    // The caller may change the task again in this turn.
+    // The caller may change the task again in this turn, so wait and store both changes at once.
     await Promise.resolve();
     let failedAttempts = 0;
     while (this.#unstored.size > 0) {
@@ -214,7 +215,8 @@ class SharedTasks implements TaskStore {
       try {
         const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
         failedAttempts = isStored ? 0 : failedAttempts + 1;
-        // Another replica may have changed the task, for example to cancel it: store the task again.
+        // Another replica may have changed the task, for example to cancel it: then store the task again. Do not
+        // store it again if another replica removed it.
         const isKnown = this.#store.get(TASK_KIND, id) !== undefined;
         if (!isStored && isKnown && !this.#unstored.has(id)) this.#unstored.set(id, this.#local.get(id) ?? null);
       } catch {
@@ -224,7 +226,7 @@ class SharedTasks implements TaskStore {
     }
   }
 
-  /** Ends the running tasks of dead replicas, and removes their old results. */
+  /** Stores waiting changes of own tasks. Ends the running tasks of dead replicas, and removes their old results. */
   async #heartbeat(): Promise<void> {
     if (this.#unstored.size > 0) await this.#storeAll();
     const otherTasks = [...this.#others.values()];
@@ -258,7 +260,8 @@ class SharedTasks implements TaskStore {
 
 /**
  * Returns whether a stored task may change: only while it runs, because clients may have read a stored
- * result. An entry in the format of another version of the daemon may contain a result.
+ * result. An entry in the format of another version of the daemon may contain a result, so it may not
+ * change.
  */
 function mayReplace(entry: StoredEntry): boolean {
   const task = parseTask(entry);

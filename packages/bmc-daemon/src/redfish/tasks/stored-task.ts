@@ -7,7 +7,7 @@ import { messageTable } from '../messages/base-registry.js';
 import type { Message, MessageKey } from '../messages/messages.js';
 import type { TaskRecord } from './task-record.js';
 
-/** The kind of the entries. */
+/** The kind of the entries of tasks in the shared store. */
 export const TASK_KIND = 'task';
 
 /** A task that this replica has read from the store. */
@@ -80,8 +80,8 @@ export function storedTask(
 }
 
 /**
- * Parses an entry; undefined if its form is unknown, for example because another version of the
- * daemon has written it.
+ * Returns the task of an entry; undefined if the form of the entry is unknown, for example because
+ * another version of the daemon has written it.
  */
 export function parseTask({ revision, value }: StoredEntry): KnownTask | undefined {
   const parsed = schema.safeParse(value);

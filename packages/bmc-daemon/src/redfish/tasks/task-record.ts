@@ -24,7 +24,7 @@ export interface TaskRecord {
   readonly id: string;
   /** The name, for people, such as `Insert a.iso into Cd of web1`. */
   readonly name: string;
-  /** The URI of the request: the action's target. */
+  /** The URI of the request, such as the target of an action. */
   readonly targetUri: string;
   readonly method: TaskMethod;
   /** UUIDs of the task's machines, if `targetUri` does not name them. */
@@ -54,7 +54,10 @@ export function isRunning({ state }: TaskRecord): boolean {
   return state === 'Running' || state === 'Cancelling';
 }
 
-/** How long the result of a task stays available although there are more tasks than the limit, in milliseconds. */
+/**
+ * How long the result of a task stays available although there are more tasks than the limit, in
+ * milliseconds. Exception: {@link MAX_FINISHED}.
+ */
 const RECENT_MS = 10 * 60_000;
 /** Maximum number of finished tasks. Limits the memory if many tasks end at the same time. */
 const MAX_FINISHED = 10_000;
@@ -105,7 +108,7 @@ export class TaskRecords {
 
   /**
    * Adds or replaces a record. Above the limit, removes the records that ended first, except those that ended
-   * in the last {@link RECENT_MS}.
+   * in the last {@link RECENT_MS}. Above {@link MAX_FINISHED} finished tasks, removes these too.
    */
   put(record: TaskRecord): void {
     const before = this.#records.get(record.id) ?? null;

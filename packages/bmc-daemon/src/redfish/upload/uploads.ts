@@ -37,7 +37,7 @@ export interface UploadDefinition<Entity, Request> {
 export interface Upload extends BegunUpload {
   readonly id: string;
   readonly place: string;
-  /** Undefined while the upload runs; null after success. */
+  /** Undefined while the upload runs, null after success, the error after a failure. */
   readonly outcome: RedfishError | null | undefined;
 }
 
@@ -84,7 +84,7 @@ export class Uploads {
 
   /**
    * Returns an upload to a place.
-   * @throws {RedfishError} 404.
+   * @throws {RedfishError} 404 if the id is unknown, or belongs to an upload to another place.
    */
   find(id: string, place: string, path: string): Upload {
     const upload = this.#uploads.get(id);
@@ -94,7 +94,7 @@ export class Uploads {
 
   #end(upload: Upload): void {
     this.#places.delete(upload.place);
-    // A new entry is the last one of the map.
+    // A new entry is the last one of the map, so the map lists ended uploads in the order of their end.
     this.#uploads.delete(upload.id);
     this.#uploads.set(upload.id, upload);
     const ended = [...this.#uploads.values()].filter(({ outcome }) => outcome !== undefined);
