@@ -4,7 +4,7 @@ import { isWebSocketRequest } from '@rackless/daemon/http/upgrade-response.js';
 import { RedfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
 
-/** The subprotocol of our WebSockets. A client that offers it can receive close codes. */
+/** The subprotocol of our WebSockets. A client that offers it receives errors as close codes. */
 export const subprotocol = 'rackless';
 /** The prefix of a subprotocol that contains the session's token. */
 const tokenPrefix = `${subprotocol}.token.`;
@@ -29,8 +29,8 @@ export function readSubprotocolToken(request: IncomingMessage): void {
 
 /**
  * Checks a handshake.
- * @throws {RedfishError} 426 for a request without a handshake or with another version, 400 for an
- *   invalid handshake.
+ * @throws {RedfishError} 426 for a request without a handshake or with another version of the protocol,
+ *   400 for an invalid handshake.
  */
 export function checkHandshake(request: IncomingMessage): void {
   const { headers, httpVersion } = request;
@@ -45,7 +45,7 @@ export function checkHandshake(request: IncomingMessage): void {
     new RedfishError(400, [message('HeaderInvalid', header)]);
   if (httpVersion !== '1.1') throw invalidHeaderError('Upgrade');
   if (!keyPattern.test(headers['sec-websocket-key'] ?? '')) throw invalidHeaderError('Sec-WebSocket-Key');
-  // The bytes of a body would be read as frames.
+  // The service would read the bytes of a body as frames, so it rejects a body.
   if (headers['transfer-encoding'] !== undefined) throw invalidHeaderError('Transfer-Encoding');
   if (Number(headers['content-length'] ?? 0) !== 0) throw invalidHeaderError('Content-Length');
 }

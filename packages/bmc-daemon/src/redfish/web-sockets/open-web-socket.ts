@@ -16,8 +16,9 @@ export class OpenWebSocket implements WebSocketClient {
   /** The number of received and sent bytes, without the frames' headers. */
   readonly bytes = { in: 0, out: 0 };
   /**
-   * The code and the reason for the log. 1006 is never sent to the client. Undefined: the
-   * connection is open, or the client ended it.
+   * The code and the reason for the log. A client never receives 1006 or 4429: the service terminates its
+   * connection, or the library has sent another code. Undefined: the connection is open, or the client
+   * ended it.
    */
   end: { readonly code: number; readonly reason: string } | undefined;
   readonly #socket: WebSocket;
@@ -91,7 +92,7 @@ export class OpenWebSocket implements WebSocketClient {
     if (this.#ticksSincePing < this.#limits.ticksPerPing) return;
     this.#ticksSincePing = 0;
     if (this.#isPongMissing) this.#terminate(1006, 'The client did not answer a ping.');
-    // A paused socket does not receive the pong.
+    // A paused socket would not receive the pong, so it gets no ping.
     else if (!this.#isPausedByHandler) {
       this.#isPongMissing = true;
       this.#socket.ping();

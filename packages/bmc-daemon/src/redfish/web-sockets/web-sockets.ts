@@ -28,7 +28,7 @@ export interface WebSocketEnd {
   readonly path: string;
   readonly code: number;
   readonly reason: string;
-  /** How long it was open, in milliseconds. */
+  /** How long the WebSocket was open, in milliseconds. */
   readonly ms: number;
   /** Bytes of the client's messages. */
   readonly bytesIn: number;
@@ -55,7 +55,7 @@ interface WebSocketRoute {
   readonly maxPerMachine: number;
 }
 
-/** A machine, or an error that the client receives as a close code. */
+/** A machine that is ready for a WebSocket, or an error that the client receives as a close code. */
 interface Target extends Pick<OpenedWebSocket, 'accept'> {
   /** Null for an error. */
   readonly machine: string | null;
@@ -121,12 +121,12 @@ export class WebSockets {
     };
   }
 
-  /** Ends all WebSockets. */
+  /** Ends all WebSockets with the close code 1001. Does not wait for their end. */
   close(): void {
     for (const { socket } of this.#open) socket.close(1001, 'The service stops.');
   }
 
-  /** Returns an error if another WebSocket would exceed a limit. */
+  /** Returns an error if another WebSocket would exceed a limit; undefined for a target that only sends an error. */
   #fullError(
     { route, maxPerMachine }: WebSocketRoute,
     { machine }: Target,
@@ -159,7 +159,7 @@ export class WebSockets {
     { response, requestId }: { readonly response: ServerResponse; readonly requestId: string },
   ): void {
     const { request } = exchange;
-    // Other handshakes may have taken the last place.
+    // Other handshakes may have taken the last place since `answer`.
     const full = this.#fullError(route, opened, exchange.identity.user);
     const { machine, accept } = full === undefined ? opened : closingTarget(full);
     response.detachSocket(request.socket);
@@ -175,7 +175,7 @@ export class WebSockets {
     });
   }
 
-  /** Adds a WebSocket until it closes. */
+  /** Adds a WebSocket to the open ones. Removes it when it closes. */
   #add(
     webSocket: WebSocket,
     { identity, path }: Exchange,

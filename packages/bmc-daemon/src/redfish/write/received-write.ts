@@ -20,8 +20,9 @@ type ReceivedWrite = (exchange: Exchange, params: Params, received: Received) =>
 type Options = Pick<EndpointOptions<never>, 'readBody' | 'writeTurns'>;
 
 /**
- * Returns the operation that reads the body and waits for the turn of the write. A write whose client
- * disconnects meanwhile does not run.
+ * Returns the operation that reads the body, waits for the turn of the write, and runs the write. After a
+ * wait, it checks the rights of the client again. It throws a 499 if the client disconnects before the
+ * write runs.
  */
 export function inTurn(options: Options, write: ReceivedWrite): Operation {
   const { readBody, writeTurns } = options;

@@ -18,11 +18,17 @@ interface WriteTurnLimits {
    * milliseconds.
    */
   readonly shortTurnMs: number;
-  /** This time in milliseconds after the last start of a write, the next one also starts after a longer turn. */
+  /**
+   * This time in milliseconds after the last start of a write, the next write starts even after a longer
+   * turn, or a turn in which other writes arrived.
+   */
   readonly maxPauseMs: number;
 }
 
-/** libvirt executes four changes of a host at the same time, and a read needs about six turns. */
+/**
+ * libvirt executes four changes of a host at the same time, so a higher limit would not be faster. A read
+ * needs about six turns of the event loop, so these must be short.
+ */
 const writeTurnLimits: WriteTurnLimits = { running: 8, slowMs: 250, shortTurnMs: 8, maxPauseMs: 40 };
 
 interface WaitingWrite {
