@@ -38,13 +38,7 @@ export class LinkHooks {
     const entry: Entry = { hook, connection: null, running: Promise.resolve(), succeeded: false, resolve, reject };
     if (this.#closed === null) this.#entries.add(entry);
     else reject(this.#closed);
-    if (connection !== null) {
-      this.#run(entry, connection).catch((error: unknown) => {
-        // If the connection was lost, the hook runs again on the next connection. After a timeout, the
-        // connection stays open and nothing would run the hook again, so the timeout is a failure.
-        if (connection.failure === null) this.#failed(entry, error);
-      });
-    }
+    if (connection !== null) this.#runOnOpen(entry, connection);
     return { ready: promise, remove: () => void this.#entries.delete(entry) };
   }
 
@@ -62,6 +56,19 @@ export class LinkHooks {
       }
       await Promise.all(entries.map((entry) => this.#run(entry, connection)));
     }
+  }
+
+  /** Runs the hooks that were added after `runAll` has ended, and before `add` knew the connection. */
+  runAdded(connection: Connection): void {
+    for (const entry of this.#entries) if (entry.connection !== connection) this.#runOnOpen(entry, connection);
+  }
+
+  #runOnOpen(entry: Entry, connection: Connection): void {
+    this.#run(entry, connection).catch((error: unknown) => {
+      // If the connection was lost, the hook runs again on the next connection. After a timeout, the
+      // connection stays open and nothing would run the hook again, so the timeout is a failure.
+      if (connection.failure === null) this.#failed(entry, error);
+    });
   }
 
   /** Removes all hooks. Rejects `ready` of those that have not succeeded yet, and of later hooks. */

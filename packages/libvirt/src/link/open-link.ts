@@ -71,7 +71,7 @@ class OpenLink implements Link {
       },
       onUp: (connection) => {
         // Runs the hooks that were added while `connect` ran the others. Each runs once.
-        this.#hooks.runAll(connection).catch(warn);
+        this.#hooks.runAdded(connection);
         this.#changeState('connected');
       },
       onDown: () => this.#changeState('connecting'),

@@ -126,15 +126,15 @@ const sources: { readonly [K in DomainEventKind]: Source<K> } = {
   metadataChange: [DomainEventId.METADATA_CHANGE, domainEvents.metadataChange],
 };
 
-/** A callback that is registered in libvirtd. All listeners of a kind share it. */
+/** The registration of a kind of events. */
 interface Registration {
   /** Registers the callback on every new connection. */
   readonly hook: HookHandle;
-  readonly demand: Demand;
+  readonly shared: SharedCallback;
 }
 
-/** The listeners of a kind and the callback that they share. */
-interface Demand {
+/** The callback in libvirtd that all listeners of a kind share. */
+interface SharedCallback {
   /** Number of listeners. */
   listeners: number;
   /** The callback on the latest connection; null until libvirtd has registered it. */
@@ -232,12 +232,12 @@ export class DomainEvents {
   #register(kind: DomainEventKind): Registration {
     const existing = this.#registrations.get(kind);
     if (existing !== undefined) {
-      existing.demand.listeners += 1;
+      existing.shared.listeners += 1;
       return existing;
     }
-    const demand: Demand = { listeners: 1, callback: null };
+    const shared: SharedCallback = { listeners: 1, callback: null };
     const hook = this.#link.onConnected(async (connection) => {
-      demand.callback = null;
+      shared.callback = null;
       if (connection !== this.#connection) {
         this.#connection = connection;
         this.#retired.clear();
@@ -247,10 +247,10 @@ export class DomainEvents {
       await this.#deregistering.get(kind);
       const [eventId] = sources[kind];
       const id = await connection.call(eventProcedures.callbackRegisterAny, { eventId, domain: null });
-      demand.callback = { connection, id };
-      if (demand.listeners === 0) this.#drop(kind, demand);
+      shared.callback = { connection, id };
+      if (shared.listeners === 0) this.#drop(kind, shared);
     });
-    const registration: Registration = { hook, demand };
+    const registration: Registration = { hook, shared };
     this.#registrations.set(kind, registration);
     // If libvirtd refuses, the hook is removed and the next listener must register again. Callers
     // see the error in `ready`.
@@ -260,26 +260,27 @@ export class DomainEvents {
     return registration;
   }
 
-  #release(kind: DomainEventKind, { demand }: Registration): void {
-    demand.listeners -= 1;
+  #release(kind: DomainEventKind, { shared }: Registration): void {
+    shared.listeners -= 1;
     // While libvirtd registers the callback, a new listener may still come. If none comes, the hook
     // drops the callback after the registration.
-    if (demand.listeners === 0 && demand.callback !== null) this.#drop(kind, demand);
+    if (shared.listeners === 0 && shared.callback !== null) this.#drop(kind, shared);
   }
 
-  #drop(kind: DomainEventKind, demand: Demand): void {
+  #drop(kind: DomainEventKind, shared: SharedCallback): void {
     const registration = this.#registrations.get(kind);
-    if (registration?.demand !== demand) return;
+    if (registration?.shared !== shared) return;
     this.#registrations.delete(kind);
     registration.hook.remove();
-    const { callback } = demand;
+    const { callback } = shared;
     if (callback === null || callback.connection !== this.#connection) return;
     this.#retired.add(callback.id);
     // When a connection ends, libvirtd removes all its registrations.
     if (this.#link.state === 'closed') return;
     const deregistering = callback.connection
       .call(eventProcedures.callbackDeregisterAny, { callbackId: callback.id })
-      // This fails only if the connection ended, and the callback with it.
+      // This fails if the connection ended, and the callback with it. It also fails after a timeout. If
+      // the callback is then still registered, `#retired` hides its events.
       .catch(() => undefined)
       .then(() => void this.#deregistering.delete(kind));
     this.#deregistering.set(kind, deregistering);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainEventId, Hypervisor } from '../../src/index.js';
 import { connectProcedures } from '../../src/protocol/connect.js';
 import { domainEvents, eventProcedures } from '../../src/protocol/event.js';
-import { FakeLibvirtd, Refusal } from '../fake/fake-libvirtd.js';
+import { FakeLibvirtd, HANG, Refusal } from '../fake/fake-libvirtd.js';
 import { failureOf, until } from '../fake/until.js';
 
 const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: 1 };
@@ -62,6 +62,33 @@ describe('an event registration', () => {
     lifecycle(8, 80);
     await until('the event', () => seen.length > 0);
     expect(seen).toEqual([80]);
+  });
+
+  it('is repeated or fails after a timeout, at whichever moment of the connecting it begins', async () => {
+    let hangs = false;
+    fake.on(eventProcedures.callbackRegisterAny, ({ eventId }) => {
+      if (eventId !== DomainEventId.REBOOT || !hangs) return nextCallback++;
+      hangs = false;
+      return HANG;
+    });
+    for (let ticks = 0; ticks < 20; ticks += 1) {
+      const other = Hypervisor.connect(fake.uri, { callTimeoutMs: 50, backoff: { firstMs: 5, maxMs: 20 } });
+      try {
+        await other.events.on('lifecycle', () => undefined).ready;
+        for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
+        hangs = true;
+        let isSettled = false;
+        other.events
+          .on('reboot', () => undefined)
+          .ready.then(
+            () => (isSettled = true),
+            () => (isSettled = true),
+          );
+        await until(`the registration after ${ticks} microtasks`, () => isSettled);
+      } finally {
+        await other.close();
+      }
+    }
   });
 
   it('waits for the removal of the previous registration', async () => {
