@@ -65,6 +65,15 @@ describe('an SSH console', () => {
     },
   );
 
+  it('ignores input after the client has left', () => {
+    const { typed } = open({ terminal: true, sendBreak: () => Promise.resolve() });
+    typed.emit('data', Buffer.from('\r~.'));
+    const before = process.memoryUsage().arrayBuffers;
+    const bytes = Buffer.alloc(1024 * 1024, 'x');
+    for (let round = 0; round < 64; round += 1) typed.emit('data', bytes);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
+  });
+
   it('sends one break at a time, also when many are pasted', async () => {
     const breaks: (() => void)[] = [];
     const { typed } = open({ terminal: true, sendBreak: () => new Promise((resolve) => breaks.push(resolve)) });

@@ -12,8 +12,9 @@ import { ReturnKeys } from './ssh-return-keys.js';
 interface SshConsoleOptions {
   readonly channel: ServerChannel;
   /**
-   * Returns the unsent bytes of the connection's socket. The client chooses the channel's window,
-   * up to 4 GiB, so the socket counts too.
+   * Returns the number of unsent bytes in the connection's socket. The client chooses the channel's
+   * window, up to 4 GiB. With a large window, the channel's buffer stays empty, so only the socket
+   * shows that the client is slow.
    */
   readonly unsentBytes: () => number;
   readonly hub: Pick<ConsoleHub, 'seat'>;
@@ -56,7 +57,7 @@ export class SshConsole {
   #waitsForKeyboard = false;
   #keyboard: KeyboardStatus = { holder: null, isYours: false, asker: null };
   /** Whether the client has received the message that another client has the keyboard. */
-  #isToldHolder = false;
+  #hasReportedHolder = false;
   #state: ConsoleState | undefined;
   /** The reason in the last message to the client. */
   #lastReason: string | undefined;
@@ -120,7 +121,8 @@ export class SshConsole {
         ].join(''),
       );
     } else if (isNew) {
-      // A second `open` with another reason replaces a lost stream, and says what is missing.
+      // If the state was already `open`, a new stream has replaced a lost one. The reason then says which
+      // output may be missing.
       const isConnected = state === 'open' && before !== 'open';
       this.#notice(isConnected ? `connected to ${name}` : `${name}: ${why}`);
     }
@@ -130,7 +132,7 @@ export class SshConsole {
   #tellKeyboard(status: KeyboardStatus): void {
     const before = this.#keyboard;
     this.#keyboard = status;
-    if (status.holder !== before.holder) this.#isToldHolder = false;
+    if (status.holder !== before.holder) this.#hasReportedHolder = false;
     const text = changeText(before, status);
     if (text !== null) this.#notice(text);
     if (this.#waitsForKeyboard && (status.isYours || status.asker === null)) this.#continueInput();
@@ -153,6 +155,7 @@ export class SshConsole {
   }
 
   #type(bytes: Buffer): void {
+    if (this.#ended) return;
     this.#input.push(...this.#escapes.read(this.#options.terminal ? bytes : this.#returnKeys.read(bytes)));
     if (!this.#waitsForKeyboard) this.#continueInput();
   }
@@ -178,7 +181,11 @@ export class SshConsole {
     if (this.#unreadBytes <= MAX_TYPED_BYTES && !this.#waitsForKeyboard && channel.isPaused()) channel.resume();
   }
 
-  /** @returns false if the input must wait for the keyboard. */
+  /**
+   * Writes input to the guest. Discards the input if the console is not open, or if a client with a
+   * terminal does not have the keyboard.
+   * @returns false if a client without a terminal does not have the keyboard. Its input must wait.
+   */
   #send(bytes: Buffer): boolean {
     const { channel, terminal } = this.#options;
     if (bytes.length === 0) return true;
@@ -201,8 +208,8 @@ export class SshConsole {
 
   /** Tells the client once that another client has the keyboard. */
   #reportHolder(): void {
-    if (this.#isToldHolder) return;
-    this.#isToldHolder = true;
+    if (this.#hasReportedHolder) return;
+    this.#hasReportedHolder = true;
     this.#notice(refusalText(this.#keyboard));
   }
 
@@ -273,7 +280,8 @@ export class SshConsole {
     this.#ended = true;
     clearTimeout(this.#silence);
     this.#seat.detach();
-    // Discards later input.
+    this.#input.length = 0;
+    // Reads and discards later input, so that the channel can close.
     this.#options.channel.resume();
     this.#options.onEnd(why);
   }
