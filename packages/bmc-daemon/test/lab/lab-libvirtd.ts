@@ -5,7 +5,7 @@ import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harne
 import { virsh } from '../../../libvirt/test/harness/virsh.js';
 import { run, type Finished } from '../daemon/process.js';
 
-/** A result of `--json`. */
+/** The entry for one machine in the output of `bmc-daemon machine … --json`. */
 export interface JsonReport {
   readonly name: string;
   readonly uuid: string | null;
@@ -37,7 +37,7 @@ export class LabLibvirtd {
     const bridges = ['br0', 'br1'];
     const libvirtd = await startLibvirtd({ driver: 'qemu', bridges, qemuConf: [...qemuConf, ...settings] });
     const lab = new LabLibvirtd(libvirtd);
-    // The packages of libvirt contain this folder.
+    // libvirt's packages create this folder. A private libvirtd starts without it.
     await mkdir(join(lab.libvirtd.dir, 'log/qemu'));
     await lab.define('net', `<network><name>default</name><forward mode='bridge'/><bridge name='br0'/></network>`);
     await lab.virsh('net-start', 'default');
@@ -72,7 +72,7 @@ export class LabLibvirtd {
     return runMachine(...args, '--libvirt-uri', this.libvirtd.uri);
   }
 
-  /** Runs a command that must succeed. @returns its results. */
+  /** Runs a command that must succeed. @returns the entries of its machines. */
   async results(...args: readonly string[]): Promise<readonly JsonReport[]> {
     const { code, stdout, stderr } = await this.machine(...args, '--json');
     if (code !== 0) throw new Error(`bmc-daemon machine ${args.join(' ')}: ${String(code)} ${stdout} ${stderr}`);
@@ -95,15 +95,15 @@ export class LabLibvirtd {
 }
 
 /**
- * Runs `bmc-daemon machine` to its end. Its errors do not say that it waited: all libvirtds of this
- * host share one lock, so commands of other tests can hold it.
+ * Runs `bmc-daemon machine` to its end. Removes the line "waiting for another command to end" from
+ * stderr: all libvirtds of this host share one lock, so commands of other tests can cause this line.
  */
 export async function runMachine(...args: readonly string[]): Promise<Finished> {
   const finished = await run(['machine', ...args]);
   return { ...finished, stderr: finished.stderr.replace('bmc-daemon: waiting for another command to end\n', '') };
 }
 
-/** Returns the results in the output of `--json`. */
+/** Returns the entries of all machines in the output of `--json`. */
 export function reportsIn(stdout: string): readonly JsonReport[] {
   return (JSON.parse(stdout) as { readonly machines: readonly JsonReport[] }).machines; // --json prints this object.
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => lab.stop());
 
 const nothing = { domains: [], files: [] };
-/** Sizes that every test host has. `--emulate` skips the test of KVM. */
+/** Sizes for which every test host has room. `--emulate` skips the test of KVM. */
 const small = ['--memory', '256M', '--disk', '64M', '--emulate'];
 
 const definition = async (name: string) =>
@@ -65,7 +65,7 @@ describe('machine create', () => {
     await lab.results('delete', 'node');
     expect(await lab.contents()).toEqual(nothing);
 
-    // The addresses are those of the names.
+    // A machine's UUID and MAC addresses follow from its name, so they are the same again.
     expect((await create(2)).map(({ uuid, macAddresses }) => ({ uuid, macAddresses }))).toEqual(
       first.slice(0, 2).map(({ uuid, macAddresses }) => ({ uuid, macAddresses })),
     );
@@ -159,12 +159,12 @@ describe('machine create', () => {
       {
         outcome: 'differs',
         notes: [
-          'cpus: 2, not 1',
-          'memory: 256 MiB, not 512 MiB',
-          'disks: 64 MiB, not 64 MiB, 1 GiB',
-          'networks: network default, not bridge br0',
-          'firmware: uefi, not bios',
-          expect.stringMatching(/^mac addresses: 52:54:00:\S+, not 52:54:00:00:00:09$/),
+          'cpus: the machine has 2; requested: 1',
+          'memory: the machine has 256 MiB; requested: 512 MiB',
+          'disks: the machine has 64 MiB; requested: 64 MiB, 1 GiB',
+          'networks: the machine has network default; requested: bridge br0',
+          'firmware: the machine has uefi; requested: bios',
+          expect.stringMatching(/^mac addresses: the machine has 52:54:00:\S+; requested: 52:54:00:00:00:09$/),
         ],
       },
     ]);
@@ -191,9 +191,9 @@ describe('machine create', () => {
     await lab.virsh('vol-delete', '--pool', 'default', 'node-3.qcow2');
   });
 
-  it('leaves nothing of a machine for which the pool is full, and keeps the complete ones', async () => {
+  it('removes what it made of a machine if the pool becomes full, and keeps the machines before it', async () => {
     const folder = join(lab.libvirtd.dir, 'tmp', 'full');
-    // In the mount namespace of libvirtd.
+    // Mounts a small tmpfs in the mount namespace of libvirtd, so that the pool becomes full.
     await promisify(execFile)('mkdir', [folder]);
     await promisify(execFile)('nsenter', [
       ...['--target', String(lab.libvirtd.pid), '--mount'],
@@ -217,7 +217,7 @@ describe('machine create', () => {
     await lab.virsh('pool-destroy', 'full');
   });
 
-  it('does not delete a volume of another program in the place of an interrupted machine', async () => {
+  it('does not delete a volume of an incomplete machine if another program has written to it or uses it', async () => {
     await lab.results('create', 'node', ...small);
     const interrupted = (await lab.virsh('dumpxml', '--inactive', 'node')).replace(
       '"complete":true',
@@ -258,7 +258,7 @@ describe('machine create', () => {
     expect(await lab.contents()).toEqual(nothing);
   });
 
-  it('reports the machine that already has a MAC address', async () => {
+  it('reports the machine that already has the requested MAC address', async () => {
     await lab.results('create', 'node', '--mac', '52:54:00:00:00:01', ...small);
     const { code, stderr } = await lab.machine('create', 'other', '--mac', '52:54:00:00:00:01', ...small);
     expect([code, stderr]).toEqual([
@@ -374,7 +374,7 @@ describe('machine clone', () => {
 });
 
 describe('machine delete', () => {
-  it('leaves nothing of a UEFI machine that has run, with a saved state', async () => {
+  it('deletes the NVRAM, the log and the saved state of a UEFI machine that has run', async () => {
     await lab.results('create', 'node', ...small);
     await lab.virsh('start', 'node');
     const running = await lab.machine('delete', 'node');
@@ -398,7 +398,7 @@ describe('machine delete', () => {
     expect(await lab.contents()).toEqual(nothing);
   });
 
-  it('keeps the log of another machine that has the name of its serial log', async () => {
+  it('keeps a log whose name is also that of another machine', async () => {
     await lab.results('create', 'node', ...small);
     await lab.define(
       'domain',
@@ -425,7 +425,7 @@ describe('machine delete', () => {
     expect(await lab.contents()).toEqual(nothing);
   });
 
-  it('asks before it deletes data, and needs --yes without a terminal', async () => {
+  it('rejects the deletion of data without --yes if there is no terminal', async () => {
     await lab.results('create', 'node', ...small);
     await promisify(execFile)('qemu-io', ['-c', 'write 0 4M', join(lab.folder, 'node.qcow2')]);
     const { code, stderr } = await lab.machine('delete', 'node');
@@ -492,7 +492,7 @@ describe('machine list', () => {
     });
   });
 
-  it('prints the machines of this command', async () => {
+  it('prints the machines that `bmc-daemon machine` has created', async () => {
     const none = await lab.machine('list');
     expect([none.code, none.stdout]).toEqual([0, '']);
     const [node] = await lab.results('create', 'node', ...small);
@@ -524,7 +524,7 @@ describe('the arguments of a machine command', () => {
     expect([code, stdout, stderr]).toEqual([64, '', expect.stringContaining(`error: ${message}`)]);
   });
 
-  it('with a wrong URI are a fault of the configuration', async () => {
+  it('end the command with status 78 and a message that names the setting if the URI is wrong', async () => {
     expect(await runMachine('list', '--libvirt-uri', 'nowhere')).toMatchObject({
       code: 78,
       stdout: '',
@@ -582,7 +582,8 @@ describe('machine --host', () => {
     }
     const lost = await create('rack-1', 'create', 'more', ...small);
     expect(lost.stderr).toBe(
-      'bmc-daemon: host rack-2 does not answer: if it has the same host name, its machines can have equal UUIDs\n',
+      'bmc-daemon: host rack-2 does not answer: if both hosts have the same host name, new machines can get UUIDs ' +
+        'that rack-2 already uses\n',
     );
     expect(lost.uuid).toEqual(expect.any(String));
   });
@@ -617,7 +618,7 @@ describe('machine --host', () => {
     }
   });
 
-  it('is not needed to list all hosts, and a host that does not answer is reported', async () => {
+  it('is not needed to list the machines of all hosts, and a host that does not answer is reported', async () => {
     const second = await LabLibvirtd.start();
     const file = join(lab.libvirtd.dir, 'tmp', 'all-hosts.conf');
     const write = (hosts: readonly string[]) => writeFile(file, `EMULATOR_LIBVIRT_URI = {${hosts.join()}}\n`);

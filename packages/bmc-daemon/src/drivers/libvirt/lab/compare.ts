@@ -47,7 +47,7 @@ export async function differencesOf(
   ];
   return all
     .filter(([, current, wanted]) => current !== wanted)
-    .map(([property, current, wanted]) => `${property}: ${current || 'none'}, not ${wanted}`);
+    .map(([property, current, wanted]) => `${property}: the machine has ${current || 'none'}; requested: ${wanted}`);
 }
 
 /** Returns the sizes of the disks that the command has created; 0 for one that is missing. */

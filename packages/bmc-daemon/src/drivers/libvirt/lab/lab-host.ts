@@ -98,7 +98,10 @@ export async function withOtherUuids<Result>(
     signal?.throwIfAborted();
     for (const { name, uuids } of found)
       if (uuids === null)
-        onAdvice(`host ${name} does not answer: if it has the same host name, its machines can have equal UUIDs`);
+        onAdvice(
+          `host ${name} does not answer: if both hosts have the same host name, new machines can get UUIDs ` +
+            `that ${name} already uses`,
+        );
     return new Set(found.flatMap(({ uuids }) => uuids ?? []));
   };
   try {
