@@ -1,4 +1,4 @@
-/** Opens the app of the service: connects the features with the handlers of the port. */
+/** Opens the app of the service: creates the handlers of its requests from the features. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { createApp, type App, type AppOptions } from './app.js';
 import type { SettingKey, Settings } from './config/settings.js';

@@ -20,8 +20,7 @@ for clients.`,
 
 A \`POST\` to Volumes creates a volume in the pool **and a disk of the machine**; sushy-emulator creates
 only the volume. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\` removes.
-The daemon ignores a member of a chassis, a storage, a drive or a volume that sushy-tools does not
-document.`,
+In the values of these settings, the daemon ignores keys that sushy-tools does not document.`,
 };
 
 /**
@@ -128,7 +127,7 @@ The daemon looks for a setting in this order, and uses the first value that it f
 const sushyEmulatorSection = `## A configuration of sushy-emulator
 
 The package also installs the command \`sushy-emulator\` with the same flags. A configuration file of
-sushy-emulator works without changes:
+sushy-emulator works without changes if its settings use only the code that this list names:
 
 - A name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. If both are set, \`EMULATOR_\` has precedence.
 - The file may contain imports, names that earlier lines set, and \`__file__\`.

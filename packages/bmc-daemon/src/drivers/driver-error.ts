@@ -1,4 +1,4 @@
-/** Errors of drivers. Resources choose the HTTP status. */
+/** Errors of drivers. Only redfish/messages/driver-errors.ts translates them to an HTTP status. */
 import type { SettingsChange } from './snapshot/firmware-snapshot.js';
 
 /** Kinds of driver errors, with the usual HTTP status of some. */
@@ -9,7 +9,7 @@ export type DriverErrorKind =
   | 'unavailable'
   /** The machine's state does not allow it: 409. */
   | 'conflict'
-  /** A transient machine would be lost: 409. */
+  /** The operation would stop a transient machine, and libvirt would then remove the machine: 409. */
   | 'transient'
   /** The hypervisor or the machine does not support the operation. */
   | 'unsupported'
@@ -46,7 +46,7 @@ export type DriverErrorKind =
   | 'noPlace'
   /** The hypervisor failed, for a reason that it gives: 500 with this reason. */
   | 'failed'
-  /** A fault of the daemon: 500, logged with its cause. */
+  /** A bug of the daemon: 500, logged with its cause. */
   | 'internal';
 
 /**

@@ -1,4 +1,7 @@
-/** Kinds of image errors. DriverError has the same kinds, and describes them. */
+/**
+ * Kinds of image errors. All except `aborted` are also kinds of DriverError, which describes them.
+ * `aborted`: the signal of the caller is aborted.
+ */
 type ImageErrorKind =
   | 'mediaForbidden'
   | 'mediaUnreachable'

@@ -43,7 +43,10 @@ interface TreeOptions<Services> extends AnnotateOptions {
   /** Returns the part of the service that a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;
   readonly onChange?: ChangeListener;
-  /** Limits for all answers to `$expand` and `$filter` together. Default: {@link expansionLimits}. */
+  /**
+   * Limits for answers to `$expand` and `$filter`, in total and for each client. Default: those of
+   * query/expansion-budget.ts.
+   */
   readonly expansion?: Partial<ExpansionLimits>;
 }
 
@@ -74,7 +77,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
   const match = (path: string, method: string): MatchedPath | undefined =>
     // A path may match two endpoints.
     router.match(path, ({ operations }) => operations.has(method));
-  // Reads without the conditions of the request, which apply only to the resource at its own path.
+  // Reads without the conditions of the request, which apply only to the requested resource.
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
     get(match(uri, 'GET'), uri, { ...exchange, preconditions: unconditional });
   const isServed = (path: string): boolean => match(path, 'GET')?.target.operations.has('GET') === true;
@@ -161,7 +164,7 @@ function get(matched: MatchedPath | undefined, uri: string, exchange: Exchange):
 /**
  * Checks the privileges for a method of a path. Runs for the request itself and for every resource
  * that its query reads.
- * @returns the exchange with `patchable` for this path.
+ * @returns the exchange. If the client may change only some properties, it contains them as `patchable`.
  * @throws {RedfishError} 403.
  */
 export function admit({ target, params }: MatchedPath, exchange: Exchange, method: string): Exchange {

@@ -20,7 +20,7 @@ import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
 const [sample] = sampleMachines(1);
 if (sample === undefined) throw new Error('a machine expected');
 const uuid = sample.uuid;
-const [lab, direct] = ['52:54:00:00:00:01', '52:54:00:00:00:02'];
+const [labMac, directMac] = ['52:54:00:00:00:01', '52:54:00:00:00:02'];
 const nic = (mac: string, type: string, source: string): InterfaceSnapshot => ({
   mac,
   type,
@@ -31,13 +31,13 @@ const nic = (mac: string, type: string, source: string): InterfaceSnapshot => ({
 const running: CompleteSnapshot = {
   ...sample,
   state: 'running',
-  interfaces: [nic(lab, 'network', 'lab'), nic(direct, 'direct', 'eth7')],
+  interfaces: [nic(labMac, 'network', 'lab'), nic(directMac, 'direct', 'eth7')],
 };
 const lease = {
   iface: 'virbr0',
   expirytime: 0,
   type: 0,
-  mac: lab,
+  mac: labMac,
   iaid: null,
   ipaddr: '192.0.2.7',
   prefix: 24,
@@ -63,7 +63,7 @@ beforeEach(async () => {
   fake.on(networkProcedures.lookupByName, ({ name }) => ({ name, uuid }));
   fake.on(networkProcedures.getXmlDesc, () => `<network><name>lab</name><domain name='lab.test'/></network>`);
   fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [lease], count: 1 }));
-  fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: direct }));
+  fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: directMac }));
   fake.on(interfaceProcedures.getXmlDesc, () => `<interface name='eth7'><link speed='10000' state='up'/></interface>`);
   setAgentState('disconnected');
 });
@@ -91,16 +91,16 @@ async function expectFacts(expected: Record<string, unknown>): Promise<void> {
 }
 
 describe('the network of a guest', () => {
-  it("has the addresses that its network leased, and the speed of the host's interface", async () => {
+  it("is reported with the addresses that a libvirt network leased, and with the speed of the host's interface", async () => {
     await expectFacts({
-      [lab]: {
+      [labMac]: {
         ipv4: [{ address: '192.0.2.7', prefix: 24, origin: 'dhcp' }],
         ipv6: [],
         hostName: 'web',
         domainName: 'lab.test',
         speedMbps: null,
       },
-      [direct]: { ...unknown, hostName: null, speedMbps: 10_000 },
+      [directMac]: { ...unknown, hostName: null, speedMbps: 10_000 },
     });
   });
 
@@ -110,7 +110,7 @@ describe('the network of a guest', () => {
     fake.on(domainProcedures.interfaceAddresses, () => [
       {
         name: 'eth0',
-        hwaddr: lab.toUpperCase(),
+        hwaddr: labMac.toUpperCase(),
         addresses: [
           { type: 0, address: '192.0.2.7', prefix: 24 },
           { type: 0, address: '198.51.100.1', prefix: 32 },
@@ -128,7 +128,7 @@ describe('the network of a guest', () => {
       domainName: 'lab.test',
       speedMbps: null,
     };
-    await expectFacts({ [lab]: reported });
+    await expectFacts({ [labMac]: reported });
   });
 
   it('is not delayed by an agent that hangs: reads return the leases, and call the agent only once', async () => {
@@ -139,10 +139,10 @@ describe('the network of a guest', () => {
       return HANG;
     });
     const leased = [{ address: '192.0.2.7', prefix: 24, origin: 'dhcp' }];
-    await expectFacts({ [lab]: expect.objectContaining({ ipv4: leased }) });
+    await expectFacts({ [labMac]: expect.objectContaining({ ipv4: leased }) });
     // While the first call is pending and after its timeout, no second call is made.
     for (let turn = 0; turn < 40; turn += 1) {
-      expect((await facts())[lab]?.ipv4).toEqual(leased);
+      expect((await facts())[labMac]?.ipv4).toEqual(leased);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(asked).toBe(1);
@@ -150,7 +150,7 @@ describe('the network of a guest', () => {
 
   it('has no address if the lease has expired, or the machine is off', async () => {
     fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [{ ...lease, expirytime: 1 }], count: 1 }));
-    await expectFacts({ [lab]: { ...unknown, domainName: 'lab.test' } });
+    await expectFacts({ [labMac]: { ...unknown, domainName: 'lab.test' } });
     expect(await facts({ ...running, state: 'shutoff' })).toEqual({});
   });
 
@@ -160,9 +160,9 @@ describe('the network of a guest', () => {
       await new Promise<void>((resolve) => (answer = resolve));
       return { leases: [lease], count: 1 };
     });
-    expect((await facts())[lab]).toEqual(unknown);
+    expect((await facts())[labMac]).toEqual(unknown);
     answer?.();
-    await expectFacts({ [lab]: expect.objectContaining({ hostName: 'web' }) });
+    await expectFacts({ [labMac]: expect.objectContaining({ hostName: 'web' }) });
   });
 
   it('is unknown where libvirt has no information', async () => {
@@ -171,11 +171,11 @@ describe('the network of a guest', () => {
     };
     fake.on(networkProcedures.getDhcpLeases, refuse);
     fake.on(interfaceProcedures.lookupByName, refuse);
-    await expectFacts({ [lab]: { ...unknown, domainName: 'lab.test' }, [direct]: unknown });
-    fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: direct }));
+    await expectFacts({ [labMac]: { ...unknown, domainName: 'lab.test' }, [directMac]: unknown });
+    fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: directMac }));
     // The kernel's value for an unknown speed.
     fake.on(interfaceProcedures.getXmlDesc, () => `<interface name='eth7'><link speed='4294967295'/></interface>`);
     reader = new GuestNetworkReader(host);
-    expect((await facts())[direct]?.speedMbps).toBeNull();
+    expect((await facts())[directMac]?.speedMbps).toBeNull();
   });
 });

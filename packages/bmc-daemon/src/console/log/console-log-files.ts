@@ -20,7 +20,7 @@ export async function factsIn(folder: string): Promise<BootFacts> {
     return facts.parse(JSON.parse(await readFile(path.join(folder, 'boot.json'), 'utf8')));
   } catch {
     // The daemon was killed after it created the folder and before it wrote the file, or the disk
-    // was full. The text is still useful.
+    // was full. The recorded output in the folder is still useful.
     const { birthtime } = await stat(folder);
     return { began: birthtime.toISOString(), instance: null };
   }

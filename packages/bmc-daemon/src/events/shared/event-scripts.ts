@@ -36,7 +36,11 @@ const SKIPPED_NUMBERS = 1000;
  *   3. 1 if the replica has only observed the state
  *   4. the name of the log
  *   5. the entry; an empty entry removes the log
- * - Answer: a text for each log that Redis could not change. Redis has stored the event in any case.
+ * - Answer: a text for each log that Redis could not change. Redis has also stored the events of these
+ *   logs.
+ *
+ * The script skips an event, and its entry, if the replica has only observed the state and another
+ * replica has already reported it.
  */
 export const appendScript = `
 local failures = {}
@@ -45,7 +49,8 @@ local function try(log, ...)
   if type(answer) ~= 'table' or not answer.err then return answer end
   failures[#failures + 1] = log .. ': ' .. answer.err
 end
-local function isReported(key, state, observed)
+-- Returns true if another replica has reported the observed state. Otherwise, stores the state.
+local function isReportedElsewhere(key, state, observed)
   if state == '' then return false end
   local last = redis.pcall('GET', key)
   local own = ARGV[3] .. ' ' .. state
@@ -69,7 +74,7 @@ end
 redis.call('SET', KEYS[3], ARGV[2], 'NX')
 local key = 6
 for i = 6, #ARGV, 5 do
-  if not isReported(KEYS[key], ARGV[i + 1], ARGV[i + 2]) then
+  if not isReportedElsewhere(KEYS[key], ARGV[i + 1], ARGV[i + 2]) then
     redis.call('RPUSH', KEYS[1], redis.call('INCR', KEYS[2]) .. ' ' .. ARGV[i])
     if ARGV[i + 3] ~= '' then addEntry(ARGV[i + 3], ARGV[i + 4], KEYS[key + 1], KEYS[key + 2]) end
   end
@@ -88,7 +93,8 @@ return failures`;
  * - Answer: the values of KEYS[3] and KEYS[2]. Then `some` and the elements after the known event, or
  *   `all` and all elements if Redis does not have the known event. Elements are oldest first.
  *
- * If Redis has lost the known event, the next event gets a number that no replica has seen.
+ * If Redis has lost the known event but still has KEYS[3], the next event gets a number that no replica
+ * has seen. If Redis has lost all data, the numbers begin again at 1, with another KEYS[3].
  */
 export const readScript = `
 local run = redis.call('GET', KEYS[3]) or ''

@@ -16,9 +16,9 @@ export interface ExpansionLimits {
   readonly waiting: number;
   /** Maximum wait, in milliseconds. */
   readonly waitMs: number;
-  /** Number of unread bytes of one client's answers from which its next request waits. */
+  /** If a client has not read this many bytes of its answers, its next request waits. */
   readonly unreadBytesPerClient: number;
-  /** Number of unread bytes of all answers from which every request waits. */
+  /** If the clients have together not read this many bytes of their answers, every request waits. */
   readonly unreadBytes: number;
   /**
    * How long a client may take for a piece of 64 KiB before the service closes its connection, in
@@ -61,8 +61,8 @@ export class ExpansionBudget {
   readonly pace = new Pace();
   readonly limits: ExpansionLimits;
   /**
-   * Clients with a request in progress, a waiting request or unread bytes. The first client is
-   * next.
+   * Clients with a request in progress, a waiting request or unread bytes. The next request to start
+   * is that of the first client in this order that may start one.
    */
   readonly #clients = new Map<string, Client>();
   #running = 0;
@@ -77,8 +77,8 @@ export class ExpansionBudget {
    * Runs the work when it is the client's turn.
    * @param name the client.
    * @param signal aborted if the client disconnects, which ends the wait.
-   * @throws {RedfishError} 503 if too many requests wait, or the wait takes too long; errors of
-   *   `work`.
+   * @throws {RedfishError} 503 if too many requests wait, the wait takes too long, or the client
+   *   disconnects during the wait; errors of `work`.
    */
   async run<Value>(name: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
     await this.#turn(name, signal);
@@ -97,8 +97,8 @@ export class ExpansionBudget {
 
   /**
    * Counts the unread bytes of an answer.
-   * @returns a function to call with each number of bytes that the client has read, or will never
-   *   read.
+   * @returns a function that subtracts bytes. Call it with the number of bytes when the client has
+   *   read them, and with the number of the rest when the client disconnects.
    */
   hold(name: string, bytes: number): (read: number) => void {
     const count = (change: number): void => {
@@ -123,7 +123,7 @@ export class ExpansionBudget {
   #turn(name: string, signal: AbortSignal): Promise<void> {
     const { waiting, waitingPerClient, waitMs } = this.limits;
     if (this.#waiting >= waiting || (this.#clients.get(name)?.waiting.size ?? 0) >= waitingPerClient) {
-      throw tooManyRequestsError('Too many requests with $expand or $filter wait for their turn.');
+      throw expansionUnavailableError('Too many requests with $expand or $filter wait for their turn.');
     }
     const client = this.#clientOf(name);
     return new Promise((resolve, reject) => {
@@ -136,7 +136,7 @@ export class ExpansionBudget {
       const fail = (why: string): void => {
         leaveQueue();
         this.#updateClient(name);
-        reject(tooManyRequestsError(why));
+        reject(expansionUnavailableError(why));
       };
       const onAbort = (): void => fail('The client disconnected.');
       const entry: WaitingExpansion = {
@@ -176,7 +176,7 @@ export class ExpansionBudget {
   }
 }
 
-function tooManyRequestsError(why: string): RedfishError {
+function expansionUnavailableError(why: string): RedfishError {
   const seconds = String(retryAfterSeconds);
   const fault = withDetail(message('ServiceTemporarilyUnavailable', seconds), why);
   return new RedfishError(503, [fault], { 'Retry-After': seconds });

@@ -34,6 +34,7 @@ export function uploadUri(resourceUri: string): string {
 /** The rights for the paths of a resource. */
 interface Rights {
   readonly guard: Guard;
+  /** Whether the resource belongs to the client's own account, for `guard`. */
   readonly isOwn: (exchange: Exchange, params: Params) => boolean;
 }
 

@@ -13,7 +13,7 @@ export const VOLUME_BUS = 'volume';
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-/** Returns a size in bytes; null if the size is unknown or invalid. */
+/** Converts GiB to bytes. Returns null for 0, which means unknown, and for an invalid or too large number. */
 export function bytesOfGib(count: number): number | null {
   return sizeOf(count * GIB);
 }
@@ -29,8 +29,8 @@ export function disksOf({
 }: Pick<Server, 'flavor' | 'imageId' | 'volumeIds'>): DiskSnapshot[] {
   const { diskGiB, ephemeralGiB, swapMiB } = flavor;
   return [
-    // With a flavor whose disk size is 0, the root disk has the size of its image, which a server does
-    // not contain. The capacity is then null.
+    // If the disk size of the flavor is 0, the root disk is as large as the image. Nova's answer does
+    // not contain this size, so the capacity is null.
     ...(imageId === null ? [] : [disk('root', LOCAL_BUS, bytesOfGib(diskGiB))]),
     ...(ephemeralGiB > 0 ? [disk('ephemeral', LOCAL_BUS, bytesOfGib(ephemeralGiB))] : []),
     ...(swapMiB > 0 ? [disk('swap', LOCAL_BUS, sizeOf(swapMiB * MIB))] : []),

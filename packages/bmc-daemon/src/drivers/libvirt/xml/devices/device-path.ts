@@ -1,17 +1,18 @@
 /**
- * Computes UEFI device paths from the addresses in a domain's XML, with the names of OVMF.
+ * Computes UEFI device paths from the addresses in a domain's XML, as OVMF writes them, for example
+ * `PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)`.
  * @see UEFI specification 2.10, 10.3 "Device Path Nodes" and 10.6 "Device Path to Text Conversion
  *   Rules"
  */
 import type { BootableDevice, Controller, Devices } from './device.js';
 import type { DeviceAddress } from './address.js';
 
-/** SCSI controllers of QEMU with units instead of targets and LUNs. */
+/** SCSI controllers of QEMU without LUNs. The `unit` of a disk's address is its target. */
 const PARALLEL_SCSI = new Set(['lsilogic', 'buslogic', 'ncr53c90', 'am53c974', 'dc390']);
 
 /**
- * Returns a path, for example `PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)`; null if an address
- * on the way is missing, or has no standard node (virtio-mmio, ccw).
+ * Returns the path of a device; null if the device or a controller on its path has no address, or if
+ * the address has no standard node (virtio-mmio, ccw).
  */
 export function devicePath(device: BootableDevice, devices: Devices): string | null {
   const { address } = device;
