@@ -1,6 +1,6 @@
 /**
- * Starts the sample: `node main.js --folder DIR [--port N] [--host ADDRESS] [--api-key KEY]
- * [--token-ms N]`.
+ * Starts the sample upstream: `node main.js --folder DIR [--port N] [--host ADDRESS] [--api-key KEY]
+ * [--token-ms N] [--model NAME]…`.
  */
 import { mkdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

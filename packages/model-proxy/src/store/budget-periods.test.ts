@@ -5,7 +5,7 @@ const at = (text: string) => Date.parse(`${text}Z`);
 const shown = (time: number | undefined) =>
   time === undefined ? undefined : new Date(time).toISOString().slice(0, 19);
 
-describe('durations', () => {
+describe('a duration', () => {
   it.each([
     ['30s', '2026-11-23T16:20:40'],
     ['5m', '2026-11-23T16:25:10'],
@@ -13,16 +13,16 @@ describe('durations', () => {
     ['30d', '2026-12-23T16:20:10'],
     ['2w', '2026-12-07T16:20:10'],
     ['3mo', '2027-02-23T16:20:10'],
-  ])('%s after 2026-11-23T16:20:10 is %s', (text, end) => {
+  ])('lasts %s from 2026-11-23T16:20:10 to %s', (text, end) => {
     expect(shown(endOfDuration(text, at('2026-11-23T16:20:10')))).toBe(end);
   });
 
-  it('a month after January 31 is the last day of February', () => {
+  it('ends on the last day of February if it is a month from January 31', () => {
     expect(shown(endOfDuration('1mo', at('2027-01-31T10:00:00')))).toBe('2027-02-28T10:00:00');
   });
 
   it.each(['', '0d', '-1d', '1', 'd', '1y', '1.5h', ' 1d', '1d ', '9999999999d', '1200000mo', '1D'])(
-    '%j is not a duration',
+    'has no end if its text is %j',
     (text) => {
       expect(endOfDuration(text, 0)).toBeUndefined();
       expect(endOfPeriod(text, 0)).toBeUndefined();
@@ -30,7 +30,7 @@ describe('durations', () => {
   );
 });
 
-describe('periods of budgets end as in LiteLLM', () => {
+describe('the period of a budget, as in LiteLLM,', () => {
   it.each([
     ['30s', '2026-11-25T16:20:30'],
     ['5m', '2026-11-25T16:25:00'],
@@ -45,11 +45,11 @@ describe('periods of budgets end as in LiteLLM', () => {
     ['30d', '2026-12-01T00:00:00'],
     ['1mo', '2026-12-01T00:00:00'],
     ['2mo', '2027-01-01T00:00:00'],
-  ])('%s at 2026-11-25T16:20:10, a Wednesday, ends at %s', (text, end) => {
+  ])('with the duration %s, at 2026-11-25T16:20:10, a Wednesday, ends at %s', (text, end) => {
     expect(shown(endOfPeriod(text, at('2026-11-25T16:20:10')))).toBe(end);
   });
 
-  it('a week that begins on Monday at midnight ends a week later', () => {
+  it('ends after seven days if it begins on Monday at midnight, with a duration of 7d', () => {
     expect(shown(endOfPeriod('7d', at('2026-11-30T00:00:00')))).toBe('2026-12-07T00:00:00');
   });
 });

@@ -18,7 +18,7 @@ export interface TlsIdentity {
   readonly hasClientCertificate: boolean;
   /** The CA bundle; null: Node's built-in roots, or no verification. */
   readonly caFile: string | null;
-  /** The setting that names {@link caFile}. */
+  /** The setting that names {@link caFile}. It has no meaning if `caFile` is null. */
   readonly caSetting: 'ssl_verify' | 'SSL_CERT_FILE';
 }
 
@@ -42,8 +42,8 @@ export function readTlsIdentity(
     const { certFile, keyFile } = tls.clientCertificate;
     readPem(certFile, 'CERTIFICATE');
     readPem(keyFile, 'PRIVATE KEY');
-    // If the file has several keys, OpenSSL would use the first, even if it belongs to another
-    // certificate.
+    // loadTls selects the key of the certificate. OpenSSL would use the first key of the key file, even
+    // if this key belongs to another certificate.
     const { cert, key } = loadTls({ sslCert: certFile, sslKey: keyFile });
     options.cert = cert;
     options.key = key;

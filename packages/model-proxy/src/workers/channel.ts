@@ -1,7 +1,10 @@
 /** Calls between the first process of a group and a worker, over the messages of node:child_process. */
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 
-/** A side of the connection: `process` in a worker, the worker in the first process. */
+/**
+ * Sends and receives messages. In a worker, it wraps `process`; in the first process, the object of
+ * the worker.
+ */
 interface Port {
   send(message: object, done: (error: Error | null) => void): unknown;
   onMessage(listener: (message: unknown) => void): void;
@@ -48,7 +51,11 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
     });
   }
 
-  /** Calls the other process. @throws {ChannelError} or {@link StoreUnavailable}, as the other process does. */
+  /**
+   * Calls the other process.
+   * @throws {StoreUnavailable} if the function of the other process throws it. ChannelError for its
+   *   other errors, with the same message, and if the other process has ended.
+   */
   call<Name extends keyof Remote & string>(
     name: Name,
     params: Remote[Name]['params'],

@@ -8,9 +8,9 @@ import { parseWithinLimits } from '../../json/parse-within-limits.js';
 
 /** A decoded message. */
 export interface EventFrame {
-  /** `event` or `exception`. */
+  /** The header `:message-type`: `event`, `exception` or `error`; empty if it is missing. */
   readonly kind: string;
-  /** Such as `contentBlockDelta` or `throttlingException`. */
+  /** Such as `contentBlockDelta` or `throttlingException`; empty for an `error`. */
   readonly name: string;
   /** The payload. */
   readonly body: Buffer;

@@ -35,7 +35,7 @@ async function clientOf(credentials: string | null, peer: SmallPeer): Promise<Au
   const given = credentials?.trim();
   const isJson = given?.startsWith('{') === true;
   const transporterOptions = { fetchImplementation: fetchWith(peer), retryConfig: { retry: 0 } };
-  /* oxlint-disable typescript/no-deprecated -- the operator's own key */
+  /* oxlint-disable typescript/no-deprecated -- it warns of keys from strangers; this key is the operator's */
   const auth = new GoogleAuth({
     scopes: SCOPE,
     clientOptions: { transporterOptions },
@@ -55,8 +55,9 @@ async function clientOf(credentials: string | null, peer: SmallPeer): Promise<Au
 }
 
 /**
- * Makes a client and its parts send their requests with a transporter. The library gives the options of the
- * caller neither to the exchange of an identity provider's token nor to impersonated accounts and their sources.
+ * Makes a client and its parts send their requests with a transporter. The library ignores
+ * `transporterOptions` when it exchanges the token of an identity provider, and for impersonated accounts and
+ * their sources.
  */
 function useTransporter(client: object, transporter: gaxios.Gaxios): void {
   if ('transporter' in client) client.transporter = transporter;
