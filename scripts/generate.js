@@ -1,7 +1,7 @@
 /**
- * Writes all generated pages: in docs/, the API page of packages/libvirt, and the man pages of
- * racklessctl. `npm run generate` builds first. Tests fail if a page differs from its generated
- * text.
+ * Writes the generated pages of docs/reference, the API page of packages/libvirt, and the man pages
+ * of racklessctl. The page of LiteLLM's samples needs RACKLESS_LITELLM_SAMPLES. `npm run generate`
+ * builds first. Tests fail if a page differs from its generated text.
  */
 import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';

@@ -45,25 +45,26 @@ const chat = (more = '', text = body) =>
 
 const pipelineAttack = {
   name: '400 chats on one connection at once',
-  expected: '60 requests run one at a time and are answered in order; 400 close the connection',
+  expected:
+    'of 60 requests, one runs at a time and all are answered; with 400 requests, the proxy closes the connection',
   seconds: 60,
   run: async (arena) => {
     const { daemon, state } = await withSlowUpstream(arena);
-    for (const [count, answered] of [
+    for (const [count, maxAnswers] of [
       [60, 60],
       [400, 1],
     ]) {
       state.max = state.asked = 0;
-      const end = count === answered ? chat('Connection: close\r\n') : chat();
+      const end = count === maxAnswers ? chat('Connection: close\r\n') : chat();
       const { text, isClosed } = await daemon.attackWhileServing(20, () =>
         exchange(daemon.port, `${chat().repeat(count - 1)}${end}`),
       );
       const seen = statuses(text);
-      const areAllAnswered = count > answered ? seen.length <= answered : seen.length === answered;
-      if (!isClosed || !areAllAnswered || seen.some((status) => status !== 200))
-        throw new Error(`${count}: ${seen.length} answers, closed: ${isClosed}: ${text.slice(-300)}`);
-      if (state.max > 1 || state.asked > answered)
-        throw new Error(`${count}: ${state.max} at once, ${state.asked} in all`);
+      const isExpectedCount = count > maxAnswers ? seen.length <= maxAnswers : seen.length === maxAnswers;
+      if (!isClosed || !isExpectedCount || seen.some((status) => status !== 200))
+        throw new Error(`${count} requests: ${seen.length} answers, closed: ${isClosed}: ${text.slice(-300)}`);
+      if (state.max > 1 || state.asked > maxAnswers)
+        throw new Error(`${count} requests: upstream, ${state.max} at once and ${state.asked} in all`);
     }
   },
 };
@@ -93,7 +94,7 @@ const handshakeAttack = {
     for (const [name, bytes] of [...all, ['HTTP/1.0', `${head('1.0')}${VERSION}${KEY}\r\n`]]) {
       const { text } = await exchange(daemon.port, bytes);
       if (![400, 426].includes(firstStatus(text)) || state.asked > 0)
-        throw new Error(`${name}: ${text.slice(0, 100)}, ${state.asked} upstream`);
+        throw new Error(`${name}: ${text.slice(0, 100)}, ${state.asked} requests reached the upstream`);
     }
   },
 };
@@ -158,8 +159,14 @@ const headAttack = {
   },
 };
 
-/** Sends a body in chunks of one byte. */
-async function sendSlowly(port, path, type, first, piece, count) {
+/**
+ * Sends a body in tiny chunks, as fast as the daemon reads them.
+ * @param first the first chunk.
+ * @param piece the repeated chunks.
+ * @param count how often the piece is sent, about.
+ * @returns the socket. The body is incomplete.
+ */
+async function sendInTinyChunks(port, path, type, first, piece, count) {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined).resume();
   const gone = once(socket, 'close').catch(() => undefined);
@@ -180,14 +187,14 @@ const singleBytesAttack = {
   run: async (arena) => {
     const event =
       'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n6\r\ndata: \r\n';
-    let ended = 0;
+    let sentChunks = 0;
     const server = await listen((socket) =>
       socket.once('data', () => {
         socket.write(event);
         const more = '1\r\nx\r\n'.repeat(10_000);
         const go = () => {
-          while (socket.writable && ended < arena.rounds(3_000_000, 18_000_000)) {
-            ended += 10_000;
+          while (socket.writable && sentChunks < arena.rounds(3_000_000, 18_000_000)) {
+            sentChunks += 10_000;
             if (!socket.write(more)) return void socket.once('drain', go);
           }
           socket.end();
@@ -202,7 +209,7 @@ const singleBytesAttack = {
         const form = '--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
         const inBytes = Array.from(form, (byte) => `1\r\n${byte}\r\n`).join('');
         const sockets = [
-          await sendSlowly(
+          await sendInTinyChunks(
             daemon.port,
             '/v1/chat/completions',
             'application/json',
@@ -210,7 +217,7 @@ const singleBytesAttack = {
             '1\r\n \r\n',
             arena.rounds(1_000_000, 4_000_000),
           ),
-          await sendSlowly(daemon.port, '/v1/files', 'multipart/form-data; boundary=B', '', inBytes, 1300),
+          await sendInTinyChunks(daemon.port, '/v1/files', 'multipart/form-data; boundary=B', '', inBytes, 1300),
         ];
         const { text } = await exchange(daemon.port, chat(close, body.replace('[]', '[],"stream":true')));
         for (const socket of sockets) socket.destroy();
@@ -241,7 +248,7 @@ function selfSigned() {
 }
 
 const tlsAttack = {
-  name: '500 TLS handshakes that stop, 300 connections idle on TLS, plain HTTP on the port',
+  name: '250 TLS handshakes that stop, 250 requests in plain HTTP, 300 idle TLS connections',
   expected: 'another client is answered within 30 s',
   seconds: 90,
   run: async (arena) => {
@@ -260,7 +267,8 @@ const tlsAttack = {
         socket.once('error', reject).once('close', () => resolve(firstStatus(text)));
       });
     try {
-      // The beginning of a ClientHello that announces 512 bytes.
+      // Half of the connections send the beginning of a ClientHello that announces 512 bytes. The other half
+      // send plain HTTP.
       for (let opened = 0; opened < 500; opened += 1) {
         const socket = connect(daemon.port, '127.0.0.1').on('error', () => undefined);
         socket.write(opened % 2 === 0 ? Buffer.from([0x16, 3, 1, 2, 0, 1]) : 'GET / HTTP/1.1\r\n\r\n');

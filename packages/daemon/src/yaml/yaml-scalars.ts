@@ -1,4 +1,4 @@
-/** Reads the values of YAML's scalars as PyYAML does. */
+/** Reads the values of YAML's scalars as PyYAML does, except for types that no setting has. */
 import {
   boolYaml11Tag,
   COLLECTION_STYLE,
@@ -12,7 +12,10 @@ import {
   type Event,
 } from 'js-yaml';
 
-/** Types that no setting has. Their tags are reported as unknown, although PyYAML reads them. */
+/**
+ * Types that no setting has. Their tags are reported as unknown, although PyYAML reads them. A date
+ * without a tag is a string here, and a date in PyYAML.
+ */
 const UNWANTED_TAGS = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
@@ -28,8 +31,8 @@ const booleanTag = defineScalarTag(boolYaml11Tag.tagName, {
 });
 
 /**
- * Accepts the texts that Python's `float` accepts after an explicit tag: `!!float 5`,
- * `!!float 1e3`.
+ * After an explicit tag, also accepts integers and exponents without a dot, as Python's `float` does:
+ * `!!float 5`, `!!float 1e3`.
  */
 const floatTag = defineScalarTag(floatYaml11Tag.tagName, {
   ...floatYaml11Tag,

@@ -1,4 +1,4 @@
-/** Completes a command line, for the scripts of shells. */
+/** Completes a command line, for the completion scripts of bash, zsh and fish. */
 import type { ArgumentDefinition, CommandDefinition, Completion, OptionDefinition } from '../commands/command.js';
 import { optionsOf } from './options.js';
 

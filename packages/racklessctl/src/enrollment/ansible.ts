@@ -26,8 +26,8 @@ function variablesOf({ facts, user }: EnrollmentNode): object {
 const groupName = (context: string): string => `context_${context.toLowerCase().replace(/\W/g, '_')}`;
 
 /**
- * Marks a value as text without templates. Otherwise, a service could send a template that Ansible
- * executes.
+ * Marks each value of a YAML file that contains a template with `!unsafe`, so that Ansible does not
+ * execute the template. A service could otherwise send such a value.
  */
 const withoutTemplates = (yaml: string): string =>
   yaml.replace(/^( *(?:- |[\w]+: ))(?!!)(.*\{[{%#].*)$/gm, '$1!unsafe $2');

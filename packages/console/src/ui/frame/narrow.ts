@@ -1,9 +1,12 @@
-/** Windows as narrow as that of a phone. */
+/** Detects narrow windows. */
 import { useEffect, useState } from 'preact/hooks';
 
 const narrow = matchMedia('(max-width: 50rem)');
 
-/** Returns whether a window is as narrow as that of a phone, also after it has changed. */
+/**
+ * Returns whether the window is at most 50rem wide, the limit of the style sheets. The component renders
+ * again when this changes.
+ */
 export function useNarrow(): boolean {
   const [isNarrow, setNarrow] = useState(narrow.matches);
   useEffect(() => {

@@ -19,7 +19,7 @@ interface ShellProps {
   readonly pages: readonly Page[];
   /** The right end of the bar: the user, the state of the connection. */
   readonly bar?: ComponentChildren;
-  /** Hints over every page. */
+  /** Hints above the content of every page. */
   readonly notices?: ComponentChildren;
 }
 
@@ -50,7 +50,8 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
           if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) isMenuOpen.value = false;
         }}
         onClick={({ target }) => {
-          // A link to the current page does not change the path.
+          // The effect above closes the menu only if the path changes. A link to the current page does not
+          // change the path.
           if (target instanceof Element && target.closest('[aria-current]') !== null) leaveMenu();
         }}
       >

@@ -26,7 +26,7 @@ export const screenTexts = {
   fit: 'Fit',
   fitHint: 'Shrinks or enlarges the picture to the size of the window.',
   leave:
-    'To leave the screen with the keyboard, press Ctrl+F6 (to the buttons above it) or Ctrl+Shift+F6 (to this text). All other keys go to the machine.',
+    'To move the focus out of the screen, press Ctrl+F6 (to the buttons above it) or Ctrl+Shift+F6 (to this text). All other keys go to the machine.',
   noFullScreen: 'The browser did not allow full screen.',
   touchKeys: 'Touch keys',
   touchKeysHint: 'Shows keys below the screen, for devices without a keyboard.',

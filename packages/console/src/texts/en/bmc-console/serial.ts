@@ -30,5 +30,5 @@ export const serialTexts = {
   reader: 'Screen reader',
   readerHint: 'Announces new output to screen readers.',
   leave:
-    'To leave the terminal with the keyboard, press Ctrl+F6 (to the buttons above it) or Ctrl+Shift+F6 (to this text). Links in the output do not open.',
+    'To move the focus out of the terminal, press Ctrl+F6 (to the buttons above it) or Ctrl+Shift+F6 (to this text). Links in the output do not open.',
 };
