@@ -75,7 +75,8 @@ interface Tree {
 export function createTree<Services>(options: TreeOptions<Services>): Tree {
   const { resources, streams = [], webSockets, viewOf, strict, currentUri, onChange, expansion } = options;
   const match = (path: string, method: string): MatchedPath | undefined =>
-    // A path may match two endpoints.
+    // A path may match two templates: a POST to `…/Accounts/Members` creates an account, and an account
+    // may have the name Members. The endpoint with the method has precedence.
     router.match(path, ({ operations }) => operations.has(method));
   // Reads without the conditions of the request, which apply only to the requested resource.
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
