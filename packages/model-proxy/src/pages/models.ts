@@ -13,8 +13,8 @@ interface Model {
   readonly created: number;
   readonly owned_by: string;
   /**
-   * The model's `model_info` from the configuration, for example `{"max_input_tokens": 32000}`;
-   * absent if empty.
+   * `model_info` of the deployment that the router selects, without secrets, for example
+   * `{"max_input_tokens": 32000}`. Absent if empty, and in lists.
    */
   readonly model_info?: Readonly<Record<string, unknown>>;
 }
@@ -37,7 +37,7 @@ export function listModels(modelNames: readonly string[]): {
 /**
  * Returns the answer of `/v1/models/{id}`, also for names that match a wildcard.
  * @param key the client's virtual key.
- * @returns undefined if there is no such model, or if the key may not use it.
+ * @returns undefined if there is no such model, no deployment can serve it, or the key may not use it.
  */
 export function describeModel(router: Router, id: string, key: VirtualKey | undefined): Model | undefined {
   const selection = router.select(id);

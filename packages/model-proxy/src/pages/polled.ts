@@ -28,8 +28,8 @@ const alive: PolledPage = {
 
 /**
  * Answers 503 if this proxy cannot serve any request now, so that a load balancer sends requests
- * elsewhere. The member `status` has the reason. Without its store, the proxy continues to serve
- * requests with the keys in memory.
+ * elsewhere. The member `status` has the reason. A store that does not answer is no reason, because the
+ * proxy continues to serve requests with the keys in memory.
  */
 const readiness: PolledPage = {
   label: '/health/readiness',

@@ -24,7 +24,10 @@ import { modelStatus } from './model-status.js';
 import { modelInfoPage, pagePaths } from './paths.js';
 import { polledPaths } from './polled.js';
 
-/** Answers a GET or HEAD request for one of {@link pagePaths}. The caller has authenticated the client if the page needs it. */
+/**
+ * Answers a GET or HEAD request for one of {@link pagePaths}. If the page needs a key, the caller has
+ * already authenticated the client.
+ */
 export type Pages = (exchange: Exchange) => void;
 
 /** Express's response with the exchange attached. */
@@ -52,7 +55,7 @@ export function createPages(metrics: Pick<Metrics, 'expose' | 'totalsOf'>): Page
     const { model, model_id: id } = request.query;
     const isForAll = typeof model !== 'string' && typeof id !== 'string';
     const report = await health(exchange, isForAll ? null : { model, id });
-    // As in LiteLLM: monitoring can rely on the status for a model.
+    // As in LiteLLM, the status shows only for a single model or deployment whether it is healthy.
     answerJson(exchange, isForAll || report.healthy_count > 0 ? 200 : 503, report);
   });
   app.get([...modelInfoPage.paths], (request: Request, { locals: { exchange } }: Reply) => {
@@ -105,8 +108,8 @@ const pagePolicy = [
 ];
 
 /**
- * Makes one report at a time for the same model, and one for all models. Concurrent requests share the
- * report, because each check costs tokens.
+ * Makes at most one report at a time for each model or deployment, and one for all models. Concurrent
+ * requests share the report, because each check costs tokens.
  */
 function sharedHealthCheck(): (exchange: Exchange, wanted: WantedModel | null) => Promise<HealthReport> {
   const running = new Map<string, Promise<HealthReport>>();
