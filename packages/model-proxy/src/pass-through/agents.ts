@@ -9,7 +9,7 @@ import { MAX_HEAD_BYTES } from '../upstream/connection/answer-head.js';
 import type { Connector } from '../upstream/targets.js';
 import { deadline } from '../upstream/deadlines.js';
 
-/** The connection was not open within `connect_timeout`. */
+/** The error if the connection is not open within `connect_timeout`. */
 export class ConnectTimeoutError extends Error {
   override readonly name = 'ConnectTimeoutError';
 
@@ -20,8 +20,8 @@ export class ConnectTimeoutError extends Error {
 
 /** Makes the agent of one handshake, which opens one connection. */
 export function agentOf(connector: Connector): HttpAgent {
-  // http-proxy derives the protocol from the agent's class. `createConnection` returns a ready
-  // socket.
+  // http-proxy derives the protocol from the agent's class. So the class must match, although
+  // `createConnection` passes a ready socket, whose TLS handshake is done.
   const agent = connector.peer.tls === null ? new HttpAgent() : new HttpsAgent();
   acceptLongHeads(agent);
   agent.createConnection = (_options, done) => {
@@ -35,7 +35,7 @@ export function agentOf(connector: Connector): HttpAgent {
 /**
  * Accepts heads up to {@link MAX_HEAD_BYTES} in the answers to an agent's requests, as for other
  * requests. `maxHeaderSize` is an option of `http.request`, but http-proxy does not set it. Node
- * stores the option in the request before the agent gets the request.
+ * stores the option in the request before the agent gets the request, so the agent can set it there.
  */
 function acceptLongHeads(agent: HttpAgent): void {
   // Missing in Node's declarations: `http.request` gives its request to the agent with this method.

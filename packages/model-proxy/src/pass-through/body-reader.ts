@@ -7,7 +7,10 @@ import { requestTooLarge, stalledRequest } from '../errors/body.js';
 import { toProxyError } from '../errors/proxy-error.js';
 import type { FormHead, FormHeadReader } from './form-head.js';
 
-/** Milliseconds without a chunk, after which the client gets 408. exchange/stalled-uploads waits 30 to 60 seconds. */
+/**
+ * Milliseconds without a chunk, after which the client gets 408. While a body is forwarded, the limit of
+ * exchange/stalled-uploads.ts applies instead: 30 to 60 seconds.
+ */
 const STALL_MS = 60_000;
 
 /** Returns whether the request has a body. */
@@ -24,8 +27,8 @@ export function sendContinue(exchange: Exchange): void {
 }
 
 /**
- * Reads the whole body into memory.
- * @param maxBytes `max_request_size_mb`.
+ * Reads the whole body into memory. Sends an error to the client if it occurs during the reading.
+ * @param maxBytes `max_request_size_mb`, in bytes.
  * @param done may throw an error for the client.
  * @throws {ProxyError} 413: the announced length is too large.
  */

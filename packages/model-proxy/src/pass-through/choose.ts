@@ -10,7 +10,7 @@ import type { RawFamily } from './paths.js';
 export interface SelectionContext {
   readonly settings: Pick<ProxySettings, 'deployments' | 'unserved'>;
   readonly router: Router;
-  /** OpenAI with the key in OPENAI_API_KEY; null: no key. */
+  /** The deployment for OpenAI with the key in OPENAI_API_KEY; null: there is no such key. */
   readonly environmentDeployment: Deployment | null;
 }
 
@@ -59,10 +59,11 @@ export interface FilesChoice {
 }
 
 /**
- * Selects the deployment for files and batches by public name or by provider. If the request names neither, selects
- * the first deployment with `use_in_pass_through`, then the only account, then the only account at
- * OpenAI, then `environmentDeployment`. Deployments with the same address, key and headers share an account.
- * @throws {ProxyError} 400: the name is unknown, or several accounts are possible.
+ * Selects the deployment for files and batches by public name or by provider. If the request names neither,
+ * the first of these that exists: a deployment with `use_in_pass_through`, the only account, the only
+ * account at OpenAI, `environmentDeployment` if no other deployment is at OpenAI. Deployments with the
+ * same address, key and headers share an account.
+ * @throws {ProxyError} 400: no deployment has the name or provider, or no account or several are possible.
  */
 export function chooseForFiles(
   { models, provider }: FilesChoice,
@@ -92,7 +93,7 @@ export function chooseForFiles(
   }
   const [eligible] = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
   if (eligible !== undefined) return selectionOf(eligible);
-  // LiteLLM's default is OpenAI.
+  // LiteLLM's default is OpenAI, so a single account at OpenAI has priority over other providers.
   const isOpenai = (deployment: Deployment) => families.openai.includes(deployment.provider.name);
   for (const group of [settings.deployments, settings.deployments.filter(isOpenai)]) {
     const [only, second] = onePerAccount(group);

@@ -43,8 +43,8 @@ export interface Decision {
 
 /**
  * Selects the deployment. Reads the body, or a part of it, only if it can contain the name of the
- * deployment. Sends an error to the client if it occurs after reading has begun.
- * @throws {ProxyError} for an error before it begins to read the body.
+ * deployment. Errors that occur after the reading has begun are sent to the client.
+ * @throws {ProxyError} an error that occurs before the body is read.
  */
 export function decide(task: RawTask, done: (decision: Decision) => void): void {
   const { exchange, target } = task;
@@ -132,8 +132,8 @@ function byModel(
 
 /**
  * Selects the deployment of a WebSocket.
- * @throws {ProxyError} 400: a model is missing, or the choice is not clear; 403: the key may not use the
- *   model; 404: no such path or model.
+ * @throws {ProxyError} 400: the model is missing or unknown, or the choice is not clear; 403: the key may
+ *   not use the model; 404: no such path.
  */
 export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, selectionContext } = task;

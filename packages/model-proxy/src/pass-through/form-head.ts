@@ -69,7 +69,7 @@ export class FormHeadReader {
     return this.#readParts() || length >= MAX_SEARCHED_BYTES ? this.#head() : undefined;
   }
 
-  /** Ends the form. */
+  /** Returns the fields and the bytes so far. Called when the form has ended. */
   finish(): FormHead {
     return this.#head();
   }

@@ -1,6 +1,7 @@
 /**
- * Filters the headers of raw requests and of their answers. Forwards all headers except those about
- * a single connection, those with keys, and those that are only for this proxy.
+ * Filters the headers of raw requests and of their answers. Requests lose headers about a single
+ * connection, headers with keys, and those that are only for this proxy. Answers lose headers about a
+ * single connection, and those that change how a browser treats this proxy.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
@@ -35,7 +36,7 @@ interface RawRequestHeadersOptions {
 
 /**
  * Returns the headers of a raw request, without the headers about the body's length. Configured
- * headers have priority.
+ * headers replace all others except `x-request-id` and `host`.
  */
 export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHttpHeaders {
   const { head, deployment, version, id, host } = options;
@@ -96,7 +97,7 @@ function valuesOf(rawHeaders: readonly string[], wanted: string): readonly strin
   return rawHeaders.filter((_text, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted);
 }
 
-/** Returns the names of hop-by-hop headers in a Connection header. */
+/** Returns the names of the headers that a Connection header lists as hop-by-hop. */
 function connectionOptions(connection: string | undefined): ReadonlySet<string> {
   return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
 }

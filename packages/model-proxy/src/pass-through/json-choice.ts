@@ -12,7 +12,7 @@ import { isInOtherCase, memberNamed, textOf, valueOf } from '../json/text.js';
 interface JsonChoice {
   /**
    * Returns the text of a member; undefined: the member is missing, empty or not a text.
-   * @throws {ProxyError} 400: the name occurs twice, in another case, or with escapes.
+   * @throws {ProxyError} 400: the member occurs twice, also in another case, or its name has escapes.
    */
   text(name: string): string | undefined;
   /**
@@ -22,7 +22,7 @@ interface JsonChoice {
   texts(name: string): readonly string[];
   /** Whether the body has `"stream": true`. */
   readonly streams: boolean;
-  /** Returns the body with another value for an existing member. */
+  /** Returns the body with another value for a member; unchanged if the member is missing. @throws as {@link text}. */
   replaced(name: string, value: string): readonly Buffer[];
   /** Returns the body without members of the given names. */
   without(names: ReadonlySet<string>): readonly Buffer[];

@@ -7,7 +7,7 @@ import { lateChoice } from '../errors/path.js';
 
 /**
  * Checks a chunk of a body before it is forwarded.
- * @throws {ProxyError} 400: the chunk contains the beginning of such a field.
+ * @throws {ProxyError} 400: the chunk contains the beginning of a field to reject.
  */
 type ChunkCheck = (chunk: Buffer) => void;
 

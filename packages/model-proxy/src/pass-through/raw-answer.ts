@@ -1,4 +1,4 @@
-/** Forwards the answers to raw requests: bytes unchanged, and the proxy's headers added. */
+/** Forwards the answers to raw requests: changes only the headers, not the bytes of the body. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { answerHeaders, writeHead } from '../exchange/answer/answer-headers.js';
@@ -63,7 +63,7 @@ export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFau
 export function sendHead(exchange: Exchange, status: number, upstream: readonly string[]): void {
   const { request, response } = exchange;
   const headers = answerHead(exchange, upstream);
-  // RFC 9112 §9.6: the upstream may not want the rest of the request.
+  // RFC 9112 §9.6: the upstream may not want the rest of the request, so the connection must close.
   const closes = (exchange.awaitsContinue || !request.complete) && !hasName(headers, 'connection');
   if (closes) headers.push('connection', 'close');
   writeHead(response, status, headers);

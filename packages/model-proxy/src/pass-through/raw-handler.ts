@@ -151,7 +151,7 @@ function upgradePlan(
   return { connector, url, headers: { ...headers, ...upgrade } as UpgradePlan['headers'] };
 }
 
-/** Makes URL and headers of the request to the upstream. */
+/** Makes the URL and the headers of the request to the upstream. Stores the selection in the exchange. */
 function headOf(
   { exchange, target }: RawTask,
   selection: Selection,

@@ -86,7 +86,11 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
   attempt.call = proxy.upstream.send(outgoing, attempt);
 }
 
-/** Finds the deployment of a response. An id of the upstream itself needs a single account. */
+/**
+ * Finds the deployment of a response. An id that the proxy has not made is accepted only if all deployments
+ * share one account, and the client's key is not limited to some models.
+ * @throws {ProxyError} 404: there is no such deployment, or it has a dialect.
+ */
 function storedAt({ proxy, client }: Exchange, id: string): { selection: Selection; upstreamId: string } {
   const { deployments } = proxy.settings;
   const stored = decodeResponseId(id);

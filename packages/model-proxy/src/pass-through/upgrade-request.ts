@@ -32,7 +32,7 @@ export class UpgradeRequest extends PassThrough {
   constructor(plan: UpgradePlan) {
     super();
     this.url = requestTarget(plan);
-    // The users of both ends report errors.
+    // Without a listener, an error would end the process. Others report the errors of both sockets.
     this.on('error', () => undefined);
   }
 

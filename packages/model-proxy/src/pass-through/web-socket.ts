@@ -57,7 +57,7 @@ export class WebSocketCall implements UpstreamCall {
     this.#handshake = deadline(plan.connector.clock, limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
     socket.on('readable', this.#onReadable);
     socket.on('end', this.#onEnd);
-    // Must come before the first read. http-proxy would put the bytes back later.
+    // Puts the bytes back before the first read. http-proxy would do this too late.
     if (head.length > 0) socket.unshift(head);
 
     // http-proxy reads the `upgrade` header of the client's request.
@@ -117,8 +117,8 @@ export class WebSocketCall implements UpstreamCall {
     reportEveryEnd(outgoing, (error) => {
       if (this.#options.exchange.firstByteAt === 0) this.#connectionFailed(error);
     });
-    // Replaces the listeners that http-proxy adds next. They write every answer of the upstream to
-    // the client's socket: a rejection without chunk sizes, although its head announces chunks.
+    // Replaces the listeners that http-proxy adds next. Those listeners write every answer of the upstream
+    // to the client's socket: a rejection without chunk sizes, although its head announces chunks.
     queueMicrotask(() => {
       outgoing.removeAllListeners('response').removeAllListeners('upgrade');
       outgoing.on('response', (answer: IncomingMessage) => this.#try(() => this.#declined(answer)));
@@ -241,7 +241,7 @@ export class WebSocketCall implements UpstreamCall {
     return timeoutFault(name, limitMs, performance.now() - this.#startedAt, this.#options.plan.connector.peer);
   }
 
-  /** Ends the WebSocket with an error for the client. */
+  /** Ends the WebSocket: with an error for the client, or after the head of the answer only with the connection. */
   #fail(error: ProxyError): void {
     const { exchange, traced, socket } = this.#options;
     this.#finish();

@@ -31,7 +31,8 @@ export class FrameCursor {
   }
 
   /**
-   * Returns whether a control frame can follow. It can also follow a fragment of a message (§5.4).
+   * Returns whether a control frame can follow. A control frame may come between the fragments of a
+   * message (§5.4).
    */
   get isBetweenFrames(): boolean {
     return this.#head.length === 0 && this.#payloadLeft === 0;
@@ -67,7 +68,7 @@ export function goingAway(reason: string): Buffer {
   return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, payload.length]), payload]);
 }
 
-/** Makes a close frame for a server. Frames of clients are masked (§5.3). */
+/** Makes a close frame for a server. It is masked, as all frames to servers (§5.3). @param reason as above. */
 export function maskedGoingAway(reason: string): Buffer {
   const payload = closePayload(reason);
   const key = randomBytes(4);

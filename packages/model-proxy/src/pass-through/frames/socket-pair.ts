@@ -78,8 +78,8 @@ export class SocketPair {
 }
 
 /**
- * Ends a direction with a close frame if a frame can follow. Reads and discards later bytes, to
- * notice the end of the socket.
+ * Ends a direction if a frame can follow: with a close frame, unless a close frame has already passed.
+ * Reads and discards later bytes, to notice the end of the socket.
  */
 function endWith(from: Socket, to: Socket, passed: FrameCursor, frame: (reason: string) => Buffer): void {
   if (to.writableEnded || !passed.isBetweenFrames) return;
