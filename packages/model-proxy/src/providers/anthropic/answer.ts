@@ -13,7 +13,7 @@ import { textOf } from './values.js';
 
 const tokens = z.number().int().nonnegative().nullish();
 
-/** Anthropic's usage. The members of a stream come in two events. */
+/** Anthropic's usage. In a stream, its members come in two events. */
 export const usageSchema = z.object({
   input_tokens: tokens,
   output_tokens: tokens,
@@ -65,7 +65,7 @@ export function openaiAnswer(value: unknown, { model }: DialectCall): DialectAns
   };
 }
 
-/** Returns the seconds for `created`, which Anthropic's answers do not have. */
+/** Returns the current time in seconds, for `created`, which Anthropic's answers do not have. */
 export const now = (): number => Math.floor(Date.now() / 1000);
 
 function partsOf(content: readonly Block[]) {

@@ -1,5 +1,5 @@
 /**
- * Translates Anthropic's streams.
+ * Translates Anthropic's streams to OpenAI's chunks.
  * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 import { z } from 'zod';
@@ -133,7 +133,7 @@ export class ChatStream implements DialectStream {
       case 'signature_delta':
         return { thinking_blocks: [{ type: 'thinking', thinking: '', signature: signed.parse(delta).signature }] };
       case 'input_json_delta': {
-        // Blocks of tools that run at Anthropic also have input.
+        // Blocks of tools that run at Anthropic also have input, which OpenAI's chunks cannot contain.
         const call = this.#openCalls.get(index);
         return call === undefined ? undefined : argumentsDelta(call, partialJson.parse(delta).partial_json);
       }

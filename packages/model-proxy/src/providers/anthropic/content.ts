@@ -10,8 +10,8 @@ import { recordOf, textOf } from './values.js';
 export type Block = Readonly<Record<string, unknown>>;
 
 /**
- * Translates the `content` of a message. Anthropic rejects empty texts, so the result has none. Parts
- * that OpenAI does not have, such as `document`, stay unchanged.
+ * Translates the `content` of a message. Omits texts that are empty or only white space, because Anthropic
+ * rejects empty texts. Parts that OpenAI does not have, such as `document`, stay unchanged.
  * @throws {ProxyError} 400: a part is invalid, or Anthropic has no counterpart for it.
  */
 export function blocksOf(content: unknown): Block[] {
@@ -55,7 +55,7 @@ function partBlocks(part: Block): Block[] {
   }
 }
 
-/** Returns the member `cache_control` of a part, of a message or of a tool, if it has one. */
+/** Returns an object with the `cache_control` of a part, of a message or of a tool; empty if there is none. */
 export function cacheControlOf(holder: Block): Block {
   const { cache_control: cacheControl } = holder;
   return cacheControl === undefined || cacheControl === null ? {} : { cache_control: cacheControl };

@@ -27,7 +27,10 @@ export function errorIn(value: unknown): UpstreamError | undefined {
   return message === undefined ? undefined : { message, type: textOf(error?.['type']) ?? null };
 }
 
-/** Reads an error of a stream, or of an answer with status 200, and adds the status of its type. */
+/**
+ * Reads an error of a stream, or of an answer with status 200, and adds the status of its type: 500 for an
+ * unknown type. @returns undefined: another shape.
+ */
 export function errorWithStatus(value: unknown): (UpstreamError & { readonly status: number }) | undefined {
   const error = errorIn(value);
   return error === undefined ? undefined : { ...error, status: statusOfType.get(error.type ?? '') ?? 500 };

@@ -9,7 +9,10 @@ import { MAX_DEPTH } from '../../json/scanner.js';
 import { blocksOf, cacheControlOf, type Block } from './content.js';
 import { recordOf, recordsOf, textOf, type JsonRecord } from './values.js';
 
-/** Limits of the arguments of a call, which are JSON inside a text. The check of the nesting has its own error. */
+/**
+ * Limits of the arguments of a call, which are JSON inside a text. They do not limit the nesting, because its
+ * check has its own error.
+ */
 const ARGUMENT_LIMITS = { ...REQUEST_LIMITS, depth: Infinity };
 
 /** A message of Anthropic's API. */
@@ -68,7 +71,7 @@ function withCacheControl(message: JsonRecord, blocks: readonly Block[]): readon
 
 function assistantBlocks(message: JsonRecord): readonly Block[] {
   const calls = recordsOf(message['tool_calls']).map(toolUse);
-  // Anthropic requires the thinking of a message before its other blocks.
+  // Anthropic requires the thinking of a message before its other blocks, and rejects thinking without a signature.
   const thinking = recordsOf(message['thinking_blocks']).filter(
     ({ type, signature }) => type === 'redacted_thinking' || (type === 'thinking' && typeof signature === 'string'),
   );
@@ -104,7 +107,7 @@ function toolResult(message: JsonRecord): Block {
 
 /**
  * Returns the id of a tool call with `_` for each character that Anthropic rejects. Ids of other
- * providers may contain such characters.
+ * providers may contain such characters. @throws {ProxyError} 400: the id is missing.
  */
 function callId(id: unknown): string {
   const text = textOf(id);

@@ -19,10 +19,13 @@ const DEFAULT_MAX_TOKENS = 4096;
 /** Members that `anthropicRequest` sets itself, even if OpenAI has no member with that name. */
 const translated: ReadonlySet<string> = new Set(['model', 'messages', 'system', 'output_config', 'stop_sequences']);
 
-/** OpenAI's parameters with the same name and meaning. */
+/** Checked parameters that have the same name and meaning at Anthropic. */
 const unchanged: ReadonlySet<string> = new Set(['temperature', 'top_p', 'thinking']);
 
-/** Translates a request. Members that OpenAI does not have, such as `top_k`, stay unchanged. */
+/**
+ * Translates a request. Members that OpenAI does not have, such as `top_k`, stay unchanged. Parameters of
+ * OpenAI without a counterpart are omitted. @throws {ProxyError} 400: Anthropic's API cannot express the request.
+ */
 export function anthropicRequest(members: RequestMembers, { model, streams }: DialectCall): Map<string, Buffer> {
   const value = (name: string): unknown => memberValue(members, name);
   const { system, messages } = conversationOf(value('messages'));
@@ -96,7 +99,7 @@ function responseFormat(format: unknown): ResponseFormat {
   return { config: { format: { type, schema } }, needsTool: false };
 }
 
-/** Anthropic rejects mail addresses and telephone numbers. */
+/** Returns whether a text can be a `user_id`: Anthropic rejects mail addresses and telephone numbers. */
 function isUserId(user: string): boolean {
   return !/^[\w.%+-]+@[\w.-]+$/.test(user) && !/^\+?[\d\s()-]{7,}$/.test(user);
 }

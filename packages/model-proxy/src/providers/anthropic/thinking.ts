@@ -6,7 +6,7 @@
 import { invalidParameter } from '../../errors/model.js';
 import type { Block } from './content.js';
 
-/** Models before version 4.6, whose thinking has a maximum number of tokens. Later models have levels of effort. */
+/** Matches models before version 4.6, whose thinking has a maximum number of tokens. Later models have efforts. */
 const modelsWithBudget = /claude-(?:instant|[1-3](?!\d)|4-[a-z]|[a-z]+-4(?!\d|[-.][6-9](?!\d)|[-.]\d\d(?!\d{6})))/;
 
 /** LiteLLM's numbers of tokens. The smallest is 1024, because Anthropic requires at least that number. */
@@ -26,7 +26,7 @@ interface Thinking {
   readonly effort?: string;
 }
 
-/** @throws {ProxyError} 400: `effort` is not a value of `reasoning_effort`. */
+/** Translates `reasoning_effort`. @throws {ProxyError} 400: `effort` is not one of its values. */
 export function thinkingOf(effort: unknown, model: string): Thinking {
   if (effort === undefined || effort === 'none') return {};
   const budget = typeof effort === 'string' ? budgets.get(effort) : undefined;

@@ -63,7 +63,8 @@ function sourceOf(settings: TargetSettings): Pick<AwsToken, 'source' | 'role'> |
       : { source: { webIdentity: { role, token } }, role: null };
   }
   const source = keySourceOf(settings);
-  // The role may be that of the pod. A role cannot assume itself, so the proxy exchanges the pod's token for its keys.
+  // The role may be that of the pod. A role cannot assume itself, so the proxy exchanges the pod's token for
+  // the keys of the role.
   const ofPod = source.places?.webIdentity;
   if (role !== null && ofPod?.role.arn === role.arn) return { source: { webIdentity: { ...ofPod, role } }, role: null };
   return { source, role };
@@ -76,7 +77,10 @@ function roleOf({ value }: TargetSettings): AwsRole | null {
   return { arn, sessionName, externalId: value('aws_external_id', 'AWS_EXTERNAL_ID') ?? null };
 }
 
-/** The reference is LiteLLM's form `oidc/…`, the absolute path of a file, or the token itself. */
+/**
+ * Returns the source of the web identity token; a string: the fault of the reference.
+ * @param reference LiteLLM's form `oidc/…`, the absolute path of a file, or the token itself.
+ */
 function webIdentityOf(reference: string, settings: TargetSettings): IdentityToken | string {
   if (reference.startsWith('oidc/')) return identityTokenOf(reference, settings);
   return reference.startsWith('/') ? { file: reference } : { text: reference };
@@ -120,7 +124,10 @@ function placesOf(value: TargetSettings['value']): AwsPlaces {
   };
 }
 
-/** Returns whether a variable or a setting names an account. Many configurations have `model: "*"`, but no account at AWS. */
+/**
+ * Returns whether a variable or a setting names an account. Many configurations have `model: "*"`, but no
+ * account at AWS.
+ */
 function hasAccount({ webIdentity, container }: AwsPlaces, settings: TargetSettings): boolean {
   return (
     webIdentity !== null ||

@@ -18,18 +18,24 @@ const DEFAULT_VERSION = '2025-02-01-preview';
 /** Values of `api_version` that select `/openai/v1`, whose requests need no version. */
 const undatedVersions: ReadonlySet<string> = new Set(['v1', 'latest', 'preview']);
 
-/** The URL of a deployment at Azure, whose pages show it. The model group may have another name than the deployment. */
+/**
+ * Matches the URL of a deployment, which Azure's portal shows. It contains the name of the deployment, which may
+ * differ from the model's name in the configuration.
+ */
 const deploymentUrl = /^(.*\/openai)\/deployments\/([^/]+)(?:\/.*)?$/;
 
 /** Prefixes with which LiteLLM marks the kind of a deployment. */
 const markedModel = /^(o_series|gpt5_series|responses)\//;
 
-/** Parameters of reasoning models. The name of a deployment may not show that its model is one. */
+/** Parameters of reasoning models. With LiteLLM's prefix for such models, a deployment of any name supports them. */
 const reasoningParameters = ['reasoning_effort', 'verbosity', 'safety_identifier', 'prompt_cache_key', 'service_tier'];
 
 type Credentials = Pick<ProviderTarget, 'headers' | 'token' | 'apiKey'>;
 
-/** Returns how requests authenticate without a key; empty: with the key, or not at all; a string: the fault of a setting. */
+/**
+ * Returns how requests authenticate without a key. Empty: with the key, or not at all. A string: the fault of a
+ * setting.
+ */
 function credentialsOf(settings: TargetSettings): Credentials | string {
   const { apiKey, value } = settings;
   if (apiKey !== null) return {};
@@ -84,7 +90,7 @@ const listedAzure = openaiApiProvider({
 
 const azure: Provider = {
   ...listedAzure,
-  // Many deployments at Azure have the same name as their model.
+  // Many deployments at Azure have the same name as their model. So a name of OpenAI's models allows all parameters.
   supportedParameters: (endpoint, upstreamModel) =>
     isOpenaiModel(upstreamModel)
       ? checkedParameters(endpoint)

@@ -35,7 +35,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => escapes[sign] ?? '');
 
-/** Returns the client's SSML, or SSML for its text. */
+/** Returns the client's SSML, or SSML for its text. @throws {ProxyError} 400: `input` or `speed` is invalid. */
 function ssmlOf(members: RequestMembers): string {
   const input = textOf(memberValue(members, 'input'));
   if (input === undefined) throw invalidParameter('input', 'must be a text');
