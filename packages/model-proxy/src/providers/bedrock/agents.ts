@@ -48,7 +48,10 @@ class AgentStream implements DialectStream {
   }
 }
 
-/** Returns the last message for an existing session, which stores its earlier messages. For a new session: all messages. */
+/**
+ * Returns the last message for an existing session, which stores its earlier messages. For a new session: all
+ * messages. @throws {ProxyError} 400: there is no message, or a part of a message is not a text.
+ */
 function inputOf(members: RequestMembers, sessionExists: boolean): string {
   const messages = recordsOf(memberValue(members, 'messages')).map(({ role, content }) => {
     const texts = blocksOf(content).map((block) => textOf(block['text']));

@@ -1,6 +1,6 @@
 /**
- * Amazon Bedrock: the Converse API, InvokeModel, ranking, and endpoints with OpenAI's API for models of
- * OpenAI.
+ * Amazon Bedrock: the Converse API, InvokeModel, embeddings, pictures, ranking, agents, and endpoints with
+ * OpenAI's API for models of OpenAI.
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference.html
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html
@@ -43,7 +43,7 @@ interface Choice {
   readonly host?: string;
 }
 
-/** @param name the model's name without a region. @returns a string: the API that is not implemented. */
+/** Selects the API of a model. @param name without a region. @returns a string: the API that is not implemented. */
 function apiOf(name: string, region: string): Choice | string {
   if (importedWithOpenai.test(name))
     return { api: openaiInvokeApi, upstreamModel: name.replace(importedWithOpenai, '') };

@@ -1,6 +1,6 @@
 /**
- * Translates between the content blocks of Anthropic and of Bedrock's Converse API. Both have the same
- * blocks, so Anthropic's translation does the rest: from OpenAI's chat, and to OpenAI's chat.
+ * Translates between the content blocks of Anthropic and of Bedrock's Converse API. Both APIs have the same
+ * kinds of blocks, so Anthropic's translation does the rest: from OpenAI's chat, and to OpenAI's chat.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html
  */
 import { createHash } from 'node:crypto';
@@ -66,7 +66,7 @@ export function converseBlock(block: Block): Block {
   }
 }
 
-/** @throws {ProxyError} 400: the source is not base64. Bedrock downloads no URLs. */
+/** Returns the base64 of a source. @throws {ProxyError} 400: the source is a URL, which Bedrock does not download. */
 function bytesOf(source: unknown): { readonly mediaType: string; readonly subtype: string; readonly data: string } {
   const { type, media_type: media, data } = recordOf(source) ?? {};
   if (type !== 'base64' || typeof data !== 'string')

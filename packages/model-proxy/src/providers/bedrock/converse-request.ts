@@ -15,13 +15,16 @@ const ownMembers = [
   ...['performanceConfig', 'requestMetadata', 'serviceTier'],
 ];
 
-/** Anthropic's members that this file translates. */
+/** Anthropic's members that this file translates or omits. All others become `additionalModelRequestFields`. */
 const translated: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p'],
   ...['tools', 'tool_choice', 'metadata', 'output_config', ...ownMembers],
 ]);
 
-/** Translates a request. Parameters of the model, such as `top_k`, become `additionalModelRequestFields`. */
+/**
+ * Translates a request. Parameters of the model, such as `top_k`, become `additionalModelRequestFields`.
+ * @throws {ProxyError} 400: Converse cannot express the request.
+ */
 export function converseRequest(members: RequestMembers, call: DialectCall): Map<string, Buffer> {
   const source = anthropicRequest(members, call);
   const value = (name: string): unknown => {
@@ -73,8 +76,8 @@ const withoutUndefined = (values: Block): Block =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
 /**
- * Returns the tools and the choice. Converse has no choice `none`, so the tools are omitted. But Converse
- * rejects messages with tool calls or results if the list of tools is missing.
+ * Returns the tools and the choice. Converse has no choice `none`, so this choice omits the tools. Exception:
+ * if a message has a tool call or a result, the tools stay, because Converse then requires the list.
  */
 function toolConfig(tools: readonly Block[], choice: Block | undefined, messages: readonly Block[]): Block | undefined {
   const { type = 'auto', name } = choice ?? {};

@@ -63,7 +63,7 @@ const cohere: Form = {
     truncate: memberValue(members, 'truncate'),
     output_dimension: memberValue(members, 'dimensions'),
   }),
-  // Newer models have a list for each type.
+  // Newer models have a list of embeddings for each type of number.
   read: ({ embeddings }) => ({
     embeddings: Array.isArray(embeddings) ? embeddings : listOf(recordOf(embeddings)?.['float']),
     tokens: 0,
@@ -98,7 +98,7 @@ const forms: readonly (readonly [pattern: RegExp, form: Form])[] = [
   [/amazon\.nova-2-multimodal-embeddings/, nova],
 ];
 
-/** @throws {ProxyError} 400: an input is not a text, or there are too many. */
+/** Returns the texts to embed. @throws {ProxyError} 400: an input is not a text, or there are too many. */
 function inputsOf(members: RequestMembers, { maxInputs }: Form): readonly string[] {
   const input = memberValue(members, 'input');
   const inputs = (Array.isArray(input) ? input : [input]).map(textOf).filter((text) => text !== undefined);
