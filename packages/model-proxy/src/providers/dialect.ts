@@ -3,7 +3,7 @@
  * A provider without a dialect speaks OpenAI's API, and the proxy changes only single members of its
  * requests and answers.
  *
- * A dialect has no state and does no I/O. A call translates one request or one answer.
+ * A dialect does no I/O. A call translates one request or one answer. Only a {@link DialectStream} has state.
  */
 import type { RequestMembers } from './request-members.js';
 
@@ -133,8 +133,8 @@ interface SignedRequest {
 /** An API that is not OpenAI's. */
 export interface Dialect {
   /**
-   * Endpoints by OpenAI's path. `unchanged`: the upstream also serves OpenAI's form of this
-   * endpoint. The proxy rejects other endpoints with 400.
+   * Endpoints by their path below `/v1/`. `unchanged`: the upstream serves this endpoint in the client's
+   * form. The proxy rejects other endpoints with 400. Exception: it translates `messages` to chat.
    */
   readonly endpoints: ReadonlyMap<string, DialectEndpoint | 'unchanged'>;
   /**

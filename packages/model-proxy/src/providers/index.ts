@@ -55,7 +55,7 @@ export const knownProviders: readonly string[] = [...providers.keys()];
  */
 export function providerOfAddress(apiBase: string): string | undefined {
   const { origin } = new URL(apiBase);
-  // Any server may listen on an http address of this machine.
+  // Any server may listen at an http address of this machine, so such an address identifies no provider.
   return origin.startsWith('https:') ? allProviders.find((provider) => originOf(provider) === origin)?.name : undefined;
 }
 

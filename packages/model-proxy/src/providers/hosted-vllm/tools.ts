@@ -1,6 +1,6 @@
 /**
- * Rewrites `tools` for vLLM's chat. The result has only functions, and its schemas have no keywords
- * that older versions reject.
+ * Rewrites `tools` for vLLM's chat. Custom tools become functions, and the schemas lose keywords that
+ * older versions of vLLM reject.
  */
 import { arrayElements, objectMembers } from '../../json/navigate.js';
 import type { JsonEdit } from '../../json/object.js';

@@ -14,14 +14,14 @@ import { openaiApiProvider } from '../openai/openai.js';
 import type { Provider } from '../provider.js';
 import { jsonMembers, memberValue } from '../request-members.js';
 
-/** The content of LangChain's messages: a text, or a list of parts. */
+/** Returns the text of a content of LangChain's messages, which is a text or a list of parts. */
 const contentOf = (content: unknown): string =>
   textOf(content) ??
   recordsOf(content)
     .map(({ text }) => textOf(text) ?? '')
     .join('');
 
-/** Streams have `AIMessageChunk`, whole states `ai`. */
+/** Returns whether a message is the agent's. Streams have `AIMessageChunk`, whole states have `ai`. */
 const isOfAgent = ({ type }: Readonly<Record<string, unknown>>): boolean => type === 'ai' || type === 'AIMessageChunk';
 
 /** Translates the events of a run. The end of the run is the end of the stream. */

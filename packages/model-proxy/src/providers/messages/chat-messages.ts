@@ -52,7 +52,7 @@ function userMessages(blocks: readonly Block[]): readonly Block[] {
     }
     const own = block['content'] === undefined ? [] : blocksOf(block).map(partOf);
     const texts = own.filter(isText).map(({ text }) => text);
-    // OpenAI's results of tools contain only text.
+    // OpenAI's results of tools contain only text, so other parts go into a message of the user.
     parts.push(...own.filter((part) => !isText(part)));
     results.push({ role: 'tool', tool_call_id: idOf(block['tool_use_id']), content: texts.join('\n') });
   }

@@ -41,7 +41,11 @@ const answered = z.object({
   usage: chatUsage,
 });
 
-/** @throws {Error} if the value is not an answer of chat, or if the arguments of a complete call are not a JSON object. */
+/**
+ * Translates an answer of chat into a message.
+ * @throws {Error} if the value is not an answer of chat, or if the arguments of a complete call are not a JSON
+ *   object.
+ */
 export function messageOf(value: unknown): object {
   const { id, model, choices, usage } = answered.parse(value);
   const [choice] = choices;
@@ -96,7 +100,7 @@ export function stopOf(reason: string | null | undefined, stop: unknown): Block 
     : { stop_reason: stopReasons.get(reason) ?? 'end_turn', stop_sequence: null };
 }
 
-/** OpenAI's number of input tokens includes the cached tokens. Anthropic's number excludes them. */
+/** Returns Anthropic's usage. OpenAI's number of input tokens includes the cached tokens, Anthropic's excludes them. */
 export function messageUsage(usage: z.infer<typeof chatUsage>): Block {
   const read = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   const written = usage?.cache_creation_input_tokens ?? 0;

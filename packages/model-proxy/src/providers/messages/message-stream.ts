@@ -141,7 +141,10 @@ export class MessageStream implements DialectStream {
     );
   }
 
-  /** Some servers repeat the id of a call in each event, other servers give all calls the same index. */
+  /**
+   * Adds a part of a call. Some servers repeat the id of a call in each event, other servers give all calls the
+   * same index. So a new call begins if the index or the id differs from that of the open call.
+   */
   #call({ index, id, function: part }: z.infer<typeof called>): void {
     const open = this.#open?.type === 'tool_use' ? this.#open : undefined;
     const call = index ?? open?.call ?? 0;

@@ -6,7 +6,7 @@ import { recordOf, textOf } from '../anthropic/values.js';
 
 /** Tokens of a message besides its content, and of the beginning of the answer. */
 const MESSAGE_TOKENS = 3;
-/** A picture of a million pixels. Anthropic and OpenAI count between 85 and 1600. */
+/** Tokens of a picture of a million pixels. Anthropic and OpenAI count between 85 and 1600. */
 const IMAGE_TOKENS = 1000;
 /** Characters of base64 per token of a file. A page of a PDF has about 2,500 tokens and 50 KB. */
 const FILE_CHARACTERS_OF_TOKEN = 25;
@@ -60,7 +60,10 @@ const TOKENS_OF_SPACE = 0.6;
 /** The counted beginning of a long text. Counting so many characters takes about 20 ms. */
 const MAX_COUNTED_CHARACTERS = 100_000;
 
-/** Counts the beginning of a long text, because a single client must not block all other clients. */
+/**
+ * Returns the tokens of a text. Counts only the beginning of a long text and multiplies the result, because a
+ * single client must not block all other clients.
+ */
 function tokensOfText(text: string): number {
   const counted = text.slice(0, MAX_COUNTED_CHARACTERS);
   let tokens = 0;

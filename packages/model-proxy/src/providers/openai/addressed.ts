@@ -86,7 +86,7 @@ const predibaseTarget: TargetOf = ({ apiBase, model, value }) => {
   const tenant = value('tenant_id', 'PREDIBASE_TENANT_ID');
   if (tenant === undefined) return 'predibase needs tenant_id, or PREDIBASE_TENANT_ID';
   const [host, account, name] = [apiBase ?? PREDIBASE, encodeURIComponent(tenant), encodeURIComponent(model)];
-  // The address names the model. The member `model` would select an adapter.
+  // The address names the model, so the member `model` is empty. Any other value would select an adapter.
   return { apiBase: `${host}/${account}/deployments/v2/llms/${name}/v1`, upstreamModel: '' };
 };
 const PREDIBASE = 'https://serving.app.predibase.com';
