@@ -16,7 +16,7 @@ import { decodeResponseId, PREVIOUS_RESPONSE } from './response-id.js';
 import { withUsage } from './stream-usage.js';
 import type { TranslatedCall } from './translation.js';
 
-/** The members of a request and their changes, for a single call. */
+/** The members of a client's request, and their changes for one request to an upstream. */
 export class OutgoingRequest implements RequestMembers {
   readonly #object: JsonObject;
   readonly #options: RequestBodyOptions;
@@ -43,8 +43,9 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /**
-   * Replaces `model` and the id of the previous response by the upstream's, and removes the
+   * Replaces `model` and the id of the previous response by the upstream's. Applies and removes the
    * parameters for the proxy. A client must not choose the upstream's address, key or headers.
+   * @throws {ProxyError} 400: a parameter for the proxy is invalid or too long.
    */
   consume(): void {
     const { upstreamModel } = this.#options;
@@ -58,7 +59,7 @@ export class OutgoingRequest implements RequestMembers {
         this.#consumed.set(member.key, member);
       }
     }
-    // The path has the model: /engines/{model}/completions.
+    // The client's path has the model: /engines/{model}/completions. The upstream needs it in the body.
     if (!hasModel) this.#added.set('model', Buffer.from(JSON.stringify(upstreamModel)));
     const previous = this.bytes(PREVIOUS_RESPONSE);
     const stored = previous === undefined ? undefined : decodeResponseId(parseJson(previous.toString()));
@@ -189,7 +190,10 @@ export class OutgoingRequest implements RequestMembers {
     return extraMembers;
   }
 
-  /** Adds `stream_options.include_usage` to a streamed request if an option requires it. */
+  /**
+   * Adds `stream_options.include_usage` to a streamed request for chat or completions, if an option requires
+   * it and the provider supports it.
+   */
   includeStreamUsage(): void {
     const { alwaysIncludeStreamUsage, countsUsage = false } = this.#options;
     if (
@@ -240,7 +244,7 @@ export class OutgoingRequest implements RequestMembers {
 
   mayHold(name: string, keys: readonly string[]): boolean {
     const member = this.#member(name);
-    // `innerKeys` contains only names in the members that the client sent.
+    // `innerKeys` contains only names in the members that the client sent, so a changed value may contain others.
     if (this.#added.has(name) || (member !== undefined && this.#replaced.has(member))) return true;
     const { innerKeys } = this.#object;
     return member !== undefined && keys.some((key) => innerKeys.mayHave(key));

@@ -4,7 +4,7 @@
  */
 import type { Deployment } from './deployment.js';
 
-/** Prices of a token, in dollars or in the unit of the configuration. */
+/** Prices of a token, in the currency of the configuration, usually US dollars. */
 export interface TokenPrices {
   readonly input: number;
   readonly output: number;
@@ -44,7 +44,7 @@ const names: Readonly<Record<keyof TokenPrices, string>> = {
   reasoning: 'output_cost_per_reasoning_token',
 };
 
-/** Numbers of input tokens with prices of their own, such as `input_cost_per_token_above_200k_tokens`. */
+/** Thousands of input tokens above which other prices may apply: `input_cost_per_token_above_200k_tokens`. */
 const TIERS = [512, 272, 256, 200, 128] as const;
 
 const cachedPrices = new WeakMap<Deployment, Prices>();
@@ -79,7 +79,7 @@ function readPrices(info: Deployment['modelInfo']): Prices {
 
 /**
  * Returns the prices of all kinds. A kind without a price has the price of `input` or of `output`
- * (`longCacheWrite`: of `cacheWrite`).
+ * (`longCacheWrite`: of `cacheWrite`). If `input` or `output` has no price, it is 0.
  */
 function completed(priceAt: (kind: keyof TokenPrices) => number | null): TokenPrices {
   const input = priceAt('input') ?? 0;

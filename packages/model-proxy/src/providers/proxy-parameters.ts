@@ -1,7 +1,10 @@
 /** Parses the values of parameters that the proxy itself uses. */
 import { invalidParameter } from '../errors/model.js';
 
-/** Reads a boolean. Accepts the text `"true"`, which some clients send, as LiteLLM does. */
+/**
+ * Reads a boolean. Accepts the texts `"true"` and `"false"`, which some clients send, as LiteLLM does.
+ * @returns undefined: the value is no boolean.
+ */
 export function asBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string') return undefined;

@@ -64,7 +64,7 @@ const MAX_NAMES = 200;
 
 /** Returns the cached names of members that need no change. The caller may add names. */
 function unchangedNames(plan: Plan, path: string, upstreamModel: string): Set<string> {
-  // Which parameters are supported may depend on the model.
+  // Which parameters are supported may depend on the model, so only names for the plan's own model are cached.
   if (plan.upstreamModel !== upstreamModel || !checkedEndpoints.includes(path)) return new Set();
   let names = plan.unchangedNames.get(path);
   if (names === undefined) plan.unchangedNames.set(path, (names = new Set()));

@@ -26,8 +26,8 @@ import type { TranslatedCall } from './translation.js';
  * @param object the verified request. The caller has rejected a second `model`. Other members may
  *   occur twice.
  * @returns views of the received chunks, and buffers with changes; or the request of a dialect.
- * @throws {ProxyError} 400: a parameter is not supported and must not be dropped, or a parameter
- *   for the proxy is invalid.
+ * @throws {ProxyError} 400: a parameter is not supported and must not be dropped, a parameter for the
+ *   proxy is invalid, or the dialect cannot express the request.
  */
 export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): Buffer[] | DialectRequest {
   const { translated } = options;

@@ -33,7 +33,7 @@ export interface RequestMembers {
  */
 export type Translation = (endpoint: string, members: RequestMembers) => ReadonlyMap<string, Buffer | null>;
 
-/** Names of members, and names inside of members. */
+/** Names of members, and names inside of members, whose presence in a request requires a translation. */
 export interface TranslationTriggers {
   readonly members: readonly string[];
   readonly innerKeys: readonly string[];

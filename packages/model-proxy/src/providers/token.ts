@@ -9,7 +9,10 @@ export interface OauthToken {
   readonly url: string;
   /** The members of the form. Some are secrets. */
   readonly form: Readonly<Record<string, string>>;
-  /** A member of the form. Its value is a token of another identity provider, which the proxy reads or requests each time. */
+  /**
+   * A member of the form. Its value is a token of another identity provider, which the proxy reads or requests
+   * each time.
+   */
   readonly identityMember?: readonly [name: string, token: IdentityToken];
   /** Other headers; names in lower case. Some are secrets. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -17,7 +20,7 @@ export interface OauthToken {
   readonly idHeader?: string;
 }
 
-/** An identity provider of the host: its answer is the token, or has it in `value`. */
+/** A server that issues tokens to this host. Its answer is the token, or JSON with the token in `value`. */
 export interface IdentityIssuer {
   /** Absolute URL for the GET. */
   readonly url: string;
@@ -77,7 +80,7 @@ export interface AwsPlaces {
   readonly asksMetadata: boolean;
 }
 
-/** Where the keys come from. Exactly one member is set. */
+/** The source of AWS's keys. Exactly one member is set. */
 export interface AwsSource {
   readonly keys?: AwsKeys;
   readonly profile?: string;

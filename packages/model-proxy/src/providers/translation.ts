@@ -21,7 +21,7 @@ const COUNT_TOKENS = 'messages/count_tokens';
 
 /**
  * Returns the translation of a request.
- * @param path OpenAI's path below `/v1/`: `chat/completions`.
+ * @param path the client's path below `/v1/`, such as `chat/completions` or `messages`.
  * @param model the upstream's name.
  * @param streams whether the client requests a stream.
  * @returns null: the request needs no translation.

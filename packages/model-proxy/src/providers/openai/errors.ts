@@ -3,7 +3,7 @@ import { jsonWithinDepth } from '../../json/depth.js';
 import type { UpstreamError } from '../dialect.js';
 
 /**
- * Finds an error.
+ * Returns the error that an answer or an event reports.
  * @returns undefined: the value is not an error.
  */
 export function openaiErrorIn(value: object): (UpstreamError & { readonly status: number }) | undefined {

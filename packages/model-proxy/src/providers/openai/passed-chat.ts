@@ -1,4 +1,7 @@
-/** Passes answers of chat that have OpenAI's form, for dialects that differ only in other parts, such as the framing of streams. */
+/**
+ * Passes answers of chat that have OpenAI's form. For dialects that differ only in other parts, such as the
+ * framing of streams.
+ */
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { DialectAnswer, DialectEvents } from '../dialect.js';
 import { openaiErrorIn } from './errors.js';
@@ -16,7 +19,7 @@ export function passedAnswer(value: unknown): DialectAnswer {
 export class PassedChunks {
   #hasReason = false;
 
-  /** @param values parsed events. @throws {Error} if an event is not an object. */
+  /** Passes events up to the first error. @param values parsed events. @throws {Error} if an event is not an object. */
   read(values: readonly unknown[]): DialectEvents {
     const events: object[] = [];
     for (const value of values) {

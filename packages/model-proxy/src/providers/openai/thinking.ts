@@ -41,5 +41,5 @@ function textAt(object: Buffer, name: string): string | undefined {
   return place && object.toString('latin1', place.start, Math.min(place.end, place.start + MAX_LENGTH));
 }
 
-/** More characters than a number of tokens or `"enabled"` has. */
+/** Maximum length of the text. A number of tokens and `"enabled"` are shorter. */
 const MAX_LENGTH = 24;

@@ -39,7 +39,7 @@ function requestWith(inputs: string, members: RequestMembers): Map<string, Buffe
   return new Map(jsonMembers({ inputs, parameters: parametersOf(members), stream }));
 }
 
-/** As in LiteLLM, the texts of all messages are one prompt. `sagemaker_chat` uses the model's own template. */
+/** Joins the texts of all messages to one prompt, as LiteLLM does. `sagemaker_chat` uses the model's own template. */
 function promptOf(members: RequestMembers): string {
   const messages = recordsOf(memberValue(members, 'messages'));
   const blocks = messages.flatMap(({ content }) => blocksOf(content));

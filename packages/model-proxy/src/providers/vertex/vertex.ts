@@ -52,7 +52,7 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
 
 type Paths = Pick<ProviderTarget, 'api' | 'apiBase' | 'upstreamModel' | 'pathOf'>;
 
-/** @param isComplete whether `base` is configured, so that it already names the endpoint. */
+/** Returns a model's paths. @param isComplete whether `base` is configured, so that it already names the endpoint. */
 function pathsOf(model: string, base: string, isComplete: boolean): Paths {
   if (model.startsWith('claude-')) return { ...claudeTarget, apiBase: base };
   const [, publisher] = rawPublishers.find(([pattern]) => pattern.test(model)) ?? [];

@@ -24,11 +24,11 @@ const KEYS = ['WATSONX_APIKEY', 'WATSONX_API_KEY', 'WX_API_KEY'] as const;
 interface Place {
   readonly project_id?: string;
   readonly space_id?: string;
-  /** Absent: a model of IBM. */
+  /** The id of a deployment of watsonx. Absent: the request is for a model of IBM. */
   readonly deployment?: string;
 }
 
-/** Translates one stream. Streams of watsonx end without `[DONE]`. */
+/** Translates one stream. Streams of watsonx end without `[DONE]`: a `finish_reason` shows that they are complete. */
 class ChatStream implements DialectStream {
   readonly #reader = new EventReader();
   readonly #chunks = new PassedChunks();
