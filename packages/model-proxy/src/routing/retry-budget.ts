@@ -1,12 +1,11 @@
 /**
- * Limits retries to a share of the traffic. If all upstreams fail, retries would multiply the load,
- * and so prolong the failure. An attempt at a healthy deployment takes
- * nothing from the budget.
+ * Limits retries to a share of the traffic. If all upstreams fail, unlimited retries would multiply the
+ * load, and so prolong the failure. An attempt at a healthy deployment takes nothing from the budget.
  */
 
 /** The budget of the process. */
 export interface RetryBudget {
-  /** Adds the share of a request. @param share for example 0.2. */
+  /** Adds the retries that a request allows. @param share the part of a retry, for example 0.2. */
   add(share: number): void;
   /** Takes a retry from the budget. @returns false if the budget is empty. */
   take(): boolean;

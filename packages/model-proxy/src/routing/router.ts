@@ -39,8 +39,8 @@ export interface Router {
   /** Returns all possible results of {@link select} for a name, in the order of the configuration. */
   candidates(model: string): readonly Selection[];
   /**
-   * Public names without duplicates in the order of the configuration, including wildcards and
-   * aliases.
+   * Public names without duplicates: first those of the deployments, also wildcards, in the order of the
+   * configuration, then the aliases that are not hidden.
    */
   readonly modelNames: readonly string[];
   /**
