@@ -13,7 +13,7 @@ export interface ServerSentEvent {
 /** The reader stores an event until the event is complete, so it rejects larger events. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
-/** Shorter events have no data: `data:` and a line end. */
+/** The shortest event with data has this size: `data:` and a line end. */
 const MIN_EVENT_BYTES = 6;
 
 /** Reads one stream. Needs no closing. */

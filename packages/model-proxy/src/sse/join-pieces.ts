@@ -3,7 +3,10 @@
 /** Up to this size, buffers are joined for a single write. A copy costs less than a write. */
 const JOINED_BYTES = 65_536;
 
-/** Joins small pieces to a single buffer. @returns empty if the pieces have no bytes. */
+/**
+ * Joins pieces to a single buffer. Returns them unchanged if they are larger together than {@link JOINED_BYTES}.
+ * @returns empty if several pieces have no bytes.
+ */
 export function joined(pieces: Buffer[]): Buffer[] {
   if (pieces.length < 2) return pieces;
   let length = 0;

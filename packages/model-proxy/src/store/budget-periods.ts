@@ -57,7 +57,7 @@ export function endOfPeriod(text: string, nowMs: number): number | undefined {
   const days = unit === 'd' ? count : unit === 'w' ? 7 * count : 0;
   if (unit === 'mo') return firstOfMonth(nowMs, count);
   if (days === 30) return firstOfMonth(nowMs, 1);
-  // The first Monday after the beginning of 1970 was its fifth day.
+  // The first Monday of 1970 was January 5.
   const startMs = days === 7 ? 4 * DAY_MS : 0;
   const lengthMs = count * (UNITS_MS[unit] ?? 0);
   return startMs + (Math.floor((nowMs - startMs) / lengthMs) + 1) * lengthMs;

@@ -160,7 +160,7 @@ class EmbeddedStore implements OwnedStore {
 
   #addCost(digest: string, cost: number): void {
     const period = this.spendOf(digest);
-    // Object spread would need many times as long here.
+    // Not with object spread, which takes many times as long here.
     const after = { spend: period.spend + cost, resetAt: period.resetAt };
     this.#table.setSpend(digest, after);
     const { onBudgetEvent } = this.#options;
@@ -244,7 +244,11 @@ async function writeChanged(journal: Journal, day: UsageDay): Promise<void> {
   await writeInParts(journal, day.takeChanged(), (rest) => day.mark(rest));
 }
 
-/** @param onFault gets the entries that are not stored. */
+/**
+ * Appends entries in several writes.
+ * @param onFault gets the entries that may not be stored.
+ * @throws as {@link Journal.append}.
+ */
 async function writeInParts(
   journal: Journal,
   entries: readonly Entry[],

@@ -243,7 +243,7 @@ async function writeCopy(
   }
 }
 
-/** @returns the position after the text. */
+/** Writes a text at a position of a file. @returns the position after the text. */
 async function writeAll(handle: FileHandle, text: string, position: number): Promise<number> {
   const bytes = Buffer.from(text);
   let written = 0;

@@ -32,7 +32,7 @@ export class KeyTable {
   load([kind, id, value]: Entry): boolean {
     if (kind === SPEND) {
       const { data } = storedPeriod.safeParse(value);
-      // A flush during the deletion of a key can write its spend behind the deletion.
+      // A flush during the deletion of a key can write its spend behind the deletion. So ignores an unknown key.
       if (data !== undefined && this.keys.has(id)) this.#spends.set(id, data);
       return data !== undefined;
     }
@@ -115,7 +115,7 @@ export class KeyTable {
     };
   }
 
-  /** Applies stored changes. */
+  /** Applies stored changes. Forgets the spend of a key that was deleted or created again. */
   apply(changes: KeyChanges): void {
     this.revision += 1;
     for (const [digest, key] of changes) {
