@@ -36,7 +36,7 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
   if (clientGone) call?.abort();
   // Each model of a list has its own metrics, spans, usage and line in the log.
   for (const part of exchange.parts) record(part, metrics, log);
-  // The end of the upstream's request may have set the usage.
+  // The end of the upstream's request may have set the usage, so read the usage only now.
   countResponseOnce(exchange);
   const usage = exchange.usesStoredAnswer ? null : exchange.usage;
   const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
@@ -115,8 +115,8 @@ const rounded = (milliseconds: number) => Math.round(milliseconds * 1000) / 1000
 const warnedDeployments = new WeakSet<Deployment>();
 
 /**
- * Logs an error. The request's own log line covers faults of the client. For upstream errors the
- * log has the reason, for internal errors the stack as well.
+ * Logs an error. Ignores faults of the client and errors with status 429, because the request's own line is
+ * enough. For upstream errors, the log has the reason; for internal errors, also the stack.
  */
 function logError(log: Log, id: string, error: ProxyError, deployment: Deployment | undefined): void {
   if (error.kind === 'request' || error.kind === 'authentication' || error.status === 429) return;

@@ -1,4 +1,7 @@
-/** The interface of reports about requests. `webhooks/` implements it, and is loaded only if the configuration has a webhook. */
+/**
+ * The interface of reports about requests. `webhooks/` implements it, and is loaded only if the configuration has
+ * a webhook.
+ */
 
 /** Sends reports about finished requests. */
 export interface RequestReports {

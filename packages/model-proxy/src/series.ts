@@ -79,7 +79,8 @@ export class Series {
     const { errorKind } = record;
     if (errorKind !== null) {
       count(this.failures, record.status, errorKind);
-      // Without failed attempts, the request went through raw pass-through, or the client caused the error.
+      // A request has no failed attempts if it went through raw pass-through, or if the client caused the error.
+      // Then its own failure counts as the attempt.
       if (isUpstreamFault(errorKind) && record.failedAttempts.length === 0)
         count(this.attempts, record.status, errorKind);
     }
@@ -230,7 +231,7 @@ function failureOf(key: string, count: number): FailureCount {
   return { status: Number(status), kind: kind as ErrorKind, count }; // the metrics write kinds only
 }
 
-/** @param distributions with the same bounds. */
+/** Returns the times of all distributions together; null: they are empty. @param distributions with the same bounds. */
 function timesOf(distributions: readonly Distribution[]): Times | null {
   const [first] = distributions;
   if (first === undefined) return null;
