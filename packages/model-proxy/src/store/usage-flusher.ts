@@ -1,4 +1,7 @@
-/** Writes usage at an interval, by default twice a second. Writes of a store never overlap, so no request is counted twice. */
+/**
+ * Writes usage at an interval, by default twice a second. Writes of a store never overlap, so no request is
+ * counted twice.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';

@@ -74,7 +74,7 @@ export class UsageRows {
     onChange(id);
   }
 
-  /** Removes the oldest rows. @returns them. */
+  /** Removes and returns the oldest rows. @param count how many at most. */
   take(count: number): SubjectRow[] {
     const taken: SubjectRow[] = [];
     for (const [id, row] of this.#rows) {

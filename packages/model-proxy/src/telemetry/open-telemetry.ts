@@ -75,7 +75,7 @@ function reportFailures(log: Pick<Log, 'warn'>): void {
   );
 }
 
-/** Returns the readable part of what OpenTelemetry reports: a text, an error, or a value that says nothing. */
+/** Returns the text of a part of a report of OpenTelemetry, or the message of an error; empty for any other value. */
 function reasonOf(part: unknown): readonly string[] {
   if (part instanceof Error) return [part.message];
   return typeof part === 'string' ? [part] : [];

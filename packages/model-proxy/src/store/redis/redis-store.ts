@@ -72,7 +72,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Shared
 const CLAIM_MS = 3_600_000;
 const claimScript = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) and 1 or 0`;
 
-/** Calls the function if no other proxy has sent the alert about the same spend. */
+/** Calls the function unless another proxy has already sent an alert about the same threshold and period. */
 function claim(shared: SharedStore, event: BudgetEvent, send: OnBudgetEvent, log: RedisStoreOptions['log']): void {
   const { digest, message, key, period } = event;
   const name = JSON.stringify([digest, message, key.maxBudget, key.softBudget, period.resetAt]);
@@ -109,7 +109,7 @@ class SharedKeys implements SharedKeyStore {
     return this.#flusher.isAvailable;
   }
 
-  /** Compares all keys with those of the shared store. */
+  /** Copies the keys of the shared store that have changed, and removes keys that it does not have. */
   #load(): void {
     const entries = this.shared.list(KEY);
     const present = new Set(entries.map(({ id }) => id));

@@ -239,7 +239,7 @@ export class RedisUsage {
   async read(from: string, to: string): Promise<UsageRow[]> {
     const today = Date.parse(dayOf(this.#now()));
     const oldest = today - (this.#keepDays - 1) * DAY_MS;
-    // The clock of a proxy can be ahead.
+    // The clock of a proxy can be ahead, so tomorrow may already have usage.
     const days = daysBetween(Math.max(Date.parse(from), oldest), Math.min(Date.parse(to), today + DAY_MS));
     const rows: UsageRow[] = [];
     for (const day of days) for (const row of await this.#readDay(day)) rows.push({ day, ...row });

@@ -14,7 +14,7 @@ export interface OwnerAudience {
   collectUsage(): Promise<void>;
 }
 
-/** The proposed change depends on keys that have changed. */
+/** The error if a proposed change depends on keys that have changed meanwhile. */
 class Outdated extends Error {}
 
 /** The store, for workers. */
@@ -58,7 +58,7 @@ export class KeyOwner {
     this.#audience.spendsChanged(this.#spendsOf([digest]), null);
   }
 
-  /** Adds the usage of a worker. */
+  /** Adds the usage of a worker, and tells the other workers the new spends. */
   addBatch(sender: number, batch: UsageBatch): BatchAnswer {
     this.#store.addBatch(batch);
     const spends = this.#spendsOf(batch.costs.map(([digest]) => digest));

@@ -85,7 +85,7 @@ export class WorkerStore implements WorkerKeyStore {
     // An administrator has deleted the key, or created it again.
     if (before !== undefined && before.createdAt !== key?.createdAt) {
       this.#costs.delete(digest);
-      // An answer about the old key can still arrive.
+      // An answer about the old key can still arrive. Its revision is lower, so it is ignored.
       this.#spends.set(digest, { period: UNSPENT, revision: this.#revision + 1 });
     }
     if (key === null) {
