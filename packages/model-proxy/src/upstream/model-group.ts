@@ -1,4 +1,4 @@
-/** Begins the text that {@link inModelGroup} appends. */
+/** The beginning of the text that {@link inModelGroup} appends. */
 const MARK = '. Received Model Group=';
 
 /**

@@ -132,7 +132,7 @@ export class Targets {
     }
   }
 
-  /** @throws {Error} the deployment cannot be used. */
+  /** Returns the origin of a URL; creates it if it is not known. @throws {Error} the deployment cannot be used. */
   #originOf(prefix: string, url: string, settings: UpstreamTls): Origin {
     const key = originKey(prefix, settings);
     const known = this.#origins.get(key);
@@ -170,7 +170,10 @@ export class Targets {
     return { hostname, port, tls, tunnel: { proxy, tls: proxyTls } };
   }
 
-  /** @throws {Error} if a file could not be read. The files of each setting are read once for each configuration. */
+  /**
+   * Returns the TLS identity of settings. Reads the files of each setting once for each configuration.
+   * @throws {Error} if a file cannot be read, and the former configuration has no valid identity.
+   */
   #readIdentity(tls: UpstreamTls): TlsIdentity {
     const key = JSON.stringify(tls);
     const former = this.#former === null ? undefined : this.#former.#identities.get(key);

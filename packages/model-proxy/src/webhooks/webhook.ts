@@ -87,7 +87,7 @@ export class Webhook {
   }
 
   /**
-   * Sends a body. Sends it again after a failure that may be temporary.
+   * Sends a body. After a failure that may be temporary, sends it again, `maxRetries` times at most.
    * @returns the reason why the receiver did not accept the body; null: the receiver accepted it.
    */
   async #deliver(body: string): Promise<string | null> {

@@ -31,7 +31,7 @@ type Framing = number | 'chunked' | 'connection';
 /**
  * Parses a head.
  * @param text latin1, from the status line up to the empty line, without the empty line.
- * @throws {AnswerFault}
+ * @throws {AnswerFault} if the head is invalid or ambiguous, or has too many headers.
  */
 export function parseAnswerHead(text: string): AnswerHead {
   if (notInHeads.test(text)) throw invalidHead('a control character in its head');
@@ -137,7 +137,7 @@ function lineEnd(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** @throws {AnswerFault} */
+/** Returns the offset of the colon in a line. @throws {AnswerFault} if there is none. */
 function colonOf(text: string, from: number, to: number): number {
   const colon = text.indexOf(':', from);
   if (colon === -1 || colon > to) throw invalidHead('a header without a colon');

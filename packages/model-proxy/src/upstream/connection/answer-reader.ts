@@ -286,7 +286,7 @@ export class AnswerReader {
 const badChunk = () => new AnswerFault('http', 'an invalid chunk');
 
 /**
- * Checks an incomplete head: the proxy and a server of another protocol would wait for each other.
+ * Checks an incomplete head. Otherwise, the proxy and a server of another protocol would wait for each other.
  * @param from offset of the new bytes.
  * @throws {AnswerFault} if the bytes are not the beginning of a head.
  */

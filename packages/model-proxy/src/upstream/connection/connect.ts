@@ -143,7 +143,7 @@ class Attempt {
       socket.once('connect', () => (this.#stage = 'tls'));
     } else this.#stage = 'tls';
     this.#watch(socket);
-    // In a tunnel, the `onread` option does not work.
+    // In a tunnel, the `onread` option does not work, so reads the stream.
     if (by.socket !== undefined && this.#onRead !== undefined) socket.on('data', this.#onRead);
     socket.on('session', (session) => (sessions.last = session));
     socket.once('secureConnect', () => {
@@ -179,7 +179,7 @@ class Attempt {
         this.#fail(new Error(`the proxy answered ${status} ${answer.statusMessage ?? ''}`.trimEnd()));
         return;
       }
-      // The TLS connection in the tunnel reports the error.
+      // Ignores an error here, because the TLS connection in the tunnel reports it.
       socket.on('error', () => undefined);
       if (head.length > 0) socket.unshift(head);
       socket.setNoDelay(true);

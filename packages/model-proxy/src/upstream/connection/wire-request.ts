@@ -37,7 +37,7 @@ export class UnsendableError extends Error {
  * Serializes a request.
  * @param path path and query.
  * @param host host of the URL, with its port if it is not the scheme's default.
- * @throws {UnsendableError}
+ * @throws {UnsendableError} if the path or a header is invalid.
  */
 export function wireRequest(
   request: UpstreamRequest,
@@ -55,7 +55,7 @@ export function wireRequest(
     head += headerLine(name, headers[index + 1] ?? '');
     if (name === 'accept-encoding') hasCoding = true;
   }
-  // The proxy would have to decompress an answer to find the model's name in it.
+  // The proxy would have to decompress an answer to find the model's name in it, so it asks for no compression.
   if (!hasCoding && request.isRaw !== true) head += 'accept-encoding: identity\r\n';
   if (absolute !== null && absolute.authorization !== null)
     head += headerLine('proxy-authorization', absolute.authorization);

@@ -17,7 +17,7 @@ const REREAD_MS = 300_000;
 const HOST_TIMEOUT_MS = 2_500;
 /** Maximum time that requests wait for a lookup. */
 const DEADLINE_MS = 10_000;
-/** After this time, a lookup that does not end is forgotten. */
+/** After this time, a lookup that does not end is forgotten, so that the next request begins another. */
 const FORGOTTEN_AFTER_MS = 60_000;
 /** One retry of a request. The caller repeats the whole lookup. */
 const MAX_ATTEMPTS = 2;

@@ -24,7 +24,7 @@ export class AwsRequests {
     return this.#isUnanswered;
   }
 
-  /** @throws {ProxyError} there is no answer. @throws {Error} the answer is too large. */
+  /** Sends a request. @throws {ProxyError} there is no answer. @throws {Error} the answer is too large. */
   async handle(request: HttpRequest): Promise<{ response: HttpResponse }> {
     this.#lastStatus = null;
     this.#isUnanswered = true;
@@ -47,7 +47,7 @@ export class AwsRequests {
     };
   }
 
-  // AWS's clients call these two functions with settings for connections of their own.
+  // AWS's clients call these two functions with settings for connections. The proxy's connections ignore them.
   readonly updateHttpClientConfig = (): undefined => undefined;
   httpHandlerConfigs(): object {
     return {};
@@ -61,7 +61,7 @@ function urlOf({ protocol, hostname, port, path, query }: HttpRequest): string {
   return url.href;
 }
 
-/** The requests are forms, JSON texts, or have no body. */
+/** Returns a body as text. The requests are forms, JSON texts, or have no body. */
 function textOf(body: unknown): string {
   if (typeof body === 'string') return body;
   return body instanceof Uint8Array ? Buffer.from(body).toString() : '';

@@ -8,7 +8,12 @@ import { TokenFault } from './token-source.js';
 
 const issued = z.object({ value: z.string() });
 
-/** Returns the token. @throws {TokenFault} the provider gives no token. @throws {Error} the file is not readable. */
+/**
+ * Returns the token.
+ * @throws {TokenFault} the provider gives no token.
+ * @throws {ProxyError} the provider does not answer.
+ * @throws {Error} the file is not readable, or the answer is too large.
+ */
 export async function readIdentity(source: IdentityToken, peer: SmallPeer): Promise<string> {
   if ('text' in source) return source.text;
   if ('file' in source) return (await readFile(source.file, 'utf8')).trim();

@@ -24,6 +24,7 @@ const UNKNOWN_LIFETIME_SECONDS = 300;
  * Gets a token.
  * @throws {TokenFault} the server rejects the credentials, or its answer has no usable token.
  * @throws {ProxyError} the server does not answer.
+ * @throws {Error} the server's answer is too large, or the token of another identity provider is not readable.
  */
 export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Promise<FetchedToken> {
   const { url, form, identityMember, idHeader, headers = {} } = settings;

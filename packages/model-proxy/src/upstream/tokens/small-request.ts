@@ -31,10 +31,10 @@ export interface SmallPeer {
   readonly signal: AbortSignal;
 }
 
-/** A token of a large identity provider has a few KB. */
+/** Maximum size of an answer. A token of a large identity provider has a few KB. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** The caller's requests wait for the answer. */
+/** Short timeouts, because requests of clients may wait for the answer. */
 const timeouts: Timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 5_000, totalMs: 10_000 };
 
 /**
@@ -88,7 +88,7 @@ export function sendSmall(
         },
         onError(error: ProxyError) {
           signal.removeEventListener('abort', abort);
-          // The model group is that of one of several deployments with the same credentials.
+          // Several deployments may share the credentials, so the model group of one of them would mislead.
           reject(error.withMessage(withoutModelGroup(error.message)));
         },
       },
