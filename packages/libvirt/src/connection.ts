@@ -118,7 +118,8 @@ export class Connection implements Caller {
 
   /**
    * Rejects every call and stream with `code` and the reason, and closes the transport. With
-   * `LINK_CLOSED`, first aborts an open stream and waits for libvirtd's answer: see `StreamEnd`.
+   * `LINK_CLOSED`, first aborts an open stream and waits for libvirtd's answer: see `StreamEnd`. A
+   * second call closes the transport at once.
    */
   close(code: ClientErrorCode, why: string, cause?: unknown): void {
     if (this.#failure !== null) {

@@ -6,11 +6,12 @@ import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js'
  *
  * - `CALL_TIMEOUT`: no reply before the timeout. libvirtd may still execute the call: read the
  *   state again before you retry. `mayHaveRun` is true if the call was sent.
- * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call.
+ * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call if it
+ *   was sent: see `mayHaveRun`.
  * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed
- *   (`retry` is false). `cause` is the error of the last attempt.
- * - `CONNECTION_LOST`: the connection ended (libvirtd closed it or keepalive failed) during the
- *   call or stream.
+ *   (`retry` is false, or it was for a stream). `cause` is the error of the last attempt.
+ * - `CONNECTION_LOST`: the connection ended during the call or stream (libvirtd closed it, keepalive
+ *   failed, or too many calls had no reply), or the caller wrote to a stream that libvirtd has ended.
  * - `LINK_CLOSED`: the caller called `close()`.
  * - `PROTOCOL`: libvirtd sent an invalid message, or this client cannot encode the arguments of a
  *   call, for example because the message exceeds the size limit.

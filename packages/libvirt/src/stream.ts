@@ -22,8 +22,9 @@ interface StreamChannel {
 /**
  * A libvirt stream as a Node Duplex with backpressure. `end()` finishes an upload; `finish` comes
  * when libvirtd has confirmed all data. `destroy()` or `abort()` ends the stream on both sides.
- * Errors from libvirtd are `error` events ({@link LibvirtError}), a lost connection is
- * CONNECTION_LOST. The caller must read, end or destroy the stream.
+ * Errors from libvirtd are `error` events ({@link LibvirtError}). A lost connection is
+ * CONNECTION_LOST, one that the caller closed is LINK_CLOSED. The caller must read, end or destroy
+ * the stream.
  */
 export class LibvirtStream extends Duplex {
   /** True if libvirtd has confirmed the end of the stream. */

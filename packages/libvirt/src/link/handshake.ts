@@ -22,8 +22,9 @@ interface HandshakeOptions extends CallOptions {
 
 /**
  * Makes the first calls of a connection: authenticates, enables keepalive and opens the hypervisor.
- * @throws {LibvirtError} AUTH_UNSUPPORTED; NOT_CONNECTED if libvirtd is too old or the credentials are
- *   missing; the errors of the calls.
+ * @throws {LibvirtError} AUTH_UNSUPPORTED; NOT_CONNECTED if `events` is true and libvirtd is too old
+ *   for events, if the credentials are missing, or if libvirtd does not prove its identity; the
+ *   errors of the calls.
  */
 export async function handshake(connection: Caller, options: HandshakeOptions): Promise<void> {
   const { uri, events, serverPings, ...limits } = options;

@@ -34,8 +34,8 @@ const SETTLE_MS = 100;
 
 /**
  * A libvirt host. It owns the connections, so close it after use. Methods have the names of
- * libvirt's functions without `virConnect` or `vir`. A method that fails rejects with a {@link
- * LibvirtError}.
+ * libvirt's functions without `virConnect` or `vir`. A method that fails rejects with a
+ * {@link LibvirtError}.
  */
 export class Hypervisor {
   readonly #link: Link;

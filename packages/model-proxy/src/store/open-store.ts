@@ -4,7 +4,7 @@ import type { StoreSettings } from '../settings.js';
 import type { OnBudgetEvent } from './budget-events.js';
 import type { OwnedStore, SharedKeyStore } from './store.js';
 
-/** Opens a store in Redis. @throws {StoreError} */
+/** Opens a store in Redis. @throws {StoreError} Redis does not answer. */
 export async function openShared(
   url: string,
   { keepDays }: StoreSettings,
@@ -15,7 +15,10 @@ export async function openShared(
   return openRedisStore({ url, keepDays, log, ...(onBudgetEvent === undefined ? {} : { onBudgetEvent }) });
 }
 
-/** Opens a store in files, which this process owns. @throws {StoreError} */
+/**
+ * Opens a store in files, which this process owns.
+ * @throws {StoreError} the folder is in use, or a file cannot be used.
+ */
 export async function openOwned(
   folder: string,
   { keepDays }: StoreSettings,

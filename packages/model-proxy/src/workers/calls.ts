@@ -68,7 +68,7 @@ export interface WorkerCalls {
 
 /** Calls to the first process. */
 export interface GroupCalls {
-  /** The worker can receive messages. Node drops messages that were sent to it earlier. */
+  /** Reports that the worker can receive messages. Node drops messages that were sent to it earlier. */
   readonly hello: Call<null, null>;
   readonly limits: Call<readonly string[], readonly number[]>;
   readonly changeKeys: Call<ProposedChange, boolean>;

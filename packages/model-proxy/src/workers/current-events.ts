@@ -11,7 +11,7 @@ export class CurrentEvents {
   add(event: SiblingEvent): void {
     const key = `${topicOf[event.kind]} ${event.id}`;
     this.#events.delete(key);
-    // A trial is short. `recovered` and `counted` only remove the event before them.
+    // A trial is short, and `recovered` and `counted` only remove the event before them: none of these is stored.
     if (event.kind === 'tried' || event.kind === 'recovered' || event.kind === 'counted') return;
     this.#events.set(key, event);
     for (const oldest of this.#events.keys()) {

@@ -22,7 +22,10 @@ export class GroupServices {
   /** The counts of ended workers. */
   #ended: MetricsSnapshot | null = null;
 
-  /** @param workers the present workers; the group changes the set. @param store undefined: the group has no store in files. */
+  /**
+   * @param workers the present workers; the group changes the set.
+   * @param store undefined: the group has no store in files.
+   */
   constructor(workers: ReadonlySet<WorkerProcess>, store: OwnedStore | undefined) {
     this.#workers = workers;
     this.#owner = store === undefined ? undefined : new KeyOwner(store, this.#audience());

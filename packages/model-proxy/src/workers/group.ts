@@ -40,7 +40,7 @@ const MAX_UNANSWERED = 3;
 /** How long workers may take to stop beyond the drain time, in milliseconds. */
 const STOP_MARGIN_MS = 10_000;
 
-/** The group cannot start. */
+/** The error if a group cannot start. */
 export class GroupStartError extends Error {
   override readonly name = 'GroupStartError';
   readonly exitCode: number;
@@ -91,7 +91,10 @@ export class Group {
     return this.#addresses;
   }
 
-  /** Starts all workers. @throws {GroupStartError} */
+  /**
+   * Starts all workers.
+   * @throws {GroupStartError} a worker cannot start. All workers have then ended, and the store is closed.
+   */
   async start(): Promise<void> {
     const { config } = this.#loaded;
     const { numWorkers } = config.listen;
@@ -121,7 +124,8 @@ export class Group {
   }
 
   /**
-   * Loads the configuration again. All workers use it, or none if one of them finds a fault. Never rejects.
+   * Loads the configuration again. All serving workers use it, or none if one of them finds a fault. Another process
+   * replaces a worker that began to serve meanwhile and cannot use it. Never rejects.
    */
   reload(): Promise<void> {
     const watch = this.#watch;
@@ -144,7 +148,10 @@ export class Group {
     return this.#lastReload;
   }
 
-  /** Completes running requests in all workers, and ends the workers. */
+  /**
+   * Completes running requests in all workers, ends the workers, and closes the store. Kills a worker that does not
+   * stop in time.
+   */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#watch?.close();
@@ -160,7 +167,7 @@ export class Group {
       const worker = new WorkerProcess(number, cluster.fork(), (one) => this.#services.answersFor(one));
       this.#workers.add(worker);
       const result = await this.#begin(worker);
-      // A SIGHUP to all processes of the service ends a process that does not run its first line yet.
+      // A SIGHUP to all processes of the service ends a process that does not run its first line yet. Start another.
       if (!('fault' in result) || result.signal !== 'SIGHUP' || this.#isClosing()) return { worker, result };
       this.#workers.delete(worker);
       await this.#services.remove(worker);
@@ -180,7 +187,7 @@ export class Group {
     let result: StartResult;
     try {
       result = await worker.channel.call('start', options);
-      // A reload during the start did not reach this worker.
+      // A reload during the start did not reach this worker, so it catches up.
       const fault = 'addresses' in result ? await this.#catchUp(worker) : undefined;
       if (fault !== undefined) return { fault, exitCode: exitCode.failed };
     } catch {

@@ -3,7 +3,7 @@
 /** The first pause, in milliseconds. It doubles with each further end. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 30_000;
-/** After this time, the end of a worker does not count as a further end. */
+/** After a process that ran longer than this, in milliseconds, the pauses begin again with the first. */
 const STABLE_MS = 60_000;
 
 /** The pauses between the processes that replace each other. */
@@ -16,7 +16,7 @@ export class RestartPause {
     this.#startedAt = performance.now();
   }
 
-  /** Notes its end. @returns the milliseconds until the next process starts. */
+  /** Notes the end of a process. @returns the milliseconds until the next process starts. */
   next(): number {
     this.#ends = performance.now() - this.#startedAt > STABLE_MS ? 0 : this.#ends + 1;
     return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, this.#ends - 1));

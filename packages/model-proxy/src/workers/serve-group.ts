@@ -32,7 +32,7 @@ export async function serveGroup({ options, loaded, early, log }: ServeOptions):
   };
   let group: Group;
   const { listen } = loaded.config;
-  // The workers send alerts themselves if they use Redis.
+  // If the store is Redis, the workers send the alerts themselves.
   const alerts = hasFileStore(listen) ? await loadBudgetAlerts(listen, log) : null;
   try {
     const store = await openStore(listen, log, alerts?.send);
@@ -60,7 +60,7 @@ const hasFileStore = ({ store }: ListenSettings) => store !== null && !('url' in
 /**
  * Opens the store in files.
  * @returns undefined if there is no store, or if it is Redis, to which each worker connects itself.
- * @throws {StoreError}
+ * @throws {StoreError} the folder is in use, or a file cannot be used.
  */
 async function openStore(
   { store }: ListenSettings,

@@ -37,7 +37,7 @@ export class WorkerProcess {
   configuration = 0;
   /** Number of pings since its last answer. */
   #unanswered = 0;
-  /** The metrics that the last scrape got. */
+  /** The latest metrics of the worker: it sends them when it is scraped itself, or answers `snapshot`. */
   lastSnapshot: MetricsSnapshot | null = null;
   readonly #process: ClusterWorker;
   #hello: () => void = () => undefined;
@@ -47,7 +47,7 @@ export class WorkerProcess {
     this.#process = worker;
     this.id = worker.id;
     this.pid = worker.process.pid;
-    // A message to a process that has just ended is an error. The event `exit` follows.
+    // A message to a process that has just ended is an error. The event `exit` follows and suffices.
     worker.on('error', () => undefined);
     this.channel = new Channel<WorkerCalls, GroupCalls>(
       {
@@ -83,7 +83,7 @@ export class WorkerProcess {
     return withDeadline(this.channel.call(name, params), ANSWER_MS, () => undefined).catch(() => undefined);
   }
 
-  /** Returns the metrics of the worker; if it does not answer, the metrics of the last scrape. */
+  /** Returns the metrics of the worker; if it does not answer, {@link lastSnapshot}. */
   async snapshot(): Promise<MetricsSnapshot | null> {
     this.lastSnapshot = (await this.ask('snapshot', null)) ?? this.lastSnapshot;
     return this.lastSnapshot;
