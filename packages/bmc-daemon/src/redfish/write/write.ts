@@ -17,7 +17,7 @@ import { inTurn, withoutTurn, type Received } from './received-write.js';
 import type { Renderer } from '../rendering.js';
 import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from '../resource.js';
 
-/** Returns the POST, PATCH and DELETE operations of a resource, by method. */
+/** Returns the operations of POST, PATCH and DELETE by method, for the methods that the resource defines. */
 export function writeOperations<Services>(
   resource: Resource<Services>,
   renderer: Renderer<Services>,
@@ -71,13 +71,14 @@ function patchOperation<Services>(
       return jsonAnswer(200, withMessages(renderer.body(changed, params, view), result.messages), { ETag: etag });
     });
   };
-  // One queue per resource: of two requests with the same ETag, the second must see the change of
-  // the first.
+  // PATCH requests for one URI run one after another: if two have the same ETag in If-Match, the second
+  // must see the change of the first and fail.
   const queue = new OperationQueue();
   return inTurn(options, async (exchange, params, received) => {
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
+    // If another PATCH runs, loads the entity again after it, because it may change the entity.
     const isAlone = !queue.isBusy(self);
     return queue.run(self, async () =>
       change(isAlone ? entity : await resource.load(request), exchange, params, received),
@@ -98,7 +99,7 @@ function postOperation<Services>(
     const request = { params, services: view.services, requester: exchange.requester };
     // A POST ignores If-Match: an action has no ETag, and the ETag of a collection does not describe the
     // new member. DSP0266 uses If-Match only to protect an update (PATCH, PUT). gofish sends with each
-    // POST the ETag of the object that it read last.
+    // POST the ETag of the object that it read last, so a check would reject valid requests.
     const { ifNoneMatch } = exchange.preconditions;
     const entity = await ((ifNoneMatch === undefined ? post.load?.(request) : undefined) ?? resource.load(request));
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
@@ -108,7 +109,7 @@ function postOperation<Services>(
     return withTranslatedErrors(exchange, context, async () => {
       const valid = validate(post.body, body, target);
       const result = await post.run(entity, valid, request);
-      // A task reports its change itself.
+      // A task reports its change itself, because the change has not happened yet.
       if (target.kind === 'action' && result?.task === undefined) {
         const summary = post.summary === undefined ? '' : post.summary(valid);
         const uri = result?.changed?.location ?? renderer.self(entity, params);
@@ -122,7 +123,7 @@ function postOperation<Services>(
 
 /**
  * Returns the POST operation of an action.
- * @param name the key in the Actions block, `#ComputerSystem.Reset`.
+ * @param name the key in the Actions block, such as `#ComputerSystem.Reset`.
  */
 export function actionOperation<Services>(
   resource: Resource<Services>,
@@ -146,11 +147,11 @@ function deleteOperation<Services>(
     checkPreconditions(exchange.preconditions, () => renderer.etag(entity, params, view));
     const uri = renderer.self(entity, params);
     const result = await resource.delete?.(entity, request);
-    // A task has not deleted the resource yet.
+    // A task has not deleted the resource yet, so the resource is not reported as removed.
     if (result?.task === undefined) options.onChange?.({ kind: 'removed', uri, requester: exchange.requester });
     return writeAnswer(result, exchange, options);
   };
-  // A DELETE has no body.
+  // The service does not read the body of a DELETE.
   return inTurn({ ...options, readBody: () => Promise.resolve(undefined) }, write);
 }
 
@@ -174,8 +175,8 @@ function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, etag: () =>
 /**
  * Returns the body of a POST. A missing body counts as an empty object; the faults of the empty
  * object name the missing parameters.
- * @throws {RedfishError} 400 MalformedJSON if the body is missing, the action requires a body, and
- *   the empty object has no faults.
+ * @throws {RedfishError} the fault of an invalid body; 400 MalformedJSON if the body is missing, the
+ *   action requires a body, and the empty object has no faults.
  */
 function requiredBody(
   { bodyOptional = false, body: schema }: ActionDefinition<never, Params, object, unknown>,
@@ -193,16 +194,16 @@ function validate<Body>(
   body: JsonObject,
   target: BodyTarget,
 ): Body {
-  // The service uses its own messages. Formatting thousands of issues in zod costs more than
-  // finding them.
+  // The service uses its own messages, so zod gets one constant text for all issues. Formatting
+  // thousands of issues in zod costs more than finding them.
   const parsed = schema.safeParse(body, { error: () => 'invalid' });
   if (parsed.success) return parsed.data;
   throw new RedfishError(400, bodyFaults(parsed.error.issues, body, target));
 }
 
 /**
- * Runs the write, and translates the errors of the driver. The translated error names the action, or the
- * property and its value.
+ * Runs the write, and translates the errors of the driver, of files and of the shared store. The error of
+ * a driver names the action, or the property and its value.
  */
 async function withTranslatedErrors(
   { path }: Exchange,
@@ -217,8 +218,8 @@ async function withTranslatedErrors(
 }
 
 /**
- * Returns the properties that a body changes, with the values that may be logged:
- * `Boot.BootSourceOverrideTarget Cd`.
+ * Returns the properties that a body changes, with the values that may be logged, for example
+ * `Boot.BootSourceOverrideTarget Cd`. Values that are arrays or null are never logged.
  */
 function changesOf(body: JsonObject, logged: readonly string[], pathPrefix = ''): readonly string[] {
   return Object.entries(body).flatMap(([name, value]) => {
