@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Returns a number from 0 (inclusive) to 1 (exclusive).
+ * Returns the number of a draw, from 0 (inclusive) to 1 (exclusive). The same arguments give the same number.
  * @param keys identify the draw, such as the machine and the number of its call.
  */
 export function drawOf(seed: number, ...keys: readonly (string | number)[]): number {

@@ -6,11 +6,11 @@ import type { SettingsChange } from '../snapshot/firmware-snapshot.js';
 import { checkFirmware, checkPersistence, type SystemChange } from '../system-change.js';
 import { afterBootChange, afterOrderChange, afterSecureBootChange } from './fake-firmware.js';
 
-/** State of machines that their snapshots do not contain, by UUID. */
+/** Applies changes to snapshots, and stores the state that snapshots do not contain, by UUID. */
 export class FakeChanges {
   /** Machines whose boot override a client has set. */
   readonly #overridden = new Set<string>();
-  /** Settings before the first change by a client. */
+  /** The former values of the settings that clients have changed. A reset restores them. */
   readonly #originals = new Map<string, SettingsChange>();
 
   /**
@@ -41,7 +41,7 @@ export class FakeChanges {
     return this.#withSettings(result, change);
   }
 
-  /** Records a change. @param machine its state before the change. */
+  /** Records a change, for later changes and resets. @param machine the snapshot before the change. */
   note({ uuid, firmware }: CompleteSnapshot, { boot, settings }: SystemChange): void {
     if (boot !== undefined && changesOverride(boot)) this.#overridden.add(uuid);
     if (settings === undefined) return;

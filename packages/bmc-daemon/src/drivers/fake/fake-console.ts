@@ -26,7 +26,7 @@ export class FakeConsoles implements ConsoleControl {
    * receives it.
    */
   readonly #unread = new Map<string, string>();
-  /** Id of the run by machine. */
+  /** Ids of the current runs by machine, of those whose id was requested. */
   readonly #instances = new Map<string, string>();
 
   /** @param find throws for an unknown machine. */
@@ -71,6 +71,7 @@ export class FakeConsoles implements ConsoleControl {
   /**
    * Disconnects the client and locks the port, as `virsh console --force` does.
    * @returns the function that unlocks it.
+   * @throws {DriverError} as {@link sendBreak}: the machine is off, unknown, or has no serial port.
    */
   seize(id: string): () => void {
     const { uuid } = this.#running(id);
@@ -82,7 +83,7 @@ export class FakeConsoles implements ConsoleControl {
     };
   }
 
-  /** Updates the port after a change of its machine. Call it before other listeners. */
+  /** Updates the port after a change of its machine. Call it before the listeners, so that they see the new port. */
   follow({ kind, uuid, name }: Pick<MachineChange, 'kind' | 'uuid' | 'name'>): void {
     if (kind === 'started' || kind === 'rebooted') this.#print(uuid, bootLines({ name, uuid }));
     if (kind !== 'stopped' && kind !== 'crashed' && kind !== 'undefined') return;
@@ -95,8 +96,8 @@ export class FakeConsoles implements ConsoleControl {
   #print(uuid: string, text: string): void {
     const port = this.#ports.get(uuid);
     if (port === undefined) this.#unread.set(uuid, text);
-    // Prints the text after all listeners have handled the change, as real firmware is silent at
-    // first.
+    // Prints the text after all listeners have handled the change. Real firmware is silent at first
+    // too.
     else queueMicrotask(() => port.stream?.push(text));
   }
 

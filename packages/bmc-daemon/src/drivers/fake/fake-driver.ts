@@ -41,7 +41,7 @@ interface FakeDriverOptions {
   readonly plan?: FakePlan | undefined;
   /** Clock of the plan. Default: the clock of the process. */
   readonly clock?: FakeClock;
-  /** Called when the driver is closed. */
+  /** Called at the end of `close`. */
   readonly onClose?: () => void;
 }
 
@@ -181,7 +181,7 @@ export class FakeDriver implements CompleteDriver {
     await this.#queue.insert(machine, 'cdrom', insert, options);
   }
 
-  /** Returns the boot source of the last start; undefined before the first one. */
+  /** Returns the boot source of the last start; undefined before the first start. @throws {DriverError} notFound. */
   bootedFrom(id: string): BootChoice | undefined {
     return this.#power.bootedFrom(this.find(id).uuid);
   }
@@ -196,7 +196,7 @@ export class FakeDriver implements CompleteDriver {
     else this.#reportDifference(current, machine);
   }
 
-  /** Removes a machine, as a user of virsh can. */
+  /** Removes a machine, as a user of virsh can. @throws {DriverError} notFound. */
   undefine(id: string): void {
     const machine = this.find(id);
     this.#machines.delete(machine.uuid);
@@ -221,7 +221,7 @@ export class FakeDriver implements CompleteDriver {
   }
 
   #named(name: string): CompleteSnapshot | undefined {
-    // If several machines have the same name, returns the first one.
+    // If several machines have the same name, the first one has precedence, so the map gets it last.
     this.#uuids ??= new Map([...this.#machines.values()].reverse().map((machine) => [machine.name, machine.uuid]));
     const uuid = this.#uuids.get(name);
     return uuid === undefined ? undefined : this.#machines.get(uuid);

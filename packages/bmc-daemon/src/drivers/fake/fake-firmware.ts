@@ -13,8 +13,8 @@ import type { SecureBootMode } from '../system-change.js';
 type Change = Partial<CompleteSnapshot>;
 
 /**
- * Returns the members of a machine that a change of its boot settings changes.
- * @throws {DriverError} invalid, for a device that the machine does not have.
+ * Returns the new values of the members that a change of the boot settings affects.
+ * @throws {DriverError} invalid, for a target that is a kind of device which the machine does not have.
  */
 export function afterBootChange(machine: CompleteSnapshot, change: BootChange): Change {
   const { boot } = machine;
@@ -28,7 +28,7 @@ export function afterBootChange(machine: CompleteSnapshot, change: BootChange): 
   const merged: BootSnapshot = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
   const changed = withFirstDevice(merged);
   if (firmware === undefined) return { boot: changed };
-  // This change takes effect at once, and replaces a pending change.
+  // The boot mode changes at once, and the change replaces a pending change of the boot mode.
   const pending = without(machine.firmware.pending, 'firmware');
   return afterSettings({ ...machine, boot: changed, firmware: { ...machine.firmware, pending } }, { firmware });
 }
@@ -39,14 +39,14 @@ function withFirstDevice(boot: BootSnapshot): BootSnapshot {
 }
 
 /**
- * Returns the boot settings without the optional members of an override. Call it before adding the
- * result of {@link mergeBootOverride}, which omits the members that no longer apply.
+ * Returns the boot settings without the optional members of an override. Use it before a new override is
+ * merged into the settings: the new override omits members that no longer apply.
  */
 export function withoutOverride(boot: BootSnapshot): BootSnapshot {
   return without(boot, 'option', 'httpUri');
 }
 
-/** Returns the members of a machine that a start changes: it applies the pending settings. */
+/** Returns the new values of the members that a start changes: the start applies the pending settings. */
 export function afterFirmwareStart(machine: CompleteSnapshot): Change {
   const applied = afterSettings(machine, machine.firmware.pending);
   const firmware = { ...machine.firmware, ...applied.firmware, pending: {}, failure: null };
@@ -57,7 +57,7 @@ export function afterFirmwareStart(machine: CompleteSnapshot): Change {
   };
 }
 
-/** Returns the members of a machine that a stop changes. */
+/** Returns the new values of the members that a stop changes: without a run, Secure Boot has no current state. */
 export function afterFirmwareStop({
   firmware,
 }: Pick<CompleteSnapshot, 'firmware'>): Pick<CompleteSnapshot, 'firmware'> {
@@ -77,7 +77,7 @@ export function withCurrentRun(machine: CompleteSnapshot, atStart: boolean | und
 }
 
 /**
- * Returns the members of a machine that a change of its boot order changes.
+ * Returns the new values of the members that a change of the boot order affects.
  * @throws {DriverError} invalid, for a device that the machine does not have.
  */
 export function afterOrderChange(
@@ -98,7 +98,7 @@ export function afterOrderChange(
   return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
 }
 
-/** Returns the members of a machine that a change of Secure Boot changes. */
+/** Returns the new values of the members that a change of Secure Boot affects. */
 export function afterSecureBootChange({ firmware }: CompleteSnapshot, mode: SecureBootMode): Change {
   const enabled = mode === 'on';
   const secureBoot = { enabled, enrolled: enabled, current: firmware.secureBoot?.current ?? null };
@@ -112,7 +112,7 @@ export function afterSecureBootChange({ firmware }: CompleteSnapshot, mode: Secu
   };
 }
 
-/** Returns the members of a machine that a change of settings changes. */
+/** Returns the new values of the members that a change of settings affects. */
 function afterSettings(
   machine: CompleteSnapshot,
   change: SettingsChange,

@@ -15,7 +15,7 @@ interface FakeMediaOptions {
   readonly find: (id: string) => CompleteSnapshot;
   readonly update: (uuid: string, change: Partial<CompleteSnapshot>) => void;
   readonly queue: MachineQueue;
-  /** Waits for the planned delay, or rejects with the planned failure. */
+  /** Waits for the planned delay, or rejects with the planned failure. Undefined if nothing is planned. */
   readonly before: (
     operation: 'insert' | 'eject' | 'change',
     machine: SystemRef,
@@ -69,7 +69,7 @@ export class FakeMedia implements MediaControl {
     this.#setDrive(uuid, { ...drive, ...change(drive) });
   }
 
-  /** Returns a drive of a machine. @throws {DriverError} unsupported. */
+  /** Returns a drive of a machine. @throws {DriverError} notFound; unsupported, if it has no such drive. */
   drive(uuid: string, device: MediaDevice): MediaSnapshot {
     const drive = this.#options.find(uuid).media.find((candidate) => candidate.device === device);
     if (drive === undefined) {
@@ -101,14 +101,14 @@ export function withImage(drive: MediaSnapshot, image: ImageRequest): MediaSnaps
   };
 }
 
-/** Returns a drive without its image. */
+/** Returns the drive after an eject: empty, with its stored download settings. */
 export function withoutImage({ device, verifyCertificate, certificates }: MediaSnapshot): MediaSnapshot {
   return { ...emptyDrive(device), verifyCertificate, certificates };
 }
 
 /**
- * Returns the boot settings with or without a drive. As with libvirt, a floppy drive appears with
- * its first disk, and is never removed. A USB stick exists only with its image.
+ * Returns the boot settings after a change of a floppy drive or a USB stick. As with libvirt, a floppy
+ * drive appears with its first disk, and is never removed. A USB stick exists only with its image.
  */
 function withDrive(boot: BootSnapshot, { device, inserted }: MediaSnapshot): BootSnapshot {
   const [kind, name] = device === 'floppy' ? (['fd', 'fda'] as const) : (['usb', 'sdu'] as const);

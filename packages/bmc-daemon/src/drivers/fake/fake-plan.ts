@@ -21,7 +21,7 @@ export type FailingOperation = MachineOperation | 'any' | 'list';
 /** A duration, or the bounds of a random one. */
 export type Duration = number | readonly [min: number, max: number];
 
-/** Effects of a planned failure. `vanish` removes the machine for a time. */
+/** Effects of a planned failure. `vanish` removes the machine for the time `lasts`. */
 export const effects = ['error', 'unavailable', 'hang', 'slow', 'vanish'] as const;
 
 /** A planned failure. It applies to a call that meets all its conditions. */
@@ -33,15 +33,15 @@ export interface PlannedFailure {
   readonly operation: FailingOperation | undefined;
   /** Time from the start of the driver. */
   readonly afterMs: number;
-  /** Infinity: the failure never ends. */
+  /** How long calls can fail, from `afterMs` on. Infinity: until the driver closes. */
   readonly forMs: number;
   /** Numbers of the calls, from 1; undefined: every call. */
   readonly calls: readonly number[] | undefined;
   /** The failure applies to each call whose number is a multiple of this number; 1: to each call. */
   readonly every: number;
-  /** Share of the calls, from 0 to 1. */
+  /** Share of these calls that fail, from 0 to 1. */
   readonly share: number;
-  /** Share of the machines, from 0 to 1. */
+  /** Share of the machines that the failure affects, from 0 to 1. */
   readonly machineShare: number;
   /** How long an operation hangs or is slow, or a machine is away. Infinity: until the driver closes. */
   readonly lasts: Duration;

@@ -21,7 +21,7 @@ interface FakePowerOptions {
   readonly timetable: FakeTimetable | undefined;
 }
 
-/** The names of the steps in a plan. The other steps take no time and do not fail. */
+/** The planned operation of each step. Other steps take no time and do not fail. */
 const plannedSteps: Readonly<Partial<Record<PowerStep, MachineOperation>>> = {
   create: 'power_on',
   destroy: 'power_off',
@@ -36,7 +36,7 @@ export class FakePower {
   readonly #bootedFrom = new Map<string, BootChoice>();
   /** Secure Boot of the current run by machine, for runs with UEFI. */
   readonly #secureRuns = new Map<string, boolean>();
-  /** Running actions that start a machine, by machine. A power-off aborts them. */
+  /** The running action that boots a machine, by machine. A forced power-off aborts it. */
   readonly #starting = new Map<string, AbortController>();
   /** Requested shutdowns whose guest still runs, by machine. */
   readonly #shutdowns = new Map<string, AbortController>();
@@ -45,7 +45,7 @@ export class FakePower {
     this.#options = options;
   }
 
-  /** Runs an action. @throws {DriverError} of an impossible or failed action. */
+  /** Runs an action. @throws {DriverError} if the action is impossible or fails; the reason of the signal. */
   async run(machine: CompleteSnapshot, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#options;
     if (queue.bootsGuest(action)) {
@@ -60,7 +60,7 @@ export class FakePower {
     await this.#carryOut(machine.uuid, action, options.signal);
   }
 
-  /** Returns the boot source of the last start; undefined before the first one. */
+  /** Returns the boot source of the last start; undefined before the first start. */
   bootedFrom(uuid: string): BootChoice | undefined {
     return this.#bootedFrom.get(uuid);
   }
@@ -82,7 +82,7 @@ export class FakePower {
     this.#endShutdown(uuid);
   }
 
-  /** Runs an action that starts the machine. A power-off aborts it while it waits. */
+  /** Runs an action that boots the machine. A forced power-off aborts the action while it waits. */
   async #runStarting(uuid: string, action: PowerAction, { signal }: OperationOptions): Promise<void> {
     const powerOff = new AbortController();
     this.#starting.set(uuid, powerOff);
@@ -132,12 +132,12 @@ export class FakePower {
         return;
       case 'injectNmi':
       case 'managedSaveRemove':
-        // There is no guest, and no machine has a saved state.
+        // There is no guest, and no machine has a saved state, so these steps change nothing.
         return;
     }
   }
 
-  /** Stops the machine after the planned time of the shutdown. */
+  /** Stops the machine after the planned time of the shutdown; at once if no time is planned. */
   #shutDown(uuid: string): void {
     const { timetable } = this.#options;
     const ms = timetable?.shutdownMs(uuid) ?? 0;

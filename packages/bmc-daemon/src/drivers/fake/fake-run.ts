@@ -2,7 +2,7 @@
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { afterUpdate } from '../rules/firmware-update.js';
 
-/** Returns the change that clears the failure of the previous run. */
+/** Returns the change that clears a failure; an empty change if the snapshot has no member `failure`. */
 export function afterFailure({ failure }: CompleteSnapshot): Partial<CompleteSnapshot> {
   return failure === undefined ? {} : { failure: null };
 }

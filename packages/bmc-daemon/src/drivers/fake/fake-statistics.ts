@@ -7,7 +7,7 @@ import type { MachineStatistics, AllStatistics } from '../statistics-control.js'
 /** One run of a machine, from its start to its stop. */
 interface Run {
   readonly id: string;
-  /** Run time until `since`, without pauses. */
+  /** Run time until the last pause, without pauses; 0 before the first pause. */
   readonly ranMs: number;
   /** Time of the start or the last resume; undefined while the machine is paused. */
   readonly since: number | undefined;
@@ -24,7 +24,7 @@ export class FakeStatistics implements AllStatistics {
   readonly #machines: () => Iterable<CompleteSnapshot>;
   readonly #now: () => number;
   readonly #runs = new Map<string, Run>();
-  /** Start time of the runs of machines that were on when the driver was created. */
+  /** Start time of all runs whose start was not reported, such as those of machines that were on at first. */
   readonly #createdAt: number;
   #count = 0;
 
@@ -34,7 +34,7 @@ export class FakeStatistics implements AllStatistics {
     this.#createdAt = now();
   }
 
-  /** Updates the run after a change of a machine. */
+  /** Updates the run of a machine after a change of its state. */
   follow({ kind, uuid }: MachineChange): void {
     const run = this.#runs.get(uuid);
     if (kind === 'started') this.#begin(uuid, this.#now());
@@ -83,7 +83,7 @@ function statisticsOf(machine: CompleteSnapshot, run: string, seconds: number, n
     processors: { timeNs: Math.floor(vcpuNs * 1.05), vcpus: { timeNs: vcpuNs, count: processors.count } },
     memory: {
       currentKiB: memoryKiB,
-      // The host allocates pages when the guest uses them.
+      // The host allocates pages when the guest uses them, so the resident memory grows after the start.
       residentKiB: Math.floor(memoryKiB * 0.8 * (1 - Math.exp(-(seconds + 30) / 120))),
       guest: {
         availableKiB: guestKiB,

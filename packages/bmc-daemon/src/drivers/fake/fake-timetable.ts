@@ -29,13 +29,13 @@ interface FakeTimetableOptions {
   readonly remove: (uuid: string) => (() => void) | undefined;
 }
 
-/** Node.js limits timers to 2^31 - 1 ms. */
+/** Maximum time of a timer of Node.js. A wait of this time or longer ends only by its signal or by `close`. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Delays and fails the calls of one driver, as its plan says. */
+/** Delays the calls of one driver, or lets them fail, as the plan says. */
 export class FakeTimetable {
   readonly #options: FakeTimetableOptions;
-  /** Number of calls by machine and operation. */
+  /** Number of calls by machine and operation. The operation `any` counts all calls of the machine. */
   readonly #calls = new Map<string, number>();
   /** Functions that each end one wait or one timer. */
   readonly #ends = new Set<(reason: DriverError) => void>();
@@ -46,7 +46,7 @@ export class FakeTimetable {
     this.#startedAt = options.clock.now();
   }
 
-  /** Starts the time of the plan. */
+  /** Starts the time of the plan, and the timers of machines that vanish without a call. */
   start(): void {
     const { plan, clock } = this.#options;
     this.#startedAt = clock.now();
@@ -66,8 +66,8 @@ export class FakeTimetable {
   /**
    * Counts a call. Resolves when the operation may begin.
    * @returns undefined if it may begin at once.
-   * @throws {DriverError} the planned failure; unavailable, if the driver closes. Also throws the
-   *   reason of the signal.
+   * @throws {DriverError} the planned failure; unavailable, if the driver closes; the reason of the
+   *   signal, if it aborts the wait.
    */
   before(operation: MachineOperation, machine: SystemRef, signal?: AbortSignal): Promise<void> | undefined {
     const plan = this.#options.plan.machines.get(machine.uuid);
@@ -82,7 +82,7 @@ export class FakeTimetable {
     return this.#fail(failure, { uuid, doing, operation, call, delay }, signal);
   }
 
-  /** Does the same as {@link before}, for a list of the machines. */
+  /** Does the same as {@link before}, for a list of the machines: lists have failures, but no delays. */
   beforeList(): Promise<void> | undefined {
     const call = this.#count('', 'list');
     const failure = this.#failureOf(this.#options.plan.list, '', { operation: 'list', call, total: call });
@@ -91,7 +91,8 @@ export class FakeTimetable {
   }
 
   /**
-   * Returns how long the guest needs to shut down. Call it after {@link before} for the shutdown.
+   * Returns how long the guest needs to shut down. Call it after {@link before}, which counts the
+   * shutdown: the number of the call selects a random time.
    */
   shutdownMs(uuid: string): number {
     const delay = this.#options.plan.machines.get(uuid)?.delays.shutdown ?? 0;
@@ -99,8 +100,8 @@ export class FakeTimetable {
   }
 
   /**
-   * Resolves after a time.
-   * @throws {DriverError} unavailable, if the driver closes; the reason of the signal.
+   * Resolves after a time; never, if it is {@link MAX_TIMER_MS} or longer.
+   * @throws {DriverError} unavailable, if the driver closes; the reason of the signal, if it aborts.
    */
   wait(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -150,7 +151,7 @@ export class FakeTimetable {
     });
   }
 
-  /** Returns whether a failure affects a machine. */
+  /** Returns whether a failure affects a machine: a draw that is the same for all calls. */
   #isAffected({ machineShare, place }: PlannedFailure, uuid: string): boolean {
     return machineShare === 1 || drawOf(this.#options.plan.seed, place, 'machine', uuid) < machineShare;
   }

@@ -20,7 +20,7 @@ const PREFIXES: Readonly<Record<string, string>> = { virtio: 'vd', sata: 'sd', s
 /** A {@link VolumeControl} with one storage pool: {@link FOLDER}. */
 export class FakeVolumes implements VolumeControl {
   readonly #options: FakeVolumesOptions;
-  /** Unattached volumes, as `pool/name`. */
+  /** Volumes that no machine has, as `pool/name`. */
   readonly #unattached = new Set<string>();
 
   constructor(options: FakeVolumesOptions) {
@@ -52,7 +52,7 @@ export class FakeVolumes implements VolumeControl {
       indicator: null,
       label: volume.name,
       storage,
-      // As with QEMU, only some buses support hot-plug.
+      // As with QEMU, sata and ide have no hot-plug: the guest gets the disk at its next start.
       pending: state !== 'shutoff' && (bus === 'sata' || bus === 'ide'),
     };
     this.#options.update(uuid, { disks: [...disks, added] });
@@ -82,7 +82,7 @@ export class FakeVolumes implements VolumeControl {
     this.#unattached.add(`${pool ?? ''}/${name}`);
   }
 
-  /** Unattached volumes, as `pool/name`. */
+  /** Volumes from {@link provideVolume}, as `pool/name`. No machine has them. */
   get unattached(): readonly string[] {
     return [...this.#unattached];
   }

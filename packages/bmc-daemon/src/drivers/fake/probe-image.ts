@@ -1,6 +1,6 @@
 /**
  * Requests an image from its server, and reads only the headers of the answer. If a client uploads the
- * image, reads all of it.
+ * image, reads the whole upload.
  */
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,7 +10,7 @@ import { openImage, type ImageServerLimits } from '../../media/image-client.js';
 import { mediaFailure } from '../media-failure.js';
 import type { InsertOptions } from '../operation-options.js';
 
-/** Limits for a driver without settings. */
+/** Limits for a driver that was created without settings. */
 const defaultLimits: ImageServerLimits = {
   connectTimeoutMs: 10_000,
   answerTimeoutMs: 60_000,
@@ -21,7 +21,7 @@ const defaultLimits: ImageServerLimits = {
 
 /**
  * Resolves when the server begins to send the image, or when the client has uploaded it completely.
- * @throws {DriverError} with a media kind; the signal's reason.
+ * @throws {DriverError} with the kind of the fault, such as mediaNotFound; the signal's reason.
  */
 export async function probeImage(image: ImageRequest, options: InsertOptions, limits = defaultLimits): Promise<void> {
   const signal = options.signal ?? new AbortController().signal;

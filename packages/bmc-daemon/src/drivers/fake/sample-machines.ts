@@ -102,7 +102,7 @@ function machine(number: number, name: string): CompleteSnapshot {
   return plainMachine({ uuid: sampleUuid(number), name, interfaces: [network(number, 0)] });
 }
 
-/** Returns the path of a disk on the virtio bus. */
+/** Returns the UEFI device path of a disk on the virtio bus. */
 function diskPath(index: number): string {
   return index === 0 ? firstDisk : `PciRoot(0x0)/Pci(0x4,0x${index.toString(16)})/Pci(0x0,0x0)`;
 }
@@ -179,8 +179,8 @@ export function plainMachine({ uuid, name, interfaces, hardware = {} }: MachineI
 }
 
 /**
- * Returns a larger running machine: vendor name in its SMBIOS, two sockets, two disks on two buses,
- * two network interfaces.
+ * Returns a larger running machine: vendor name in its SMBIOS, Secure Boot, two sockets, two disks on two
+ * buses, two network interfaces (one without a link).
  */
 function server(number: number, name: string): CompleteSnapshot {
   const small = machine(number, name);
@@ -252,7 +252,7 @@ function legacy(number: number, name: string): CompleteSnapshot {
 
 /**
  * Returns the sample machines: a UEFI machine that is off, a running two-socket server, an old BIOS
- * machine that is off, and then copies of the first.
+ * machine that is off, and then copies of the first with other names, UUIDs and MAC addresses.
  * @param count 0 or more.
  */
 export function sampleMachines(count = 3): readonly CompleteSnapshot[] {
