@@ -1,4 +1,4 @@
-/** Restricts a driver to some of its machines. The other machines seem not to exist. */
+/** Restricts a driver to some of its machines. Callers cannot see the other machines. */
 import { byMachine, onlyMachine, type OnMachine } from './by-machine.js';
 import type { HypervisorDriver } from './driver.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
@@ -6,7 +6,7 @@ import type { HostsControl } from './hosts-control.js';
 import type { StatisticsControl } from './statistics-control.js';
 
 /**
- * Returns the function that tells whether a list has a machine.
+ * Returns a function that tells whether a machine is in a list.
  * @param allowed UUIDs (any case) and names.
  */
 export function isAmong(allowed: readonly string[]): (machine: SystemRef) => boolean {
@@ -15,7 +15,7 @@ export function isAmong(allowed: readonly string[]): (machine: SystemRef) => boo
   return ({ uuid, name }) => uuids.has(uuid) || names.has(name);
 }
 
-/** Returns the UUID of an allowed machine. @throws {DriverError} notFound */
+/** Returns the UUID of an allowed machine. @throws {DriverError} notFound; the error of a failed list. */
 type Resolve = (id: string) => Promise<string>;
 
 /**

@@ -27,14 +27,18 @@ export function onlyMachine<Ref extends SystemRef>(machines: readonly Ref[], id:
   throw new DriverError('notFound', `looking up machine ${id}: several machines have this name, use a UUID: ${uuids}`);
 }
 
-/** A function that runs a call for a machine, with the selected object and the machine's UUID. */
+/**
+ * A function that runs a call for the machine with an id. The call gets the driver, or the part of a
+ * driver, that serves this machine, and the machine's UUID.
+ */
 export type OnMachine<Group> = <Result>(
   id: string,
   call: (group: Group, uuid: string) => Promise<Result>,
 ) => Promise<Result>;
 
 /**
- * Names of the methods that concern one machine: their first parameter is the id of the machine.
+ * Names of the methods that concern one machine: asynchronous methods whose first parameter is the id of
+ * the machine.
  */
 type MachineMethod<Group> = {
   [Name in keyof Group]-?: Group[Name] extends (id: string, ...rest: never[]) => Promise<unknown>
@@ -44,7 +48,7 @@ type MachineMethod<Group> = {
     : never;
 }[keyof Group];
 
-/** All other members. If a new member is missing here, the compiler reports it. */
+/** All other members. The compiler reports an object of this type that lacks a member. */
 type OtherMembers<Group> = {
   readonly [Name in Exclude<keyof Group, MachineMethod<Group>>]-?: Group[Name] | undefined;
 };
@@ -52,8 +56,7 @@ type OtherMembers<Group> = {
 /**
  * Makes a driver, or a part of a driver such as `media`, that forwards the calls for one machine.
  * @param onMachine resolves the id, and selects the object that receives the call.
- * @param others all other members. Also has each method for one machine that must do more than
- *   forward.
+ * @param others all other members, and each method for one machine that must do more than forward.
  */
 export function byMachine<Group extends object>(
   onMachine: OnMachine<Group>,

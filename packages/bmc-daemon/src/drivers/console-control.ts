@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { OperationOptions } from './operation-options.js';
 
 /**
- * Serial consoles. An id is a UUID or a name. Every method rejects with a {@link DriverError}.
+ * Serial consoles. An id is a UUID or a name. If a method fails, it rejects with a {@link DriverError}.
  */
 export interface ConsoleControl {
   /**
@@ -15,8 +15,9 @@ export interface ConsoleControl {
    *   stops, or when another client takes the port by force. It emits `error` if the hypervisor
    *   reports a reason. The caller destroys the stream.
    * @throws {DriverError} conflict: the machine is off; unsupported: it has no usable serial port;
-   *   consoleInUse: a client is connected, perhaps by an earlier call: `ConsoleLine` finds lost
-   *   streams by this error. Does not occur with {@link acceptsSecondClient};
+   *   consoleInUse: a client is connected, perhaps by an earlier call of `open`. By this error,
+   *   `ConsoleLine` finds streams that were lost. The error does not occur with
+   *   {@link acceptsSecondClient};
    *   consoleNotReady: the machine is starting or stopping;
    *   consoleUnreachable: the proxy of the console does not answer.
    */
@@ -34,8 +35,8 @@ export interface ConsoleControl {
    */
   instance(id: string): Promise<string>;
   /**
-   * True: `open` succeeds while the port has another client, and the new stream has no output until
-   * that client leaves. `ConsoleLine` then cannot find lost streams by an error. Instead, it replaces
+   * True: `open` also succeeds if the port has another client. The new stream has no output until that
+   * client leaves. `ConsoleLine` then cannot find lost streams by an error. Instead, it replaces
    * a stream that stays silent after a change of the machine.
    */
   readonly acceptsSecondClient?: true | undefined;

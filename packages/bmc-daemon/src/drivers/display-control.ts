@@ -10,19 +10,19 @@ export interface DisplayAccess {
   /** The password of the VNC server; null: none. Must not be logged. */
   readonly password: string | null;
   /**
-   * Name or address of the remote host. The certificate of its VNC server must be valid for it.
-   * Null: the server is on this host, or the connection goes through ssh.
+   * Name or address of the remote host. The certificate of the VNC server must be valid for this name
+   * or address. Null: the server is on this host, or the connection goes through ssh.
    */
   readonly remoteHost: string | null;
   /**
    * Connects to the VNC server.
    * @returns the bytes of the protocol in both directions. The caller destroys the stream.
-   * @throws {DriverError} unavailable.
+   * @throws {DriverError} unavailable, if the server cannot be reached.
    */
   connect(): Promise<Duplex>;
 }
 
-/** Displays. An id is a UUID or a name. Every method rejects with a {@link DriverError}. */
+/** Displays. An id is a UUID or a name. If the method fails, it rejects with a {@link DriverError}. */
 export interface DisplayControl {
   /**
    * Finds the VNC server of a machine, without connecting to it.

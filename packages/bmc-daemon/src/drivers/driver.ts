@@ -21,7 +21,7 @@ import type { VolumeControl } from './volume-control.js';
 
 /**
  * The mandatory methods of a driver: it lists and reads machines, and changes their power. An id is a
- * UUID or a name. A UUID has precedence over an equal name. Every method rejects with a
+ * UUID or a name. A UUID has precedence over an equal name. If a method fails, it rejects with a
  * {@link DriverError}.
  */
 interface MinimalDriver {
@@ -30,11 +30,11 @@ interface MinimalDriver {
   /** Returns all machines in no particular order. */
   listSystems(): Promise<readonly SystemRef[]>;
   /**
-   * Reads one machine. Two reads without a change may return the same object.
+   * Reads one machine. If the machine has not changed, two reads may return the same object.
    * @param shown details that the caller shows in full. If a detail needs additional requests, a
    *   driver makes them only for these details. It returns all other details as far as known.
-   * @param options.maxAgeMs data of this age are sufficient, because the operation that follows reads the
-   *   machine again. Default: only present data.
+   * @param options.maxAgeMs data up to this age are sufficient, because the operation that follows reads
+   *   the machine again. Default: 0, so the driver reads the machine now.
    */
   getSystem(
     id: string,
@@ -64,7 +64,10 @@ export interface HypervisorDriver extends MinimalDriver {
   start(): Promise<void>;
   /** Closes connections and aborts downloads. Removes partial downloads. */
   close(): Promise<void>;
-  /** Resolves if the host answers within its timeout; otherwise rejects with `unavailable`. */
+  /**
+   * Resolves if the host, or one of several hosts, answers in time.
+   * @throws {DriverError} usually unavailable.
+   */
   ping(): Promise<void>;
   /**
    * Reports all changes by the hypervisor or by this driver in order, after the start of the
@@ -82,7 +85,8 @@ export interface HypervisorDriver extends MinimalDriver {
   /**
    * Changes a machine: all parts or none. Downloads an image before any change. A power-on during
    * the download waits for the change.
-   * @throws {DriverError} of the first impossible part; its field names the part.
+   * @throws {DriverError} of the first impossible part; its field, if it has one, names the rejected
+   *   part.
    */
   change(id: string, change: SystemChange, options?: ChangeOptions): Promise<void>;
 

@@ -1,12 +1,12 @@
 /**
  * Graphical consoles that a web proxy of the hypervisor shows, such as Nova's noVNC proxy. A driver
- * without them has no `graphicalConsole`. A machine without one has no `hasGraphicalConsole` in its
- * snapshot.
+ * without such consoles has no `graphicalConsole`. A machine without such a console has no
+ * `hasGraphicalConsole` in its snapshot.
  */
 
 /** Access to a console. */
 export interface GraphicalConsoleAccess {
-  /** Contains a secret that expires. Must not be logged. */
+  /** The URL of the console. Contains a secret that expires, so it must not be logged. */
   readonly url: string;
   /** The protocol, such as `vnc` or `spice`. */
   readonly protocol: string;
@@ -14,7 +14,7 @@ export interface GraphicalConsoleAccess {
   readonly type: string;
 }
 
-/** Graphical consoles. An id is a UUID or a name. Every method rejects with a {@link DriverError}. */
+/** Graphical consoles. An id is a UUID or a name. If the method fails, it rejects with a {@link DriverError}. */
 export interface GraphicalConsoleControl {
   /**
    * Creates access to the console of a machine, for one client.

@@ -1,6 +1,6 @@
 /**
- * Network data of running guests, from the DHCP server of their network, their guest agent, and the
- * host's interfaces. A driver without such data has no `guestNetwork`.
+ * Network data of running guests. It comes from the DHCP server of their network, their guest agent, and
+ * the interfaces of the host. A driver without such data has no `guestNetwork`.
  */
 
 /** An address of an interface. */
@@ -32,9 +32,10 @@ export type NetworkFacts = ReadonlyMap<string, InterfaceFacts>;
 /** Names and addresses of guests. */
 export interface GuestNetwork {
   /**
-   * Returns the known facts. The driver queries guests in the background. Only a call without
-   * cached answers waits for them, for a fraction of a second.
-   * @throws {DriverError} notFound, unavailable.
+   * Returns the known facts; none for a machine that is off. The driver queries guests in the
+   * background. A call waits for a guest only if no answer is cached, and only for a fraction of a
+   * second.
+   * @throws {DriverError} such as notFound or unavailable.
    */
   facts(id: string): Promise<NetworkFacts>;
 }

@@ -44,7 +44,7 @@ export interface HostSnapshot extends HostRef {
   readonly reason: string | null;
   /** Time of the last change of `reachable`, or the start of the driver. */
   readonly since: Date;
-  /** The last report; null if the host has never answered. */
+  /** The last report of the host, also while it does not answer; null if it has never answered. */
   readonly facts: HostFacts | null;
 }
 
@@ -56,7 +56,7 @@ export interface HostChange {
    */
   readonly kind: 'lost' | 'back' | 'added' | 'removed';
   readonly name: string;
-  /** The reason of `lost` in one line, without secrets. */
+  /** Only for `lost`: the reason in one line, without secrets. */
   readonly reason?: string;
 }
 
@@ -71,7 +71,7 @@ export interface HostsControl {
   list(): readonly HostRef[];
   /**
    * Reads a host. If it does not answer in time, returns `reachable: false` and does not reject.
-   * @throws {DriverError} notFound for an unknown name; internal for an unexpected error of the host.
+   * @throws {DriverError} notFound for an unknown name; another kind for an error that the host reports.
    */
   read(name: string): Promise<HostSnapshot>;
   /** Reports all changes of hosts after the start of the driver. @returns the function that removes the listener. */

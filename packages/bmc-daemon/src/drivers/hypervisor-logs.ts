@@ -3,7 +3,7 @@
  * resources then show none.
  */
 
-/** An action that a client of the hypervisor requested. Its texts have no control characters. */
+/** An action that a client of the hypervisor requested. The texts have no control characters. */
 export interface ActionRecord {
   /** Unique for the machine; letters, digits, `-` and `_`. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface ActionRecord {
   readonly user: string | null;
 }
 
-/** The logs. An id is a UUID or a name. Every method rejects with a {@link DriverError}. */
+/** The logs. An id is a UUID or a name. If a method fails, it rejects with a {@link DriverError}. */
 export interface HypervisorLogs {
   /** Returns the latest actions, oldest first; the same array while it does not change. */
   actions(id: string): Promise<readonly ActionRecord[]>;
