@@ -10,9 +10,9 @@ import type { MachineStatistics } from '../statistics-control.js';
 import { HostWatch, type Loss } from './host-watch.js';
 import { KnownMachines, type StoredMachine } from './known-machines.js';
 
-/** Time that a lookup waits for a host. A list waits this long for a host that was listed before. */
+/** Maximum time that a lookup waits for a host. A list waits as long for a host that was listed before. */
 export const LIST_WAIT_MS = 250;
-/** Time that a query of statistics waits for the host. */
+/** Maximum time that a query of statistics waits for the host. */
 const STATISTICS_WAIT_MS = 4_000;
 
 /** Options of {@link HostMember}. */
@@ -20,15 +20,15 @@ interface HostMemberOptions extends HostRef {
   readonly driver: HypervisorDriver;
   /** The machines in the state folder; undefined: the machines of this host were never listed. */
   readonly stored: readonly StoredMachine[] | undefined;
-  /** Limits the first reads. All hosts share it. */
+  /** Limits how many machines are read in the background at once. All hosts share it. */
   readonly backgroundReads: BackgroundReads;
   readonly onChange: (member: HostMember, change: MachineChange) => void;
   /** Called after the first check, when the host stops answering, and when it answers again. */
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
-  /** Called after each successful list, and after each survey: the first reads of newly listed machines. */
+  /** Called after each successful list, and after each survey (the first reads of newly listed machines). */
   readonly onListed: () => void;
   /**
-   * Called for an error that no caller gets, for example that of a background read. Not called for
+   * Called for an error that no caller gets, for example the error of a background read. Not called for
    * `unavailable` and `notFound`.
    */
   readonly onFault: (call: string, error: unknown) => void;
@@ -47,7 +47,7 @@ export class HostMember {
   #requested = 0;
   /** Number of the newest list whose result was used. */
   #used = 0;
-  /** A list that takes longer than {@link LIST_WAIT_MS}. No other list starts until it ends. */
+  /** A list that takes longer than {@link LIST_WAIT_MS}. Until it ends, no other list and no lookup starts. */
   #overdue: Promise<void> | undefined;
   #surveying = false;
   /** True while lists fail although the host answers. */
@@ -78,7 +78,7 @@ export class HostMember {
     });
   }
 
-  /** Connects in the background. */
+  /** Starts the driver, which connects in the background, and the checks of the host. */
   async start(): Promise<void> {
     this.#unsubscribe = this.driver.onChange((change) => this.#options.onChange(this, change));
     await this.driver.start();
@@ -93,8 +93,8 @@ export class HostMember {
   }
 
   /**
-   * Lists the machines of the host. Waits only a short time if they were listed before, and not at
-   * all while the host does not answer. Never rejects.
+   * Lists the machines of the host. Waits only a short time if they were listed before. Does nothing
+   * while the host does not answer, or while an earlier list takes long. Never rejects.
    */
   async refresh(): Promise<void> {
     if (this.watch.loss !== null || this.#overdue !== undefined) return;
@@ -109,7 +109,10 @@ export class HostMember {
     });
   }
 
-  /** Looks for a machine that may be new on this host. Never rejects; returns after a short time. */
+  /**
+   * Looks for a machine that may be new on this host. Returns after a short time. Does nothing under the
+   * conditions of {@link refresh}. Never rejects.
+   */
   async look(id: string): Promise<void> {
     if (this.watch.loss !== null || this.#overdue !== undefined) return;
     const looking = this.watch
@@ -123,7 +126,8 @@ export class HostMember {
 
   /**
    * Reads a machine. Returns its last known data while the host does not answer.
-   * @throws {DriverError} notFound; unavailable, if nothing is known.
+   * @throws {DriverError} notFound; unavailable, if no data is known, or if the host answers its check but
+   *   not this read; other errors of the read.
    */
   async read(uuid: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
     const { watch, known } = this;
@@ -136,7 +140,8 @@ export class HostMember {
       if (!isUnavailable(error)) throw error;
       const last = this.#last(uuid);
       if (last !== undefined) return last;
-      // Without known data, waits for the end of the check.
+      // No data is known, or no check has shown a silence yet. Waits for a check, which decides: a lost
+      // host, the error of the read, or a second read.
       const { silence } = watch;
       if (watch.loss === null) await watch.check();
       const next = this.#last(uuid);
@@ -147,7 +152,10 @@ export class HostMember {
     return await this.read(uuid, shown);
   }
 
-  /** Reads the host itself. @throws {DriverError} internal */
+  /**
+   * Reads the host itself. If it does not answer, returns its last report.
+   * @throws {DriverError} an error that the host reports, but not unavailable.
+   */
   async readHost(): Promise<HostSnapshot> {
     const { name, uri, driver } = this;
     try {
@@ -163,7 +171,7 @@ export class HostMember {
     return { name, uri, reachable: loss === null, reason, since, facts: this.#facts };
   }
 
-  /** Returns the statistics of the machines; none if the host does not answer in time. Never rejects. */
+  /** Returns the statistics of the machines; none if they do not arrive in time. Never rejects. */
   async statistics(): Promise<readonly MachineStatistics[]> {
     const { driver, watch } = this;
     const { statistics } = driver;
@@ -181,7 +189,7 @@ export class HostMember {
 
   /**
    * Runs a call that changes a machine, or needs a running one.
-   * @throws {DriverError} unavailable, at once if the host does not answer.
+   * @throws {DriverError} unavailable, at once if the last check of the host failed; the error of the call.
    */
   async run<Result>(call: () => Promise<Result>): Promise<Result> {
     this.watch.assertReachable();
@@ -193,7 +201,7 @@ export class HostMember {
     }
   }
 
-  /** Reports an error that no caller gets. */
+  /** Reports an error that no caller gets, except `unavailable` and `notFound`. */
   reportFault(call: string, error: unknown): void {
     if (!isNotFound(error) && !isUnavailable(error)) this.#options.onFault(call, error);
   }
@@ -219,19 +227,23 @@ export class HostMember {
       this.#options.onListed();
       void this.#survey();
     } catch (error) {
-      // `unavailable` says that the host does not answer. Only a successful list resets the flag.
+      // After `unavailable`, the flag stays as it is: the host did not answer. Only a check that lists the
+      // machines successfully resets the flag.
       if (!isUnavailable(error)) this.#failsToList = true;
       if (!this.#isLost) void this.watch.check();
     }
   }
 
-  /** Reads a machine that was never read, unless a client has read it meanwhile. */
+  /** Reads a machine whose data is unknown, unless a client has read it meanwhile, or the host is lost or closed. */
   async #readFirst(uuid: string): Promise<void> {
     if (this.#closed || this.#isLost || this.known.isRead(uuid)) return;
     await this.read(uuid).catch((error: unknown) => this.reportFault(`reading machine ${uuid}`, error));
   }
 
-  /** Reads the machines that were never read, one after another, so that their data is known. */
+  /**
+   * Reads the machines whose data is unknown, one after another, so that clients can see them if the host
+   * stops answering. Ends early if it does.
+   */
   async #survey(): Promise<void> {
     if (this.#surveying || !this.known.hasUnread) return;
     this.#surveying = true;

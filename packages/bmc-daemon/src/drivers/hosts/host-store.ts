@@ -11,7 +11,7 @@ import type { HostRef } from '../hosts-control.js';
 import type { HostMember } from './host-member.js';
 import { storedMachine, type StoredMachine } from './known-machines.js';
 
-/** Time between a change and the write. */
+/** Delay of a write after a change. Later changes until the write share it. */
 const WRITE_MS = 5_000;
 
 /** Number of machines that are written before other work may run. */
@@ -31,11 +31,11 @@ export interface HostStore {
    * can change the name or the URI. Undefined if the machines of such a host were never listed.
    */
   machinesOf(host: HostRef): readonly StoredMachine[] | undefined;
-  /** Stores the machines of a host until `isServed` returns false. */
+  /** Adds a host, whose machines each write stores until `isServed` returns false. */
   add(member: HostMember, isServed: () => boolean): void;
   /** Schedules a write, because machines have changed. */
   changed(): void;
-  /** Writes the changes that are not stored yet. */
+  /** Writes the changes that are not stored yet, before it returns. Logs a failure. */
   close(): void;
 }
 
@@ -56,7 +56,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   const warn = (error: unknown): void => log.warn('storing the last known machines of the hosts failed', { error });
   const write = async (): Promise<void> => {
     const { hosts, text } = await runInSlices(contentOf(served()));
-    // `close` has written newer data.
+    // If the store was closed meanwhile, `close` has written newer data.
     if (isClosed || text === written) return;
     await file.replace({ hosts }, text);
     written = text;
@@ -66,7 +66,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
     timer ??= setTimeout(() => {
       timer = undefined;
       if (isWriting) {
-        // The running write may have passed the changed host already.
+        // The running write may have passed the changed host already, so waits for another write.
         changed();
         return;
       }
@@ -99,7 +99,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   };
 }
 
-/** Returns the content of the file, with one machine in each line. */
+/** Returns the content of the file, with one machine in each line, in steps of {@link STEP_MACHINES} machines. */
 function* contentOf(members: readonly HostMember[]): Steps<{ readonly hosts: StoredHosts; readonly text: string }> {
   const entries: [string, StoredHosts[string]][] = [];
   const texts: string[] = [];

@@ -1,9 +1,9 @@
 /** Watches whether a host answers. */
 import { DriverError } from '../driver-error.js';
 
-/** Time after which a call without an answer causes a check of its host. */
+/** Time after which a read without an answer causes a check of its host. */
 const SLOW_MS = 500;
-/** Time after which a check without an answer fails all reads of the host. */
+/** Time after which a check without an answer fails all reads of a host that answered the check before. */
 const SILENT_MS = 1_000;
 /** Pause between two checks of a host that answers. */
 const PAUSE_MS = 5_000;
@@ -28,7 +28,7 @@ interface HostWatchOptions {
   readonly onChange: (loss: Loss | null, wasLost: boolean) => void;
 }
 
-/** Tracks whether one host answers. A slow call and a timer cause a check. */
+/** Tracks whether one host answers. Slow reads and a timer cause checks. */
 export class HostWatch {
   readonly #options: HostWatchOptions;
   /** Undefined before the first check. */
@@ -36,7 +36,7 @@ export class HostWatch {
   #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  /** The silence of the host, while a check takes longer than {@link SILENT_MS}; otherwise null. */
+  /** The silence of a host that has answered before, while a check takes longer than {@link SILENT_MS}; else null. */
   #unanswered: Silence | null = null;
   /** Running reads: each function rejects one read. */
   readonly #waiting = new Set<(error: DriverError) => void>();
@@ -45,17 +45,20 @@ export class HostWatch {
     this.#options = options;
   }
 
-  /** Null while the host answers, and before the first check. */
+  /** The loss that the last check found; null if the host answered, and before the end of the first check. */
   get loss(): Loss | null {
     return this.#loss ?? null;
   }
 
-  /** Null while the host answers. A silence begins before the loss: when a check takes long. */
+  /**
+   * The silence of the host; null while it answers, and during the first check. A silence begins before the
+   * loss: when a check takes long.
+   */
   get silence(): Silence | null {
     return this.loss ?? this.#unanswered;
   }
 
-  /** False before the first check. */
+  /** False until the first check has ended. */
   get isChecked(): boolean {
     return this.#loss !== undefined;
   }
@@ -104,7 +107,8 @@ export class HostWatch {
     let reason: string | null = null;
     const since = new Date();
     const silent = setTimeout(() => {
-      // A first connection takes longer, for example over ssh, and there may be no known data yet.
+      // Waits for the end of the first check, because a first connection takes longer, for example over
+      // ssh, and there may be no known data yet. A lost host is silent already.
       if (this.#loss !== null || this.#closed) return;
       this.#unanswered = { reason: null, since };
       this.#failReads(this.#unanswered);

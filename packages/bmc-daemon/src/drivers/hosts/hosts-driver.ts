@@ -25,7 +25,10 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
     <Group>(label: string, select: (driver: HypervisorDriver) => Group | undefined): OnMachine<Group> =>
     (id, call) =>
       hosts.onHost(id, (member, uuid) => call(partOf(member, label, select), uuid));
-  /** Runs a call that writes the definition. A migration may begin while the call waits, so checks it again. */
+  /**
+   * Runs a call that writes the definition. Checks before and after the call that the machine does not
+   * migrate, because a migration may begin while the call waits.
+   */
   const onStaying: OnMachine<HostMember> = (id, call) =>
     hosts.onHost(id, async (member, uuid) => {
       assertStays(member, uuid, hosts.migrationTarget(uuid));
@@ -62,7 +65,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
       console: byMachine(
         on('serial consoles', (each) => each.console),
         {
-          // The host is part of the id, because runs on two hosts can have the same id.
+          // The id contains the name of the host, because runs on two hosts can have the same id.
           instance: (id) =>
             hosts.onHost(id, async (member, uuid) => {
               const consoles = partOf(member, 'serial consoles', (each) => each.console);
@@ -91,9 +94,9 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
 }
 
 /**
- * Rejects a change of a machine that migrates. libvirt sends the definition to the new host at the beginning
- * of the migration, so a later change of the definition on the old host would be lost.
- * @throws {DriverError} unavailable
+ * Rejects a change of a machine that migrates to another host. libvirt sends the definition to the new host
+ * at the beginning of the migration, so a later change of the definition on the old host would be lost.
+ * @throws {DriverError} unavailable, so that the client retries after the migration.
  */
 function assertStays(member: HostMember, uuid: string, target: HostMember | undefined): void {
   if (target === undefined || target === member) return;
@@ -106,8 +109,8 @@ function assertStays(member: HostMember, uuid: string, target: HostMember | unde
 
 /**
  * Returns a part of a host's driver.
- * @param label names it in the error.
- * @throws {DriverError} unsupported
+ * @param label the name of the part for the error.
+ * @throws {DriverError} unsupported, if the driver does not have the part.
  */
 function partOf<Group>(
   { name, driver }: HostMember,

@@ -27,7 +27,7 @@ export interface HostsOptions {
    * machines that it reads without a request.
    */
   readonly open: (host: HostRef, onReadAhead: (snapshot: SystemSnapshot) => void) => HypervisorDriver;
-  /** The last known machines. */
+  /** The last known machines of all hosts in the state folder. */
   readonly store: HostStore;
   /** Limits the first reads of machines. The drivers of the hosts use it too. */
   readonly backgroundReads: BackgroundReads;
@@ -102,7 +102,10 @@ export class Hosts {
     };
   }
 
-  /** Resolves if any host answers. Does not wait for the others. */
+  /**
+   * Resolves if any host answers. Waits only for first checks, and only until one succeeds.
+   * @throws {DriverError} unavailable, if no host answers.
+   */
   async ping(): Promise<void> {
     const unchecked = this.#members.filter(({ watch }) => !watch.isChecked);
     if (this.#members.some(({ watch }) => watch.isChecked && watch.loss === null)) return;
@@ -120,12 +123,15 @@ export class Hosts {
     return this.#index.list();
   }
 
-  /** Whether a host was never listed, so that its machines are unknown. */
+  /** Whether any host was never listed, so that its machines are unknown. */
   get isListIncomplete(): boolean {
     return this.#members.some(({ known }) => !known.isListed);
   }
 
-  /** Reads a machine on the host that serves it. */
+  /**
+   * Reads a machine on the host that serves it. If several hosts have the machine, reads it on all of them
+   * first.
+   */
   async read(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
     const snapshot = await this.#onOwner(id, async (member, uuid) => {
       const others = this.#index.holders(uuid).filter((holder) => holder !== member);
@@ -153,7 +159,7 @@ export class Hosts {
     return this.#index.migrationTarget(uuid);
   }
 
-  /** Returns the addresses of a guest; none while its host does not answer. */
+  /** Returns the network facts of a guest; none while its host does not answer, or if its driver has none. */
   async facts(id: string): Promise<NetworkFacts> {
     return await this.#onOwner(id, async ({ watch, driver: { guestNetwork } }, uuid) => {
       if (watch.loss !== null || guestNetwork === undefined) return new Map();
@@ -166,7 +172,7 @@ export class Hosts {
     });
   }
 
-  /** Returns the statistics of all hosts that answer in time. */
+  /** Returns the statistics of all hosts that answer in time, of each machine only from the host that serves it. */
   async statistics(): Promise<readonly MachineStatistics[]> {
     const byHost = await Promise.all(
       this.#members.map(async (member) =>
@@ -238,8 +244,10 @@ export class Hosts {
   }
 
   /**
-   * Runs a call on the host that serves a machine, and again on another host if the machine has moved.
-   * @throws {DriverError} notFound; unavailable, if a host that was never listed may have the machine.
+   * Runs a call on the host that serves a machine. If the call rejects with `notFound`, and the machine is now
+   * on another host, runs the call there.
+   * @throws {DriverError} notFound, also for a name of several machines; unavailable, if a lost host that was
+   *   never listed may have the machine; the error of the call.
    */
   async #onOwner<Result>(id: string, call: (member: HostMember, uuid: string) => Promise<Result>): Promise<Result> {
     const { uuid } = await this.#find(id);
@@ -271,7 +279,7 @@ export class Hosts {
   }
 
   /**
-   * Checks that no host that was never listed is lost.
+   * Rejects if a host that was never listed does not answer: it may have the machine.
    * @throws {DriverError} unavailable
    */
   #assertAllListed(): void {
@@ -286,8 +294,8 @@ export class Hosts {
 }
 
 /**
- * Ignores the error of an earlier change of the hosts. Its caller got the error; later changes
- * still run.
+ * Ignores the error of an earlier change of the hosts, because the caller of that change got the error.
+ * Later changes still run.
  */
 const reportedToCaller = (): void => undefined;
 

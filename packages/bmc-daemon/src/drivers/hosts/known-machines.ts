@@ -1,4 +1,4 @@
-/** The last known data of the machines of one host, for the time while it does not answer. */
+/** The last known data of the machines of one host, for the time while the host does not answer. */
 import { z } from 'zod';
 import { stateAfter, type MachineChange } from '../machine-change.js';
 import type { DomainState, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
@@ -72,7 +72,7 @@ export class KnownMachines {
     return this.#refs;
   }
 
-  /** Replaces the machines by a new list. */
+  /** Replaces the machines by a new list. Removes the data of machines that the list lacks. */
   replace(list: readonly SystemRef[]): void {
     this.#isListed = true;
     if (list === this.#list) return;
@@ -124,7 +124,7 @@ export class KnownMachines {
     this.#setRefs(refs);
   }
 
-  /** Stores the result of a read. */
+  /** Stores the result of a read. Adds the machine if it is new. */
   remember(snapshot: SystemSnapshot): void {
     this.add(snapshot);
     this.#remember(snapshot);
@@ -155,12 +155,12 @@ export class KnownMachines {
     return this.#arriving.has(uuid);
   }
 
-  /** Returns whether a machine was migrating when it was last read. */
+  /** Returns whether a machine was migrating from or to this host when it was last read. */
   isMigrating(uuid: string): boolean {
     return this.#snapshots.get(uuid)?.migrating === true;
   }
 
-  /** Returns the last known data of a machine of a host that does not answer; undefined without any. */
+  /** Returns the last known data of a machine, with the silence of its host; undefined if none is known. */
   last(uuid: string, silence: Silence): SystemSnapshot | undefined {
     if (this.#last?.silence !== silence) this.#last = { silence, shown: new Map() };
     const { shown } = this.#last;
@@ -189,7 +189,7 @@ export class KnownMachines {
 
   #remember(snapshot: SystemSnapshot): void {
     this.#snapshots.set(snapshot.uuid, snapshot);
-    // Ignores the state during a migration, because the machine is paused only for a moment.
+    // Ignores the state during a migration, because the migration pauses the machine only for a moment.
     if (snapshot.migrating !== true) this.#setState(snapshot.uuid, snapshot.state);
   }
 
@@ -208,7 +208,7 @@ function refsOf(list: readonly SystemRef[], host: string): ReadonlyMap<string, S
   return new Map(list.map(({ uuid, name }) => [uuid, { uuid, name, host }]));
 }
 
-/** Drops members without a value, as JSON does. */
+/** Drops members with the value undefined, as JSON does. */
 function withoutUndefined<Value extends object>(
   value: Value,
 ): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {

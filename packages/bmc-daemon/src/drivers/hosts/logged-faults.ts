@@ -1,7 +1,7 @@
 /** Logs errors of hosts that no caller gets, for example those of background reads. */
 import type { Log } from '@rackless/daemon/log/log.js';
 
-/** Maximum number of remembered failures. Then all are forgotten, and can be logged again. */
+/** Number of remembered failures at which the next failure clears them, so that all can be logged again. */
 const MAX_REMEMBERED = 1_000;
 
 /** Logs each failure once, because lists and lookups repeat the same calls. */

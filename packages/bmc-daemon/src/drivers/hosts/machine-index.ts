@@ -8,19 +8,20 @@ import type { HostMember } from './host-member.js';
 interface MachineIndexOptions {
   /** Returns the hosts, in the order of the configuration. */
   readonly members: () => readonly HostMember[];
-  /** Called when another host serves a machine, also with the change of its state. */
+  /** Called with `moved` when another host serves a machine, and with the change of its state, if it has changed. */
   readonly onMoved: (change: MachineChange) => void;
 }
 
 /**
  * Longest time of a move from one host to another. `virsh migrate --offline`, and an administrator
- * who moves a definition by hand, need less.
+ * who moves a definition by hand, need less. After this time, a machine on two hosts counts as two, and
+ * a machine that left its host counts as removed.
  */
 export const MOVE_WAIT_MS = 10_000;
 
 interface Merged {
   readonly members: readonly HostMember[];
-  /** The highest version of the known machines of a host. */
+  /** The highest {@link KnownMachines.version} of all hosts. */
   readonly version: number;
   /** The hosts that have a machine of the given UUID. */
   readonly holders: ReadonlyMap<string, readonly HostMember[]>;
@@ -29,8 +30,8 @@ interface Merged {
 /**
  * Merges the machines of all hosts by UUID. If several hosts have a machine of the same UUID, one
  * of them serves it. The host where it runs has precedence, then the host where it is paused. If
- * several are equal, a host that answers has precedence, then the host that served it before. So a
- * copy that is off, or that runs on a lost host, does not take over a running machine.
+ * several are equal, a host that answers has precedence, then the host that served it before, then the
+ * order of the configuration. So a copy that is off, or that runs on a lost host, does not take over a running machine.
  */
 export class MachineIndex {
   readonly #options: MachineIndexOptions;
@@ -56,8 +57,8 @@ export class MachineIndex {
 
   /**
    * Returns the hosts if several have had a machine of the given UUID for at least
-   * {@link MOVE_WAIT_MS}; else undefined. At its beginning and its end, a migration looks like two
-   * machines for a short time.
+   * {@link MOVE_WAIT_MS}; else undefined. A migration starts this time again, because at its beginning
+   * and its end it looks like two machines for a short time.
    */
   duplicates(uuid: string): readonly HostMember[] | undefined {
     const holders = this.holders(uuid);
@@ -69,24 +70,26 @@ export class MachineIndex {
     return undefined;
   }
 
-  /** Returns the host to which a machine migrates at the moment; undefined if it does not migrate. */
+  /** Returns the host to which a machine migrates now; undefined if it does not migrate, or this host is lost. */
   migrationTarget(uuid: string): HostMember | undefined {
     return this.holders(uuid).find(({ known, watch }) => watch.loss === null && known.isArriving(uuid));
   }
 
-  /** Returns the host that serves a machine; undefined if no host has it. */
+  /** Returns the host that serves a machine, decided and reported by {@link settle}; undefined if no host has it. */
   owner(uuid: string): HostMember | undefined {
     return this.settle(uuid, this.formerOwner(uuid)?.known.stateOf(uuid));
   }
 
-  /** Returns the host that served a machine until now; undefined for an unknown machine. */
+  /** Returns the host that the last decision selected; undefined if there was no decision for the machine. */
   formerOwner(uuid: string): HostMember | undefined {
     return this.#owners.get(uuid);
   }
 
   /**
-   * Decides which host serves a machine. Reports a new host, and a new state of the machine.
+   * Decides which host serves a machine. If it is a new host, reports this, and the state of the machine
+   * there if it differs.
    * @param before the state of the machine on the former host.
+   * @returns undefined if no host has the machine.
    */
   settle(uuid: string, before: DomainState | undefined): HostMember | undefined {
     const former = this.#owners.get(uuid);
@@ -164,7 +167,7 @@ function better(uuid: string, first: HostMember, second: HostMember, former: Hos
   return rank(second) > rank(first) ? second : first;
 }
 
-/** Returns 2 for a machine whose CPUs may run, 1 for a paused one, else 0. */
+/** Returns 0 for a machine that is off or has no known state, 1 for a paused one, 2 for all other states. */
 function activityOf(state: DomainState | undefined): number {
   if (state === undefined || state === 'shutoff' || state === 'nostate') return 0;
   return state === 'paused' ? 1 : 2;

@@ -1,8 +1,8 @@
 /**
  * Merges the changes of all hosts. A migration is reported as one change, `moved`, without the
  * `stopped`, `undefined` and `defined` of the two hosts. Events of two hosts arrive in any order.
- * So the end of a machine on one host is held for {@link MOVE_WAIT_MS}, and reported only if the
- * machine has not appeared on another host.
+ * So the end of a machine on the only host that has it is held for {@link MOVE_WAIT_MS}, and reported
+ * only if the machine has not appeared on another host.
  */
 import { arriving, migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
 import type { DomainState } from '../snapshot/system-snapshot.js';
@@ -12,10 +12,10 @@ import { MOVE_WAIT_MS, type MachineIndex } from './machine-index.js';
 /** Changes of a machine that are not reported yet. */
 interface HeldChanges {
   readonly member: HostMember;
-  /** The state before these changes. */
+  /** The state of the machine before these changes. */
   readonly before: DomainState | undefined;
   readonly changes: readonly MachineChange[];
-  /** Whether these changes are also held until all hosts were listed. */
+  /** Whether these changes are held longer, until all hosts were listed. */
   readonly untilListed: boolean;
   readonly timer: NodeJS.Timeout;
 }
@@ -53,7 +53,7 @@ export class MergedChanges {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** Drops the held changes. */
+  /** Drops the held changes without reporting them. */
   close(): void {
     for (const { timer } of this.#held.values()) clearTimeout(timer);
     this.#held.clear();
@@ -71,31 +71,33 @@ export class MergedChanges {
   }
 
   /**
-   * Records a change that one host reports. Reports it to the listeners, unless it is a part of a
-   * migration, or only about a copy of the machine on another host.
+   * Records a change that one host reports. Holds the end of a machine. Reports any other change to the
+   * listeners, unless it is a part of a migration, or of a copy of the machine on a host that does not
+   * serve it.
    */
   handle(member: HostMember, change: MachineChange): void {
     const { uuid, kind, reason } = change;
     const former = this.#index.formerOwner(uuid);
     const before = former?.known.stateOf(uuid);
     const others = this.#index.holders(uuid).filter((holder) => holder !== member);
-    // A pause or a resume that is part of a migration: the machine continues on one of the hosts.
+    // A pause for a migration, or the resume after such a pause: the machine continues on one of the hosts.
+    // The pause was not recorded, so the known state at the resume is still `running`.
     const isHandover =
       (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
-    // libvirt ends QEMU on the old host before it reports that the machine has left. A copy that was
-    // only listed does not show a migration.
+    // libvirt ends QEMU on the old host before it reports that the machine has left. So this end is part of
+    // a migration if the machine runs or arrives on another host. A copy without a known state shows none.
     const isDeparture =
       kind === 'shuttingDown' &&
       others.some(
         ({ watch, known }) => watch.loss === null && (known.stateOf(uuid) === 'running' || known.isArriving(uuid)),
       );
-    // The migration to this host may still fail. Without a state here, the old host serves the
-    // machine.
+    // The migration to this host may still fail. So the machine gets no state here yet, and the old host
+    // serves it.
     if (kind === 'started' && reason === arriving && others.length > 0) member.known.arrive(change);
     else if (!isHandover) member.known.note(change);
     if (kind === 'stopped' && reason === migrated) {
-      // The event of its new host may arrive later.
+      // The event of the new host may arrive later, so the machine counts as running there from now on.
       for (const { known } of others) if (known.stateOf(uuid) === undefined) known.note({ ...change, kind: 'resumed' });
     }
     if (this.#isEnd(member, change)) {
@@ -105,8 +107,8 @@ export class MergedChanges {
     }
     const held = this.#held.get(uuid);
     const isBack = held?.member === member;
-    // The machine is back on the host that reported its end. So it has not moved, and the end is
-    // real.
+    // The machine is back on the host that reported its end. So it has not moved, and the held end is
+    // reported now.
     if (isBack) this.#release(uuid);
     // `settle` reports a move if the machine now has another host.
     const owner = this.#index.settle(uuid, isBack ? before : (held?.before ?? before));
@@ -118,7 +120,7 @@ export class MergedChanges {
     this.publish(change);
   }
 
-  /** Returns whether the machine ends on the only host that has it, or leaves this host. */
+  /** Returns whether the machine was removed or has migrated away, and no other host has it yet. */
   #isEnd(member: HostMember, { uuid, kind, reason }: MachineChange): boolean {
     const isOnlyHost = this.#index.holders(uuid).every((holder) => holder === member);
     return isOnlyHost && (kind === 'undefined' || (kind === 'stopped' && reason === migrated));

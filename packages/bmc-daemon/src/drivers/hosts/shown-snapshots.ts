@@ -1,16 +1,16 @@
 /**
- * Adds to the snapshots of machines their host, and all hosts with a machine of the same UUID. Logs a
- * warning if several hosts have one.
+ * Adds to the snapshots of machines the host that serves them. If several hosts have a machine of the same
+ * UUID, also adds the names of these hosts, and logs a warning.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineIndex } from './machine-index.js';
 
-/** The shown snapshots of a driver for several hosts. */
+/** The snapshots that clients of a driver for several hosts see. */
 export class ShownSnapshots {
   readonly #index: MachineIndex;
   readonly #log: Pick<Log, 'warn'>;
-  /** Two reads of an unchanged machine return the same object. */
+  /** The shown snapshot for the host's one, so that two reads of an unchanged machine return the same object. */
   readonly #shown = new WeakMap<SystemSnapshot, SystemSnapshot>();
   readonly #originals = new WeakMap<SystemSnapshot, SystemSnapshot>();
   /** The hosts of the last warning, by UUID. */
@@ -39,16 +39,16 @@ export class ShownSnapshots {
   }
 
   /**
-   * Returns the driver's own snapshot for a shown one, because drivers compare snapshots by
-   * identity.
+   * Returns the snapshot of the host's driver for a shown one, because this driver recognizes only its own
+   * objects.
    */
   originalOf(shown: SystemSnapshot): SystemSnapshot {
     return this.#originals.get(shown) ?? shown;
   }
 
   /**
-   * Returns the names of all hosts with a copy of the machine; undefined if there is only one, and
-   * during a migration.
+   * Returns the names of all hosts with a machine of the same UUID; undefined if there is only one, or only
+   * for a short time, and during a migration.
    */
   #duplicatesOf({ uuid, name }: SystemSnapshot): readonly string[] | undefined {
     const holders = this.#index.duplicates(uuid);
