@@ -1,9 +1,9 @@
 /**
- * Applies the boot override to real machines.
+ * Applies the boot override to the machines of a libvirt host.
  *
- * A *continuous* override is the boot order in the persistent definition. At its end, the daemon
- * restores the user's own order, which the metadata stores, byte for byte. A *one-time* override does
- * not change the definition: it waits in the metadata for the next start (`cold-start.ts`).
+ * A *continuous* override is the boot order in the persistent definition. The metadata store the user's
+ * own order, and the daemon restores it byte for byte when the override ends. A *one-time* override
+ * does not change this order: it waits in the metadata for the next start (`cold-start.ts`).
  *
  * The daemon also sets the boot order in a running QEMU, because the guest may restart by itself.
  * QEMU passes the order to the firmware only at a machine reset. So the daemon must not remove a
@@ -46,8 +46,8 @@ interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
   /**
-   * Template of the UEFI variables for a firmware image in `bootLoaderMap`. Default: the template
-   * that the name of the image implies.
+   * Template of the UEFI variables for a firmware image in `bootLoaderMap`. Default, also for null: the
+   * template that the name of the image implies.
    */
   readonly variables?: string | null;
 }
@@ -57,7 +57,7 @@ export class BootControl {
   readonly #host: Host;
   readonly #bootLoaderMap: BootLoaderMap;
   readonly #variables: string | null;
-  /** Machines whose QEMU has a one-time order. */
+  /** Machines of which this daemon knows that their QEMU has a one-time order. */
   readonly #armed = new Set<string>();
   /** Machines that {@link reconcile} has read: the daemon knows the order of their QEMU. */
   readonly #reconciled = new Set<string>();
@@ -83,7 +83,7 @@ export class BootControl {
 
   /**
    * Stops the wait that follows a restart of the guest. Call this when a client has set another
-   * override: the earlier restart has not used the new override.
+   * override: the earlier restart has not used the new override, so it must not end the new one.
    */
   overrideChanged(uuid: string): void {
     this.#forgetReset(uuid);
@@ -118,14 +118,15 @@ export class BootControl {
 
   /**
    * Sets a pending one-time order in the QEMU of a machine that another program has started without
-   * it. Resets the guest if it has just begun to boot. A guest that continued from a saved state uses
-   * the order at its next restart. @param detail `DomainEventStartedDetail`.
+   * it. Then resets the guest if it has just begun to boot. A guest that continued from a saved state, or
+   * arrived from another host, uses the order at its next restart.
+   * @param detail `DomainEventStartedDetail`.
    */
   onStartedElsewhere(uuid: string, detail: number): void {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
       await this.#host.queue.edit(uuid, async () => {
         const { timeoutMs, log } = this.#host;
-        // Most machines have no override, so reads the XML of the running machine only with one.
+        // Most machines have no one-time override, so reads the XML of the running machine only with one.
         if (onceDevice(readMetadata(await readInactiveXml(machine, timeoutMs))) === null) return;
         const { xml, instance } = await readDefinition(machine, timeoutMs);
         // Another daemon on this host may be starting the machine with the override at this moment.
@@ -141,7 +142,7 @@ export class BootControl {
     });
   }
 
-  /** Completes a boot override that was in progress when the daemon or the connection ended. */
+  /** Completes a boot override that was in progress when the daemon or the connection to libvirt ended. */
   async reconcile(machine: Machine, { xml, instance }: Definition): Promise<void> {
     const mayHaveOrder = instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null);
     if (mayHaveOrder) await this.#reconcile(machine);
@@ -182,8 +183,8 @@ export class BootControl {
   }
 
   /**
-   * Returns whether a restart needs a new QEMU process, because the definition has boot settings
-   * that this process does not know.
+   * Returns whether a restart needs a new QEMU process, because the definition or its record has settings
+   * that this process does not use. False for a machine that is off or transient.
    * @param options.resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU
    *   already has.
    */
@@ -215,7 +216,10 @@ export class BootControl {
     }
   }
 
-  /** Sets the boot order and the pending one-time order of a definition in the running QEMU. */
+  /**
+   * Sets the boot order and the pending one-time order of a definition in the running QEMU, and stores both in
+   * the record of the process. Does nothing without access to the QEMU monitor.
+   */
   async #applyOrder(machine: Machine, instance: Instance, { domain, record }: DefinitionValues): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, record));

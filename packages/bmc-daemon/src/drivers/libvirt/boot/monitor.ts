@@ -22,8 +22,9 @@ const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION
  * order already.
  * @param indexes the result of `bootIndexes`: every bootable device, with -1 for devices that are not in the
  *   order.
- * @returns false without a monitor, or without access to it.
- * @throws {DriverError} unavailable, if QEMU does not answer in time; failed, with QEMU's message.
+ * @returns false without a monitor, without access to it, or for an empty list.
+ * @throws {DriverError} unavailable, if QEMU does not answer in time; failed, with QEMU's message; the
+ *   kind of another error of libvirt.
  */
 export async function setQemuBootOrder(
   domain: Domain,
@@ -95,9 +96,10 @@ interface BootProperty {
 }
 
 /**
- * Finds the property of a device. The boot number of a floppy drive is a property of its
- * controller, which has no alias in libvirt.
- * @returns null if that controller is not found.
+ * Finds the property of a device. The boot number of a floppy drive is a property of its controller,
+ * which has no alias in libvirt. For a CD drive on USB, libvirt 12 creates a second device with this
+ * number.
+ * @returns null if the controller of a floppy drive is not found.
  */
 async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): Promise<BootProperty | null> {
   const { qomPath, floppyUnit, isUsbCdrom, bootIndex: wanted } = index;
@@ -135,7 +137,8 @@ export async function sendBreak(domain: Domain, alias: string, timeoutMs: number
  * Runs a QMP command.
  * @returns the result; undefined for an error of an optional command, because not every device has
  *   a boot number.
- * @throws {DriverError} failed, if a command that is not optional fails; also for an error of libvirt.
+ * @throws {DriverError} failed, if QEMU rejects a command that is not optional; the kind of an error of
+ *   libvirt, also for an optional command.
  */
 async function execute(
   domain: Domain,

@@ -6,7 +6,8 @@ import type { DefinitionValues } from '../xml/definition-edit.js';
 import { bootableDevices, deviceKeys, effectiveBootOrder, isSameOrder } from '../xml/os/boot-order.js';
 
 /**
- * Returns whether the definition has boot settings that the process of the instance does not know.
+ * Returns whether the definition or its record has settings that the QEMU process of the instance does not
+ * use: a boot order, firmware, a new device, pending settings, or a staged firmware version.
  * @param resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU already
  *   has. False: a one-time order always needs a new process.
  */
@@ -21,8 +22,8 @@ export function needsNewProcess(
   const loader = defined.os.loader?.path ?? null;
   const { resetNvram, settings, owner } = record;
   if (resetNvram || defined.firmware !== running.firmware) return true;
-  // A staged firmware version needs a new process. After a restart, the daemon can recognize a new
-  // process, but not a reset of the old one.
+  // A staged firmware version needs a new process, because a restarted daemon can recognize a new process,
+  // but not a reset of the old one.
   if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
   if (settings !== null && Object.keys(settings.pending).length > 0) return true;
   if (loader !== null && loader !== running.os.loader?.path) return true;

@@ -9,7 +9,7 @@ import type { Armed } from '../machine/process-record.js';
 import { orderWithFirst } from '../xml/os/boot-order.js';
 import { readsOf } from './reset-watch.js';
 
-/** Counts the reads of the drive that the override boots from; null if there is no such drive, or no count. */
+/** Counts the reads of the drive that the override boots from; null for a network boot, or without a count. */
 export async function countReads(
   machine: Machine,
   { domain }: Instance,

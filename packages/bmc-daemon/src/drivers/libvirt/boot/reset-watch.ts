@@ -8,8 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Domain } from '@rackless/libvirt';
 import type { Armed } from '../machine/process-record.js';
 
+/** Time between two queries of the counters. */
 const POLL_MS = 250;
-/** Wait for a network boot, which has no drive to watch. */
+/** Wait without a drive to watch: for a network boot, or if QEMU does not count reads. */
 const BLIND_MS = 3_000;
 /**
  * The same wait for a QEMU that has just started, measured in its CPU time. QEMU itself needs 0.2 s
@@ -19,12 +20,12 @@ const BLIND_CPU_MS = 1_500;
 /** Time limit for a firmware that never reads the drive, because the medium is gone. */
 const LATEST_MS = 30_000;
 /**
- * The same limit if the drive was read between the setting of the order and the reset event. Then
- * the firmware may already have used the order.
+ * The same limit if the drive was read between the setting of the order and the reset event. The limit is
+ * shorter, because the firmware may already have used the order.
  */
 const LATEST_IF_READ_MS = 10_000;
 
-/** Counts the reads of a drive; null if QEMU does not report them. */
+/** Returns the number of reads of a drive; null if libvirt does not report it. */
 export async function readsOf(domain: Domain, drive: string, timeoutMs: number): Promise<number | null> {
   try {
     return (await domain.blockStats(drive, { timeoutMs })).rdReq;
@@ -35,7 +36,7 @@ export async function readsOf(domain: Domain, drive: string, timeoutMs: number):
 }
 
 /**
- * Waits after a reset until the firmware has used its boot order, or until a time limit.
+ * Waits after a reset until the firmware has used its boot order, the machine stops, or a time limit ends.
  * @param evidence the record from the time when the order was set.
  * @throws the signal's AbortError.
  */
