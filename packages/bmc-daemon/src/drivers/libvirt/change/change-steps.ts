@@ -1,7 +1,7 @@
 /**
  * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
- * drive. The daemon records each step in the definition before the step runs, so that it can finish
- * the step after it restarts.
+ * drive. The daemon records the steps in the definition before they run, so that it can finish them
+ * after it restarts. It does not record a step that is the whole change.
  */
 import { cdStep, type CdChange } from '../../system-change.js';
 import { attempt } from '../failure.js';
@@ -54,7 +54,7 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
 }
 
 /**
- * Returns the step that changes the image in the guest's CD drive.
+ * Returns the step that changes the image in the CD drive of the running guest.
  * @param image null: empties the drive.
  */
 export function driveStep(
@@ -77,7 +77,7 @@ export function driveStep(
     }
     await removeImage(host, machine, definition, target);
     if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => setMedia(former);
-    // The drive was unplugged together with its image.
+    // The drive was unplugged together with its image, so the revert plugs it in.
     return async () => {
       const { instance: current } = await readDefinition(machine, host.timeoutMs);
       if (current !== null) await plug(host, machine, current, { target, source: former });
@@ -88,7 +88,7 @@ export function driveStep(
   return { intent: { kind: 'drive', device: 'cdrom' }, run, changesDevices };
 }
 
-/** Plugs in a drive. @returns a function that unplugs it. */
+/** Plugs in a drive. @returns a function that unplugs it; it does nothing if the guest accepts no drive now. */
 async function plug(
   host: Host,
   machine: Machine,

@@ -11,8 +11,8 @@ const PASSWORD_BYTES = 6;
  * Adds a VNC display with a new password. Does nothing if the definition has one. libvirt adds a
  * graphics card if the machine has none.
  *
- * The display listens on a TCP port of its host, because this service may not open libvirt's VNC
- * sockets: they belong to another user. The password protects the port from other users of the
+ * The display listens on a TCP port of its host, because this service has no access to libvirt's VNC
+ * sockets, which belong to another user. The password protects the port from other users of the
  * host.
  * @throws {DriverError} internal, if the definition has no `<devices>`.
  */

@@ -4,7 +4,8 @@
  *
  * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the
  * definition. Before the daemon changes one of these, it writes an intent into the definition (see
- * `xml/metadata/intent-record.ts`). After a crash and a restart, it completes the change.
+ * `xml/metadata/intent-record.ts`). After a crash and a restart, it completes the change. A single
+ * step that is the whole change has no intent.
  */
 import { DriverError } from '../../driver-error.js';
 import type { ChangeOptions, InsertOptions } from '../../operation-options.js';
@@ -48,7 +49,7 @@ interface SystemChangesOptions {
   readonly media: Pick<LibvirtMedia, 'acquire'>;
   readonly firmware: FirmwareChooser;
   readonly variables: Pick<Variables, 'recreateNow'>;
-  /** Called after an image has left a drive, and after a change with a downloaded image has failed. */
+  /** Called after a change that may take an image out of a drive, and if a change with a downloaded image fails. */
   readonly removeUnusedImages: () => Promise<void>;
 }
 
@@ -64,7 +65,7 @@ interface Plan {
   readonly from: string;
   readonly edit: DefinitionEdit;
   readonly steps: readonly Step[];
-  /** Records of the steps, which the daemon completes after its next start if it ended before. */
+  /** Records of the steps, and of a new boot order in QEMU. A restarted daemon completes those that it finds. */
   readonly intents: readonly Intent[];
 }
 
@@ -89,7 +90,8 @@ export class SystemChanges {
     const { cd } = change;
     const commit = (basis?: SystemSnapshot): Promise<void> =>
       this.#commit(machine, { change, files, lease: null }, basis);
-    // A change that has waited for files or other operations reads the machine again.
+    // A change that has waited for files or other operations does not use the snapshot of the request, and reads
+    // the machine again.
     if (cd === undefined) await commit(files === noFiles ? options.basis : undefined);
     else if (cd.image === null) await queue.eject(machine, 'cdrom', () => commit(), options);
     else {
@@ -118,7 +120,10 @@ export class SystemChanges {
     });
   }
 
-  /** Finds firmware files before the definition is read, because a file system may be slow. */
+  /**
+   * Finds the firmware files for a change, before the definition is read, because a file system may be slow.
+   * @throws {DriverError} unsupported or invalid, if the machine or the host does not support the change.
+   */
   async #files(machine: Machine, change: SystemChange): Promise<ChangeFiles> {
     const { boot, secureBoot, settings } = change;
     if (boot?.firmware === undefined && secureBoot === undefined && settings?.secureBoot !== true) {
@@ -218,7 +223,11 @@ export class SystemChanges {
     };
   }
 
-  /** Changes the image in the CD drive. @returns the steps in the running guest. */
+  /**
+   * Changes the image in the CD drive of the definition.
+   * @returns the steps in the running guest.
+   * @throws {DriverError} mediaInUse or conflict, if another client has changed the drive.
+   */
   #editDrive(
     machine: Machine,
     definition: Definition,
@@ -259,7 +268,10 @@ export class SystemChanges {
     editSystem(machine, edit, { change, files, system });
   }
 
-  /** Applies every part of a plan or none. @param updateGuest updates the running guest after all steps. */
+  /**
+   * Applies every part of a plan or none: after a failure, reverts the parts, and logs a revert that fails.
+   * @param updateGuest updates the running guest after all steps.
+   */
   async #carryOut(
     machine: Machine,
     { from, edit, steps, intents }: Plan,
