@@ -39,8 +39,8 @@ export function examineAcceleration(
 }
 
 /**
- * Examines whether QEMU may open the device. libvirt offers KVM if libvirt can open the device, but
- * QEMU runs as another account.
+ * Examines whether QEMU may open the device. libvirt offers KVM if libvirt can open the device. QEMU can
+ * run as another account, which may have no access.
  */
 function deviceFindings(device: Device, { qemuAccount }: HostCapabilities, host: ExaminedHost): readonly Finding[] {
   if (qemuAccount === null || qemuAccount.uid === 0) return examineDevice(host, device);
@@ -54,8 +54,8 @@ function deviceFindings(device: Device, { qemuAccount }: HostCapabilities, host:
 }
 
 /**
- * Returns a finding if only root may open the device. libvirt examines QEMU with QEMU's
- * unprivileged account, even if guests run as root.
+ * Returns a finding if neither the group nor all accounts may open the device. libvirt examines QEMU with
+ * QEMU's unprivileged account, even if guests run as root, so this examination then fails.
  * @param device as for {@link examineAcceleration}.
  */
 export function examineDevice(
@@ -86,7 +86,7 @@ function deviceOf(file: string): Device | undefined {
   }
 }
 
-/** Returns the additional groups of an account. */
+/** Returns the additional groups of an account of this host; none for an account that /etc/passwd lacks. */
 function groupsOf(uid: number): readonly number[] {
   const fieldsOf = (file: string) =>
     readFileSync(file, 'utf8')

@@ -8,7 +8,7 @@ import type { ExaminedHost } from './examined-host.js';
 const SUBJECT = 'certificate';
 const EFFECT = 'so the daemon answers 503 for its machines';
 
-/** Returns a finding about the missing or unreadable file that the error names; null for another error. */
+/** Returns a finding about the missing or unreadable file that an error text names; null if it names none. */
 export function certificateFileFinding(text: string, { account }: ExaminedHost): Finding | null {
   const { name, uid } = account;
   const [, missing] = /(?:no certificate authority|parameter "pkipath"): there is n.* (\/.*\.pem)/.exec(text) ?? [];

@@ -18,14 +18,15 @@ export interface ExaminedHost {
   readonly parsed: LibvirtUri;
   /** True if libvirt runs on the host of the daemon. */
   readonly isLocal: boolean;
-  /** The account that connects. */
+  /** The account of the daemon, which connects to libvirt. */
   readonly account: Account;
-  /** Time limit of the connection, and then of each examination. */
+  /** Time limit of the connection. Each examination after it has the same limit. */
   readonly timeoutMs: number;
   /** Returns a virsh command for this host. */
   virsh(...words: readonly string[]): string;
   /**
-   * Returns virsh commands in one line. The shell runs a command only if the previous one succeeds.
+   * Returns virsh commands for this host in one line. The shell runs a command only if the previous one
+   * succeeds.
    */
   virshEach(...commands: readonly (readonly string[])[]): string;
   /**
@@ -50,13 +51,13 @@ export function examinedHost(uri: string, account: Account, timeoutMs: number): 
   const parsed = parseUri(uri);
   const isLocal = parsed.host === null;
   const ssh = (...words: readonly string[]): string => commandLine('ssh', ...sshDestination(parsed), ...words);
-  // The other host knows the ssh keys of the daemon's account, so this account must run the
+  // The other host accepts the ssh keys of the daemon's account, so this account must run the
   // command.
   const remotely = (command: string): string => (isLocal ? command : asAccount(command, account));
   const virsh = (...words: readonly string[]): string => remotely(virshCommand(uri, ...words));
-  // Without a user for ssh in the URI, the account of the other host is unknown.
+  // On another host, only a URI for ssh with the user root shows that the command needs no sudo.
   const uid = isLocal ? account.uid : parsed.transport === 'ssh' && parsed.user === 'root' ? 0 : null;
-  // sudo asks for a password only in a terminal.
+  // sudo asks for a password only in a terminal, so ssh opens one for it.
   const remoteAsRoot = (command: string): string => remotely(uid === 0 ? ssh(command) : sshTerminal(ssh(command)));
   return {
     ...{ uri, parsed, isLocal, account, timeoutMs, ssh, virsh },

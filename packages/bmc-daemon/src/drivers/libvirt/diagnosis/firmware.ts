@@ -20,8 +20,9 @@ interface FirmwareOptions {
 }
 
 /**
- * Asks libvirt for its firmware, and compares the descriptors of this host with the files.
- * @throws {LibvirtError} if libvirt does not answer.
+ * Asks libvirt for its firmware, and checks that the files of this host's firmware descriptors exist. For a host
+ * without QEMU, returns no findings.
+ * @throws {LibvirtError} if libvirt does not answer, or answers with an unexpected error.
  */
 export async function examineFirmware(
   hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,
@@ -40,7 +41,7 @@ export async function examineFirmware(
     const message = `libvirt finds no UEFI firmware for ${architecture}, so clients cannot select the boot mode UEFI.`;
     return [...missing, ...missingTemplates(host, templates), warning(SUBJECT, message, install)];
   }
-  // Without descriptors, it is unknown whether a firmware has keys.
+  // Without descriptors, it is unknown whether a firmware has keys, so this is not reported as missing.
   const mayHaveKeys =
     usable.length === 0 ||
     templates.enabled !== null ||
@@ -54,7 +55,7 @@ export async function examineFirmware(
   ];
 }
 
-/** Returns null if libvirt's hypervisor driver does not report firmware; its test driver does not. */
+/** Returns which firmware libvirt offers; null if its hypervisor driver does not report this, as the test driver. */
 async function offeredFirmware(
   hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,
   { timeoutMs }: ExaminedHost,
@@ -73,7 +74,8 @@ async function offeredFirmware(
 }
 
 /**
- * Returns a finding for each missing file. libvirt selects a descriptor without checking its files.
+ * Returns a finding for each missing file. libvirt selects a descriptor without a check of its files, so the
+ * start of a machine then fails.
  */
 function missingFiles(images: readonly FirmwareImage[], install: string): readonly Finding[] {
   const files = images.flatMap(({ executable, template }) => [executable, ...(template === null ? [] : [template])]);

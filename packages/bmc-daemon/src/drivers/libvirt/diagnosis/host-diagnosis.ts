@@ -36,7 +36,8 @@ export interface HostDiagnosis {
 }
 
 /**
- * Examines a host. Ends within two time limits. A failure of the host is a finding, not an error.
+ * Examines a host. Ends within two times `timeoutMs`: one for the connection, one for all examinations. A
+ * failure of the host is a finding, not an error.
  * @throws {LibvirtError} INVALID_URI.
  */
 export async function diagnoseHost(options: HostDiagnosisOptions): Promise<HostDiagnosis> {
@@ -78,8 +79,8 @@ async function examineConnected(
     libvirt,
     type,
   }));
-  // Without QEMU, libvirt reports no version of QEMU. A libvirt that has just started answers late,
-  // because it first examines QEMU.
+  // Null if libvirt reports no version of QEMU, because there is no QEMU, or not in time. A libvirt that has
+  // just started answers late, because it first examines QEMU.
   const qemu = withDeadline(hypervisor.getVersion(call), timeoutMs, () => null).catch(() => null);
   const firmware = withQemu(report, capabilities, (found) =>
     examineFirmware(hypervisor, host, { capabilities: found, templates }),
@@ -132,8 +133,8 @@ async function withQemu(
 }
 
 /**
- * Converts a failure and a missing answer to a finding. Never rejects.
- * @param otherwise called if libvirt is too slow: returns the findings that need no libvirt.
+ * Returns the findings of an examination. Converts a failure and a missing answer to a finding. Never rejects.
+ * @param otherwise called if libvirt is too slow: returns additional findings that need no libvirt.
  */
 async function settled(
   subject: string,
@@ -183,7 +184,7 @@ function restartCommand(host: ExaminedHost): string {
 function uriFindings({ parsed, uri }: ExaminedHost, changeUri: HostDiagnosisOptions['changeUri']): readonly Finding[] {
   const { transport, parameters } = parsed;
   if (transport === 'tcp') {
-    // libvirtd has another port for TLS.
+    // libvirtd has another port for TLS, so removes the port.
     const encrypted = uri.replace('+tcp:', '+tls:').replace(/^([^/]*\/\/[^/?]*):\d+(?=[/?]|$)/, '$1');
     const { command, advice } = changeUri(encrypted);
     const message = 'The connection has no encryption, so everyone in the network can control the machines.';

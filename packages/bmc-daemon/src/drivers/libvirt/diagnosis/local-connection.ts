@@ -11,14 +11,14 @@ import type { ExaminedHost } from './examined-host.js';
 const SUBJECT = 'socket';
 const EFFECT = 'so the daemon answers 503 for every machine';
 /**
- * The daemon of QEMU, and the daemon for all drivers. A host with one daemon for each driver may have both, and uses
- * the first. A start of the second would stop the first.
+ * The daemon for QEMU, and the daemon for all drivers. A host with one daemon for each driver may have both installed,
+ * and uses the first. A start of the second would stop the first.
  */
 export const LIBVIRT_DAEMONS = ['virtqemud', 'libvirtd'];
 
 /**
- * Returns the reason of a failed connection with the command that removes it; null for an unknown
- * reason.
+ * Returns a finding with the reason of a failed connection and the command that removes this reason; null
+ * for an unknown reason.
  */
 export function localConnectionFinding(error: unknown, host: ExaminedHost): Finding | null {
   const attempts = socketErrors(error);
@@ -89,21 +89,21 @@ function rejectedByPolkit(error: unknown, host: ExaminedHost): Finding {
   return problem('polkit', message, joinCommand('libvirt', host));
 }
 
-/** Returns the command that adds the account to a group. Only new processes have the group. */
+/** Returns the command that adds the account to a group, and starts a process, because only new ones have the group. */
 function joinCommand(group: string, host: ExaminedHost): string {
   return `${host.asRoot(commandLine('usermod', '-aG', group, host.account.name))} && ${renewCommand(host.account.name)}`;
 }
 
-/** Returns the command that starts a process with the current groups of the account. */
+/** Returns the command that restarts the service of an account, or starts a shell, with the account's new groups. */
 const renewCommand = (name: string): string =>
   name === 'bmc-daemon' ? 'sudo systemctl restart bmc-daemon' : commandLine('exec', 'su', '-', name);
 
-/** Returns the installed daemon of libvirt; undefined if there is none, or for another host. */
+/** Returns the name of the installed daemon of libvirt; undefined if none is installed, or for another host. */
 export function libvirtService({ isLocal }: ExaminedHost): string | undefined {
   return isLocal ? LIBVIRT_DAEMONS.find((name) => existsSync(`/usr/sbin/${name}`)) : undefined;
 }
 
-/** Returns the command that starts libvirt, or that installs it. */
+/** Returns the command that starts libvirt, or installs it if it is not installed. */
 function startCommand(host: ExaminedHost): string {
   const { parsed } = host;
   const installed = libvirtService(host);
@@ -115,7 +115,7 @@ function startCommand(host: ExaminedHost): string {
       arch: 'libvirt qemu-full',
     });
   if (parsed.path === '/session') return `${installed} --daemon`;
-  // The folder exists only on a host that runs systemd.
+  // The folder exists only on a host that runs systemd. Without systemd, the daemon is started directly.
   return host.asRoot(
     existsSync('/run/systemd/system') ? `systemctl enable --now ${installed}.socket` : `${installed} --daemon`,
   );

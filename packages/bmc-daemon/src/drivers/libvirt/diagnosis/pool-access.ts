@@ -25,7 +25,8 @@ export function examinePoolAccess(
 
 /**
  * Returns whether an account may enter a folder; true if this process cannot know. `stat` shows the
- * permissions of an access control list as group permissions, so these count for every account.
+ * permissions of an access control list as group permissions, so these count for every account but the
+ * owner.
  */
 function mayEnter(folder: string, uid: number, gid: number): boolean {
   try {

@@ -13,7 +13,7 @@ import { examinePoolAccess } from './pool-access.js';
 
 const SUBJECT = 'pool';
 const GIB = 2 ** 30;
-/** Below this free space, the pool counts as full: an image of an installer often has more than 1 GiB. */
+/** Below this free space, the pool counts as full: the image of an installer is often larger than 1 GiB. */
 const FULL_BYTES = GIB;
 const LOW_BYTES = 10 * GIB;
 /** Types of pools in which a client of libvirt cannot choose the names of new volumes. */
@@ -24,13 +24,13 @@ const MEDIA_EFFECT = 'so inserts of images and new volumes fail';
 interface PoolExamination {
   /** EMULATOR_STORAGE_POOL; null: the pool that the daemon creates when it needs it. */
   readonly configured: string | null;
-  /** Contain the account of QEMU. */
+  /** The capabilities of the host, which contain the account of QEMU. */
   readonly capabilities: Promise<HostCapabilities>;
 }
 
 /**
  * Examines the pool of EMULATOR_STORAGE_POOL, or the default pool.
- * @throws {LibvirtError} if libvirt does not answer.
+ * @throws {LibvirtError} if libvirt does not answer, or answers with an unexpected error.
  */
 export async function examinePool(
   hypervisor: Hypervisor,
@@ -74,8 +74,9 @@ export async function examinePool(
 }
 
 /**
- * Returns a problem if the configured pool does not exist. Examines only the free space for the
- * default pool, because the daemon creates this pool itself.
+ * Returns the findings about a pool that does not exist. A missing pool of the configuration is a problem.
+ * The daemon creates the default pool itself, so only its free space is examined. Exception: for a session
+ * libvirt of another host, the daemon cannot create it.
  */
 async function missingPool(host: ExaminedHost, configured: string | null): Promise<readonly Finding[]> {
   if (configured !== null) {
@@ -99,7 +100,7 @@ function noStorageDriver(host: ExaminedHost): Finding {
 
 /** The folder of a pool of directory type. */
 interface PoolFolder {
-  /** Path of a folder that does not exist. */
+  /** Path of a folder of this host that does not exist; null if it exists, or this is unknown. */
   readonly missing: string | null;
   /** True for a folder of another host, which may be missing. */
   readonly isUnknown: boolean;
@@ -115,7 +116,7 @@ function inactivePool(host: ExaminedHost, name: string, { missing, isUnknown }: 
     return problem(SUBJECT, message, host.virshEach(['pool-build', name], ...start));
   }
   const message = `The storage pool ${name} is inactive, so machines with a disk of the pool cannot start.`;
-  // libvirt keeps the files of a folder that exists.
+  // If the folder exists, `pool-build` keeps its files.
   const build = isUnknown ? [['pool-build', name]] : [];
   return warning(SUBJECT, message, host.virshEach(...build, ...start));
 }
@@ -125,12 +126,12 @@ function brokenPool(host: ExaminedHost, name: string): Finding {
   return problem(SUBJECT, message, host.virshEach(['pool-destroy', name], ['pool-start', name]));
 }
 
-/** libvirt does not notice that the folder of an active pool is removed. */
+/** Returns the finding about an active pool without its folder. libvirt does not notice that the folder was removed. */
 function missingDirectory(host: ExaminedHost, name: string, directory: string): Finding {
   const message =
     `The folder ${directory} of the storage pool ${name} is missing here, ` +
     'so inserts of images and new volumes fail unless libvirt runs in a container.';
-  // libvirt builds only an inactive pool.
+  // libvirt builds only an inactive pool, so the first command stops the pool.
   const steps = ['pool-destroy', 'pool-build', 'pool-start'].map((command) => [command, name]);
   return warning(SUBJECT, message, host.virshEach(...steps));
 }
@@ -142,7 +143,7 @@ function manualPool(host: ExaminedHost, name: string): Finding {
   return warning(SUBJECT, message, host.virsh('pool-autostart', name));
 }
 
-/** @param directory the directory of a pool that does not exist yet. */
+/** @param directory the directory of a pool that does not exist yet; undefined for a pool that exists. */
 function spaceFindings(host: ExaminedHost, name: string, bytes: number, directory?: string): readonly Finding[] {
   if (bytes >= LOW_BYTES) return [];
   const free = `The storage pool ${name} has ${sizeText(bytes)} free`;
@@ -154,7 +155,8 @@ function spaceFindings(host: ExaminedHost, name: string, bytes: number, director
 }
 
 /**
- * Returns the free space now; libvirt reports the space at its last refresh. Infinity if unknown.
+ * Returns the present free space, because libvirt reports the space at its last refresh. Infinity if unknown,
+ * such as on another host.
  */
 async function localSpace(host: ExaminedHost, directory: string | null): Promise<number> {
   if (!host.isLocal || directory === null) return Infinity;

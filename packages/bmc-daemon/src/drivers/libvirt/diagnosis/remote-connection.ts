@@ -45,9 +45,9 @@ const commandForPort = (host: ExaminedHost): string => {
   return openSocket(host, transport);
 };
 
-/** Returns the command that opens the socket of a transport on the host. */
+/** Returns the command that makes systemd listen at the socket of a transport on the host. */
 const openSocket = (host: ExaminedHost, transport: string): string =>
-  // systemd does not open another socket of a service that runs.
+  // systemd does not open another socket of a service that runs, so the command stops the service first.
   host.asRoot(
     ...['virtproxyd', 'libvirtd'].map(
       (daemon) => `sh -c "systemctl stop ${daemon} && systemctl enable --now ${daemon}-${transport}.socket"`,
@@ -72,7 +72,7 @@ const trustAuthority = (host: ExaminedHost): string => {
   return `${host.ssh('cat', SYSTEM_AUTHORITY)} | ${asRoot(commandLine('tee', '-a', file), uid)}`;
 };
 
-/** In the order of their precedence, because ssh prints several lines. */
+/** In the order of their precedence, because several patterns can match the lines that ssh prints. */
 const reasons: readonly Reason[] = [
   {
     pattern: /REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .* has changed/i,
@@ -222,8 +222,9 @@ const reasons: readonly Reason[] = [
 ];
 
 /**
- * Returns the reason of a failed connection, with a command that removes it or shows more; null for
- * an unknown reason.
+ * Returns a finding with the reason of a failed connection, and a command that removes this reason or shows
+ * more; null for an unknown reason.
+ * @param text the error of the connection without the URI.
  */
 export function remoteConnectionFinding(text: string, host: ExaminedHost): Finding | null {
   const { transport } = host.parsed;

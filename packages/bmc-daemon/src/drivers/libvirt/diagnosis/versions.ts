@@ -12,8 +12,8 @@ interface HostVersions {
 /** The oldest versions that the tests use: those of Debian 12. */
 const OLDEST = { libvirt: 9_000_000, qemu: 7_002_000 } as const;
 /**
- * Some QEMU versions from this one on may stop reading streamed images:
- * docs/guides/libvirt-hosts.md.
+ * From this version on, some versions of QEMU may stop reading streamed images (see
+ * docs/guides/libvirt-hosts.md).
  */
 const STALLING_STREAMS = 10_000_000;
 
