@@ -18,7 +18,7 @@ export function accessHint(failure: unknown, uri: string, account: Account): str
   );
 }
 
-/** Returns whether the mode of the socket (EACCES) or polkit rejected the account. */
+/** Returns whether an error, or one of its causes, says that the mode of the socket or polkit rejects the account. */
 export function isRefusal(failure: unknown): boolean {
   if (isLibvirtError(failure, 'AUTH_FAILED', 'AUTH_UNAVAILABLE', 'AUTH_CANCELLED')) return true;
   if (errorCode(failure) === 'EACCES') return true;

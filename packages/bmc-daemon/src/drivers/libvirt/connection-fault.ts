@@ -9,7 +9,7 @@ export function isDisconnected({ state, lastError }: Pick<Hypervisor, 'state' | 
   return state !== 'connected' && !(state === 'connecting' && lastError === null);
 }
 
-/** Returns the advice if libvirt rejects the account of this process, else null. */
+/** Returns advice if the local libvirt rejects the account of this process, else null (see {@link accessHint}). */
 export function connectionRefusal(error: unknown, uri: string): string | null {
   return accessHint(error, uri, thisAccount());
 }

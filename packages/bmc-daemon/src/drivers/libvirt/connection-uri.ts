@@ -56,8 +56,8 @@ export function virshCommand(uri: string, ...words: readonly string[]): string {
 }
 
 /**
- * Returns the arguments of ssh that select the host. For another transport, returns only the host, because port and
- * user belong to that transport.
+ * Returns the arguments of ssh that select the host and the key. For another transport, returns only the host, because
+ * port and user of the URI belong to that transport.
  */
 export function sshDestination({
   transport,

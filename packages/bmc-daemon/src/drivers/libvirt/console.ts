@@ -1,4 +1,4 @@
-/** Serial consoles of real machines. Each libvirt console stream has its own connection. */
+/** Serial consoles of the machines of a libvirt host. Each libvirt console stream has its own connection. */
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { isLibvirtError } from '@rackless/libvirt';
@@ -34,8 +34,8 @@ export class LibvirtConsole implements ConsoleControl {
       // Without FORCE, libvirt does not disconnect another client.
       return await machine.domain.openConsole(alias, 0, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
     } catch (error) {
-      // libvirt reports both its own session and the lock file of another program as
-      // OPERATION_FAILED.
+      // libvirt reports OPERATION_FAILED if another client of libvirt has the console, and if another
+      // program has locked the port.
       if (isLibvirtError(error, 'OPERATION_FAILED'))
         throw new DriverError('consoleInUse', `${doing}: another client is connected`, { cause: error });
       return await attempt(doing, () => Promise.reject(error as Error));
