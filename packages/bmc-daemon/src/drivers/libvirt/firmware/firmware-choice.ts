@@ -1,6 +1,6 @@
 /**
- * Selects the firmware files of a boot mode and an architecture from EMULATOR_BOOT_LOADER_MAP, and
- * checks that the host has them.
+ * Selects firmware files: those that EMULATOR_BOOT_LOADER_MAP has for a boot mode and an architecture, and
+ * those for Secure Boot. Checks that the host has the mapped image.
  */
 import { basename, dirname, join } from 'node:path';
 import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
@@ -29,7 +29,8 @@ import type { SecureBootFiles } from '../xml/os/secure-boot.js';
 export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Record<string, string | null>>>>>;
 
 /**
- * Returns the firmware files of a firmware type on the libvirt host.
+ * Returns the firmware files of a firmware type on the libvirt host. If the map has no image for the architecture,
+ * both paths are null, and libvirt selects the files.
  * @param template the template of the variables for a UEFI image of the map; null: the file next to
  *   the image.
  * @param files the files of the host. A file is rejected only if it is known to be missing.
@@ -62,8 +63,8 @@ export async function chooseFirmware(
 
 /**
  * Returns the template of the variables that is next to a UEFI image. Distributions give both files
- * similar names (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Returns null if no such file exists, and on
- * another host, whose files are not known: libvirt then finds the template in its firmware descriptors.
+ * similar names (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Returns null if no such file exists. Also returns null
+ * for another host, whose files are unknown. libvirt then finds the template in its firmware descriptors.
  */
 async function templateNextTo(loaderPath: string, files: Pick<HostFiles, 'exists'>): Promise<string | null> {
   const name = basename(loaderPath);
@@ -100,7 +101,10 @@ export class FirmwareChooser {
     this.#options = options;
   }
 
-  /** Forgets the catalog after a new connection, because packages may have been installed. */
+  /**
+   * Forgets the catalog, so that the next use reads the descriptors again. The driver calls this after each
+   * new connection, because packages may have been installed.
+   */
   forget(): void {
     this.#catalog = undefined;
   }
@@ -121,7 +125,8 @@ export class FirmwareChooser {
    * a template with keys. On x86, and on a host without such descriptors, libvirt's capabilities
    * must report firmware with Secure Boot. The capabilities contain nothing about keys.
    * @param xml the definition of the machine.
-   * @throws {DriverError} unsupported, with what is missing.
+   * @throws {DriverError} unsupported, with what is missing; another kind, if libvirt does not return its
+   *   capabilities.
    */
   async checkSecureBoot(
     { name, architecture, machineType }: Pick<CompleteSnapshot, 'name' | 'architecture' | 'machineType'>,
@@ -159,8 +164,9 @@ export class FirmwareChooser {
 
   /**
    * Returns the files that a definition must name for a mode: the image of the map, or `currentLoader`
-   * if the settings name a template. The template comes from the settings, from the descriptors, or
-   * from the folder of the image. Returns null if libvirt selects the files.
+   * if the settings name a template. The template comes from the settings or from the descriptors; a
+   * template without keys may also come from the folder of the image. Returns null if libvirt must select
+   * the files: no image or no template is known, or the image has no Secure Boot for the modes `on` and `setup`.
    * @param currentLoader the image that the definition names now; null: it names none.
    * @throws {DriverError} invalid, if a file of the map does not exist.
    */

@@ -1,6 +1,6 @@
 /**
- * Recreates the file of UEFI variables of a machine that is off. Variables that the operating system
- * has written, such as its boot entries, do not change. libvirt reads and writes the file as
+ * Recreates the file of UEFI variables of a machine that is off. The new file has the unsigned variables that
+ * the operating system has written, such as its boot entries. libvirt reads and writes the file as
  * a volume, because the account of this daemon may have no access to it.
  */
 import { homedir } from 'node:os';
@@ -39,9 +39,9 @@ export class Variables {
   }
 
   /**
-   * Recreates the variables of a machine at once after a change of its definition, because the host
-   * may start the machine itself. If the machine runs or is saved, does nothing: `ColdStart`
-   * recreates the variables before the next start. Never rejects.
+   * Recreates the variables of a machine at once after a change of its definition, if its record requires
+   * this. The reason: the host may start the machine itself. If the machine runs or is saved, does nothing:
+   * `ColdStart` recreates the variables before the next start. Never rejects.
    */
   async recreateNow(machine: Machine): Promise<void> {
     const { queue, hypervisor, timeoutMs } = this.#options.host;
@@ -62,10 +62,10 @@ export class Variables {
   }
 
   /**
-   * Completes a change of firmware that was in progress when the daemon ended. If a client reverts
-   * this change, the new variables must not stay with the old firmware. Repeating the change is
-   * safe, even if the daemon ended during its upload. The first message of an upload contains all
-   * variables, so the file has either the old variables or the new ones.
+   * Completes a change of firmware that was in progress when the daemon ended. Otherwise, if a client reverts
+   * the change later, the old firmware could get the new variables. Repeating the change is safe, even if
+   * the daemon ended during its upload. The first message of an upload contains all variables, so the file
+   * has either the old variables or the new ones.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).resetNvram) await this.recreateNow(machine);

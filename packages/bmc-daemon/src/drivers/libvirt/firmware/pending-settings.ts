@@ -42,7 +42,7 @@ export class PendingSettings {
    * repair the machine then.
    * @param from the definition of the machine.
    * @returns whether the definition or its record was changed.
-   * @throws {DriverError} unavailable, notFound.
+   * @throws {DriverError} unavailable, notFound; every kind, if libvirt also rejects the changed record.
    */
   async apply(machine: Machine, from: string): Promise<boolean> {
     const { hypervisor, timeoutMs, log } = this.#options.host;
@@ -77,7 +77,8 @@ export class PendingSettings {
       changeFirmware(edit, () => setFirmware(edit, type, choice));
     }
     const { firmware, os } = edit.domain;
-    // Without UEFI, Secure Boot is off already. Switching it on then fails below, with the reason.
+    // Without UEFI, Secure Boot is off already, so nothing is to change. Switching it on without UEFI fails
+    // below, with the reason.
     if (change.secureBoot !== undefined && (change.secureBoot || firmware === 'efi')) {
       const mode = change.secureBoot ? 'on' : 'off';
       const loader = os.firmware === null ? (os.loader?.path ?? null) : null;

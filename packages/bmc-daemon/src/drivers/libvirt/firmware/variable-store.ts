@@ -85,7 +85,7 @@ export function mergeVariables(
   return result;
 }
 
-/** Returns the names of the variables in a file, for tests and logs; null for another layout. */
+/** Returns the names of the variables in a file, for tests; null if the file has another layout. */
 export function variableNames(file: Buffer): readonly string[] | null {
   return readStore(file)?.variables.map(({ name }) => name) ?? null;
 }
@@ -114,7 +114,7 @@ function readStore(file: Buffer): Store | null {
       .toString('utf16le', offset + variableHeaderBytes, offset + variableHeaderBytes + nameBytes)
       .replace(/\0+$/, '');
     const key = `${vendor} ${name}`;
-    // A variable that is marked for replacement stays valid until the new one is written.
+    // A variable that is marked for replacement stays valid until the file has the new one.
     if (state === added || (state === addedAndBeingReplaced && variables.get(key)?.state !== added)) {
       const copy = Buffer.from(file.subarray(offset, offset + bytes));
       copy.writeUInt8(added, 2);
