@@ -70,7 +70,7 @@ export function derivedWwn(uuid: string, index: number): string {
   return `3${derivedSerial(uuid, index).slice(1)}`;
 }
 
-/** Returns a prefix with a number in the other bytes. @throws {RangeError} */
+/** Returns a prefix with a number in the other bytes. @throws {RangeError} if the number needs more bytes. */
 function numberedMac(prefix: string, number: number): string {
   const bytes = 6 - prefix.split(':').length;
   if (number >= 256 ** bytes) throw new RangeError(`the MAC prefix ${prefix} has only ${256 ** bytes - 1} addresses`);
@@ -99,7 +99,8 @@ interface NewMachines {
 /**
  * Chooses the addresses of new machines.
  * @param others the machines of the host that are not created again.
- * @throws {LabError} if an address that the user has given is in use.
+ * @throws {LabError} if a MAC address that the user has given, or that begins with the user's prefix, is in use.
+ * @throws {RangeError} if the user's prefix has too few addresses.
  */
 export function chooseAddresses(
   naming: Naming,
@@ -130,7 +131,8 @@ export function chooseAddresses(
     while (uuids.has(derivedUuid(hostName, name, attempt))) attempt += 1;
     const uuid = derivedUuid(hostName, name, attempt);
     uuids.add(uuid);
-    // A machine with the same UUID on another host has the same derived MAC addresses.
+    // A machine with the same UUID on another host has the same derived MAC addresses. So another UUID also
+    // requires other MAC addresses.
     const macs = Array.from({ length: interfaces }, (_, index) => chooseMac(name, index, attempt));
     return [name, { uuid, macs }] as const;
   });

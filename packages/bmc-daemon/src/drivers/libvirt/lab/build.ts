@@ -6,7 +6,7 @@
  * 2. Creates the volumes.
  * 3. Defines the complete machine.
  *
- * The next command removes a machine that is not complete, and creates it again.
+ * The next command for this name removes an incomplete machine, and creates it again.
  */
 import type { Domain, StorageVolume } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -28,7 +28,8 @@ export interface Blueprint {
 
 /**
  * Creates a machine. After a failure, removes its definition and its volumes.
- * @throws {DriverError} the reason. If libvirt does not answer, the machine may be left incomplete.
+ * @throws {DriverError} the reason. If libvirt does not answer or the removal fails, an incomplete machine may
+ *   be left.
  */
 export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint: Blueprint): Promise<void> {
   const { name, volumes } = blueprint;
@@ -45,7 +46,7 @@ export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint
     }
     await define(blueprint.xml(disks, true));
   } catch (error) {
-    // libvirt may still create a volume. The record names it for the next command.
+    // libvirt may still create a volume, so the machine stays. Its record names the volume for the next command.
     if (isUnavailable(error)) throw incompleteError(name, error, error);
     const undo = async (): Promise<void> => {
       for (const volume of made) await deleteVolume(volume);

@@ -20,7 +20,7 @@ export interface CloneIdentity {
 }
 
 /**
- * Returns the disks that a clone must copy: neither drives, nor read-only disks, nor shared disks.
+ * Returns the disks that a clone must copy: all except drives, read-only disks and shared disks.
  */
 export function ownDisks({ domain }: Pick<DefinitionEdit, 'domain'>): readonly Disk[] {
   return domain.devices.disks.filter(
@@ -29,7 +29,7 @@ export function ownDisks({ domain }: Pick<DefinitionEdit, 'domain'>): readonly D
 }
 
 /**
- * Returns a definition without the daemon's images, boot override and record, as the user made it.
+ * Returns a definition without the images that clients inserted, the boot override and the daemon's record.
  */
 export function withoutDaemon(source: string): string {
   const edit = new DefinitionEdit(source);
@@ -67,7 +67,7 @@ function setIdentity({ xml, domain }: DefinitionEdit, { name, uuid, macs }: Clon
   for (const [index, { element }] of domain.devices.interfaces.entries()) {
     const [mac, target] = [child(element, 'mac'), child(element, 'target')];
     if (mac !== undefined) xml.setAttribute(mac, 'address', macs[index] ?? '');
-    // The target is the name of an interface of the host, which only one machine can have.
+    // The target is the name of an interface of the host, which only one machine can have. libvirt chooses another.
     if (target !== undefined) xml.remove(target);
   }
 }
@@ -93,7 +93,7 @@ function replaceDisks(edit: DefinitionEdit, { uuid }: CloneIdentity, disks: read
   }
 }
 
-/** Gives the clone its own UEFI variables and serial log. */
+/** Gives the clone new UEFI variables, and its own serial log. If it has no serial log, removes the source's log. */
 function renameFiles({ xml }: DefinitionEdit, { record }: CloneIdentity): void {
   const { root } = xml;
   const variables = child(root, 'os', 'nvram');

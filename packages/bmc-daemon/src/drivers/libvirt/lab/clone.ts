@@ -25,9 +25,11 @@ interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onRepo
 }
 
 /**
- * Copies the source for each name that has no machine yet. Stops at the first failure.
+ * Copies the source for each name that has no machine yet, and reports the result of each name. Stops after a
+ * copy that fails, or before the next copy after the signal.
  * @throws {LabError} for a problem before the first copy.
- * @throws {DriverError} if libvirt fails.
+ * @throws {DriverError} if libvirt fails before the first copy; {Error} AbortError, if the signal ends the
+ *   wait for other hosts.
  */
 export async function cloneMachines(host: LabHost, request: CloneRequest): Promise<void> {
   const { naming, onReport, source: sourceName } = request;
@@ -134,8 +136,9 @@ function planned(source: string, identity: CloneIdentity, volumes: readonly Plan
 }
 
 /**
- * Checks that the disks of the source do not change, and that it is complete.
- * @throws {LabError}
+ * Checks that the source is complete and off, and has no saved state. Otherwise its disks could change during
+ * the copy.
+ * @throws {LabError} the first problem; {DriverError} if libvirt fails.
  */
 async function checkSource({ name, machine, created }: KnownMachine, timeoutMs: number): Promise<void> {
   if (created?.complete === false) throw new LabError([`machine ${name} is incomplete: delete it, or create it again`]);
@@ -149,7 +152,7 @@ async function checkSource({ name, machine, created }: KnownMachine, timeoutMs: 
   }
 }
 
-/** Looks up the volumes of the disks. @throws {LabError} for a disk that is no volume. */
+/** Looks up the volumes of the disks. @throws {LabError} for disks that are no volumes, or that libvirt cannot read. */
 async function sourceDisks(
   { hypervisor, timeoutMs }: LabHost,
   { name }: KnownMachine,
@@ -170,7 +173,7 @@ async function sourceDisks(
   return found;
 }
 
-/** Plans the copy of a disk. Pools without files have raw volumes only. */
+/** Plans the copy of a disk. In a pool without files, the copy is raw, because such a pool has only raw volumes. */
 function plannedCopy(
   { pool, hasFiles }: LabPool,
   { machine, index, disk }: { readonly machine: string; readonly index: number; readonly disk: SourceDisk },

@@ -13,8 +13,9 @@ import type { LabFirmware, MachineSpec } from './machine-spec.js';
 type Difference = readonly [property: string, current: string, wanted: string];
 
 /**
- * Returns one text for each property that differs from the spec. It compares the machine as it is now: a
- * client may have changed it over Redfish. The boot order is no difference, because every client changes it.
+ * Returns one text for each property that differs from the spec. Compares the current machine, which a
+ * client may have changed over Redfish. Ignores the boot order, because every client changes it, and the
+ * properties that the spec leaves open (null).
  * @param macs the wanted addresses; null: any.
  * @throws {DriverError} unavailable.
  */
@@ -50,7 +51,7 @@ export async function differencesOf(
     .map(([property, current, wanted]) => `${property}: the machine has ${current || 'none'}; requested: ${wanted}`);
 }
 
-/** Returns the sizes of the disks that the command has created; 0 for one that is missing. */
+/** Returns the sizes of the disks that the command has created; 0 for a disk whose volume or pool is missing. */
 async function diskBytes(
   { hypervisor, timeoutMs }: LabHost,
   { name, created }: OwnMachine,

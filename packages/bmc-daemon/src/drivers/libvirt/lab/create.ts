@@ -18,7 +18,7 @@ import { checkNetworks } from './platform/networks.js';
 export interface CreateRequest {
   readonly naming: Naming;
   readonly spec: MachineSpec;
-  /** Ends the command between two machines. */
+  /** Ends the command before its next machine, or its wait for other hosts. */
   readonly signal?: AbortSignal;
   readonly onReport: OnReport;
   /** Receives advice, one sentence each. */
@@ -26,10 +26,11 @@ export interface CreateRequest {
 }
 
 /**
- * Creates the machines that do not exist yet, and compares the others with the spec. Stops at the
- * first machine that cannot be created.
+ * Creates the machines that do not exist yet, and compares the others with the spec. Reports each result,
+ * also that of a machine that cannot be created, and then stops.
  * @throws {LabError} for a problem before the first machine is created.
- * @throws {DriverError} if libvirt does not answer.
+ * @throws {DriverError} if libvirt fails during the checks or a comparison; {Error} AbortError, if the signal
+ *   ends the wait for other hosts.
  */
 export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
   const { naming, spec, onReport } = request;
@@ -80,7 +81,8 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
 
 /**
  * Checks everything that can be checked, removes incomplete machines, and plans the missing ones.
- * @throws {LabError} with all reasons that prevent the creation; {DriverError} if libvirt fails; {Error} AbortError.
+ * @throws {LabError} with the problems of the first check that fails; {DriverError} if libvirt fails; {Error}
+ *   AbortError after the signal.
  */
 async function plan(
   host: LabHost,
@@ -115,7 +117,7 @@ async function plan(
   return new Map(plans.map(({ plan, volumes }) => [plan.name, planned(plan, volumes)]));
 }
 
-/** Returns the record of a new machine. */
+/** Returns the record of a new machine that is complete. `clonedFrom` is the UUID of its source. */
 export function recordOf(
   host: LabHost,
   naming: Naming,

@@ -16,7 +16,7 @@ interface PlannedDeletion {
   readonly dataBytes: number;
 }
 
-/** The effect of a deletion. */
+/** A planned deletion: the machines to delete. */
 export interface Deletion {
   readonly machines: readonly PlannedDeletion[];
   /** Names without a machine. */
@@ -49,7 +49,10 @@ export async function planDeletion(host: LabHost, names: readonly string[]): Pro
   return { machines, absent };
 }
 
-/** Deletes machines. Stops at the first failure. */
+/**
+ * Deletes machines. Reports each result, also for the names without a machine. Stops after the first failure, or
+ * before the next machine after the signal.
+ */
 export async function deleteMachines(
   host: LabHost,
   { machines, absent }: Deletion,

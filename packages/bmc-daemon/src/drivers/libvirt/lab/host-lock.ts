@@ -24,7 +24,7 @@ interface LockOptions {
 
 /**
  * Waits for the lock of a libvirt daemon, and holds it until the process ends. Several URIs can name
- * the same libvirt daemon, so the lock has the host name that libvirt reports.
+ * the same libvirt daemon, so the name of the lock depends on the host name that libvirt reports.
  * @throws {Error} AbortError after the signal; an error of node:net if the host has no sockets left;
  *   DriverError unavailable.
  */

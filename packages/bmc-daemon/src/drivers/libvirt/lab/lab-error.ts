@@ -11,5 +11,5 @@ export class LabError extends Error {
   }
 }
 
-/** Returns the reason of any error. */
+/** Returns the message of an error; for another thrown value, this value as text. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -36,7 +36,7 @@ export interface LabHost extends LabSettings {
   readonly timeoutMs: number;
 }
 
-/** Limit of the reading of another host, which may be off. */
+/** Maximum time for reading another host, which may be off. */
 const OTHER_HOST_MS = 10_000;
 
 /** A long timeout: libvirtd on a busy host needs seconds, and the user can press Ctrl-C. */
@@ -67,15 +67,16 @@ export type ReadOtherUuids = () => Promise<ReadonlySet<string>>;
 
 /** Options of {@link withOtherUuids}. */
 interface OtherUuidsOptions {
-  /** Receives a sentence for each host that does not answer. */
+  /** Receives a sentence for each host whose machines cannot be read. */
   readonly onAdvice: (sentence: string) => void;
   /** Ends the wait for the hosts. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Reads the machines of all other hosts while `work` runs, because a host that is off takes up to ten
- * seconds. When `work` ends, stops reading and closes the connections.
+ * Reads the machines of all other hosts while `work` runs. `work` can do other steps first, because a host that
+ * is off takes up to ten seconds. When `work` ends, stops reading and closes the connections.
+ * @throws the errors of `work`. A host that does not answer is no error: `onAdvice` receives it.
  */
 export async function withOtherUuids<Result>(
   { otherHosts }: LabHost,
@@ -130,7 +131,7 @@ export interface KnownMachine {
   readonly xml: string;
   readonly domain: Domain;
   readonly record: MachineRecord;
-  /** Null if another program has created the machine. */
+  /** Null if another program has created the machine, even if it copied the record of another machine. */
   readonly created: CreatedRecord | null;
 }
 
@@ -156,7 +157,7 @@ export async function readMachines({
     try {
       return knownMachine(machine, await readInactiveXml(machine, timeoutMs));
     } catch (error) {
-      // Another client has deleted it meanwhile.
+      // Another client has deleted the machine meanwhile.
       if (error instanceof DriverError && error.kind === 'notFound') return null;
       throw error;
     }

@@ -15,7 +15,7 @@ const REFRESH_TIMEOUT_MS = 60_000;
 /** A pool with the names of its volumes. */
 export interface LabPool {
   readonly pool: StoragePool;
-  /** Pools of files get thin qcow2 volumes, all others raw volumes. */
+  /** True if the volumes are files. Then new disks are thin qcow2 volumes, otherwise raw volumes. */
   readonly hasFiles: boolean;
   readonly volumeNames: ReadonlySet<string>;
 }
@@ -47,8 +47,8 @@ export async function openLabPool(host: LabHost, name: string | null): Promise<L
   const pool = await activePool({ hypervisor, uri, name: wanted, create: true, timeoutMs });
   if (pool === null) throw new LabError(['the host has no storage pool']);
   return await attempt(`reading storage pool ${pool.name}`, async () => {
-    // Other programs may have created files. A busy pool rejects the refresh, and may not list
-    // these.
+    // A refresh finds the files that other programs have created. A busy pool rejects the refresh, so these
+    // files may be missing from the list.
     await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
     const volumes = await pool.listAllVolumes({ timeoutMs });
     const hasFiles = await isDirectoryPool(pool, timeoutMs);
@@ -74,7 +74,7 @@ export function plannedDisk(
   };
 }
 
-/** Returns problems: volumes that exist already, which this command has not created. */
+/** Returns a problem for each planned volume whose name the pool already has. */
 export function takenVolumes({ volumeNames, pool }: LabPool, planned: readonly PlannedVolume[]): readonly string[] {
   return planned
     .filter(({ pool: name, volume }) => name === pool.name && volumeNames.has(volume))

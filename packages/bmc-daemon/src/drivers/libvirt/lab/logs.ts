@@ -9,21 +9,24 @@ import { reasonOf } from './lab-error.js';
 const FOLDER = '/var/log/libvirt/qemu';
 
 /**
- * Returns the file for the output of a serial port; null for a session libvirt, whose folder is unknown.
+ * Returns the file for the output of a machine's serial port; null for a session libvirt, whose folder is unknown.
  * @param uri the connection URI.
  */
 export function serialLogOf(uri: string, machine: string): string | null {
   return isSession(uri) ? null : `${FOLDER}/${machine}-serial0.log`;
 }
 
-/** Returns the logs of a machine. The serial log of `a` has the name of QEMU's log of a machine `a-serial0`. */
+/**
+ * Returns the names of the logs of a machine. Two machines can use one name: the serial log of `a` has the name
+ * of QEMU's log of a machine `a-serial0`.
+ */
 const logsOf = (machine: string): readonly string[] => [`${machine}.log`, `${machine}-serial0.log`];
 
 /**
  * Removes the logs of a machine, also the older files that virtlogd makes of them. Does not
- * remove logs with the name of a log of another machine.
- * @returns why logs are left, one sentence each: a log is no reason to fail. An empty list after
- *   success.
+ * remove logs with the name of a log of another machine. Never rejects, because a log that stays is no
+ * reason to fail.
+ * @returns why logs are left, one sentence each. An empty list after success.
  */
 export async function removeLogs(
   hypervisor: Hypervisor,

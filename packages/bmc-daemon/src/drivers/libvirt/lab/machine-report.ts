@@ -5,8 +5,9 @@ import type { KnownMachine } from './lab-host.js';
 /** The result of a command for one machine. */
 export type Outcome =
   | 'created'
+  /** The machine exists, as requested. */
   | 'unchanged'
-  /** The machine exists with other hardware, and was not changed. */
+  /** The machine exists with other hardware, or is no clone of the requested source. It was not changed. */
   | 'differs'
   | 'deleted'
   /** There was no such machine to delete. */
@@ -16,6 +17,7 @@ export type Outcome =
 /** The result for one machine. */
 export interface MachineReport {
   readonly name: string;
+  /** Null for an absent machine, and for a machine that could not be created. */
   readonly uuid: string | null;
   readonly outcome: Outcome;
   readonly macAddresses: readonly string[];

@@ -30,7 +30,7 @@ export interface MachineSpec {
   /** One size for each disk. */
   readonly diskBytes: readonly number[];
   readonly diskBus: DiskBus;
-  /** Storage pool of the disks; null: `default`, or the pool of the daemon. */
+  /** Storage pool of the disks; null: `default`, or the pool of the daemon if the host has no `default`. */
   readonly pool: string | null;
   /** One entry for each interface. */
   readonly networks: readonly NetworkLink[];
@@ -38,9 +38,9 @@ export interface MachineSpec {
   readonly firmware: LabFirmware;
   readonly tpm: boolean;
   readonly bootOrder: readonly BootStep[];
-  /** False: KVM. Null: KVM if guests run with it on the host. */
+  /** True: no KVM. False: KVM. Null: KVM if guests run with it on the host. */
   readonly emulate: boolean | null;
-  /** libvirt's name of a CPU; null: the CPU of the host, or all features of the emulator. */
+  /** libvirt's name of a CPU; null: the CPU of the host, or with emulation the CPU with most features. */
   readonly cpuModel: string | null;
 }
 
@@ -51,18 +51,18 @@ export interface Naming {
   readonly count: number | null;
   /** Addresses of the interfaces of a single machine; null: derived. */
   readonly macs: readonly string[] | null;
-  /** The first bytes of all addresses, `52:54:00:aa`; the other bytes count up. Null: derived. */
+  /** The first bytes of all addresses, `52:54:00:aa`; the other bytes count up from 1. Null: derived. */
   readonly macPrefix: string | null;
 }
 
-/** Names of a naming, in order. */
+/** Returns the names of the machines of a command, in the order of their numbers. */
 export function machineNames({ name, count }: Pick<Naming, 'name' | 'count'>): readonly string[] {
   return count === null ? [name] : Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
 }
 
 /** Properties of a host that determine the definitions of its new machines. */
 export interface GuestPlatform {
-  /** Name of the host, a part of derived addresses. */
+  /** Name of the host. Derived addresses depend on it. */
   readonly hostName: string;
   readonly architecture: string;
   /** With its version, `pc-q35-7.2`: firmware descriptors name machine types in this form. */

@@ -116,8 +116,8 @@ function devices(plan: MachinePlan, disks: readonly DiskVolume[], isX86: boolean
 }
 
 /**
- * Returns the boot order of each device. `<os><boot dev>` would select only the first device of
- * each kind.
+ * Returns the numbers for the `<boot order>` of the devices, by kind. Devices of a kind that the boot order
+ * omits get no number. `<os><boot dev>` would select only the first device of each kind.
  */
 function bootNumbers({ bootOrder: steps, networks, diskBytes }: MachineSpec) {
   const numbers = { network: [] as number[], disk: [] as number[], cdrom: null as number | null };

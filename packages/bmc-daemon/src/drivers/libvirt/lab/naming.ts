@@ -7,14 +7,15 @@ import { dataBytesOf, removeMachine, usesOf, volumesOf } from './remove.js';
 
 /** The names of a command, and the machines of the host that have these names. */
 export interface Survey {
-  /** All machines of the host, without incomplete ones of this command. */
+  /** All machines of the host except those in `incomplete`. */
   readonly remaining: readonly KnownMachine[];
   /** In the order of their numbers. */
   readonly names: readonly string[];
+  /** The complete machines, by name. */
   readonly existing: ReadonlyMap<string, OwnMachine>;
   /** Names without a complete machine. */
   readonly missing: readonly string[];
-  /** Machines that an interrupted command has left. */
+  /** Machines with these names that an interrupted command has left. */
   readonly incomplete: readonly OwnMachine[];
 }
 
@@ -44,9 +45,9 @@ export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
 }
 
 /**
- * Removes the machines of interrupted commands. Checks their volumes first, because another program
+ * Removes the incomplete machines of a survey. Checks their volumes first, because another program
  * may have created a volume with a planned name.
- * @throws {LabError} for a volume that something else uses, or that has data.
+ * @throws {LabError} for a volume that something else uses; also for data, except in an incomplete clone.
  * @throws {DriverError} if libvirt fails.
  */
 export async function removeIncomplete(host: LabHost, { incomplete, remaining }: Survey): Promise<void> {
@@ -54,7 +55,7 @@ export async function removeIncomplete(host: LabHost, { incomplete, remaining }:
   for (const own of incomplete) {
     const { volumes } = await volumesOf(host, own);
     problems.push(...(await usesOf(host, volumes, remaining)));
-    // A copy contains data from its creation on, so its data does not prevent the removal.
+    // The disks of a clone contain data from their creation on, so this data does not prevent the removal.
     if (own.created.clonedFrom !== null || (await dataBytesOf(volumes, host.timeoutMs)) === 0) continue;
     const { name } = own;
     const remove = commandLine('bmc-daemon', 'machine', 'delete', '--libvirt-uri', host.uri, name);

@@ -1,6 +1,6 @@
 /**
- * Removes machines of this command, with everything that it has created for them. Also finds what a removal
- * would lose: data of guests, and volumes that others use.
+ * Removes machines of this command, with everything that the command and Redfish clients have created for
+ * them. Also finds what a removal would lose: data of guests, and volumes that others use.
  */
 import { basename } from 'node:path';
 import { DomainUndefineFlags, isLibvirtError, type StorageVolume } from '@rackless/libvirt';
@@ -18,7 +18,8 @@ import { removeLogs } from './logs.js';
 const { MANAGED_SAVE, SNAPSHOTS_METADATA, CHECKPOINTS_METADATA, NVRAM } = DomainUndefineFlags;
 
 /**
- * Flags that remove everything that libvirt stores for a machine. The state of the TPM needs no flag.
+ * Flags that remove everything that libvirt stores for a machine. libvirt removes the state of the TPM without
+ * a flag.
  */
 export const UNDEFINE_FLAGS = MANAGED_SAVE | SNAPSHOTS_METADATA | CHECKPOINTS_METADATA | NVRAM;
 
@@ -30,13 +31,14 @@ const REFRESH_TIMEOUT_MS = 60_000;
 /** The existing volumes of a machine. */
 interface OwnVolumes {
   readonly volumes: readonly StorageVolume[];
-  /** Volumes that libvirt cannot find, one sentence each. */
+  /** Volumes that libvirt cannot find although they may exist, one sentence each. */
   readonly left: readonly string[];
 }
 
 /**
- * Looks up the volumes of a machine: those of this command, and those that Redfish clients have created.
- * @throws {DriverError} if it is not clear whether a volume exists.
+ * Looks up the volumes of a machine: those of this command, and those that Redfish clients have created. Leaves
+ * out volumes that no longer exist in their pool.
+ * @throws {DriverError} if libvirt does not report whether a volume exists.
  */
 export async function volumesOf(host: LabHost, { created, record, domain, uuid }: OwnMachine): Promise<OwnVolumes> {
   const { hypervisor, timeoutMs } = host;
@@ -60,8 +62,8 @@ export async function volumesOf(host: LabHost, { created, record, domain, uuid }
     try {
       volumes.push(await volumeOf(hypervisor, disk, timeoutMs));
     } catch (error) {
-      // With any other failure, the volume may exist. The machine is not removed, so that
-      // its volumes stay known.
+      // With any other failure, the volume may exist. The machine is then not removed, so that its record
+      // still names the volume.
       const isMissing = error instanceof DriverError && error.kind === 'unsupported';
       if (!isMissing) throw driverError(`looking up volume ${name}`, error);
       left.push(`volume ${name} may be left: ${reasonOf(error)}`);
@@ -120,7 +122,7 @@ export async function usesOf(
 }
 
 /**
- * Removes a machine. If it is interrupted, the next command continues.
+ * Removes a machine. If the command is interrupted, the next command for this machine continues.
  * @returns what is left, one sentence each.
  * @throws {DriverError} conflict, unavailable.
  */

@@ -12,7 +12,7 @@ const ARCHITECTURES: readonly string[] = ['x86_64', 'aarch64'];
 
 /**
  * Reads the platform, and checks that the host supports the machine.
- * @throws {LabError} with everything that is missing; DriverError unavailable.
+ * @throws {LabError} if the host lacks KVM, QEMU, the firmware, the TPM or the CPU model; {DriverError} unavailable.
  */
 export async function readGuestPlatform(host: LabHost, spec: MachineSpec): Promise<GuestPlatform> {
   const { hypervisor, timeoutMs } = host;
@@ -30,7 +30,7 @@ export async function readGuestPlatform(host: LabHost, spec: MachineSpec): Promi
     );
   const kvm = spec.emulate === true ? null : await guests('kvm');
   if (spec.emulate === false && kvm === null) throw new LabError(['the host has no KVM: use --emulate']);
-  // The test needs a BIOS on the serial port. Other architectures have none, so libvirt's answer
+  // The test needs a BIOS on the serial port, which only x86 has. On other architectures, libvirt's answer
   // decides.
   const isKvmBroken =
     kvm !== null && spec.emulate === null && architecture === 'x86_64' && !(await runsWithKvm(hypervisor, timeoutMs));

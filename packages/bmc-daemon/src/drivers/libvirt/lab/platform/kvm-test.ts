@@ -16,20 +16,20 @@ const ALLOWANCE_MS = 3_000;
 const TIMEOUT_MS = 60_000;
 
 /**
- * Starts two transient guests without disks, one with KVM and one emulated, and returns whether the BIOS of
- * the first one finishes at about the same time.
- * @throws {DriverError} if the emulated guest does not start either.
+ * Starts two transient guests without disks, one with KVM and one emulated. Returns whether the BIOS of the
+ * guest with KVM finishes first, or at most 3 seconds after that of the emulated guest.
+ * @throws {DriverError} if the guest with KVM does not finish in time, and the emulated guest does not start.
  */
 export async function runsWithKvm(hypervisor: Hypervisor, timeoutMs: number): Promise<boolean> {
   const stop = new AbortController();
   const options = { stop: AbortSignal.any([stop.signal, AbortSignal.timeout(TIMEOUT_MS)]), timeoutMs };
   const [kvm, emulated] = (['kvm', 'qemu'] as const).map((type) => boots(hypervisor, type, options));
-  // A host that starts only guests with KVM is fine.
+  // On a host that starts only guests with KVM, a failure of the emulated guest must not end the wait.
   const ended = Promise.resolve(emulated).catch(() => false);
   const tooLate = ended.then(() => sleep(ALLOWANCE_MS, false, { signal: stop.signal }));
   try {
     if (await Promise.race([kvm, tooLate])) return true;
-    // The host may start no guest at all, which is no fault of KVM.
+    // Rejects if the emulated guest did not start either: this is no fault of KVM.
     await emulated;
     return false;
   } finally {
@@ -65,7 +65,7 @@ async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeo
   }
 }
 
-/** Returns whether the serial port of a guest prints a text before the signal. */
+/** Returns whether the serial port of a guest prints a text before the signal or the end of the guest. */
 async function prints(guest: Domain, text: RegExp, stop: AbortSignal): Promise<boolean> {
   const stream = await guest.openConsole();
   const end = (): unknown => stream.destroy();

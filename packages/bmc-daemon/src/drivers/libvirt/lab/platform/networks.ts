@@ -18,9 +18,9 @@ export interface CheckedLink extends NetworkLink {
 }
 
 /**
- * Checks that all networks and bridges exist.
+ * Checks that all networks and bridges exist, also the bridges of networks in bridge mode.
  * @param onAdvice receives a sentence for each network that is not active: it can start before the machine.
- * @throws {LabError} with everything that is missing; DriverError unavailable.
+ * @throws {LabError} with all networks and bridges that cannot be used; {DriverError} unavailable.
  */
 export async function checkNetworks(
   host: LabHost,
@@ -59,7 +59,8 @@ async function networkProblems(
     const { root } = await attempt(`reading network ${name}`, async () =>
       parseXml(await network.getXmlDesc(0, { timeoutMs })),
     );
-    // libvirt creates the bridges of all other networks when they start.
+    // Only a network in bridge mode needs an existing bridge. libvirt creates the bridges of all other
+    // networks when they start.
     const bridge =
       attribute(child(root, 'forward'), 'mode') === 'bridge' ? attribute(child(root, 'bridge'), 'name') : null;
     const mayBeSwitch = child(root, 'virtualport') !== undefined;
@@ -73,8 +74,8 @@ async function networkProblems(
 }
 
 /**
- * Returns why machines cannot use a bridge; null if they can, or if libvirt does not know the interfaces of
- * its host.
+ * Returns why machines cannot use a bridge; null if they can, or if libvirt cannot read the interfaces of its
+ * host.
  */
 async function bridgeProblem(
   { hypervisor, timeoutMs }: LabHost,
@@ -86,7 +87,7 @@ async function bridgeProblem(
     const isBridge = attribute(root, 'type') === 'bridge';
     return isBridge || mayBeSwitch ? null : `the interface ${name} of the host is not a bridge`;
   } catch (error) {
-    // libvirt's driver for interfaces is optional.
+    // libvirt's driver for interfaces is optional, so another error says nothing about the bridge.
     return isLibvirtError(error, 'NO_INTERFACE') ? `the host has no bridge ${name}` : null;
   }
 }
