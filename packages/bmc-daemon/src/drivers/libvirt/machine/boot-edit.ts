@@ -28,7 +28,8 @@ export interface WantedFirmware {
 
 /**
  * Applies a client's change of boot settings.
- * @param change `change.firmware` also has the files of the firmware. Null keeps the firmware.
+ * @param change `change.firmware` also has the files of the firmware; null keeps the current firmware.
+ * @throws {DriverError} unsupported, if the machine cannot have the firmware or a CD drive; noPlace.
  */
 export function changeBoot(
   { persistent }: Pick<Machine, 'persistent'>,
@@ -43,7 +44,7 @@ export function changeBoot(
   }
   if (!changesOverride(change)) return;
   const override = mergeBootOverride(edit.record.boot ?? untouchedOverride(firstBootDevice(edit.domain)), change);
-  // Adds an empty CD drive, because Redfish offers a boot from CD for each machine.
+  // Adds an empty CD drive to a machine without one, because Redfish offers a boot from CD for each machine.
   if (
     overrideDevice({ ...override, enabled: 'once' }) === 'cdrom' &&
     persistent &&
@@ -61,8 +62,8 @@ export function changeBoot(
  *
  * UEFI variables work only with the template that they were created from. For example, old Secure
  * Boot keys can make the new firmware reject the guest's boot loader. So the daemon recreates the
- * variables before the next start. The daemon keeps them, with the data of the guest, in two cases: the
- * firmware changes back before that start, or the machine boots with BIOS in between.
+ * variables before the next start. The daemon keeps them, with the data of the guest, if the firmware changes
+ * back before that start. It also keeps them if the machine boots with BIOS and later gets its old firmware again.
  */
 export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
   const old = edit.domain;
@@ -96,8 +97,8 @@ export function withoutVariablesReset(record: MachineRecord): MachineRecord {
 }
 
 /**
- * Reverts the override, applies the change to the user's own definition, and applies the override
- * again.
+ * Applies a change to the user's own definition. If the definition contains the boot order of an override, reverts
+ * this order before the change and applies it again afterwards.
  */
 export function editOwnDefinition(edit: DefinitionEdit, change: () => void): void {
   const { boot } = edit.record;

@@ -1,7 +1,7 @@
 /**
- * Reads and writes the definition of a machine. `define` also writes the metadata in the
- * definition. It works even while the QEMU of the machine hangs, but virDomainSetMetadata waits for
- * QEMU (measured). Only virDomainSetMetadata writes the metadata of a running instance.
+ * Reads and writes the definition of a machine. virDomainDefineXML also writes the metadata in the
+ * definition, and works even while the QEMU of the machine hangs. virDomainSetMetadata waits for
+ * QEMU (measured), but only this call writes the metadata of a running instance.
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -139,6 +139,7 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
 /**
  * Writes the definition if it has changed. For a transient machine, writes only the record, to the
  * running instance.
+ * @throws {DriverError} notFound, unavailable; failed, if libvirt rejects the new definition.
  */
 export async function saveDefinition(
   hypervisor: Hypervisor,
@@ -163,7 +164,7 @@ export async function saveDefinition(
   });
 }
 
-/** Writes only the record of this daemon. */
+/** Writes another record into a definition. @param xml the current definition. @throws {DriverError} */
 export async function saveRecord(
   hypervisor: Hypervisor,
   machine: Machine,
@@ -176,7 +177,7 @@ export async function saveRecord(
 }
 
 /**
- * Stores the boot order of the process in the metadata of the running instance.
+ * Stores the boot order of the QEMU process in the metadata of the running instance.
  * @throws {DriverError} conflict, if a newer version of the daemon has stored it in a newer format;
  *   notFound, unavailable.
  */

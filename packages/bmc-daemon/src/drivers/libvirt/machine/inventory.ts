@@ -56,7 +56,7 @@ interface Cached<Value> {
 
 /** The list of machines that was read, or is being read. */
 interface CachedListing extends Cached<Listing> {
-  /** Machines that had an event while the list was read. */
+  /** Machines that started or stopped while the list was read. */
   readonly changedMeanwhile: Set<string>;
   /** UUIDs of the persistent machines; undefined while the list is being read. */
   persistent?: ReadonlySet<string>;
@@ -69,7 +69,7 @@ export class Inventory {
   readonly #hostName: string | undefined;
   readonly #states = new Map<string, Cached<Condition>>();
   #listing: CachedListing | undefined;
-  /** False if libvirtd sends no events: then nothing is cached. */
+  /** False if libvirtd sends no events. The inventory then caches nothing. */
   #hasEvents = true;
 
   /**
@@ -82,7 +82,7 @@ export class Inventory {
     this.#hostName = hostName;
   }
 
-  /** Subscribes to events. On a host without events nothing is cached. */
+  /** Subscribes to events. On a host without events, the inventory caches nothing. */
   start(): void {
     const subscription = this.#hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
       // Ignores a new definition of a persistent machine, which does not change the state. Each change
@@ -196,8 +196,8 @@ export class Inventory {
 }
 
 /**
- * Returns the failure. A lost process also counts as a crash, because libvirt reports the same
- * reason for a guest that panicked with `<on_crash>destroy`.
+ * Returns the failure that a state and its reason show; null if there is none. A lost process also counts as a
+ * crash, because libvirt reports the same reason for a guest that panicked with `<on_crash>destroy`.
  */
 function failureOf(state: DomainState, reason: number): Condition['failure'] {
   if (state === 'crashed') return 'crashed';

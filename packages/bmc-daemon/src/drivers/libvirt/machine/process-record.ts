@@ -1,7 +1,7 @@
 /**
  * The record of a machine's QEMU process, in its LIVE metadata only. It ends with the process, and
- * survives a restart of the daemon and of libvirtd. It says which boot order the process has. Its
- * form is that of the records in `xml/metadata/`, which survive the process:
+ * survives a restart of the daemon and of libvirtd. It says which boot order the process has. It has the
+ * format of the records in `xml/metadata/`, but those survive the process:
  *
  * ```xml
  * <process xmlns='https://rackless.dev/xmlns/bmc/process/1' version='2'>
@@ -9,7 +9,7 @@
  * </process>
  * ```
  *
- * A machine that was started by version 0.1 of the daemon has the format of {@link readVersion1}.
+ * If version 0.1 of the daemon started the machine, the record has the format of {@link readVersion1}.
  */
 import { z } from 'zod';
 import type { BootChoice } from '../../rules/boot-override.js';
@@ -70,15 +70,15 @@ const schemas = {
 
 type Members = { readonly [Name in keyof typeof schemas]?: z.output<(typeof schemas)[Name]> };
 
-/** Returns the record of an instance; null if there is none. */
+/** Returns the record of an instance; null if it has none, or only a copy of another instance's record. */
 export function readProcess({ id, xml }: Pick<Instance, 'id' | 'xml'>): ProcessRecord | null {
   const { instance, order, armed = null } = membersIn(xml);
   return instance !== id || order === undefined ? null : { instance, order, armed };
 }
 
 /**
- * Returns whether this instance was started paused for a one-time override, and was not resumed
- * yet.
+ * Returns whether this instance was started paused for a one-time override, and the daemon has not completed
+ * this start yet.
  */
 export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
   return membersIn(xml).starting === true;
@@ -86,7 +86,7 @@ export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
 
 /**
  * Returns the markup for virDomainSetMetadata. The markup keeps members that a newer version of the daemon
- * has added.
+ * has added to the record of this instance.
  * @param instance the running machine, with its current record.
  * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a
  *   newer format.

@@ -18,7 +18,8 @@ interface ReconcilerOptions {
   readonly hostTasks: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
   /**
    * Parts that complete the operations of one machine, in this order. Each gets the definition as
-   * it was before the first part, and can see there whether it has work.
+   * it was before the first part, and can see there whether it has work. After a part that fails, the other
+   * parts do not run.
    */
   readonly machineParts: readonly {
     readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
@@ -101,9 +102,9 @@ export class Reconciler {
     await forEachInParallel(machines.filter(isServed), PARALLEL_MACHINES, async (machine) => {
       if (this.#isClosed) return;
       await backgroundReads.run(async () => {
-        // Unfinished operations of a later round are more urgent.
+        // Unfinished operations of a later round are more urgent than this read. The later round reads the machine.
         if (this.#isClosed || this.#started > number) return;
-        // A client that reads the machine gets the error.
+        // Ignores an error: a client that reads the machine later gets it.
         await read(machine).catch(() => undefined);
       });
     });

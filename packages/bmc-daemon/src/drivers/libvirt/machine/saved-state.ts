@@ -6,7 +6,10 @@ import { isLibvirtError } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import type { Machine } from './inventory.js';
 
-/** Returns whether a machine has a saved state. @throws {DriverError} notFound, unavailable. */
+/**
+ * Returns whether a machine has a saved state; false if the hypervisor does not support saved states.
+ * @throws {DriverError} notFound, unavailable.
+ */
 export async function hasSavedState({ name, domain }: Machine, timeoutMs: number): Promise<boolean> {
   return await attempt(`looking for a saved state of machine ${name}`, async () => {
     try {
@@ -19,8 +22,8 @@ export async function hasSavedState({ name, domain }: Machine, timeoutMs: number
 }
 
 /**
- * Removes the saved state, so that the next start boots. Ignores a machine without one.
- * @throws {DriverError}
+ * Removes the saved state, so that the next start boots the guest. Ignores a machine without a saved state.
+ * @throws {DriverError} notFound, unavailable.
  */
 export async function dropSavedState(machine: Machine, timeoutMs: number): Promise<void> {
   if (!(await hasSavedState(machine, timeoutMs))) return;
