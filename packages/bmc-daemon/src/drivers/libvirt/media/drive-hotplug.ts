@@ -22,7 +22,7 @@ import { hotplugMarkup } from '../xml/devices/removable-drive.js';
  */
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
-/** Maximum number of attempts. A guest that always closes its tray gets no image. */
+/** Maximum number of attempts to change an image. If the guest closes the tray each time, the change fails. */
 const TRAY_ATTEMPTS = 5;
 /**
  * Usually libvirt notices within this time that the tray has closed. The next attempt then opens
@@ -86,6 +86,7 @@ export function needsUnplug(drive: Disk, defined: Domain): boolean {
 /**
  * Removes the image from a drive of the running guest. Ignores a drive that the guest does not
  * have.
+ * @throws {DriverError} unavailable, also if the guest does not release the drive; the kind of libvirt's error.
  */
 export async function removeImage(
   host: Host,
@@ -105,6 +106,7 @@ export async function removeImage(
 /**
  * Changes the image in a drive of the running guest.
  * @param options media: null empties the drive.
+ * @throws {DriverError} notFound, if the guest has no such drive; the kind of libvirt's error.
  */
 export async function changeDrive(
   { timeoutMs }: Host,
@@ -123,7 +125,8 @@ export async function changeDrive(
 /**
  * Repeats a change of an image if the guest has closed the tray in the meantime. libvirt opens the
  * tray, removes the old image and inserts the new one. When a program opens the drive, Linux closes
- * the tray. QEMU then rejects the removal or the insertion.
+ * the tray. QEMU then rejects the removal or the insertion. Makes at most five attempts.
+ * @throws the error of the last attempt.
  */
 export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {
@@ -139,7 +142,7 @@ export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Re
 /**
  * Unplugs a drive, and resolves when it is gone. Until then, the guest has the image, and no other
  * drive can use this target.
- * @throws {DriverError} unavailable, if the guest does not release the drive.
+ * @throws {DriverError} unavailable, if the guest does not release the drive within ten seconds.
  */
 async function unplug(host: Host, machine: Machine, instance: Instance, { target }: Disk): Promise<void> {
   const doing = `unplugging the drive of machine ${machine.name}`;

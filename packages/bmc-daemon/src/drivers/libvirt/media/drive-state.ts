@@ -17,7 +17,10 @@ interface DriveState {
   readonly source: string | null;
 }
 
-/** Returns the drive in the definition, and the drive with the same key in the running guest. */
+/**
+ * Returns the drive in the definition, and the drive with the same key in the running guest. If the definition has
+ * no such drive, `running` is the drive of the guest, for example a hot-plugged one.
+ */
 export function driveState(
   { xml, instance }: Definition,
   device: MediaDevice,

@@ -47,7 +47,10 @@ export async function applyDrive(host: Host, machine: Machine, device: MediaDevi
   await changeOrPlug(host, machine, device);
 }
 
-/** Unplugs USB sticks and hot-plugged drives whose image is no longer in the definition. */
+/**
+ * Unplugs USB sticks and hot-plugged drives whose image is no longer in the definition. Leaves drives whose image the
+ * daemon has not downloaded.
+ */
 async function unplugEjected(host: Host, machine: Machine): Promise<void> {
   const definition = await readDefinition(machine, host.timeoutMs);
   const { xml, instance } = definition;
@@ -82,7 +85,7 @@ async function changeOrPlug(host: Host, machine: Machine, device: MediaDevice): 
   else await plugIn(host, machine, instance, { device, target: defined.target, readonly: defined.readonly }, source);
 }
 
-/** Returns whether a disk's source is an image that the daemon has downloaded. */
+/** Returns whether a disk's source has the name of an image that the daemon has downloaded. */
 function isStoredImage(source: string | null): boolean {
   return source !== null && isStoredImageName(basename(source));
 }

@@ -22,7 +22,7 @@ interface AcquireOptions {
   readonly onProgress?: ((percent: number) => void) | undefined;
   /** Requests a private copy, for a guest that writes to it. Default: the shared image. */
   readonly own?: boolean;
-  /** A smaller size limit than the general one. */
+  /** Maximum size of this image. A smaller general limit has precedence. */
   readonly maxBytes?: number;
 }
 
@@ -64,8 +64,8 @@ export class ImageStore {
   }
 
   /**
-   * Returns the image. Downloads it first, unless the same content is stored already. Concurrent
-   * callers share one download.
+   * Returns the image; the caller releases it. Downloads it first, unless the same content is stored already.
+   * Concurrent callers share one download. Always downloads a private copy.
    * @throws {DriverError} with a media kind (mediaUnreachable also if the download takes too long),
    *   storageFull, unavailable; the signal's reason if it aborts.
    */
@@ -119,7 +119,7 @@ export class ImageStore {
     return this.#stored.removeUnused();
   }
 
-  /** Aborts all downloads and removes their partial volumes. */
+  /** Aborts the downloads that this store has started, and resolves when their partial volumes are removed. */
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
     await Promise.allSettled([...this.#running]);
@@ -160,7 +160,8 @@ export class ImageStore {
       await filling;
       return name;
     } catch {
-      // The other download of this content was aborted, or its credentials are not valid anymore.
+      // The other download of this content was aborted, or its credentials are not valid anymore. So this request
+      // downloads the image itself.
       signal.throwIfAborted();
       return await this.#fetch(wanted);
     }

@@ -60,8 +60,8 @@ export class ImageStreams {
   }
 
   /**
-   * Looks for the driver in QEMU's module folders. A QEMU without modules, or on another host,
-   * reports a missing driver when it opens the image.
+   * Looks for the driver in QEMU's module folders. With a QEMU without modules, or on another host, the daemon
+   * learns only from QEMU's error at the first insert that the driver is missing.
    * @param folders QEMU's module folders.
    */
   async detectDriver(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {
@@ -99,7 +99,8 @@ export class ImageStreams {
   }
 
   /**
-   * Translates the error of QEMU for a stream that it could not open. Returns any other error unchanged.
+   * Translates the error of QEMU for a stream that it could not open. Returns any other error unchanged. If QEMU
+   * lacks the driver, the host no longer offers streams.
    */
   translate(error: unknown): unknown {
     if (!(error instanceof DriverError)) return error;
@@ -113,12 +114,12 @@ export class ImageStreams {
 
   /**
    * Checks that the certificate authorities of the host can verify the server. QEMU does not use the
-   * authorities of the drive or of the configuration.
+   * authorities of the drive or of the configuration. Without such authorities, the check is not necessary.
    * @throws {DriverError} invalid, if the server's certificate is from another authority.
    */
   async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const { caFile, ...limits } = this.#limits;
-    // The authorities of another host are unknown. QEMU reports a certificate that it does not trust.
+    // The authorities of another host are unknown. There, QEMU reports a certificate that it does not trust.
     if (!this.#files.areLocal) return;
     if (caFile === undefined && (image.authorities ?? []).length === 0) return;
     try {

@@ -172,7 +172,7 @@ class StreamedVolumes implements ImageVolumes {
 
 const filePlace = (path: string): ImagePlace => ({ source: { type: 'file', path }, name: path });
 
-/** Returns the XML of a sparse volume, so that a failed upload has used only little space. */
+/** Returns the XML of a sparse volume. So an upload uses only the space of the data that has arrived. */
 function volumeXml(name: string, sizeBytes: number): string {
   return (
     `<volume><name>${name}</name><capacity unit='bytes'>${sizeBytes}</capacity><allocation>0</allocation>` +

@@ -1,4 +1,4 @@
-/** Inserts images into the drives of real machines, running or not, and ejects them. */
+/** Inserts images into the drives of libvirt's machines, running or not, and ejects them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storedUrl, type ImageRequest } from '../../../media/image.js';
 import { DriverError } from '../../driver-error.js';
@@ -48,6 +48,7 @@ interface GuestChange {
   readonly definition: Definition;
   readonly edit: DefinitionEdit;
   readonly device: MediaDevice;
+  /** Whether the guest gets or loses a drive, and not only an image. */
   readonly plugs: boolean;
 }
 
@@ -65,9 +66,9 @@ export class LibvirtMedia {
   }
 
   /**
-   * Inserts an image.
-   * @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull, unsupported,
-   *   unavailable; the signal's reason.
+   * Inserts an image. Does nothing if the same image is already in the drive.
+   * @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull, noPlace, unsupported,
+   *   conflict, unavailable; the signal's reason.
    */
   async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
     const insert = async (signal: AbortSignal): Promise<void> => {
@@ -137,7 +138,7 @@ export class LibvirtMedia {
   }
 
   /**
-   * Returns whether the drive needs this image.
+   * Returns whether the drive does not contain this image yet.
    * @throws {DriverError} unsupported, if the machine cannot have the drive; mediaInUse.
    */
   #lacks(machine: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
@@ -209,7 +210,6 @@ export class LibvirtMedia {
    * contains an intent, so that the daemon can complete the change after a restart. Restores the
    * definition after a failure. Changes a transient machine in another order: the guest first, then
    * the record.
-   * @param change.plugs whether the guest gets or loses a drive, and not only an image.
    */
   async #carryOut(
     machine: Machine,
@@ -238,8 +238,8 @@ export class LibvirtMedia {
       });
       throw error;
     }
-    // Reads the definition again, because the change of the guest takes time. Also, the boot order
-    // may contain the drive that was just plugged in.
+    // Reads the definition again, because another client may have changed it during the change of the guest.
+    // After a plug, also reads the instance, because its boot order may contain the new drive.
     const current = plugs
       ? await readDefinition(machine, timeoutMs)
       : { xml: await readInactiveXml(machine, timeoutMs), instance };

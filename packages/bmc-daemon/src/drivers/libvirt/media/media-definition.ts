@@ -24,7 +24,7 @@ export interface Insertion {
  * Inserts the image into its drive, and adds the record of the image. Adds a drive if there is
  * none.
  * @returns the target of the drive.
- * @throws {DriverError} unsupported.
+ * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full.
  */
 export function insertMedia(
   machine: Pick<Machine, 'name' | 'persistent'>,
@@ -45,12 +45,15 @@ export function insertMedia(
     driveReadonly: wasReadonly,
   });
   edit.setRecord({ ...record, media });
-  // A continuous override to CD may have waited for a CD drive.
+  // A continuous override to CD may have waited for a CD drive. It now takes effect.
   if (machine.persistent) applyContinuousOrder(edit);
   return target;
 }
 
-/** Empties the drive, and removes its record. A USB stick is removed with its image. */
+/**
+ * Empties the drive, and removes its record. Removes a USB stick together with its image. For a transient machine,
+ * removes only the record.
+ */
 export function ejectMedia(
   { persistent }: Pick<Machine, 'persistent'>,
   edit: DefinitionEdit,
@@ -64,7 +67,7 @@ export function ejectMedia(
 /**
  * Inserts the image into the drive in the definition. A transient machine has no definition, so
  * this only selects the drive of its guest, or the target of a drive to plug in.
- * @throws {DriverError} unsupported, if the machine cannot have the drive.
+ * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full.
  */
 function insertIntoDrive(
   { name, persistent }: Pick<Machine, 'name' | 'persistent'>,

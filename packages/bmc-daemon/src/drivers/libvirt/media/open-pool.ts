@@ -51,8 +51,9 @@ export interface ActivePool {
 
 /**
  * Finds or creates the pool, and starts it.
- * @returns null if there is none and `create` is false.
- * @throws {DriverError} unsupported, if the configured pool does not exist; unavailable.
+ * @returns null if there is no default pool and `create` is false.
+ * @throws {DriverError} unsupported, if the configured pool does not exist, or if the default pool would be in the
+ *   home folder of another host; unavailable.
  */
 export async function openPool(options: PoolOptions): Promise<ActivePool | null> {
   const { timeoutMs } = options;
@@ -137,14 +138,15 @@ async function start(
   try {
     await pool.create(0, { timeoutMs });
   } catch (error) {
-    // Another client has started it.
+    // Another client has started the pool.
     if (!isLibvirtError(error, 'OPERATION_INVALID')) throw error;
   }
 }
 
 /**
- * Returns a folder next to the user's images, where access rules (SELinux, AppArmor) let QEMU read.
- * @throws {DriverError} unsupported, for a user of another host.
+ * Returns the folder of the default pool. It is next to libvirt's other images, where access rules (SELinux,
+ * AppArmor) let QEMU read.
+ * @throws {DriverError} unsupported, for the session libvirt of a user on another host.
  */
 export function defaultPoolDirectory(uri: string): string {
   if (!isSession(uri)) return '/var/lib/libvirt/images/rackless';
@@ -160,7 +162,7 @@ export function defaultPoolDirectory(uri: string): string {
 }
 
 /**
- * Returns the identity of a pool on a server: the type and the source, without the login of the host. Null
+ * Returns the identity of a pool on a server: the type and the source, without the credentials of the host. Null
  * for a pool without a server.
  */
 function networkIdentity(root: XmlElement): string | null {
@@ -179,8 +181,8 @@ function directoryOf(root: XmlElement): string | null {
 /**
  * Returns whether a file that this process writes is a volume of the pool. If libvirtd runs in a
  * container or in a mount namespace, or its socket is forwarded, the same path may be another
- * directory. Returns false if this cannot be found out.
- * @throws {LibvirtError} libvirt does not answer.
+ * directory. Returns false if the check is impossible, for example while the pool is busy.
+ * @throws {LibvirtError} for every other error, for example if libvirt does not answer.
  */
 async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
   const validator = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };

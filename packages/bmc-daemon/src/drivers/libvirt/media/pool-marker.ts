@@ -1,6 +1,6 @@
 /**
- * Marks a pool whose directory this process cannot open, because it is on another host. Hosts that mount the same
- * directory see the same mark: an empty volume, whose name identifies the directory.
+ * Marks a pool whose directory this process cannot open, for example because it is on another host. Hosts that mount
+ * the same directory see the same mark: an empty volume, whose name identifies the directory.
  */
 import { randomBytes } from 'node:crypto';
 import { isLibvirtError, type StoragePool } from '@rackless/libvirt';
@@ -29,7 +29,7 @@ export async function markOf(pool: StoragePool, pools: SharedPools, timeoutMs: n
     return name;
   };
   try {
-    // One host at a time, because two hosts at the same time would create two marks.
+    // Creates marks for one host at a time, because two hosts at the same time would create two marks.
     return (await find()) ?? (await pools.inTurn(async () => (await find()) ?? (await create())));
   } catch (error) {
     if (isLibvirtError(error) && !isUnanswered(error)) return null;

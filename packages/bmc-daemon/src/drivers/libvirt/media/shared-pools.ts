@@ -16,7 +16,10 @@ export interface PoolUser {
 export class PoolContents {
   /** Names of the complete images. */
   readonly complete = new Set<string>();
-  /** Downloads by target volume: requests with different passwords may have the same content. */
+  /**
+   * Running downloads by target volume. Requests with different passwords have separate downloads, although their
+   * content may be the same.
+   */
   readonly filling = new Map<string, Promise<void>>();
   /** Number of leases by image name. A leased image is not removed. */
   readonly leases = new Map<string, number>();
@@ -24,6 +27,7 @@ export class PoolContents {
   readonly removals = new Map<string, Promise<void>>();
   /** The running downloads. Each resolves with the name of a complete image. */
   readonly downloads = new SharedDownloads<string>();
+  /** The hosts that have this pool. */
   readonly users = new Set<PoolUser>();
 
   /**
@@ -41,7 +45,7 @@ export class PoolContents {
 /** The pools of all hosts of one driver. */
 export class SharedPools {
   readonly #contents = new Map<string, PoolContents>();
-  /** Hosts whose pool is not known yet. It may be any pool. */
+  /** Hosts whose pool is not known yet. Such a host may have any of the pools. */
   readonly #unknown = new Set<PoolUser>();
   readonly #users = new Set<PoolUser>();
   #turn: Promise<unknown> = Promise.resolve();
@@ -53,7 +57,7 @@ export class SharedPools {
     return result;
   }
 
-  /** Adds a host. */
+  /** Adds a host. Its pool is unknown until {@link join}. */
   add(user: PoolUser): void {
     this.#users.add(user);
     this.#unknown.add(user);
@@ -76,12 +80,13 @@ export class SharedPools {
    * @param identity the same text for the same pool of another host; null for a pool that only this host
    *   has, or for none.
    * @param own the contents that the host has used until now.
-   * @returns the contents of the pool: `own`, unless another host has the same pool.
+   * @returns the contents of the pool. If another host has the same pool: its contents. Otherwise `own`, or new
+   *   contents if other hosts still use `own`.
    */
   join(user: PoolUser, identity: string | null, own: PoolContents): PoolContents {
     const shared = identity === null ? undefined : this.#contents.get(identity);
     own.users.delete(user);
-    // Other hosts still use the pool that this host had before.
+    // If `own` still has users, these hosts use the pool that this host had before, so `own` belongs to them.
     const contents = shared ?? (own.users.size === 0 ? own : new PoolContents());
     if (identity !== null) this.#contents.set(identity, contents);
     contents.users.add(user);

@@ -5,7 +5,7 @@ import { readDomain } from '../xml/domain.js';
 
 /**
  * Returns `DiskSource.name` of every disk in a definition, a running instance or a saved state.
- * @throws {DriverError} if a machine cannot be read. An image may be deleted only if it is
+ * @throws {DriverError} if a machine cannot be read, because an image may be deleted only if it is
  *   certainly unused.
  */
 export async function sourcesInUse({

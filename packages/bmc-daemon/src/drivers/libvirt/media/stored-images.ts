@@ -17,7 +17,7 @@ export interface StoredImagesOptions {
    * failure and after a new connection.
    */
   readonly openImageVolumes: (options: { readonly create: boolean }) => Promise<ImageVolumes | null>;
-  /** Returns `DiskSource.name` of every drive of every machine, running or defined. */
+  /** Returns `DiskSource.name` of every drive of every machine: running, defined or saved. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   readonly warn: (message: string, error: unknown) => void;
   /** The pools of all hosts. Default: there is only one host. */
@@ -60,7 +60,7 @@ export class StoredImages {
 
   /**
    * Opens the pool. The first call removes partial downloads of an earlier run of the daemon, and
-   * images that no machine uses.
+   * images that no machine uses. If several hosts may share the pool, the removal follows later, in the background.
    * @returns null if there is no pool and `create` is false.
    * @throws {DriverError} if the host does not answer; the next call retries.
    */
@@ -71,7 +71,7 @@ export class StoredImages {
       const opening = (this.#images ??= this.#openAnew(options));
       const images = await opening;
       if (images !== null || !options.create) return images;
-      // The earlier call did not need a pool, and there was none.
+      // There was no pool, and the earlier call did not create one. So this call opens the pool again.
       if (this.#images === opening) this.#images = undefined;
     }
   }
@@ -82,7 +82,7 @@ export class StoredImages {
    */
   reopen(): void {
     this.#images = undefined;
-    // Other hosts use the list too; it is checked before each use.
+    // If other hosts also use the list, it stays: `isComplete` checks each image before its use.
     if (this.#contents.users.size < 2) this.#contents.complete.clear();
   }
 
@@ -108,7 +108,7 @@ export class StoredImages {
     return this.#contents.filling.get(name);
   }
 
-  /** Stores a download as a complete image. */
+  /** Stores a download as a complete image. @throws the errors of {@link ImageVolumes.put}. */
   async fill(
     name: string,
     { body, validator }: ImageDownload,
@@ -186,7 +186,7 @@ export class StoredImages {
       const isBeingFilled = (name: string): boolean => this.#isBeingFilled(name);
       for (const name of await images.list())
         if (!isPartImageName(name) && !isBeingFilled(name)) this.#contents.complete.add(name);
-      // Other hosts may take long to answer.
+      // Other hosts may take long to answer, so the removal of leftovers then runs in the background.
       this.#needsTidying = this.#contents.users.size > 1 || !this.#pools.areKnown;
       if (this.#needsTidying) void this.#tidyLater();
       else await this.#sweep(images, (name) => !isBeingFilled(name));
@@ -202,7 +202,7 @@ export class StoredImages {
     return this.#contents.filling.has(name.replace(/\.part$/, ''));
   }
 
-  /** Removes leftovers when the pools of all hosts are known. */
+  /** Removes leftovers if this is due and the pools of all hosts are known; otherwise does nothing. Logs failures. */
   async #tidyLater(): Promise<void> {
     if (!this.#needsTidying || !this.#pools.areKnown) return;
     this.#needsTidying = false;
