@@ -40,13 +40,13 @@ import { recordAfterStart, removeOnceOrder, type StartOutcome } from './start-re
 interface StartPreparations {
   /**
    * Applies the pending settings to the definition.
-   * @returns whether the definition has changed.
+   * @returns whether the definition or its record has changed.
    * @throws {DriverError}
    */
   applySettings(machine: Machine, xml: string): Promise<boolean>;
   /**
-   * Recreates the UEFI variables, and keeps those that the installed system has written.
-   * @returns whether that succeeded.
+   * Recreates the UEFI variables, and keeps those that the installed system has written. Never rejects.
+   * @returns false if it recreated nothing. libvirt must then reset the variables.
    */
   recreateVariables(machine: Machine, xml: string): Promise<boolean>;
   /**
@@ -111,7 +111,7 @@ export class ColdStart {
 
   /**
    * Starts a machine that was just forced off. libvirt may notice the end of a hung QEMU only during this start, and
-   * then it ends the new QEMU, too. Such a start is repeated once.
+   * then it ends the new QEMU, too. After such a failure, starts the machine once more.
    * @throws {DriverError} as {@link start}.
    */
   async startAfterDestroy(machine: Machine): Promise<void> {
@@ -220,7 +220,8 @@ export class ColdStart {
   }
 
   /**
-   * Sets the machine's own boot order in the paused QEMU, for later resets, and resumes the guest.
+   * Sets the machine's own boot order in the paused QEMU, for later resets, resumes the guest, and completes the
+   * record. Without access to QEMU's monitor, logs that the one-time order applies until power-off.
    */
   async #finishPausedStart(machine: Machine, domain: Domain, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
@@ -278,8 +279,8 @@ export class ColdStart {
   }
 
   /**
-   * Completes the record of a start after which the daemon ended. The caller has begun an edit in
-   * the queue.
+   * Completes the record of a start that libvirt completed, but after which the daemon ended. The caller has begun
+   * an edit in the queue.
    * @param options fresh: true: the guest booted; false: it continued from its saved state.
    */
   async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {

@@ -16,8 +16,8 @@ interface GracefulRestartsOptions {
   /** Time limit for the guest. */
   readonly waitMs: number;
   /**
-   * Called with the outcome of each wait. May throw the {@link DriverError} conflict if another client
-   * was quicker. Any other error is logged.
+   * Called with the outcome of each wait, except of one that was stopped. May throw the {@link DriverError} conflict
+   * if another client was quicker: this error is ignored. Any other error is logged.
    */
   readonly onOutcome: (machine: Machine, outcome: RestartOutcome) => Promise<void>;
 }

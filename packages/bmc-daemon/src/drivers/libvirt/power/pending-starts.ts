@@ -10,8 +10,8 @@ interface Named {
 }
 
 /**
- * A start completed after a client had switched off the machine, and switching it off again failed.
- * The machine still runs.
+ * The error of a start that completed after a client had switched off the machine. Switching it off again failed,
+ * so the machine still runs.
  */
 export class NotSwitchedOffError extends DriverError {}
 

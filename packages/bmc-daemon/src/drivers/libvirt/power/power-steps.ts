@@ -14,7 +14,7 @@ import { DESTROY_TIMEOUT_MS, type Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { NotSwitchedOffError } from './pending-starts.js';
 
-/** Steps that are one call of libvirt. */
+/** Steps that need only calls of libvirt, and no state of the driver. */
 type SimpleStep = Extract<
   PowerStep,
   'destroy' | 'resume' | 'suspend' | 'pmSuspend' | 'pmWakeup' | 'shutdown' | 'injectNmi'
@@ -50,7 +50,8 @@ export async function runStep(machine: Machine, step: SimpleStep, timeoutMs: num
 
 /**
  * Suspends the guest to its disk.
- * @throws {DriverError} conflict, if no guest agent answers. A retry would fail too.
+ * @throws {DriverError} conflict, if no guest agent answers, because a retry would fail too.
+ * @throws {LibvirtError} for every other failure.
  */
 async function suspendToDisk(domain: Domain, timeoutMs: number): Promise<void> {
   try {
@@ -63,7 +64,7 @@ async function suspendToDisk(domain: Domain, timeoutMs: number): Promise<void> {
   }
 }
 
-/** Asks the guest to shut down. */
+/** Asks the guest to shut down, by its ACPI power button. @throws {LibvirtError} */
 export async function pressButton(domain: Domain, timeoutMs: number): Promise<void> {
   try {
     await domain.shutdownFlags(DomainShutdownFlags.ACPI_POWER_BTN, { timeoutMs });
