@@ -1,4 +1,4 @@
-/** The VNC servers of real machines. */
+/** Finds the VNC servers of libvirt's machines, and connects to them. */
 import { connect, isIP, isIPv6, type NetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DomainXmlFlags, openSshTunnel, parseUri, type LibvirtUri } from '@rackless/libvirt';
@@ -41,7 +41,10 @@ export class LibvirtDisplay implements DisplayControl {
     this.#uri = parseUri(options.uri);
   }
 
-  /** @throws {DriverError} conflict, if this service could not reach a display that it adds. */
+  /**
+   * Checks that this service could reach a new display of a machine.
+   * @throws {DriverError} conflict, if libvirt runs on another host and its URI does not use ssh.
+   */
   assertDisplayReachable(name: string): void {
     const isDirect = this.#uri.host !== null && this.#uri.transport !== 'ssh';
     if (isDirect) throw unreachable(`adding a display to machine ${name}`, '127.0.0.1', this.#uri);
@@ -68,7 +71,10 @@ export class LibvirtDisplay implements DisplayControl {
   }
 }
 
-/** @throws {DriverError} conflict, if this service cannot reach the server. */
+/**
+ * Returns the place of a VNC server.
+ * @throws {DriverError} conflict, if the server listens nowhere, or only where this service cannot connect to it.
+ */
 function placeOf({ socket, address, port }: VncDisplay, uri: LibvirtUri, doing: string): Place {
   const ssh = uri.transport === 'ssh' ? uri : null;
   const isDirect = uri.host !== null && ssh === null;

@@ -25,26 +25,27 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   ACCESS_DENIED: 'unsupported',
 };
 
-/** Returns whether QEMU cannot continue a paused guest, because the guest stopped after an error, or has ended. */
+/** Returns whether QEMU cannot resume a paused guest, because the guest stopped after an error or has shut down. */
 export const needsReset = (error: unknown): boolean =>
-  // libvirt has no error code for this case, and reports the same state as for a guest that a user paused.
+  // libvirt has no error code for this case, and reports the same state as for a guest that a user paused. So the text
+  // decides.
   error instanceof Error && /Resetting the Virtual Machine is required/i.test(error.message);
 
-/** Returns whether libvirt ended a QEMU during its start. */
+/** Returns whether a start failed because libvirt ended the new QEMU process meanwhile. */
 export const hasEndedAtStart = (error: unknown): boolean =>
-  // libvirt has no error code for this case.
+  // libvirt has no error code for this case, so the text decides.
   error instanceof Error && /domain is no longer running/i.test(error.message);
 
 /**
  * Converts an error to a {@link DriverError}. Returns a {@link DriverError} unchanged.
- * @param doing the action and its object, `starting machine demo`. The message continues with
- *   libvirt's text.
+ * @param doing the action and its object, `starting machine demo`. The message continues with the text of the
+ *   error. An {@link ImageError} keeps its own message, without `doing`.
  */
 export function driverError(doing: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
   if (error instanceof ImageError) return mediaFailure(error);
   if (isLibvirtError(error)) {
-    // libvirt has no error code for a full disk, nor for a disk that is too small.
+    // libvirt has no error code for a full disk, nor for a disk that is too small, so the text decides.
     const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
       error.message,
     );
@@ -65,7 +66,7 @@ export function driverError(doing: string, error: unknown): DriverError {
   });
 }
 
-/** Runs one step, and converts its error to a {@link DriverError}. */
+/** Runs one step, and converts its error. @throws {DriverError} see {@link driverError}. */
 export async function attempt<Result>(doing: string, step: () => Promise<Result>): Promise<Result> {
   try {
     return await step();
@@ -74,7 +75,7 @@ export async function attempt<Result>(doing: string, step: () => Promise<Result>
   }
 }
 
-/** Returns whether libvirt did not answer, so that the effect of the call is unknown. */
+/** Returns whether libvirt, QEMU or the guest's agent did not answer, so that the effect of the call is unknown. */
 export const isUnavailable = (error: unknown): error is DriverError =>
   error instanceof DriverError && error.kind === 'unavailable';
 

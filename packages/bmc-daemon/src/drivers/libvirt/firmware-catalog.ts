@@ -1,7 +1,7 @@
 /**
  * Reads QEMU's firmware descriptors of the libvirt host: which image supports Secure Boot, which
- * variables contain keys, and which image libvirt selects. If the daemon cannot see the files of the
- * libvirt host, the catalog is empty. The daemon then decides by the names of files.
+ * variables contain keys, and which image libvirt selects. Without descriptors, for example those of
+ * another host, the catalog knows only the settings, and judges other files by their names.
  * @see https://gitlab.com/qemu-project/qemu/-/blob/master/docs/interop/firmware.json
  */
 import { readdir, readFile } from 'node:fs/promises';
@@ -28,9 +28,12 @@ export interface FirmwareCatalog {
    * Returns whether the image requires SMM, which protects its variables from the guest.
    */
   requiresSmm(executable: string): boolean;
-  /** Returns the template for an image, with or without keys; null if unknown. */
+  /**
+   * Returns the template for an image, with or without keys: the template of the settings, or else that of
+   * a descriptor; null if unknown.
+   */
   templateOfImage(executable: string, options: { readonly keys: boolean }): string | null;
-  /** Returns the image that libvirt selects for a definition without one; null if unknown. */
+  /** Returns the image that libvirt selects for a definition that names no image; null if unknown. */
   selected(os: Pick<OperatingSystem, 'architecture' | 'machineType' | 'firmwareFeatures'>): FirmwareImage | null;
   /** Returns the template of a definition's variables; null if unknown. */
   templateOfDefinition(os: OperatingSystem): string | null;
@@ -84,16 +87,16 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
     const template = mapping['nvram-template']?.filename ?? null;
     return { executable: mapping.executable.filename, template, targets, features };
   } catch {
-    // An empty file disables a descriptor of the distribution. libvirt rejects a damaged descriptor
-    // too.
+    // An empty file in /etc disables the distribution's descriptor with the same name. libvirt rejects a
+    // damaged descriptor too.
     return null;
   }
 }
 
 /**
- * Derives the facts from the settings and the descriptors. If neither names a file, decides by its
- * file name whether it has keys or requires SMM, because distributions follow common naming rules. The
- * other facts are then unknown.
+ * Derives the facts from the settings and the descriptors. If neither names a file, its name decides whether
+ * it has keys or requires SMM, because distributions follow common naming rules. All other facts about this
+ * file are then unknown.
  */
 export function firmwareCatalog(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareCatalog {
   const hasKeys = (template: string): boolean | null => {

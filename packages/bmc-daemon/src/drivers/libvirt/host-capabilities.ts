@@ -4,9 +4,9 @@ import { attribute, child, childElements, textOf } from './xml/tree.js';
 
 /** Capabilities of a host. */
 export interface HostCapabilities {
-  /** Architecture of the host, such as `x86_64`. */
+  /** Architecture of the host, such as `x86_64`; empty if libvirt reports none. */
   readonly architecture: string;
-  /** Path of QEMU for the architecture; null if it is not installed. */
+  /** Path of QEMU for this architecture; null if this QEMU is not installed. */
   readonly emulator: string | null;
   /** True if libvirt offers KVM for the architecture. */
   readonly hasKvm: boolean;

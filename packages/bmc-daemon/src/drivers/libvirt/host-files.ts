@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { ConnectListAllStoragePoolsFlags, isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
 import { encodeText } from './xml/escape.js';
 
-/** Prefix of the pools that exist only while files are read and written. */
+/** Prefix of the names of temporary pools. They exist only while the daemon reads and writes files. */
 const POOL_PREFIX = 'rackless-variables-';
 
 /** Maximum size of a file. OVMF's files of variables have 128 or 528 KiB, AAVMF's file has 64 MiB. */
@@ -18,7 +18,10 @@ export interface HostFiles {
   readonly areLocal: boolean;
   /** Returns whether this process can see a file; null for a file of another host. */
   exists(path: string): Promise<boolean | null>;
-  /** Returns the contents of a small file. */
+  /**
+   * Returns the contents of a small file.
+   * @throws {Error} if it cannot be read; on another host, also if it has more than 64 MiB.
+   */
   read(path: string): Promise<Buffer>;
 }
 
@@ -37,7 +40,7 @@ export const localFiles: HostFiles = {
   read: (path) => readFile(path),
 };
 
-/** Returns the files of another host. libvirt reads them. */
+/** Returns access to the files of another host. libvirt reads them, and never says whether a file exists. */
 export function remoteFiles(hypervisor: Hypervisor, timeoutMs: number): HostFiles {
   return {
     areLocal: false,
@@ -49,7 +52,7 @@ export function remoteFiles(hypervisor: Hypervisor, timeoutMs: number): HostFile
 
 /**
  * Returns the contents of a file in a pool of type directory.
- * @throws {Error} if it is too large; {LibvirtError} if libvirt cannot read it.
+ * @throws {Error} if the file has more than 64 MiB; {LibvirtError} if libvirt cannot read it.
  */
 export async function readVolume(pool: StoragePool, name: string, timeoutMs: number): Promise<Buffer> {
   const volume = await pool.storageVolLookupByName(name, { timeoutMs });
@@ -59,8 +62,9 @@ export async function readVolume(pool: StoragePool, name: string, timeoutMs: num
 }
 
 /**
- * Calls `use` with a pool of a directory of the host. Creates a temporary pool if libvirt has none
- * for the directory.
+ * Calls `use` with a pool of a directory of the host. Refreshes an existing pool first. If libvirt has no pool
+ * for the directory, creates one, and removes it after the call.
+ * @throws {LibvirtError} if libvirt has no access to the directory; the errors of `use`.
  */
 export async function withPoolOfDirectory<Result>(
   hypervisor: Hypervisor,

@@ -6,7 +6,7 @@ import { connectionUriFault, hostNameOf } from './connection-uri.js';
 /** One connection URI, a list of URIs, or URIs by the names of their hosts. */
 export type LibvirtUris = string | readonly string[] | Readonly<Record<string, string>>;
 
-/** An entry of a list or a mapping; a single URI has no key. */
+/** A URI with its index in the list or its name in the mapping; a single URI has no key. */
 interface Entry {
   readonly key: number | string | null;
   readonly uri: string;
@@ -30,7 +30,10 @@ export function hostsOf(uris: LibvirtUris): readonly HostRef[] {
   return entriesOf(uris).map(({ key, uri }) => ({ name: typeof key === 'string' ? key : hostNameOf(uri), uri }));
 }
 
-/** Returns the fault of each entry: an invalid URI or name, or one that an earlier entry has. */
+/**
+ * Returns the first fault of each entry: an invalid URI or name, or a URI or name that an earlier entry has.
+ * A setting without entries is a fault too.
+ */
 export function hostFaults(uris: LibvirtUris): readonly EntryFault[] {
   const entries = entriesOf(uris);
   if (entries.length === 0) return [{ key: null, fault: 'names no host' }];

@@ -23,7 +23,7 @@ export interface LibvirtDriverOptions {
   readonly storagePool: string | null;
   /** Time that a graceful restart gives the guest before a hard restart. */
   readonly gracefulRestartWaitMs: number;
-  /** Maximum time that a read waits for libvirt. */
+  /** Maximum time of a read, and of a change that libvirt makes immediately. */
   readonly timeoutMs: number;
   readonly images: ImageServerLimits;
   /** The pools of all hosts, which their drivers share. Default: this is the only host. */
@@ -39,8 +39,8 @@ export interface LibvirtDriverOptions {
   readonly onReadAhead?: (snapshot: SystemSnapshot) => void;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /**
-   * Time that the first reader of a machine waits for the sizes of its disks, which are null until
-   * then. Default: 1 s.
+   * Maximum time that the first reader of a machine waits for the sizes of its disks. If they arrive later,
+   * this reader gets null. Default: 1 s.
    */
   readonly diskSizeWaitMs?: number;
 }

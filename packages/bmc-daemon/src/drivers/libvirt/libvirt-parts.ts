@@ -1,4 +1,4 @@
-/** The parts of the libvirt driver, connected with each other. */
+/** Creates the parts of the libvirt driver, and connects them with each other. */
 import { Hypervisor } from '@rackless/libvirt';
 import { DriverError } from '../driver-error.js';
 import { MachineQueue } from '../queue/machine-queue.js';
@@ -67,7 +67,7 @@ function openHost(options: LibvirtDriverOptions) {
   return { host, hosts, firmware, streams, reader, templates };
 }
 
-/** Creates the stores of images and disks. They open their pools later. */
+/** Creates the stores of images and disks. They open their pools when they need them. */
 function openStorage(host: Host, options: LibvirtDriverOptions) {
   const { uri, storagePool: name, images: limits, pools, log, timeoutMs } = options;
   const { hypervisor } = host;
@@ -126,7 +126,8 @@ function createPower({ host, firmware, templates, store }: Opened, options: Libv
 export type LibvirtParts = ReturnType<typeof createParts>;
 
 /**
- * Creates the parts of a driver. They connect in the background; the driver starts and closes them.
+ * Creates the parts of a driver. The connection to the host opens in the background. The driver starts and closes
+ * the parts.
  * @throws {LibvirtError} INVALID_URI.
  */
 export function createParts(options: LibvirtDriverOptions) {
@@ -152,7 +153,7 @@ export function createParts(options: LibvirtDriverOptions) {
     ],
     machineParts: [systemChanges, variables, coldStart, boot, power, disks],
     read: async (machine) => {
-      // A client may have read it meanwhile.
+      // A client may have read the machine meanwhile.
       const snapshot = reader.current.snapshotOf(machine.uuid) ?? (await reader.read(machine));
       options.onReadAhead?.(snapshot);
     },
