@@ -8,7 +8,10 @@ export interface UriParameters {
   readonly socket: string | null;
   /** `auto`: any daemon; `legacy`: libvirtd; `direct`: the driver's own daemon. Default: `auto`. */
   readonly mode: 'auto' | 'direct' | 'legacy';
-  /** Program that connects to the remote socket: `native` is virt-ssh-helper. Default: `auto`. */
+  /**
+   * Program that connects to the remote socket. `native`: virt-ssh-helper. `auto`: virt-ssh-helper if the remote host
+   * has it, else netcat. Default: `auto`; `netcat` if another parameter needs netcat.
+   */
   readonly proxy: 'auto' | 'netcat' | 'native';
   /** Name or path of the ssh client. */
   readonly command: string | null;
@@ -98,8 +101,8 @@ export function readParameters(query: string): ReadParameters {
     tlsVersions: tlsVersions(textOf('tls_priority')),
     authfile: textOf('authfile'),
   };
-  // The values have no effect: this client neither asks for a password, nor examines the validity
-  // of its own certificate files.
+  // Only checks that the values are numbers. They have no effect: this client neither asks for a password, nor
+  // examines the validity of its own certificate files.
   flag('no_tty', valueOf('no_tty'));
   flag('no_sanity', valueOf('no_sanity'));
   if (parameters.proxy === 'native' && parameters.netcat !== null) {

@@ -18,7 +18,7 @@ const padded = (length: number): number => (length + 3) & ~3;
 
 /**
  * Growing buffer of encoded messages. Small messages share one memory block. Buffers from
- * `finish()` remain valid.
+ * `finish()` remain valid. Each write throws an {@link XdrError} if the message becomes too large.
  */
 export class XdrWriter {
   #slab: Buffer;

@@ -3,7 +3,7 @@ import { toError } from '../errors.js';
 import type { Transport, TransportHandlers } from './transport.js';
 
 const READ_BYTES = 65_536;
-/** How long `end` waits for the daemon to read queued bytes. */
+/** How long `end` waits until libvirtd has read the queued bytes. */
 const END_TIMEOUT_MS = 100;
 
 /** Maximum length of a socket path without the final zero byte. @see unix(7) */
@@ -58,7 +58,7 @@ export function connectSocket(kind: SocketKind, handlers: TransportHandlers, sig
  * @throws ENAMETOOLONG, and the errors of {@link connectSocket}.
  */
 export async function connectUnix(path: string, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
-  // Node would truncate the path and connect to another socket.
+  // Node would truncate a longer path and connect to another socket.
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
     const error = new Error(`connect ENAMETOOLONG ${path}: a socket's path has at most ${MAX_PATH_BYTES} bytes`);
     throw Object.assign(error, { code: 'ENAMETOOLONG' });

@@ -8,15 +8,15 @@ interface CommandLine {
 }
 
 /**
- * After this time, an ssh whose client was killed ends its connection attempt. A client that runs ends
- * the attempt earlier, after its own timeout (by default 10 s).
+ * After this time, an ssh process ends its connection attempt, even if the process that started it was killed. A
+ * process that still runs ends the attempt earlier, after its own timeout (by default 10 s).
  */
 const CONNECT_TIMEOUT_SECONDS = 60;
 
 /** The place of a server on the remote host: a unix socket, or a host and a port. */
 export type TunnelTarget = { readonly path: string } | { readonly host: string; readonly port: number };
 
-/** Returns the ssh command of a URI. */
+/** Returns the command that connects standard input and output with the libvirtd of a URI. */
 export function sshCommand(uri: LibvirtUri): CommandLine {
   return commandLine(uri, [], [remoteCommand(script(uri))]);
 }
@@ -38,11 +38,10 @@ function commandLine(uri: LibvirtUri, options: readonly string[], remote: readon
       // A service cannot answer questions. Without a terminal and without the escape character, all
       // bytes pass unchanged.
       ...['-T', '-e', 'none', '-o', 'BatchMode=yes'],
-      // A process that shares its connection could not be stopped alone. It may use the connection
-      // of another process (ControlPath).
+      // An ssh that shares its connection with others cannot be stopped alone, so this ssh does not share it.
+      // But it may use the connection of another ssh (ControlPath).
       ...['-o', 'ControlMaster=no'],
-      // Ends an ssh whose client was killed while a host did not answer. Such an ssh would wait
-      // forever.
+      // Without this option, an ssh to a host that does not answer would wait forever if this process is killed.
       ...['-o', `ConnectTimeout=${CONNECT_TIMEOUT_SECONDS}`],
       ...(port === null ? [] : ['-p', String(port)]),
       ...(user === null ? [] : ['-l', user]),
@@ -60,7 +59,7 @@ function commandLine(uri: LibvirtUri, options: readonly string[], remote: readon
 /** Returns the value of StrictHostKeyChecking; null: the value of the user's configuration. */
 function hostKeyChecking({ parameters: { knownHostsVerify, noVerify } }: LibvirtUri): string | null {
   if (knownHostsVerify === 'ignore') return 'no';
-  // ssh adds new keys and rejects changed keys.
+  // With `accept-new`, ssh stores new keys and rejects changed keys.
   if (knownHostsVerify === 'auto' || noVerify) return 'accept-new';
   return knownHostsVerify === 'normal' ? 'yes' : null;
 }

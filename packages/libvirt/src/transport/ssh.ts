@@ -19,7 +19,8 @@ const MAX_FIRST_BYTE = 0x03;
 
 /**
  * Returns a function that runs ssh. It rejects with NOT_CONNECTED if the ssh client cannot be
- * started. If ssh ends later, the error of the connection contains ssh's last messages.
+ * started, and with the signal's reason after an abort. If ssh ends later, the error of the connection contains
+ * ssh's last messages.
  */
 export function openSsh(uri: LibvirtUri): OpenTransport {
   const { program, args } = sshCommand(uri);

@@ -16,7 +16,7 @@ const ACCEPTED = 1;
 /**
  * Returns a function that connects to libvirtd's TLS socket. It reads the certificate files at each
  * attempt, so a renewed certificate needs no restart. It rejects with the error of the socket, of
- * TLS or of a file.
+ * TLS or of a file, if libvirtd does not accept this client's certificate, or with the signal's reason.
  */
 export function openTls(uri: LibvirtUri, environment?: TlsEnvironment): OpenTransport {
   const { parameters, port } = uri;
@@ -84,7 +84,7 @@ async function confirmed(transport: Transport, confirmation: Confirmation, signa
   }
 }
 
-/** The byte with which libvirtd accepts a client. */
+/** Waits for the byte with which libvirtd accepts a client. */
 class Confirmation {
   readonly promise: Promise<void>;
   isComplete = false;
@@ -100,7 +100,7 @@ class Confirmation {
     this.promise.catch(() => undefined);
   }
 
-  /** Returns the bytes after the confirmation. */
+  /** Handles received bytes, and returns those after the confirmation. Fails if the first byte is no confirmation. */
   receive(chunk: Buffer): Buffer {
     if (this.isComplete) return chunk;
     if (chunk[0] !== ACCEPTED) {
