@@ -33,7 +33,7 @@ interface FolderLockOptions {
     info(message: string, more?: Readonly<Record<string, unknown>>): void;
     warn(message: string): void;
   };
-  /** How long to wait for a daemon that is stopping. */
+  /** How long to wait for a daemon that is stopping. Default: 10 s. */
   readonly waitMs?: number;
 }
 

@@ -42,8 +42,8 @@ export interface PreparedFile {
   /**
    * Replaces the file. This needs no free disk space.
    * @throws {FileChangedError} if the text of the file differs from `basedOn`, or if another
-   *   process replaces the file with this function. `htpasswd` and editors use no lock, so a change
-   *   by them within the same microseconds is lost.
+   *   process replaces the file with this function at the same time. `htpasswd` and editors use no lock, so
+   *   a change by them within the same microseconds is lost.
    * @throws the error of node:fs, or of the function that reads the old text; the file is then
    *   unchanged.
    */

@@ -6,7 +6,7 @@
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Maximum number of waiting requests per connection. A single read of 64 KB holds up to 3,600. */
+/** Maximum number of waiting requests per connection. A single read of 64 KB can contain 3,600 requests. */
 const MAX_WAITING = 100;
 
 /**

@@ -47,8 +47,8 @@ function redactValue(name: string, value: unknown, depth: number, options: Redac
 }
 
 /**
- * Returns the message of the error and of its causes, outermost first. With `stacks`, adds the
- * stack trace of the innermost error.
+ * Returns the messages of the error and of its causes, outermost first. With `stacks`, adds the
+ * top of the innermost error's stack trace.
  */
 function describeError(error: Error, { stacks }: RedactOptions): string {
   const messages: string[] = [];

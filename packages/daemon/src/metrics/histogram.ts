@@ -41,7 +41,7 @@ export function quantile(bounds: readonly number[], counts: readonly number[], s
   return bounds.at(-1) ?? 0;
 }
 
-/** Formats a histogram for Prometheus; empty: it has no values. */
+/** Returns the lines of a histogram for Prometheus; no lines if the histogram has no values. */
 export function distributionLines(
   name: string,
   labels: Readonly<Record<string, string>>,

@@ -31,7 +31,7 @@ interface SignalOptions {
 
 /**
  * Stops or reloads the daemon at signals, and notifies systemd:
- * - SIGTERM, SIGINT: graceful stop; a second signal exits immediately.
+ * - SIGTERM, SIGINT: graceful stop. At a second signal, the process exits immediately with code 1.
  * - SIGHUP: reload. A SIGHUP during the start causes a reload now, because the start may have read older files.
  *
  * Also exits with code 1 after an uncaught error. systemd then starts a new process.

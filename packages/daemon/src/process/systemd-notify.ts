@@ -55,7 +55,8 @@ interface WatchdogOptions {
 
 /**
  * Starts to notify systemd three times per `WatchdogSec=` that the event loop runs. Without such a
- * notification systemd kills and restarts the process. Does nothing if the unit has no watchdog.
+ * notification systemd kills and restarts the process. Does nothing if the unit has no watchdog, or if its
+ * watchdog watches another process.
  */
 export function startWatchdog({ environment, notify, pid }: WatchdogOptions): void {
   const periodMs = Number(environment['WATCHDOG_USEC']) / 1000;

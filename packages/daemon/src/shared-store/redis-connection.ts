@@ -103,7 +103,10 @@ export class RedisConnection {
     return client;
   }
 
-  /** Redis answers in order. So after a late answer, no answer on this connection can be in time. */
+  /**
+   * Waits for an answer until the deadline, and then replaces the connection. Redis answers in order, so after a
+   * late answer no other answer on this connection can be in time.
+   */
   async #inTime<Answer>(client: Client, answer: Promise<Answer>): Promise<Answer> {
     const { commandMs } = this.#options;
     return await withDeadline(answer, commandMs, () => {
@@ -122,7 +125,7 @@ export class RedisConnection {
     if (client.isOpen) client.destroy();
     next.connect().then(
       () => this.#subscribeAgain(next),
-      // Only `destroy` ends the attempts to connect.
+      // Ignores the error: the client connects until `destroy` ends its attempts, so `destroy` caused the error.
       () => undefined,
     );
   }

@@ -17,7 +17,7 @@ export interface RedisLink {
    */
   command(args: readonly string[]): Promise<unknown>;
   /**
-   * Calls the listener for each message of a channel. Messages may get lost without a connection.
+   * Calls the listener for each message of a channel. Messages get lost while there is no connection.
    * @throws {StoreUnavailable} as {@link RedisLink.command}.
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;

@@ -16,7 +16,7 @@ import { rejectionOf, StoreUnavailable } from './store-unavailable.js';
 export interface SharedStore {
   /** Identifies this run of this replica. */
   readonly replica: string;
-  /** Brings the copy up to date. @throws {StoreUnavailable} in a few seconds; at once after a failed read. */
+  /** Brings the copy up to date. @throws {StoreUnavailable} in a few seconds; at once if the last read failed. */
   sync(): Promise<void>;
   /** Returns an entry of the copy. */
   get(kind: string, id: string): StoredEntry | undefined;

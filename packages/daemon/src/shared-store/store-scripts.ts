@@ -16,6 +16,7 @@ export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as 
  * Returns what changed after a revision.
  * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached
  * means that Redis returned to an older state: a copy that lagged became the server, or a backup was restored.
+ * The answer then has all entries.
  * Answer: epoch, revision, time in ms, whether the answer has all entries (1) or only the changes
  * (0), then key, revision and value of each entry. The value of a deleted entry is null.
  */

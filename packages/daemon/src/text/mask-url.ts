@@ -28,8 +28,8 @@ export function maskUrl(url: string | URL): string {
 }
 
 /**
- * Returns only scheme, host and port of a URL, and `/******` for the rest. For receivers of webhooks, whose path is
- * often the only secret, as in `https://hooks.example/services/T0/B0/secret`.
+ * Returns only scheme, host and port of a URL, and `/******` for the rest, if there is any. It is for receivers of
+ * webhooks, whose path is often the only secret, as in `https://hooks.example/services/T0/B0/secret`.
  */
 export function maskPath(url: string): string {
   const masked = maskUrl(url);
@@ -38,7 +38,7 @@ export function maskPath(url: string): string {
 }
 
 /**
- * Replaces the password of a URL by `******`. For addresses whose user and query must stay
+ * Replaces the password of a URL by `******`. It is for addresses whose user and query must stay
  * readable, such as `qemu+ssh://root@host/system?keyfile=/key`. The password may have an unescaped
  * `/`, `?`, `#` or `@`: it ends at the last `@`.
  */

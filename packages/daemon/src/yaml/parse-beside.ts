@@ -5,7 +5,7 @@ import type { YamlDocument, YamlFault } from './yaml-document.js';
 import { YamlBuilder, type YamlPart } from './yaml-parts.js';
 
 /**
- * Parses a text as `parseYaml` does.
+ * Parses a text as `parseYaml` does without options. The result has no `isEmpty`.
  * @param file name for messages.
  * @throws {Error} if the thread cannot start, or needs too much memory.
  */

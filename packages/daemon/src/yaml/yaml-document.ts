@@ -28,7 +28,7 @@ export interface YamlDocument {
   /** The mapping at the top; undefined if there are faults. */
   readonly root?: YamlMapping;
   readonly faults: readonly YamlFault[];
-  /** The only fault: the file contains nothing, or only comments. */
+  /** True if the only fault is that the file is empty: it contains nothing, only comments, or only `null`. */
   readonly isEmpty?: true;
 }
 
