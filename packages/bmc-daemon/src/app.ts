@@ -1,5 +1,5 @@
 /**
- * All handlers of the port. Pages and probes use Express. Redfish uses node:http, because an empty
+ * All HTTP handlers of the daemon's port. Pages and probes use Express. Redfish uses node:http, because an empty
  * Express handler halves the throughput (docs/decisions/003). Logs one line for each request.
  */
 import { randomBytes } from 'node:crypto';
@@ -37,16 +37,16 @@ export interface AppOptions<Services> extends AnnotateOptions {
   readonly webSockets?: readonly WebSocketDefinition<Services>[];
   /** Changes of the default limits. */
   readonly webSocketLimits?: Partial<WebSocketLimits>;
-  /** For the repeated check of the clients of open WebSockets. Default: no later check. */
+  /** Checks the clients of open WebSockets again and again. Default: only the handshake is checked. */
   readonly watchIdentity?: WatchIdentity;
   /** Called after each successful write. */
   readonly onChange?: ChangeListener;
   readonly services: Services;
   readonly authenticate: Authenticate;
   readonly log: Log;
-  /** The driver for the page, health and metrics. Redfish uses the driver in `services`. */
+  /** The driver for the pages, health and metrics. Redfish uses the driver in `services`. */
   readonly driver: PagesDriver;
-  /** Restricts the machines that a request sees, in Redfish and on the page. Default: no restriction. */
+  /** Restricts the machines that a request sees, in Redfish and on the pages. Default: no restriction. */
   readonly scoping?: Scoping<Services & { readonly driver: PagesDriver }>;
   /** The daemon's version. */
   readonly version: string;
