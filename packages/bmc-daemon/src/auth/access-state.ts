@@ -9,7 +9,7 @@ import { openStateFile, type StateFile } from '../state-file.js';
 import { privilegeNames } from '../redfish/privileges.js';
 import { administrator, ROLE_ID } from './roles.js';
 
-/** When the lock ends, in milliseconds since 1970; null: only an administrator ends it. */
+/** When the lock ends, in milliseconds since 1970; null: only an administrator ends it. Absent: there is no lock. */
 const lockedUntil = z.number().nullable();
 
 const account = z.object({

@@ -43,7 +43,7 @@ export const attemptLimits: AttemptLimits = {
   // Five wrong passwords have no delay. The fifth one starts the first gap, so the sixth attempt
   // waits.
   pair: { free: 4, firstGapMs: 500, maxGapMs: 5000 },
-  // An address may be a whole site behind one router.
+  // An address may be a whole site behind one router, so it has higher limits.
   address: { free: 20, firstGapMs: 100, maxGapMs: 1000 },
   waitMs: 8000,
   maxWaiting: 4096,
@@ -84,7 +84,7 @@ export class AttemptQueue {
   /** In the order of arrival, which is also the order of deadlines. */
   readonly #queue = new Set<QueuedAttempt>();
   readonly #isBusy = { common: false, account: false };
-  /** The last number given out. Each new key and each turn gets the next number. */
+  /** The last assigned number. Each new key and each turn gets the next number. */
   #order = 0;
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
 
@@ -96,7 +96,10 @@ export class AttemptQueue {
     this.#accounts = new RecentMap(limits.keys);
   }
 
-  /** Waits for a turn and verifies the attempt. Rejects only if `verify` does. */
+  /**
+   * Waits for a turn and verifies the attempt. Resolves with `retryAfterMs` if the attempt gets no turn in time, or
+   * too many attempts wait. Rejects only if `verify` does.
+   */
   verifyInTurn(attempt: Attempt): Promise<Verdict> {
     return new Promise((resolve) => {
       const queued: QueuedAttempt = {

@@ -7,7 +7,8 @@ import type { Accounts } from './accounts.js';
 import type { Sessions } from './sessions.js';
 
 /**
- * Returns the `watchIdentity` function of a service. It never renews the idle time of a session.
+ * Returns the `watchIdentity` function of a service. Its checks return the current identity, or undefined if the client
+ * may no longer use the connection. They never renew the idle time of a session.
  * @param accounts null without a password file.
  */
 export function createIdentityWatch(
