@@ -1,6 +1,6 @@
 /**
- * Records starts and restarts in a machine's metadata, so that the daemon finishes them after it
- * restarts.
+ * Records starts and restarts in a machine's metadata. If the daemon ends meanwhile, it completes them after
+ * its next start.
  */
 import { editRecord, readDefinition, saveRecord } from '../machine/definition.js';
 import { isUnavailable } from '../failure.js';
@@ -11,11 +11,10 @@ import { withIntent, withoutPowerIntent, type RestartIntent, type StartIntent } 
 import { readMetadata } from '../xml/metadata/metadata.js';
 
 /**
- * Records that a machine needs a new process. Does nothing for a transient machine, which has no
- * definition. The caller has begun an edit in the queue.
- * @param options force: true: the daemon destroys the process; false: it asks the guest to shut
- *   down.
- * @throws {DriverError}
+ * Records that a machine needs a new QEMU process: a restart if the machine runs, otherwise a start. Does
+ * nothing for a transient machine, which has no definition. The caller has begun an edit in the queue.
+ * @param options force: true: the daemon destroys the process; false: it asks the guest to shut down.
+ * @throws {DriverError} if libvirt cannot return or save the definition.
  */
 export async function rememberRestart(
   { hypervisor, timeoutMs }: Host,
@@ -32,9 +31,9 @@ export async function rememberRestart(
 
 /**
  * Does the same as {@link rememberRestart} with `force`.
- * @returns false if libvirt cannot return the definition, because QEMU hangs. The caller tries
- *   again when the machine is off.
- * @throws {DriverError}
+ * @returns false if libvirt does not answer, for example because QEMU hangs. The caller tries again when the
+ *   machine is off.
+ * @throws {DriverError} other failures.
  */
 export async function tryToRememberRestart(host: Host, machine: Machine): Promise<boolean> {
   try {
@@ -47,9 +46,9 @@ export async function tryToRememberRestart(host: Host, machine: Machine): Promis
 }
 
 /**
- * Removes a saved state, and records that the machine must boot. Ignores a machine without one. The
- * caller has begun an edit in the queue.
- * @throws {DriverError}
+ * Records that the machine must boot, then removes its saved state. Ignores a machine without a saved state.
+ * The caller has begun an edit in the queue.
+ * @throws {DriverError} if libvirt cannot do one of these steps.
  */
 export async function discardSavedState(host: Host, machine: Machine): Promise<void> {
   if (!(await hasSavedState(machine, host.timeoutMs))) return;
@@ -61,8 +60,8 @@ export async function discardSavedState(host: Host, machine: Machine): Promise<v
 }
 
 /**
- * Removes the record of a start or a restart that has ended, or that a newer action replaces. Never
- * rejects. The caller has begun an edit in the queue.
+ * Removes the record of a start or a restart that has ended, or that a newer action replaces. Does nothing
+ * for a transient machine. Logs a failure, and never rejects. The caller has begun an edit in the queue.
  */
 export async function forgetRestart(host: Host, machine: Machine): Promise<void> {
   if (!machine.persistent) return;

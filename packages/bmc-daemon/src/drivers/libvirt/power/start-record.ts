@@ -1,4 +1,4 @@
-/** Changes of the daemon's record, and of the definition, by a start. */
+/** Updates the daemon's record and the definition of a machine after a start. */
 import { afterUpdate } from '../../rules/firmware-update.js';
 import { bootRecordAfterBoot, withoutVariablesReset } from '../machine/boot-edit.js';
 import type { DefinitionEdit } from '../xml/definition-edit.js';
@@ -11,14 +11,15 @@ export interface StartOutcome {
   /** Whether this boot uses the one-time order. */
   readonly onceUsed: boolean;
   /**
-   * Whether the guest boots. A restored guest does not boot, and continues with its UEFI variables.
+   * Whether the guest boots. A guest that libvirt restores from a saved state does not boot. It continues
+   * with its UEFI variables and its firmware.
    */
   readonly booted: boolean;
 }
 
 /**
- * Removes a one-time order from the definition. The definition contains such an order only during a
- * start without a monitor (see `ColdStart`).
+ * Replaces a one-time order in the definition with the machine's own order. The definition contains such an
+ * order only during a start without a monitor (see `ColdStart`).
  */
 export function removeOnceOrder(edit: DefinitionEdit, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): void {
   const { boot } = edit.record;
