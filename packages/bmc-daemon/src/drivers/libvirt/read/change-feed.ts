@@ -30,9 +30,9 @@ import { describeLifecycle, type LifecycleChange } from './lifecycle-change.js';
  */
 const RESET_WINDOW_MS = 2_000;
 
-/** Parallel reads of states after a new connection. The host may be far away. */
+/** Parallel reads of states after a new connection. The host may be far away, and single reads would then take long. */
 const PARALLEL_READS = 8;
-/** Pause before a failed comparison is repeated. */
+/** Pause before {@link ChangeFeed.catchUp} repeats a failed comparison. */
 const RETRY_MS = 5_000;
 
 /** The reason of changes that no event reported. */
@@ -42,11 +42,11 @@ const withoutConnection = 'while there was no connection to libvirt';
 interface ChangeFeedOptions {
   readonly host: Host;
   /**
-   * Returns whether this driver is starting the machine. Such a start pauses the guest for a
-   * moment, and the feed does not report this pause.
+   * Returns whether this driver is starting the machine. Such a start pauses the guest for a moment, and the
+   * feed reports neither the pause nor its end.
    */
   readonly isStarting: (uuid: string) => boolean;
-  /** Called for every event of a machine, before its change is reported. */
+  /** Called for every event of a machine, before the feed reports the change. */
   readonly onEvent: (uuid: string) => void;
 }
 
@@ -54,10 +54,10 @@ interface ChangeFeedOptions {
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners = new Set<MachineChangeListener>();
-  /** The states after the last {@link catchUp} or event. */
+  /** The last known states, from events and from {@link catchUp}. */
   readonly #states = new LastStates();
   #retry: NodeJS.Timeout | undefined;
-  /** Changes of definitions and images that came during an edit, by machine. */
+  /** Changes of definitions and images that libvirt reported during an edit of this daemon, by machine. */
   readonly #held = new Map<string, MachineChange[]>();
   /** When the last reset of each running machine was reported, in milliseconds of `performance.now()`. */
   readonly #resetAt = new Map<string, number>();
@@ -74,7 +74,7 @@ export class ChangeFeed {
     return () => void this.#listeners.delete(entry);
   }
 
-  /** Subscribes to the events. */
+  /** Subscribes to libvirt's events and to losses of the connection. Only logs a failed subscription. */
   start(): void {
     const { host, onEvent } = this.#options;
     const { hypervisor, log } = host;
@@ -135,7 +135,8 @@ export class ChangeFeed {
     const failures: unknown[] = [];
     await forEachInParallel(machines, PARALLEL_READS, async (machine) => {
       if (failures.length > 0 && hypervisor.state !== 'connected') return;
-      // The other machines are read too, so that a machine whose state libvirt does not return cannot hide them.
+      // After a failure, the other machines are read too. Otherwise one machine without an answer would hide
+      // their changes.
       await this.#readState(machine).catch((error: unknown) => failures.push(error));
     });
     if (failures.length > 0) throw failures[0];
@@ -143,8 +144,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Reads the state of a machine, unless an event reported it, and reports the difference to the
-   * last known state.
+   * Reads the state of a machine, unless an event reported it, and reports the difference to the last known
+   * state. Reports a machine without a known state as defined, except in the first comparison.
    */
   async #readState(machine: Machine): Promise<void> {
     const { uuid, name } = machine;
@@ -153,7 +154,8 @@ export class ChangeFeed {
       if (error instanceof DriverError && error.kind === 'notFound') return null;
       throw error;
     });
-    // Ignores the result if an event arrived meanwhile, because the event is newer.
+    // Ignores a machine that was removed meanwhile. Ignores the result if an event arrived meanwhile, because
+    // the event is newer.
     if (state === null || !this.#states.mustRead(uuid)) return;
     const before = this.#states.get(uuid)?.state;
     this.#states.set(uuid, { name, state });
@@ -183,10 +185,12 @@ export class ChangeFeed {
     const { uuid, name } = domain;
     if (event === DomainEventType.STOPPED) this.#resetAt.delete(uuid);
     const states = this.#states;
-    // A running machine that loses its definition exists until it stops.
+    // A running machine that loses its definition exists until it stops, so the feed reports a change, not a
+    // removal.
     const staysOn = described.kind === 'undefined' && states.isOn(uuid);
     const change = staysOn ? { kind: 'changed' as const } : described;
-    // A transient machine begins to exist with its start, and libvirt reports only the start.
+    // A transient machine begins to exist with its start. libvirt reports only the start, so the feed adds
+    // `defined`.
     const isNew = states.isComplete && !states.has(uuid) && ['started', 'resumed', 'paused'].includes(change.kind);
     const missed = change.reason === arriving ? undefined : states.missedBefore(uuid, change.kind);
     if (change.kind === 'undefined') states.noteRemoval(uuid);
@@ -195,13 +199,14 @@ export class ChangeFeed {
     if (isNew) this.#publishChange(domain, { kind: 'defined' });
     if ((change.kind === 'paused' || change.kind === 'resumed') && this.#options.isStarting(uuid)) return;
     this.#publishChange(domain, change);
-    // A machine that was running before a loss of the connection may be off, and then does not exist anymore.
+    // `staysOn` may come from a state before a loss of the connection. If the machine is off now, it does not
+    // exist anymore.
     if (event === DomainEventType.STOPPED || staysOn) void this.#publishEnd(domain);
   }
 
   /**
-   * Reports the removal of a transient machine after its stop, because libvirt has no event for
-   * this.
+   * Reports the removal of a machine that libvirt does not know anymore. libvirt has no event for the removal
+   * of a transient machine after its stop.
    */
   async #publishEnd(domain: SystemRef): Promise<void> {
     const { hypervisor, timeoutMs, log } = this.#options.host;
@@ -224,8 +229,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Delays a change until the end of an edit that may have caused it, because libvirt does not say
-   * who made a change. The client's request can then report the change first.
+   * Delays a change until the end of an edit of this daemon that may have caused it, because libvirt does not
+   * say who made a change. The request that made the edit can then report its change first. Stores one change
+   * of each kind.
    */
   #hold(change: MachineChange): void {
     const held = this.#held.get(change.uuid) ?? [];

@@ -8,7 +8,7 @@ import type { HostCpuTime } from '../../hosts-control.js';
  */
 const MIN_MS = 200;
 
-/** A mean over a longer time is not the current load. */
+/** A mean over a longer time is not the current load, so {@link CpuLoad.read} then reads twice. */
 const MAX_MS = 120_000;
 
 interface Reading {
@@ -21,8 +21,8 @@ interface Reading {
 interface CpuUse {
   readonly time: HostCpuTime;
   /**
-   * From 0 to 1; null if it is unknown, because the counters did not grow: a CPU was removed, or the host
-   * was restarted.
+   * From 0 to 1; null if it is unknown, because the counters did not grow, for example after a CPU was
+   * removed or the host restarted.
    */
   readonly load: number | null;
 }

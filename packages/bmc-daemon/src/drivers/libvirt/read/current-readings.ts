@@ -1,6 +1,6 @@
 /**
- * Stores readings that are still current: there was no edit of this daemon and no event of libvirt
- * since. If a request has just read the machine, its change then needs no second read.
+ * Stores readings that are still current: there was no edit of this daemon and no event of libvirt since. A
+ * request that has just read a machine can then change it without a second read.
  */
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 
@@ -56,7 +56,7 @@ export class CurrentReadings {
     return this.#readings.get(uuid)?.snapshot;
   }
 
-  /** Returns the XML of a snapshot; undefined if it is not current. */
+  /** Returns the XML of a snapshot; undefined if the snapshot is not current. */
   xmlOf(uuid: string, snapshot: SystemSnapshot | undefined): ReadXml | undefined {
     const reading = this.#readings.get(uuid);
     return reading !== undefined && reading.snapshot === snapshot ? reading : undefined;

@@ -18,7 +18,7 @@ export interface NamedDisk {
 /** Bytes by target name, for each disk with a known size. */
 export type Capacities = ReadonlyMap<string, number>;
 
-/** Time until a size is read again. The daemon retries an unknown size sooner. */
+/** Age of the sizes of a machine at which the next reader starts a new read. RETRY_MS applies if a size is unknown. */
 const FRESH_MS = 60_000;
 const RETRY_MS = 5_000;
 
@@ -41,8 +41,8 @@ export class DiskCapacity {
   }
 
   /**
-   * Returns virtual sizes in bytes by target, for disks with a known size; empty if libvirt does not
-   * answer the first reader in time. Returns the same object until a size changes.
+   * Returns virtual sizes in bytes by target, for disks with a known size; empty if libvirt does not answer
+   * the first reader of these disks in time. Returns the same object until a size changes.
    * @param domain the machine.
    * @param disks its disks.
    */

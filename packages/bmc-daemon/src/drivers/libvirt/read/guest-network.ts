@@ -61,7 +61,10 @@ export class GuestNetworkReader {
     this.#host = host;
   }
 
-  /** Returns the known facts. Never rejects. @param system the snapshot of the machine. */
+  /**
+   * Returns the known facts by MAC address; an empty map if the machine is off. Never rejects.
+   * @param system the snapshot of the machine.
+   */
   async read(machine: Machine, system: CompleteSnapshot): Promise<NetworkFacts> {
     if (system.state === 'shutoff' || system.state === 'crashed') return nothing;
     const { uuid, interfaces } = system;
@@ -88,8 +91,8 @@ export class GuestNetworkReader {
     const network = await hypervisor.networkLookupByName(source, { timeoutMs });
     const xml = await network.getXmlDesc(0, { timeoutMs });
     const { root } = parseXml(xml);
-    // A network that only names a host bridge has no leases, and libvirt's test driver does not
-    // support the call.
+    // A network that only names a host bridge has no leases, and libvirt's test driver does not support the
+    // call. So a failed call means that there are none.
     const leases = await network.getDhcpLeases(mac, { timeoutMs }).catch(() => []);
     return { leases, domainName: attribute(child(root, 'domain'), 'name'), speedMbps };
   }
@@ -126,15 +129,15 @@ function hasAgent(liveXml: string): boolean {
   });
 }
 
-/** Returns a speed. The kernel reports `0` or `4294967295` for an unknown speed. */
+/** Returns a speed in Mbit/s; null if it is unknown. The kernel reports `0` or `4294967295` for an unknown speed. */
 function readSpeed(text: string | null): number | null {
   const speed = Number(text ?? 0);
   return Number.isInteger(speed) && speed > 0 && speed < 2 ** 31 ? speed : null;
 }
 
 /**
- * Merges the answers about one interface. The addresses are those that the guest reports, or else its
- * leases that have not expired.
+ * Merges the answers about one interface. The addresses are those that the guest agent reports. If the agent
+ * reports none for the interface, they are those of the interface's leases that have not expired.
  */
 function merge(mac: string, host: HostAnswer | undefined, guest: GuestAnswer | undefined): InterfaceFacts {
   const leases = (host?.leases ?? []).filter(({ expiryTimeSeconds: end }) => end === 0 || end * 1000 > Date.now());

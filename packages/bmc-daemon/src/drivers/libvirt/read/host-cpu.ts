@@ -5,8 +5,8 @@ import { parseXml } from '../xml/parse.js';
 import { child, textOf } from '../xml/tree.js';
 
 /**
- * Maximum time that a reader waits. The first call makes libvirtd probe every QEMU binary, and then
- * continues in the background.
+ * Maximum time that a reader waits. The first call makes libvirtd probe every QEMU binary, so it can take
+ * longer. It then continues in the background.
  */
 const WAIT_MS = 250;
 /**
@@ -30,8 +30,8 @@ export class HostCpu {
   }
 
   /**
-   * Returns libvirt's name of the model, for example `Skylake-Server-IBRS`; null if libvirt has
-   * none; undefined until libvirt has answered.
+   * Returns libvirt's name of the model, for example `Skylake-Server-IBRS`; null if libvirt has none;
+   * undefined until libvirt has answered, and after a failed refresh.
    */
   async model(): Promise<string | null | undefined> {
     return (await this.#cache.get('model', () => this.#readModel()))?.model;

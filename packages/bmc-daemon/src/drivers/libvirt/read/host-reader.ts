@@ -14,7 +14,10 @@ import { attempt, isUnavailable } from '../failure.js';
 import type { Host } from '../machine/host.js';
 import { CpuLoad } from './cpu-load.js';
 
-/** Facts that change only with a restart of libvirtd, which ends the connection. */
+/**
+ * Facts that change only with a restart of libvirtd. The restart ends the connection, so the facts are cached
+ * for one connection.
+ */
 type FixedFacts = Omit<HostFacts, 'freeMemoryBytes' | 'cpuTime' | 'cpuLoad' | 'machines'>;
 
 /** Both values from one call, because libvirt's calls may count the memory differently. */
@@ -41,7 +44,7 @@ export class HostReader implements HostsControl {
     this.#options = options;
   }
 
-  /** Follows the connection from now on. */
+  /** Starts to follow the connection: reports to the listeners when it is lost and when it is open again. */
   start(): void {
     this.#options.host.hypervisor.onStateChange((state) => {
       this.#fixed = undefined;
@@ -144,7 +147,10 @@ async function readFixedFacts(hypervisor: Hypervisor, timeoutMs: number): Promis
   };
 }
 
-/** Returns null for a value that this hypervisor, or the access control of libvirt, does not give. */
+/**
+ * Returns null for a value that this hypervisor, or the access control of libvirt, does not give. Rethrows
+ * all other errors.
+ */
 async function ifSupported<Value>(reading: Promise<Value>): Promise<Value | null> {
   try {
     return await reading;

@@ -35,7 +35,7 @@ export class LastStates {
   readonly #removed = new Set<string>();
   #isComplete = false;
 
-  /** Whether all machines of the host were listed once. Before that, an unknown machine is not a new one. */
+  /** Whether all machines of the host were listed once. Before that, an unknown machine is not necessarily new. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -61,7 +61,10 @@ export class LastStates {
     return state !== undefined && state !== 'shutoff' && state !== 'crashed';
   }
 
-  /** Returns the change that must have happened before a change of a machine, if its known state is outdated. */
+  /**
+   * Returns the change that must have happened before a reported change. Returns undefined if there is none,
+   * or if the known state of the machine is not outdated.
+   */
   missedBefore(uuid: string, kind: MachineChangeKind): 'started' | 'stopped' | undefined {
     if (!this.#outdated.has(uuid)) return undefined;
     if (kind === 'started') return this.isOn(uuid) ? 'stopped' : undefined;
@@ -70,7 +73,8 @@ export class LastStates {
 
   /**
    * Records an event of a machine.
-   * @param state the state after the event; undefined: the event does not change it.
+   * @param state the state after the event; undefined: the event does not change it. A machine that is new
+   *   after {@link complete} is then off.
    */
   note(uuid: string, name: string, state: DomainState | undefined): void {
     this.#changed.add(uuid);
@@ -112,7 +116,7 @@ export class LastStates {
     return this.#outdated.has(uuid) || (!this.#states.has(uuid) && !this.#removed.has(uuid));
   }
 
-  /** Returns the outdated machines that are not in a list, and did not appear meanwhile. */
+  /** Returns the outdated machines that are not in a list, and that had no event since {@link beginListing}. */
   missingIn(listed: ReadonlySet<string>): readonly string[] {
     return [...this.#outdated].filter((uuid) => !listed.has(uuid) && !this.#changed.has(uuid));
   }

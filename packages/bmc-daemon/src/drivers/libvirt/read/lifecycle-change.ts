@@ -26,7 +26,7 @@ export function describeLifecycle(event: number, detail: number): LifecycleChang
       // change.
       return detail === DomainEventUndefinedDetail.RENAMED ? undefined : { kind: 'undefined' };
     case DomainEventType.STARTED:
-      // A guest that wakes up was not off.
+      // A guest that wakes up was suspended, not off, so this is no start.
       if (detail === DomainEventStartedDetail.WAKEUP) return { kind: 'resumed', reason: 'woken up' };
       return withReason('started', startedReasons[detail]);
     case DomainEventType.SUSPENDED:

@@ -9,7 +9,7 @@ export interface Reading {
   readonly failure: Condition['failure'];
   readonly migrating: boolean;
   readonly persistent: boolean;
-  /** Null if libvirt does not report it. */
+  /** Null for a transient machine, or if libvirt does not report it. */
   readonly autostart: boolean | null;
   readonly inactiveXml: string;
   /** False if `inactiveXml` lacks passwords, because libvirt's access control denies them. */

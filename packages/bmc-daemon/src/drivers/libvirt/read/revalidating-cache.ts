@@ -1,12 +1,12 @@
 /**
  * A cache for slow requests: it returns the last value and refreshes it in the background, as
- * stale-while-revalidate (RFC 5861) does. Unlike there, a failed refresh removes the value.
+ * stale-while-revalidate (RFC 5861) does. Unlike in RFC 5861, a failed refresh removes the value.
  */
 import { withDeadline } from '@rackless/daemon/deadline.js';
 
 /** Times of a {@link RevalidatingCache}, in milliseconds. */
 interface RevalidatingCacheOptions {
-  /** Maximum time that a reader waits for the first value. */
+  /** Maximum time that a reader waits if there is no value, or only one older than `staleMs`. */
   readonly waitMs: number;
   /**
    * Age at which the cache refreshes a value. It returns the old value until the new one is there.
@@ -40,9 +40,11 @@ export class RevalidatingCache<Value> {
   }
 
   /**
-   * Returns the last value, even if it is older than `freshMs`. Returns undefined if there is no
-   * value, or if it is older than `staleMs` and no new value arrived in time. Never rejects.
-   * @param request called if the value is missing or old, and no request is running.
+   * Returns the last value, even if it is older than `freshMs`. Returns undefined if there is no value, or if
+   * it is older than `staleMs` and no new value arrived in time. After a failed request, does not wait for
+   * the next one. Never rejects.
+   * @param request called if the value is missing or older than `freshMs`, no request is running, and the
+   *   pause after a failure is over.
    */
   async get(key: string, request: () => Promise<Value>): Promise<Value | undefined> {
     const entry = this.#entries.get(key) ?? {

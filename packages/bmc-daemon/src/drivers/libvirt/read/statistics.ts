@@ -35,7 +35,10 @@ const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFla
  */
 const TIMEOUT_MS = 12_000;
 
-/** The MAC addresses of a machine by interface number, cached until an interface changes. */
+/**
+ * The MAC addresses of a machine by interface number, cached until the machine starts again or an interface
+ * changes.
+ */
 interface CachedMacs {
   /** The id of the running domain, and the names of its interfaces. */
   readonly interfaceKey: string;
@@ -157,7 +160,7 @@ function readStatistics({ domain, parameters }: DomainStats, macs: readonly stri
 function readProcessors(parameters: Parameters): ProcessorStatistics {
   const timeNs = count(parameters, 'cpu.time');
   const online = count(parameters, 'vcpu.current');
-  // An unplugged vCPU leaves a gap in the numbers.
+  // An unplugged vCPU leaves a gap in the numbers, so this reads all numbers up to the maximum.
   const max = count(parameters, 'vcpu.maximum') ?? 0;
   const times = Array.from({ length: max }, (_, index) => count(parameters, `vcpu.${index}.time`)).filter(isKnown);
   const isComplete = online !== undefined && online > 0 && times.length === online;

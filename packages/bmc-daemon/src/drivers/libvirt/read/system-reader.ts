@@ -46,7 +46,10 @@ interface Silence {
   readonly answer: () => CompleteSnapshot;
 }
 
-/** A read in progress. Its result is stored only if no newer read of the machine has begun. */
+/**
+ * A read in progress. Its result is stored only if no newer read of the machine has begun, or if there is no
+ * stored result yet.
+ */
 interface Read {
   readonly result: Promise<CompleteSnapshot>;
   /**
@@ -72,7 +75,7 @@ interface SystemReaderOptions {
   readonly timeoutMs: number;
   /** Time that the first reader of a machine waits for the sizes of its disks. */
   readonly diskSizeWaitMs: number;
-  /** Firmware files of the host. Default: answers from file names. */
+  /** Firmware files of the host. Default: a catalog that recognizes the firmware by its file name. */
   readonly catalog?: () => Promise<FirmwareCatalog>;
   /**
    * Returns the name of the host's CPU; null if it has none, undefined if not known yet. Default:
@@ -85,7 +88,7 @@ interface SystemReaderOptions {
   readonly current?: CurrentReadings;
 }
 
-/** Reads machines as snapshots, and caches unchanged ones. */
+/** Reads machines as snapshots. Caches each snapshot until its XML, state or disk sizes change. */
 export class SystemReader {
   readonly current: CurrentReadings;
   readonly #inventory: Inventory;
@@ -138,7 +141,8 @@ export class SystemReader {
   }
 
   async #readSilent(machine: Machine, reading: Promise<CompleteSnapshot>, silence: Silence): Promise<CompleteSnapshot> {
-    // The reading may fail after its reader has got the old one.
+    // The reading may fail after the caller has got the old reading. Then nobody handles the error, and Node
+    // would end the process.
     reading.catch(() => undefined);
     const { state } = await this.#inventory.condition(machine);
     if (state !== silence.state) {
@@ -165,8 +169,8 @@ export class SystemReader {
   }
 
   /**
-   * Forces the next read to start again, so that it sees an earlier change. A read in progress then
-   * stores nothing.
+   * Forces the next read to start again, so that it sees an earlier change. A read in progress then does not
+   * replace a stored result.
    */
   forget(uuid: string): void {
     this.current.changed(uuid);
@@ -175,7 +179,7 @@ export class SystemReader {
   }
 
   /**
-   * Does the same as {@link forget}, after a change that libvirt did not answer. Does nothing for a
+   * Does the same as {@link forget}, after a change for which libvirt did not answer. Does nothing for a
    * machine that did not answer before, so that its readers still do not wait.
    */
   forgetUnlessSilent(uuid: string): void {
@@ -247,10 +251,10 @@ export class SystemReader {
   }
 
   /**
-   * Returns whether only the QEMU of this machine hangs. While a call waits for a hung QEMU,
-   * libvirt 11.3 and later do not return its XML, but answer other requests. Clients read a machine
-   * before they switch it off, so the reader returns the last reading. This reading is correct: a
-   * change of devices needs the lock that the waiting call has.
+   * Returns whether only the QEMU of this machine hangs. While a call waits for a hung QEMU, libvirt 11.3 and
+   * later do not return the machine's XML, but answer other requests. Clients read a machine before they
+   * switch it off, so the reader returns the last reading. This reading is correct: a change of devices needs
+   * the lock that the waiting call has.
    */
   async #isOnlyQemuSilent({ domain }: Machine): Promise<boolean> {
     try {
