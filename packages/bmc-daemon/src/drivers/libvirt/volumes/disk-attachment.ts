@@ -25,7 +25,7 @@ export class DiskAttachment {
   }
 
   /**
-   * Adds the disk to the definition, and plugs it into the guest if possible.
+   * Adds the disk to the definition. If the machine runs, plugs the disk into the guest too.
    * @param disk `unattached` is the record that names the volume until the disk is attached.
    * @returns the target of the disk.
    * @throws {DriverError} the disk is then not attached.
@@ -75,10 +75,11 @@ export class DiskAttachment {
   }
 
   /**
-   * Removes the disk from the definition, then from the guest. The record names the volume until the volume is deleted.
+   * Removes the disk from the definition, then from the guest. The record names the volume until the volume
+   * is deleted.
    * @returns the definition without the disk.
-   * @throws {DriverError} if the guest does not release the disk; the disk is then in the definition
-   *   again.
+   * @throws {DriverError} if libvirt cannot save the definition, or the guest does not release the disk. The
+   *   disk is then in the definition again.
    */
   async detach(
     machine: Machine,
@@ -106,8 +107,8 @@ export class DiskAttachment {
   }
 
   /**
-   * Restores the disk of a volume that libvirt did not delete. Plugs it into the guest only if the
-   * guest had the disk. Never rejects.
+   * Restores the disk of a volume that libvirt did not delete. Plugs it into the guest only if the guest had
+   * the disk. Logs a failure, and never rejects.
    */
   async restore(
     machine: Machine,

@@ -36,7 +36,11 @@ export function volumeSpec(name: string, capacityBytes: number, provisioning: Pr
     : { name: `${name}.img`, capacityBytes, format: 'raw', allocationBytes: capacityBytes };
 }
 
-/** Creates a volume. @throws {LibvirtError} STORAGE_VOL_EXIST, or the error of the pool. */
+/**
+ * Creates a volume.
+ * @throws {LibvirtError} STORAGE_VOL_EXIST, if the pool has a volume of this name; all other errors of
+ *   libvirt.
+ */
 export async function makeVolume(pool: StoragePool, spec: VolumeSpec): Promise<StorageVolume> {
   const xml = [
     `<volume><name>${encodeText(spec.name)}</name>`,
@@ -49,7 +53,8 @@ export async function makeVolume(pool: StoragePool, spec: VolumeSpec): Promise<S
 
 /**
  * Deletes a volume and its data. Ignores a volume that is already gone.
- * @throws {LibvirtError} OPERATION_INVALID while libvirt still creates it.
+ * @throws {LibvirtError} OPERATION_INVALID while libvirt still creates the volume; all other errors of
+ *   libvirt.
  */
 export async function deleteVolume(volume: StorageVolume): Promise<void> {
   try {
@@ -60,9 +65,9 @@ export async function deleteVolume(volume: StorageVolume): Promise<void> {
 }
 
 /**
- * Returns the `<source>` of a volume for a definition. It prefers the path, because the host's
- * access rules (AppArmor) cover files and devices. In some releases, they do not cover volumes.
- * @throws {DriverError} unavailable.
+ * Returns the `<source>` of a volume for a definition. A file or a block device is named by its path, because
+ * the host's access rules (AppArmor) cover paths. In some releases, they do not cover volumes.
+ * @throws {DriverError} if libvirt cannot look up the volume.
  */
 export async function sourceOfVolume(volume: StorageVolume, timeoutMs: number): Promise<NewDiskSource> {
   return await attempt(`looking up volume ${volume.name}`, () => readSource(volume, timeoutMs));
@@ -109,8 +114,10 @@ export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeout
 const REFRESH_TIMEOUT_MS = 60_000;
 
 /**
- * Returns the name of a volume in an active pool whose backing file is this volume; null if there
- * is none. The XML of volumes names backing files, but the XML of a machine that is off does not.
+ * Returns the name of a volume in an active pool whose backing file is this volume; null if there is none.
+ * The XML of volumes names backing files, but the XML of a machine that is off does not. So this reads the
+ * volumes.
+ * @throws {LibvirtError} if libvirt cannot look up a volume or a pool.
  */
 export async function nameOfOverlay(
   hypervisor: Hypervisor,
@@ -118,8 +125,8 @@ export async function nameOfOverlay(
   timeoutMs: number,
 ): Promise<string | null> {
   const path = await volume.getPath({ timeoutMs });
-  // Volumes that other programs have created, mostly snapshots, appear only after a refresh. A busy
-  // pool rejects the refresh.
+  // Volumes that other programs have created, mostly snapshots, appear only after a refresh. A busy pool
+  // rejects the refresh. The function then uses the result of the previous refresh.
   const pool = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
   await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
   const based = (await backedVolumes(hypervisor, timeoutMs)).find(({ backingFile }) => backingFile === path);
@@ -152,7 +159,7 @@ async function backingFileOf(volume: StorageVolume, timeoutMs: number): Promise<
   try {
     return textOf(child(parseXml(await volume.getXmlDesc({ timeoutMs })).root, 'backingStore', 'path'));
   } catch (error) {
-    // Another client has deleted it meanwhile.
+    // Another client has deleted the volume meanwhile.
     if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
     throw error;
   }

@@ -22,9 +22,9 @@ export class GuestDisks {
 
   /**
    * Plugs a disk into the running guest.
-   * @returns false if the guest gets the disk at its next power-on.
-   * @throws {DriverError} unavailable. For a transient machine: every error, because it has no next
-   *   power-on.
+   * @returns false if libvirt rejects the disk for the running guest. The guest then gets the disk at its
+   *   next power-on.
+   * @throws {DriverError} unavailable. For a transient machine: every error, because it has no next power-on.
    */
   async plugIn(machine: Machine, markup: string): Promise<boolean> {
     const { log, timeoutMs } = this.#host;
@@ -44,8 +44,9 @@ export class GuestDisks {
   }
 
   /**
-   * Plugs in a disk of the definition that the running guest does not have.
-   * @throws {DriverError}
+   * Plugs a disk of the definition into the running guest. Does nothing if the machine is off, the guest has
+   * the disk, or the definition does not have it.
+   * @throws {DriverError} as {@link plugIn}, or if libvirt cannot return the definition.
    */
   async plugDefined(machine: Machine, target: string): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -55,9 +56,10 @@ export class GuestDisks {
   }
 
   /**
-   * Unplugs a disk, and resolves when the guest has released it. Resolves at once if the guest does
-   * not have it.
-   * @throws {DriverError} unavailable, if the guest does not release it.
+   * Unplugs a disk, and resolves when the guest has released it. Resolves at once if the machine is off or
+   * the guest does not have the disk.
+   * @throws {DriverError} unavailable, if the guest does not release the disk within 10 s; all other errors
+   *   of libvirt.
    */
   async unplug(machine: Machine, target: string): Promise<void> {
     const { timeoutMs } = this.#host;

@@ -1,6 +1,6 @@
 /**
- * Volumes that are being attached or removed. The machine's metadata names them during the
- * operation, so that the daemon can finish it after a restart.
+ * Volumes that are being attached or removed. The machine's metadata names them during the operation, so that
+ * a restarted daemon can complete it.
  */
 import { isLibvirtError, type StorageVolume } from '@rackless/libvirt';
 import { editRecord, machineTexts, readInactiveXml } from '../machine/definition.js';
@@ -28,8 +28,8 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Records a volume before its creation. The change that attaches it removes the record.
-   * @throws {DriverError}
+   * Records a volume before its creation. The change that attaches the volume removes the record.
+   * @throws {DriverError} if libvirt cannot save the record.
    */
   async begin(machine: Machine, volume: UnattachedRecord): Promise<void> {
     this.#creating.add(volume.volume);
@@ -74,9 +74,9 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Deletes a volume that no machine uses.
-   * @returns whether the record can be removed. False if a running guest or a saved state uses the
-   *   volume, but no definition does: the daemon checks again after its next connection.
+   * Deletes a volume if no machine and no other volume uses it.
+   * @returns whether the record can be removed. False if a running guest or a saved state uses the volume,
+   *   but no definition does: the daemon checks again after its next connection.
    */
   async #deleteIfUnused(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;

@@ -148,8 +148,8 @@ export class LibvirtVolumes {
   }
 
   /**
-   * Deletes a volume that could not be attached. If libvirt did not answer, a guest may use the
-   * volume, so the volume is not deleted.
+   * Deletes a volume that could not be attached. If libvirt did not answer, a guest may use the volume, so
+   * the volume is not deleted. Logs a failure, and never rejects.
    */
   async #discard(
     machine: Machine,
