@@ -23,11 +23,12 @@ type PlugMode = 'coldplug' | 'hotplug';
 const MEDIUM_CHILDREN = ['backingStore', 'mirror', 'auth', 'encryption'];
 
 /**
- * Returns the CD drive for virtual media: the first one of the machine; null if it has none.
+ * Returns the CD drive for virtual media: the first one of the machine that is not on USB; null if it has
+ * none.
  *
- * A CD drive on USB counts only in a running machine, where it may be the hot-plugged drive. QEMU
- * cannot start with an empty USB drive ("usb-storage … drive property not set"), so a definition
- * must not contain one.
+ * If there is only a CD drive on USB, returns it for a running machine, where it may be the hot-plugged
+ * drive. Returns null for a definition. QEMU cannot start with an empty USB drive ("usb-storage … drive
+ * property not set"), so a definition must not contain one.
  */
 export function firstCdrom(domain: Domain): Disk | null {
   const drives = domain.devices.disks.filter((disk) => disk.device === 'cdrom');
@@ -36,9 +37,9 @@ export function firstCdrom(domain: Domain): Disk | null {
 }
 
 /**
- * Returns whether a drive of the running machine was hot-plugged: the definition has no such drive.
- * The medium of a hot-plugged drive cannot be removed, because libvirt 9 does not see that this drive
- * has a tray ("Tray of device … is not open"). So an eject unplugs the drive.
+ * Returns whether a drive of the running machine was hot-plugged: the definition has no drive with this
+ * target and bus. The medium of a hot-plugged drive cannot be removed, because libvirt 9 does not see that
+ * this drive has a tray ("Tray of device … is not open"). So an eject unplugs the drive.
  */
 export function isHotplugged(drive: Disk, defined: Domain): boolean {
   return !defined.devices.disks.some((disk) => disk.key === drive.key && disk.bus === drive.bus);
@@ -60,8 +61,8 @@ export function changedDriveMarkup(live: string, target: string, media: MediaSou
 
 /**
  * Sets the medium of a drive. Parameters and error as {@link changedDriveMarkup}.
- * @param protection whether the drive becomes `<readonly/>`; absent: unchanged. The drive of a
- *   running guest does not change.
+ * @param protection whether the drive becomes `<readonly/>`; absent: unchanged. The drive of a running guest
+ *   keeps its protection until the next start.
  */
 export function setDriveMedia(
   edit: DefinitionEdit,
@@ -75,13 +76,13 @@ export function setDriveMedia(
 }
 
 /**
- * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link addCdrom}. The bus
- * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these, only SCSI
- * supports hot-plug. So a hot-plugged drive is on USB, or on SCSI if the machine has no USB.
+ * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link addCdrom}. The bus depends on
+ * the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. SCSI also on i440fx if the four IDE places
+ * are in use. Of these, only SCSI supports hot-plug. So a hot-plugged drive is on USB, or on SCSI if the
+ * machine has no USB.
  * @param wantedTarget the target of the drive. A hot-plugged drive gets the target of the drive that the
  *   definition adds for the next start. Absent: a free one.
- * @throws {DriverError} unsupported, if the machine has no bus for the drive; noPlace, if the bus is
- *   full.
+ * @throws {DriverError} unsupported, if the machine has no bus for the drive; noPlace, if the bus is full.
  */
 export function newCdromMarkup(
   domain: Domain,
@@ -113,8 +114,8 @@ export function newCdromMarkup(
 export function addCdrom(edit: DefinitionEdit, media: MediaSource | null): string {
   const { domain } = edit;
   const { target, markup } = newCdromMarkup(domain, 'coldplug', media);
-  // By default libvirt 9 adds an LSI controller, even on aarch64, where firmware and kernels have
-  // no driver for it.
+  // By default libvirt 9 adds an LSI controller, even on aarch64, where firmware and kernels have no driver
+  // for it. So this adds a VirtIO SCSI controller.
   const needsController =
     coldplugBus(domain) === 'scsi' && !domain.devices.controllers.some(({ type }) => type === 'scsi');
   const controller = needsController ? [`<controller type='scsi' index='0' model='virtio-scsi'/>`] : [];
@@ -134,7 +135,7 @@ function findDriveElement({ domain }: DefinitionEdit, target: string): XmlElemen
 
 function setMedia(xml: XmlEdit, drive: XmlElement, media: MediaSource | null): void {
   const [source, driver, target] = [child(drive, 'source'), child(drive, 'driver'), child(drive, 'target')];
-  // libvirt rejects an empty drive of type network or volume.
+  // libvirt rejects an empty drive of type network or volume, so an empty drive has the type file.
   const type = media?.type ?? 'file';
   if (attribute(drive, 'type') !== type) xml.setAttribute(drive, 'type', type);
   for (const old of MEDIUM_CHILDREN.flatMap((name) => childElements(drive, name))) xml.remove(old);

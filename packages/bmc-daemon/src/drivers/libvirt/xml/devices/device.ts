@@ -75,7 +75,7 @@ export interface Controller {
   /** `pcie-root-port`, `virtio-scsi`, `qemu-xhci`; null if libvirt has not chosen one. */
   readonly model: string | null;
   readonly address: DeviceAddress | null;
-  /** Bus number of a PCI expander bus, which is a root. */
+  /** Bus number of a PCI expander bus, which is a root; null for all other controllers. */
   readonly busNumber: number | null;
 }
 

@@ -28,7 +28,7 @@ export function diskLines({ target, bus, format, source }: NewDisk): readonly st
 
 /**
  * Adds lines after the last disk or drive, so that `<boot dev>` still means the same first disk.
- * @throws {DriverError} internal.
+ * @throws {DriverError} internal, if the definition has no `<devices>`.
  */
 export function addDisk({ xml }: DefinitionEdit, lines: readonly string[]): void {
   const devices = child(xml.root, 'devices');
@@ -58,7 +58,7 @@ function markupOf(xml: string, find: (domain: Domain) => Disk | undefined): stri
   return disk === undefined ? undefined : edit.xml.markupOf(disk.element);
 }
 
-/** Returns a disk by its target, or undefined. Drives with removable media are not disks. */
+/** Returns a disk by its target, or undefined. CD and floppy drives are not disks. */
 export function findDisk({ devices }: Domain, target: string): Disk | undefined {
   return devices.disks.find((disk) => disk.target === target && (disk.device === 'disk' || disk.device === 'lun'));
 }

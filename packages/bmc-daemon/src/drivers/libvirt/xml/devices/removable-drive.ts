@@ -48,7 +48,7 @@ export function isStick({ device, bus, source }: Disk, record: MediaRecord | und
 /** A drive after the insertion of an image. */
 export interface InsertedDrive {
   readonly target: string;
-  /** Whether the drive was `<readonly/>` before. */
+  /** Whether the drive was `<readonly/>` before. For a new drive: whether it is now. */
   readonly wasReadonly: boolean;
 }
 
@@ -61,7 +61,8 @@ interface ImageOptions {
 }
 
 /**
- * Inserts an image into a drive, and adds a drive if there is none.
+ * Inserts an image into a drive, and adds a drive if there is none. For `usb`, always adds a stick, and
+ * enables USB.
  * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full.
  */
 export function insertImage(
@@ -88,8 +89,8 @@ export function insertImage(
 }
 
 /**
- * Removes the image of a drive. Removes the drive too if it is a USB stick. For a floppy drive with the
- * recorded image, restores the `<readonly/>` that the drive had before.
+ * Removes the image of a drive, and does nothing if the drive is empty. Removes the drive too if it is a USB
+ * stick. For a floppy drive with the recorded image, restores the `<readonly/>` that the drive had before.
  */
 export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: MediaRecord | undefined): void {
   const drive = findDrive(edit.domain, device, record);
@@ -104,11 +105,11 @@ export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: M
 }
 
 /**
- * Returns a drive to plug into a running machine, and its target: a CD drive for `cdrom`, otherwise a
- * USB stick. For a floppy too, it returns a USB stick with a target of its own, because floppy drives
- * do not support hot-plug.
+ * Returns a drive to plug into a running machine, and its target: a CD drive for `cdrom`, otherwise a USB
+ * stick. For a floppy too, it returns a USB stick with a target of its own, because floppy drives do not
+ * support hot-plug.
  * @param options `target`: of the drive in the definition.
- * @throws {DriverError} unsupported, if the machine has no bus for it.
+ * @throws {DriverError} unsupported, if the machine has no bus for the drive; noPlace, if the bus is full.
  */
 export function hotplugMarkup(
   running: Domain,
@@ -124,7 +125,7 @@ export function hotplugMarkup(
   return { target, markup: stickLines(target, media, options.readonly).join('\n') };
 }
 
-/** Returns the target of a new floppy drive. @throws {DriverError} unsupported. */
+/** Returns the target of a new floppy drive. @throws {DriverError} unsupported, if the machine is not a PC. */
 function floppyTarget(domain: Domain): string {
   if (!canHaveDrive(domain, 'floppy')) {
     throw new DriverError('unsupported', `adding a floppy drive to ${domain.name}: it is not a PC`);
@@ -132,7 +133,7 @@ function floppyTarget(domain: Domain): string {
   return 'fda';
 }
 
-/** Returns the target of a new USB stick. @throws {DriverError} noPlace. */
+/** Returns the target of a new USB stick. @throws {DriverError} noPlace, if the bus is full. */
 export function stickTarget(domains: readonly Domain[]): string {
   return freeDiskTarget(domains, 'usb');
 }

@@ -5,8 +5,8 @@
 import { attribute, child, childElements, type XmlElement } from '../tree.js';
 
 /**
- * Types of a character device that libvirt offers as a stream. Other types have their data
- * elsewhere (a file, a TCP socket).
+ * Types of a character device that libvirt offers as a stream. Other types send their data elsewhere (to a
+ * file, to a TCP socket), so libvirt offers no stream.
  */
 const CONNECTABLE: ReadonlySet<string | null> = new Set(['pty', 'unix']);
 
@@ -20,9 +20,9 @@ export interface SerialPort {
 }
 
 /**
- * Returns the first port with a stream, or null. Serial ports precede consoles, because firmware
- * does not support virtio consoles. libvirt repeats the first serial port as a console with the
- * same alias.
+ * Returns the first port with a stream, or null. Serial ports precede consoles, because firmware does not
+ * support virtio consoles. libvirt repeats the first serial port as a console with the same alias, so it does
+ * not matter which of them is found.
  */
 export function readSerialPort(devices: XmlElement | undefined): SerialPort | null {
   const ports = [...childElements(devices, 'serial'), ...childElements(devices, 'console')];

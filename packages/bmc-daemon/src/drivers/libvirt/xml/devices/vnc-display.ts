@@ -10,7 +10,10 @@ export interface VncDisplay {
   readonly socket: string | null;
   /** The address at which it listens, such as `127.0.0.1` or `::`; null: none. */
   readonly address: string | null;
-  /** Null in a definition, and if the server does not listen at a port. */
+  /**
+   * Null in a definition that leaves the choice of the port to libvirt, and if the server does not listen at
+   * a port.
+   */
   readonly port: number | null;
   /** Only in XML with secrets. */
   readonly password: string | null;
