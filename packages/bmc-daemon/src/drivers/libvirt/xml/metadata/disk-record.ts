@@ -16,7 +16,7 @@ export interface DiskRecord {
   readonly storage: string | null;
 }
 
-/** Returns the record of a disk with the given source, or undefined. */
+/** Returns the record with the given target and source, or undefined. */
 export function diskRecord(
   records: readonly DiskRecord[] | null,
   { target, source }: Pick<DiskRecord, 'target' | 'source'>,

@@ -46,7 +46,7 @@ export type Intent = StartIntent | RestartIntent | DriveIntent | AutostartIntent
 /** Intents of a machine; null if there are none. */
 export type Intents = readonly Intent[] | null;
 
-/** Adds an intent. It replaces an intent of the same kind. */
+/** Adds an intent. It replaces an intent of the same kind, as {@link isSame} compares them. */
 export function withIntent(intents: Intents, intent: Intent): Intents {
   return [...(intents ?? []).filter((known) => !isSame(known, intent)), intent];
 }
@@ -66,7 +66,10 @@ export function powerIntent(intents: Intents): StartIntent | RestartIntent | nul
   return intents?.find((intent) => intent.kind === 'start' || intent.kind === 'restart') ?? null;
 }
 
-/** Start and restart count as the same kind, because a machine needs only one of them. */
+/**
+ * Returns whether two intents have the same kind, and for `drive` the same device. Start and restart count as
+ * the same kind, because a machine needs only one of them.
+ */
 function isSame(a: Intent, b: Intent): boolean {
   const power = (kind: Intent['kind']): boolean => kind === 'start' || kind === 'restart';
   if (a.kind === 'drive' && b.kind === 'drive') return a.device === b.device;

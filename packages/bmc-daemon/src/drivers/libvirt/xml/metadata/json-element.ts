@@ -28,8 +28,8 @@ export function findInMetadata<E extends XmlElementOf<E>>(root: E, namespace: st
 }
 
 /**
- * Throws if this version of the daemon cannot read the stored data, so that the daemon does not
- * overwrite the data.
+ * Throws if a newer version of the daemon has written the data in a format that this version cannot read. So
+ * this version does not overwrite the data.
  * @param what names the data, `its metadata`.
  * @throws {DriverError} conflict.
  */
@@ -72,7 +72,7 @@ function jsonMembers(text: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Returns the markup of an element on one line, because libvirt adds line breaks.
+ * Returns the markup of an element on one line, because libvirt itself adds the line breaks around it.
  * @param name the name with its prefix, such as `rackless:machine`.
  * @param options.namespace declares the prefix; absent: libvirt declares it.
  * @param options.children markup after the text.

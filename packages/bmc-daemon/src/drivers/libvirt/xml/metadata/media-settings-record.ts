@@ -6,13 +6,16 @@ export interface MediaSettingsRecord extends MediaSettings {
   readonly device: MediaDevice;
 }
 
-/** Returns the settings of a device. */
+/** Returns the settings of a device; those of an untouched drive if no client has set any. */
 export function mediaSettings(records: readonly MediaSettingsRecord[] | null, device: MediaDevice): MediaSettings {
   const { verifyCertificate, certificates } = records?.find((record) => record.device === device) ?? untouchedMedia;
   return { verifyCertificate, certificates };
 }
 
-/** Returns the records with the given settings of a device; null if none is left. */
+/**
+ * Returns the records with the given settings of a device; null if none is left. Settings of an untouched
+ * drive need no record.
+ */
 export function withMediaSettings(
   records: readonly MediaSettingsRecord[] | null,
   device: MediaDevice,

@@ -18,17 +18,21 @@ import { memberSchemas } from './record-schema.js';
 import { withoutPrefix, withPrefix } from './unknown-markup.js';
 import { readVersion1 } from './version-1.js';
 
-/** For virDomainSetMetadata: `uri`. */
+/** The parameter `uri` of virDomainSetMetadata. */
 export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
-/** For virDomainSetMetadata: `key`. */
+/** The parameter `key` of virDomainSetMetadata. */
 export const METADATA_PREFIX = 'rackless';
 
 /** Cache of records by document. */
 const records = new WeakMap<XmlDocument, MachineRecord>();
 
-/** Reads the record in a domain's XML. Ignores a member with an unknown format. */
+/**
+ * Reads the record in a domain's XML. Ignores a member with an unknown format.
+ * @throws {DriverError} internal, if the XML is not well-formed.
+ */
 export function readMetadata(xml: string | XmlDocument): MachineRecord {
-  // Most machines have no record. libvirt writes the URI without escapes.
+  // Most machines have no record. libvirt writes the URI without escapes, so a text without the URI needs no
+  // parsing.
   if (typeof xml === 'string' && !xml.includes(METADATA_URI)) return emptyRecord;
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
   const cached = records.get(document);

@@ -120,8 +120,8 @@ function isReadable(read: () => boolean): boolean {
 type Members = Omit<MachineRecord, 'later' | 'unknown'>;
 
 /**
- * The schema of each member. Except for `settings`, an array or an object with one invalid part is
- * invalid.
+ * The schema of each member. Except for `settings`, an array or an object with one invalid part is invalid,
+ * and the daemon ignores the whole member.
  */
 export const memberSchemas = {
   indicator,

@@ -117,7 +117,7 @@ function readSettings(element: XmlElement): SettingsRecord {
 function readMedia(element: XmlElement): MediaRecord | null {
   const [drive, image] = [attribute(element, 'drive'), attribute(element, 'image')];
   const [imageName, source] = [attribute(element, 'name'), attribute(element, 'source')];
-  // The first definitions had only CD drives.
+  // The first records had no `device`, because the daemon then supported only CD drives.
   const kind = attribute(element, 'device') ?? 'cdrom';
   const device = MEDIA_DEVICES.find((known) => known === kind);
   if (device === undefined || drive === null || image === null || imageName === null || source === null) return null;
@@ -162,7 +162,10 @@ function readIntent(element: XmlElement): Intent | null {
   }
 }
 
-/** Reads the restart of an `intent`, or of the attribute `restarting` that older metadata have instead. */
+/**
+ * Reads the restart of an `intent`, or of the attribute `restarting` that older metadata have instead.
+ * Returns null if there is no valid number.
+ */
 function restartOf(instance: string | null, force = false): RestartIntent | null {
   if (instance === null || !/^\d+$/.test(instance)) return null;
   return { kind: 'restart', instance: Number(instance), force };
