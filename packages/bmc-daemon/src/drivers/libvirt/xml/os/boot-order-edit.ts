@@ -21,7 +21,7 @@ import {
 } from './boot-order.js';
 
 /**
- * Puts the devices of one kind, or one device, at the front.
+ * Puts the devices of one kind, or one device, at the front of the boot order.
  * @returns the order that this replaces, for {@link restoreBootOrder}.
  * @throws {DriverError} invalid, if the machine has no such device.
  */
@@ -42,8 +42,8 @@ export function overrideBootOrder(edit: DefinitionEdit, target: BootChoice): Sav
 }
 
 /**
- * Sets exactly these devices in the machine's own order. Changes nothing if the order is the same
- * already.
+ * Makes the machine's own order exactly these devices. All other devices lose their `<boot order>`. Changes
+ * nothing if the order is the same already.
  * @throws {DriverError} invalid, for a key that the machine does not have.
  */
 export function setOwnOrder(edit: DefinitionEdit, keys: readonly DeviceKey[]): void {
@@ -65,7 +65,7 @@ export function setOwnOrder(edit: DefinitionEdit, keys: readonly DeviceKey[]): v
 }
 
 /**
- * Restores the order of the user. Devices that were added since then have no number afterwards.
+ * Restores the order of the user. Devices that were added after the override have no number afterwards.
  * @throws {DriverError} internal, for a saved order that is not XML.
  */
 export function restoreBootOrder({ domain, xml }: DefinitionEdit, saved: SavedBootOrder): void {

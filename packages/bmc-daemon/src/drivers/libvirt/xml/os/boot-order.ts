@@ -41,7 +41,7 @@ export function bootableDevices(devices: Devices): readonly BootableDevice[] {
   return [...devices.disks, ...devices.interfaces, ...devices.hostDevices].sort((a, b) => a.place - b.place);
 }
 
-/** Returns the kind of a boot device; null for a passed-through device. */
+/** Returns the kind of a boot device; null for a passed-through or redirected device. */
 export function bootKind(device: BootableDevice): BootDevice | null {
   if (device.kind === 'interface') return 'network';
   if (device.kind !== 'disk') return null;
@@ -50,7 +50,7 @@ export function bootKind(device: BootableDevice): BootDevice | null {
   return device.bus === 'usb' ? 'usb' : 'hd';
 }
 
-/** Returns the device kinds of the machine: `network`, `cdrom`, `hd` first. */
+/** Returns the device kinds of the machine, in the order `network`, `cdrom`, `hd`, `fd`, `usb`. */
 export function availableBootDevices(devices: Devices): readonly BootDevice[] {
   const kinds = new Set(bootableDevices(devices).map(bootKind));
   // In libvirt, `hd` is any disk, also on a USB bus.
@@ -78,7 +78,7 @@ export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
 }
 
 /**
- * Returns the kind of the first boot device without an override. If the machine has no device of
+ * Returns the kind of the first boot device of a machine without an override. If the machine has no device of
  * its order, returns the kind of the first `<boot dev>`.
  */
 export function firstBootDevice(domain: Domain): BootDevice {
@@ -111,8 +111,8 @@ export function orderWithFirst(domain: Domain, target: BootChoice): readonly Boo
 }
 
 /**
- * Returns boot numbers for QEMU: ascending in the order of `keys`, and -1 for every other bootable
- * device. Needs LIVE XML, which contains the aliases.
+ * Returns boot numbers for QEMU: ascending in the order of `keys`, and -1 for every other bootable device.
+ * Needs LIVE XML, which contains the aliases. Leaves out devices without an alias.
  * @param keys device keys in boot order, `deviceKeys(effectiveBootOrder(domain))`.
  */
 export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readonly BootIndex[] {

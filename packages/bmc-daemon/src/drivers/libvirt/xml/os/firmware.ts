@@ -39,14 +39,14 @@ export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType
 }
 
 /**
- * Sets the firmware. Changes nothing if the definition already has this type and, if a file is
- * given, this file. So a UEFI image that the user has chosen is not replaced. After a change the
- * old variables do not fit: start with VIR_DOMAIN_START_RESET_NVRAM.
+ * Sets the firmware. Changes nothing if the definition already has this type and, if a file is given, this
+ * file. So a UEFI image that the user has chosen is not replaced. After a change the old variables do not
+ * fit, so the next start needs VIR_DOMAIN_START_RESET_NVRAM.
  *
- * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware
- * with enrolled keys, which boots nothing unsigned.
- * @throws {DriverError} unsupported: the architecture has no BIOS, the machine type has no System
- *   Management Mode although the firmware requires it, or the definition has no `<os><type>`.
+ * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware with enrolled
+ * keys, which boots nothing unsigned.
+ * @throws {DriverError} unsupported: the architecture has no BIOS, the machine type has no System Management
+ *   Mode although the firmware requires it, or the definition has no `<os><type>`.
  */
 export function setFirmware({ domain, xml }: DefinitionEdit, firmware: FirmwareType, choice: FirmwareChoice): void {
   const os = child(xml.root, 'os');

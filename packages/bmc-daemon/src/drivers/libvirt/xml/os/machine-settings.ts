@@ -31,8 +31,9 @@ export function bootsFromNetwork(domain: Domain): boolean | null {
 
 /**
  * Sets these settings.
- * @throws {DriverError} unsupported, if the definition has the value in several places, or has no
- *   network interface or no memory size; invalid, above the maximum.
+ * @throws {DriverError} unsupported, if the definition names each vCPU, or has NUMA cells, no network
+ *   interface or no memory size; invalid, for more vCPUs than the definition allows. The caller checks the
+ *   maximum of the memory.
  */
 export function setHardware(edit: DefinitionEdit, { cpuCount, memoryMiB, networkBoot }: HardwareChange): void {
   if (cpuCount !== undefined) setCpuCount(edit, cpuCount);

@@ -42,7 +42,8 @@ export function secureBootState(os: OperatingSystem, catalog: FirmwareCatalog): 
   if (os.firmware === null) {
     const path = os.loader?.path ?? null;
     if (path === null) return unknown;
-    // libvirt finds the template for an image in its own list.
+    // libvirt finds the template for an image in its own list, so the state follows from the templates of
+    // this image.
     const without = catalog.templateOfImage(path, { keys: false });
     const withKeys = catalog.templateOfImage(path, { keys: true });
     if (without !== null && withKeys === null) return both(false);
@@ -94,7 +95,7 @@ export function setSecureBoot(
   if (files === null) xml.setAttribute(os, 'firmware', 'efi');
   else xml.removeAttribute(os, 'firmware');
   for (const element of old) xml.remove(element);
-  // The first goes directly after <type>.
+  // Inserts the last element first, because each insertion goes directly after <type>.
   for (const lines of markup.toReversed()) xml.insert(os, lines, type);
   if (files?.requiresSmm === true) enableSmm(xml);
   else if (mode !== 'off') enableDisabledSmm(xml);
@@ -124,8 +125,8 @@ function namedMarkup({ loaderPath, template, requiresSmm }: SecureBootFiles, pat
 }
 
 /**
- * Enables System Management Mode, which firmware needs to protect its variables. libvirt rejects a
- * definition without it.
+ * Enables System Management Mode, which firmware needs to protect its variables. libvirt rejects a definition
+ * with such firmware and without SMM.
  */
 export function enableSmm(xml: XmlEdit): void {
   const features = child(xml.root, 'features');
