@@ -115,7 +115,7 @@ export class DefinitionEdit implements DefinitionValues {
       this.xml.insert(metadata, markup);
       return;
     }
-    // libvirt writes <metadata> after these elements.
+    // libvirt writes <metadata> after these elements, so the new element follows the last of them.
     const names = ['description', 'title', 'genid', 'uuid', 'name'];
     const after = names.map((name) => child(root, name)).find((element) => element !== undefined);
     this.xml.insert(root, ['<metadata>', `  ${markup}`, '</metadata>'], after ?? null);

@@ -1,6 +1,6 @@
 /**
- * Reads a domain's XML as plain data with libvirt's names, both live and inactive XML. Only live
- * XML contains the aliases that libvirt assigns.
+ * Reads the XML of a domain, live or inactive, as plain data with libvirt's names. Only live XML contains the
+ * aliases that libvirt assigns.
  * @see https://libvirt.org/formatdomain.html
  */
 import { DriverError } from '../../driver-error.js';
@@ -72,7 +72,7 @@ export interface Domain {
   /** `<maxMemory slots>`; 0 if absent. */
   readonly memorySlots: number;
   readonly devices: Devices;
-  /** Null if the machine has no serial port with a console. */
+  /** Null if the machine has no serial port that libvirt offers as a stream. */
   readonly serialPort: SerialPort | null;
   readonly hasVncDisplay: boolean;
 }
@@ -167,8 +167,8 @@ function readOperatingSystem(os: XmlElement | undefined): OperatingSystem {
 }
 
 /**
- * Returns the firmware type. Only UEFI firmware is mapped as flash memory. If libvirt selects the
- * firmware, the definition contains the type.
+ * Returns the firmware type. If libvirt selects the firmware, the definition contains the type. Otherwise, a
+ * loader in flash memory is UEFI, because only UEFI firmware is mapped in this way.
  */
 function firmwareType(os: OperatingSystem): FirmwareType {
   if (os.firmware !== null) return os.firmware === 'efi' ? 'efi' : 'bios';

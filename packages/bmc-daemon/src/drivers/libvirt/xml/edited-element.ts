@@ -1,6 +1,6 @@
 /**
- * Elements of a text that is edited. They have no offsets. Each element contains its own part of
- * the text, so an edit of one element does not affect the others.
+ * Elements of a text that is edited. Unlike parsed elements, they have no offsets. Each element contains its
+ * own part of the text, so an edit of one element does not affect the others.
  */
 import { decodeCharacterData, withLineFeeds } from './escape.js';
 import type { ParsedElement, ParsedOther } from './parse.js';
@@ -15,7 +15,7 @@ interface EditedAttribute extends XmlAttribute {
   readonly quote: '"' | "'";
 }
 
-/** A node that never changes, with its text. */
+/** A node that is not an element, such as a comment, with its text. It never changes. */
 export class EditedOther implements XmlOther {
   readonly kind = 'other';
   readonly markup: string;

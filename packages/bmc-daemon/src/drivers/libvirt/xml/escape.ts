@@ -11,7 +11,7 @@ const NAMED_ENTITIES = new Map([
 
 /**
  * Decodes character data or a raw attribute value.
- * @throws {DriverError} internal, for an entity that XML 1.0 does not define.
+ * @throws {DriverError} internal, for an entity that XML 1.0 does not define, or one without a semicolon.
  */
 export function decodeText(raw: string): string {
   if (!raw.includes('&')) return raw;
@@ -49,7 +49,7 @@ export function encodeText(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/\r/g, '&#13;');
 }
 
-/** Encodes text for use between these quotes. The other kind of quote is not encoded. */
+/** Encodes text for use between quotes of the given kind. The other kind of quote is not encoded. */
 export function encodeAttribute(text: string, quote: '"' | "'" = "'"): string {
   return (
     encodeText(text)

@@ -65,7 +65,7 @@ const recent: XmlDocument[] = [];
 const MAX_RECENT = 16;
 
 /**
- * Parses one domain or metadata document.
+ * Parses one document. Returns the same object for a text that was parsed recently.
  * @throws {DriverError} internal, with a line number, if it is not well-formed.
  */
 export function parseXml(source: string): XmlDocument {
@@ -256,7 +256,7 @@ export class XmlParser {
   }
 
   #fault(offset: number, why: string): DriverError {
-    // The error must not contain the text, because it has passwords.
+    // The error must not contain the text, because it may contain passwords.
     const line = this.#source.slice(0, offset).split('\n').length;
     return new DriverError('internal', `reading domain xml on line ${line}: ${why}`);
   }

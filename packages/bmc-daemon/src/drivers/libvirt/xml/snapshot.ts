@@ -39,7 +39,7 @@ interface SnapshotExtras {
   /** Default: false. */
   readonly migrating?: boolean;
   readonly persistent: boolean;
-  /** Null or absent: libvirt does not report it. */
+  /** Null or absent: the machine is transient, or libvirt does not report it. */
   readonly autostart?: boolean | null;
   /** Known virtual sizes by disk target. */
   readonly capacityBytes: ReadonlyMap<string, number>;
@@ -52,8 +52,9 @@ interface SnapshotExtras {
 }
 
 /**
- * Returns the snapshot. Boot, firmware and metadata are from the definition, which the next boot
- * uses. If the machine runs, its hardware and its media are from its running instance.
+ * Returns the snapshot. Boot, firmware and metadata are from the definition, which the next boot uses. If the
+ * machine runs, its hardware and its media are from its running instance. Disks that wait for the next start
+ * are from the definition.
  * @param inactive the persistent definition; for a transient machine its live XML.
  * @param live null if the machine is off.
  */
@@ -167,7 +168,7 @@ function firmwareSnapshot(
 ): FirmwareSnapshot {
   const { kept, pending, failure, original } = record.settings ?? noSettings;
   const state = defined.firmware === 'efi' ? secureBootState(defined.os, catalog) : null;
-  // Live XML names the files that libvirt has selected.
+  // Live XML names the files that libvirt has selected, so it shows whether Secure Boot is active now.
   const current = actual.id === null || actual.firmware !== 'efi' ? null : secureBootState(actual.os, catalog).enabled;
   const limits = readLimits(root);
   return {

@@ -21,7 +21,10 @@ export class XmlEdit {
   #version = 0;
   #isTouched = false;
 
-  /** @param document the parsed text, which stays as it is. @throws {DriverError} internal. */
+  /**
+   * @param document the parsed text, which stays as it is.
+   * @throws {DriverError} internal, for a text that is not well-formed.
+   */
   constructor(document: XmlDocument | string) {
     const { source, root } = typeof document === 'string' ? parseXml(document) : document;
     this.source = source;
