@@ -53,8 +53,8 @@ export interface MachineChange {
   /** The name of the machine at that time. */
   readonly name: string;
   /**
-   * Reason for users, if the hypervisor reports one: `destroyed`, `shut down by its guest`,
-   * `saved`.
+   * Reason for users, if the hypervisor reports one or the driver knows one: `destroyed`, `shut down by its
+   * guest`, `saved`.
    */
   readonly reason?: string;
 }
@@ -63,8 +63,8 @@ export interface MachineChange {
 export type MachineChangeListener = (change: MachineChange) => void;
 
 /**
- * Returns the change between two states, for a driver that reads states and gets no events;
- * undefined if there is none.
+ * Returns the change between two states, for a driver that has read states and got no event. Returns
+ * undefined if clients need no event for it.
  */
 export function changeOfState(before: DomainState, after: DomainState): MachineChangeKind | undefined {
   if (before === after) return undefined;

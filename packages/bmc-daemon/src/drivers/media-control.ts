@@ -7,13 +7,15 @@ import type { InsertOptions, OperationOptions } from './operation-options.js';
 import type { MediaChange, MediaDevice } from './snapshot/media-snapshot.js';
 
 /**
- * Virtual media. An id is a UUID or a name. Every method rejects with a {@link DriverError}.
+ * Virtual media. An id is the UUID or the name of a machine. If a method fails, it rejects with a {@link
+ * DriverError}.
  */
 export interface MediaControl {
   /**
-   * Downloads the image and inserts it into the drive. Machines share the download of an image. If the
-   * guest may write to the image, its machine has a private copy, which the eject removes. Resolves
-   * at once if the drive already has the image of this URL.
+   * Downloads the image and inserts it into the drive. With the transfer method `stream`, QEMU reads the
+   * image from its server instead. Machines share the download of an image. If the guest may write to the
+   * image, its machine has a private copy, which the eject removes. Resolves at once if the drive already has
+   * the image of this URL.
    */
   insert(id: string, device: MediaDevice, image: ImageRequest, options?: InsertOptions): Promise<void>;
   /**
