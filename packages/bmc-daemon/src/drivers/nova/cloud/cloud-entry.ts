@@ -31,9 +31,10 @@ export function placeOf({ file, line }: Pick<YamlNode, 'file' | 'line'>): string
 }
 
 /**
- * Returns the entry of a cloud. Values of the entry override those of its profile. Values of
- * `secure.yaml` override both. Older field names are replaced by the current ones.
- * @throws {CloudError} if there is no such cloud or profile, or if a file cannot be read.
+ * Returns the entry of a cloud; for the cloud `envvars`, the variables `OS_*`. Values of the entry override
+ * those of its profile. Values of `secure.yaml` override both, and values of the region override all of
+ * these. Older field names are replaced by the current ones.
+ * @throws {CloudError} if there is no such cloud or profile, or if a file cannot be read or is invalid.
  */
 export function cloudEntry(name: string, context: CloudContext): YamlMapping {
   if (name === ENVIRONMENT_CLOUD) return environmentEntry(context);
@@ -87,7 +88,7 @@ function entryFault(name: string, clouds: YamlMapping): string {
   return `there is no cloud '${name}'; ${hint}`;
 }
 
-/** Returns a profile of clouds-public.yaml. @throws {CloudError} */
+/** Returns a profile of clouds-public.yaml. @throws {CloudError} if there is no such profile. */
 function profileEntry(profile: YamlNode, context: CloudContext): YamlMapping {
   const name = profile.kind === 'scalar' ? String(profile.value) : '';
   const profiles = readCloudFile('clouds-public', context)?.members.get('public-clouds');
@@ -113,7 +114,10 @@ function environmentEntry({ environment }: CloudContext): YamlMapping {
   return normalized({ kind: 'mapping', file, line: 0, members });
 }
 
-/** Replaces older field names by the current ones, and moves the fields of `auth` into `auth`. */
+/**
+ * Replaces older field names by the current ones and `-` in a name by `_`, and moves the fields of `auth`
+ * into `auth`.
+ */
 function normalized(entry: YamlMapping): YamlMapping {
   const members = new Map<string, YamlNode>();
   const given = entry.members.get('auth');

@@ -69,7 +69,8 @@ function readYaml(kind: keyof typeof kinds, file: string, source: string): YamlM
   }
   const { root, faults, isEmpty } = parseYaml(text, file, { keepsNumbers: true });
   if (root !== undefined) return root;
-  // openstacksdk accepts such files. Without its clouds, the daemon cannot start.
+  // openstacksdk accepts empty files. But without a cloud, the daemon cannot start, so an empty clouds.yaml
+  // is a fault.
   if (isEmpty === true && kind !== 'clouds') return undefined;
   throw new CloudError(faults.map(({ line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`));
 }

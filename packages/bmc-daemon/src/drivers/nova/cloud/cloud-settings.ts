@@ -118,8 +118,8 @@ function readTls(entry: EntryReader, context: CloudContext): CloudTls {
   try {
     createSecureContext({ ...(ca === undefined ? {} : { ca }), ...client });
   } catch {
-    // OpenSSL's message does not say which file is wrong: the certificate, the key or the
-    // authorities.
+    // OpenSSL's message does not say which file is wrong: the certificate, the key or the authorities. So the
+    // fault names all of them.
     if (cert === undefined) entry.fault('cacert', 'cannot be used: OpenSSL rejects it');
     else entry.fault('cert', 'cannot be used: OpenSSL rejects it, its key does not fit, or cacert is invalid');
   }

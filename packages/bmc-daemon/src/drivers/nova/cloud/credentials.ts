@@ -34,7 +34,8 @@ const methods = {
 } as const;
 
 /**
- * Reads the credentials. Returns undefined if a field is missing. The reader then has a fault.
+ * Reads the credentials. Returns undefined if a field is missing or invalid. The entry reader has then
+ * recorded a fault.
  */
 export function readCredentials(entry: EntryReader): Credentials | undefined {
   const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // A literal has no other keys.

@@ -36,7 +36,7 @@ export interface EntryReader {
   fault(field: string, sentence: string): void;
 }
 
-/** A number whose text Python also shows. YAML reads `0777` as 511, `1_000` as 1000 and `1:30` as 90. */
+/** A number that Python prints as it is written. YAML reads `0777` as 511, `1_000` as 1000 and `1:30` as 90. */
 const decimal = /^(0|-?[1-9]\d*)(\.(0|\d*[1-9]))?$/;
 
 const booleans: Readonly<Record<string, boolean>> = {
