@@ -23,7 +23,7 @@ import { isForeign, macSchema, MAX_PORTS, onlyId, parseServer, type Server, type
 /** The servers of all pages of a listing. */
 interface Listing {
   readonly servers: readonly (Server | UnknownServer)[];
-  /** Nova sent a server with an unexpected form, and not even its id is readable. */
+  /** True if Nova sent a server with an unexpected form, and not even its id is readable. */
   readonly isIncomplete: boolean;
   /**
    * Nova's time in milliseconds when the request for the first page began; undefined if Nova sends no
@@ -58,13 +58,16 @@ export interface Rejected {
  * server before you call them.
  */
 export interface ComputeApi {
-  /** @param changesSince only servers that changed or were deleted since then, in milliseconds. */
+  /**
+   * @param changesSince lists only servers that changed or were deleted since then. Nova's time in
+   *   milliseconds since 1970.
+   */
   listServers(changesSince?: number): Promise<Listing>;
   /** Returns one server of the project; undefined if there is none. */
   getServer(id: string): Promise<Server | UnknownServer | undefined>;
   /** Returns the metadata of a server; undefined if Nova does not show them, or if there is no such server. */
   getMetadata(id: string): Promise<Readonly<Record<string, string>> | undefined>;
-  /** Returns all ports of a server. */
+  /** Returns the ports of a server, at most {@link MAX_PORTS}. */
   listPorts(id: string): Promise<readonly Port[]>;
   /** Requests an action of a server. @param body such as `{ 'os-start': null }`. */
   act(id: string, body: Readonly<Record<string, unknown>>): Promise<Accepted | Rejected>;
@@ -85,7 +88,7 @@ export interface ComputeApi {
 
 /** Maximum number of servers on a page. Nova may send fewer. */
 const PAGE_SIZE = 1000;
-/** Maximum number of pages, because Nova may send fewer servers on a page. */
+/** Maximum number of pages. It is high, because Nova may send fewer servers on a page than the driver requests. */
 const MAX_PAGES = 1000;
 
 const FIRST_DATE = Date.UTC(2000, 0);
@@ -143,7 +146,7 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
       return { status: answer.status, reason: session.reason(answer) };
     },
     listActions: async (id) => {
-      // Before version 2.58, Nova ignores the parameter `limit`.
+      // Before version 2.58, Nova ignores the parameter `limit`, so `actionRecords` limits the number too.
       const query = { limit: String(MAX_ACTIONS) };
       const answer = await get(`${pathOf(id)}/os-instance-actions`, query);
       return answer.status === 404 ? [] : actionRecords(bodyOf(actionListSchema, answer, session).instanceActions);

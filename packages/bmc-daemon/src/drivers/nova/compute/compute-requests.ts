@@ -8,8 +8,8 @@ import type { CloudAnswer } from '../http/exchange.js';
 import { bodyOf, type CloudSession, type ServiceRequest } from '../http/session.js';
 
 /**
- * Sends requests. All functions throw as {@link CloudSession.request}, and {CloudError} if Nova is too
- * old.
+ * Sends requests. All functions throw as {@link CloudSession.request}, and {CloudError} if Nova is too old or
+ * its URL has no version.
  */
 export interface ComputeRequests {
   readonly get: (
@@ -66,7 +66,8 @@ export function createComputeRequests(
     const used = current();
     const version = await used.version;
     const answer = await attempt(version);
-    // Nova rejected the request because of its version, so it did not execute the request.
+    // 406: Nova rejected the version of the request, so it did not execute the request. Then reads the
+    // version again, and retries once.
     if (answer.status !== 406) return answer;
     if (last === used) last = undefined;
     const other = await current().version;
@@ -78,7 +79,11 @@ export function createComputeRequests(
   };
 }
 
-/** Selects the API version. @throws {CloudError} if Nova is too old, or if its URL has no version. */
+/**
+ * Selects the API version.
+ * @throws {CloudError} if Nova is too old, or if its URL has no version; {CloudFailure} if Nova does not
+ *   report its version.
+ */
 async function findVersion(session: CloudSession): Promise<string> {
   const answer = await session.request({ method: 'GET', path: '/' });
   if (versionsSchema.safeParse(jsonOf(answer)).success) {

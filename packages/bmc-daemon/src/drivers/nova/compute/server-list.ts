@@ -30,8 +30,8 @@ interface Reading {
 }
 
 /**
- * After this time the driver lists all servers again. `changes-since` does not report changes of
- * tags and metadata.
+ * After this time the driver lists all servers again. `changes-since` does not report changes of tags and
+ * metadata, so only such a full listing shows them.
  */
 const FULL_EVERY_MS = 300_000;
 /**
@@ -60,9 +60,9 @@ export class ServerList {
   #readAt = -Infinity;
   /** Beginning of the last refresh. */
   #begunAt = -Infinity;
-  /** Beginning of the last listing that confirms the servers that it lacks. */
+  /** Beginning of the last listing that confirms the states of the servers that it does not contain. */
   #confirmedAt = -Infinity;
-  /** End of the last listing that had a change of a server without an id; until all servers are listed again. */
+  /** End of the last incomplete listing. A later complete listing of all servers resets it to -Infinity. */
   #missedAt = -Infinity;
   /** Beginning of the last listing of all servers. */
   #fullAt = -Infinity;
@@ -81,7 +81,10 @@ export class ServerList {
     this.#readMs = REQUESTS_PER_READ * timeoutMs;
   }
 
-  /** Lists the servers, unless a listing is younger than `maxAgeMs`. Simultaneous callers share it. */
+  /**
+   * Lists the servers, unless a listing is younger than `maxAgeMs`. Simultaneous callers share one listing.
+   * @throws as {@link ComputeApi.listServers}.
+   */
   async refresh(maxAgeMs: number): Promise<void> {
     if (performance.now() - this.#readAt <= maxAgeMs) return;
     this.#refreshing ??= this.#list().finally(() => {
@@ -96,7 +99,7 @@ export class ServerList {
    */
   async listAllIfDue(): Promise<void> {
     const isDue = performance.now() - this.#fullAt > FULL_EVERY_MS;
-    // Without Nova's time, each refresh lists all servers.
+    // Without Nova's time, each refresh lists all servers, so no further listing is necessary.
     if (this.#asOf === undefined || this.#isListingAll || !isDue) return;
     this.#isListingAll = true;
     try {
@@ -118,9 +121,9 @@ export class ServerList {
   }
 
   /**
-   * Returns the state of a server at `since` or later, but possibly with older tags and metadata;
-   * undefined if it is not known. A listing of changes confirms the states of all servers that it lacks, but
-   * also of those whose cell does not answer.
+   * Returns the state of a server at `since` or later, but possibly with older tags and metadata; undefined
+   * if it is not known. A listing of changes confirms the states of all servers that it does not contain. A
+   * server whose cell does not answer is one of them, so its state may be older.
    * @param since time of {@link performance.now}.
    */
   findSince(id: string, since: number): Entry | undefined {
@@ -148,10 +151,11 @@ export class ServerList {
   }
 
   /**
-   * Stores the state of one server, and reports changes to the listeners. Answers may arrive in
-   * another order than their requests, so it ignores the answer to an older request.
+   * Stores the state of one server, and reports changes to the listeners. Answers may arrive in another order
+   * than their requests, so it ignores the answer to an older request.
    * @param server undefined: the server does not exist.
-   * @returns the latest snapshot; undefined if the server is not served, or if only its id is known.
+   * @returns the latest snapshot; undefined if the server is not served, or if no more than its id was ever
+   *   known.
    */
   record(
     id: string,
@@ -165,7 +169,8 @@ export class ServerList {
       this.#remove(id, before, readAt);
       return undefined;
     }
-    // The addresses show interfaces that are newer than the known ports.
+    // If the addresses have changed, the known ports are older than the interfaces, so the list forgets these
+    // ports.
     const isOutdated = before !== undefined && !isDeepStrictEqual(before.server.macs, server.macs);
     const all = ports ?? (isOutdated ? undefined : before?.ports);
     const isSame =
@@ -215,7 +220,8 @@ export class ServerList {
     try {
       const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
       for (const server of servers) this.record(server.id, server, { readAt: startedAt });
-      // An incomplete listing has a server without an id, which may be one of the missing servers.
+      // An incomplete listing has a server without an id, which may be one of the missing servers. So it
+      // removes no server.
       if (isFull && !isIncomplete) this.#removeAllBut(new Set(servers.map(({ id }) => id)), startedAt);
       if (isFull) {
         this.#fullAt = startedAt;
@@ -285,7 +291,10 @@ function definitionOf({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>):
   return [server.name, server.description, server.flavor, snapshot.interfaces, snapshot.disks];
 }
 
-/** Returns whether a restart ended between two states of a server. The begin and the end of rescue mode are restarts too. */
+/**
+ * Returns whether a restart ended between two states of a server. The begin and the end of the rescue mode
+ * count as restarts.
+ */
 function isRestarted(before: Server, after: Server): boolean {
   if (after.task !== null) return false;
   if (before.task?.startsWith('reboot') === true) return true;

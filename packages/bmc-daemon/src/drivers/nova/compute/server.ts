@@ -95,7 +95,7 @@ export interface Server {
   readonly flavor: Flavor;
   /** Null: the server boots from a volume. */
   readonly imageId: string | null;
-  /** The reason for the state ERROR; null if Nova does not report it. */
+  /** The reason for the state ERROR; null in all other states, or if Nova does not report it. */
   readonly fault: MachineFault | null;
   /** Attached volumes of Cinder. */
   readonly volumeIds: readonly string[];
@@ -177,7 +177,10 @@ function serverOf(full: z.infer<typeof fullSchema>): Server {
   };
 }
 
-/** In some versions, Nova still shows the fault after the server has left the state ERROR. */
+/**
+ * Returns the fault of a server in the state ERROR; null in all other states. In some versions, Nova still
+ * shows the fault after the server has left this state.
+ */
 function parseFault({
   fault,
   'OS-EXT-STS:vm_state': vmState,

@@ -75,7 +75,10 @@ function topologyOf({ vcpus: count }: Pick<Server['flavor'], 'vcpus'>): NonNulla
   return { count, sockets, coresPerSocket, threadsPerCore: 1, model: null };
 }
 
-/** Returns the part of the firmware that the flavor defines. The boot mode is in the properties of the image, see ../inventory. */
+/**
+ * Returns the part of the firmware that the flavor defines. The boot mode is in the properties of the image,
+ * which ../inventory reads.
+ */
 function flavorFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
   const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, kept: {} };
   const secureBoot = { enabled: null, current: null, enrolled: null };
@@ -97,7 +100,7 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     state: task !== null && stopping.has(task) ? 'shutdown' : state,
     ...(isStarting(server) ? { starting: true as const } : {}),
     ...(server.vmState === 'error' ? { failure: 'crashed' as const } : {}),
-    // Whether Nova records the output is only known after a request for the output.
+    // Always true: whether Nova records the output is only known after a request for the output.
     hasConsoleOutput: true,
     ...(server.fault === null ? {} : { fault: server.fault }),
     processors: topologyOf(flavor),

@@ -1,8 +1,8 @@
 /**
- * Reads the states of servers for power operations. A few operations read their own servers. Many
- * operations share one listing of changed servers, because a request for each of them would take so much
- * of Nova's time that the operations themselves become slower. A listing of many servers takes long too.
- * So after each answer, the driver does not ask again for a multiple of the duration of this answer.
+ * Reads the states of servers for power operations. A few operations read their own servers. Many operations
+ * share one listing of changed servers, because a request for each of them would take so much of Nova's time
+ * that the operations themselves become slower. A listing of many servers takes long too. So after each
+ * answer, the driver rests: it sends no further request for a multiple of the time that the answer took.
  */
 import { CloudFailure } from '../http/cloud-failure.js';
 import { Rest } from '../http/rest.js';
@@ -13,7 +13,10 @@ import type { Server } from './server.js';
 const MAX_SINGLE = 4;
 /** The rest after the answer to a single read is this many times its duration. */
 const REST_PER_READ = 3;
-/** The same for a shared listing: while actions are sent, listings of a second take a tenth of the time. */
+/**
+ * The same for a shared listing: while operations send actions, the listings together take at most a tenth of
+ * the time.
+ */
 const REST_PER_LISTING = 9;
 /** The longest rest while no operation sends an action, because then a listing competes with none. */
 const IDLE_REST_MS = 1000;
@@ -88,13 +91,14 @@ export class StatePolls {
     try {
       await this.#rest.after(() => this.#list.refresh(0));
     } catch (error) {
-      // A listing can fail because of one cell, or take too long.
+      // A listing can fail because of one cell, or take too long. Then reads only this server.
       if (error instanceof CloudFailure) return readSingle();
       throw error;
     }
     const listed = this.#list.findSince(id, since);
     if (listed !== undefined) return listed.server;
-    // The server is deleted, its cell does not answer, or the listing is incomplete.
+    // A listing that began before `since` proves nothing. In a later listing, the server is missing because
+    // it is deleted, its cell does not answer, or the listing is incomplete. Then reads the server itself.
     return this.#list.isListedSince(since) ? readSingle() : undefined;
   }
 }
