@@ -16,16 +16,16 @@ export function jsonOf({ text }: Pick<CloudAnswer, 'text'>): unknown {
 }
 
 /**
- * Returns the status and the reason of an error in one line, such as `409: it is locked`. The reason is
- * the message of a JSON body, or the text of any other body. Hides the given secrets, because a proxy
- * may repeat the request.
+ * Returns the status and the reason of an error in one line, such as `409: it is locked`. The reason is the
+ * message of a JSON body, or the text of any other body; without a text, only the status. Hides the given
+ * secrets, because a proxy may repeat the request.
  */
 export function reasonOf(answer: CloudAnswer, secrets: readonly string[]): string {
   const body = jsonOf(answer);
   const forms = secrets.flatMap(formsOf);
   const hide = (text: string): string => forms.reduce((shown, form) => shown.replaceAll(form, '******'), text);
-  // Hides the secrets first, because `plainText` could remove a part of a secret. Reads more than `plainText`,
-  // so that no secret is cut there.
+  // Hides the secrets first, because `plainText` could remove a part of a secret. Takes more text than
+  // `plainText` reads, so that the end of the text that it reads contains no partial secret.
   const text = messageIn(body) ?? (body === undefined ? plainText(hide(answer.text.slice(0, 2 * MAX_HTML))) : '');
   const hidden = hide(text);
   // Shortens the text last. Otherwise, the first part of a secret could remain, which is not

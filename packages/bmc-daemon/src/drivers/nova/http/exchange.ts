@@ -44,14 +44,14 @@ export interface CloudAnswer {
 /** Sends requests. */
 export interface Exchange {
   /**
-   * Sends one request, and reads the whole answer.
+   * Sends one request, and reads the whole answer, or its first `headBytes`.
    * @param deadline time of {@link performance.now} at which the answer must be complete.
-   * @throws {CloudFailure}
+   * @throws {CloudFailure} if there is no usable answer until then.
    */
   send(request: CloudRequest, deadline: number): Promise<CloudAnswer>;
   /**
    * Sends a stream. There is no deadline while bytes move.
-   * @throws {CloudFailure}; the failure of the stream; the signal's reason.
+   * @throws {CloudFailure} if there is no usable answer; the failure of the stream; the signal's reason.
    */
   upload(request: CloudUpload): Promise<CloudAnswer>;
   /** Ends all requests, and closes the connections. */
@@ -138,7 +138,7 @@ export function createExchange(tls: CloudTls): Exchange {
 
 /** Creates the functions that begin a request, and that close idle connections. */
 function createConnections({ verify, ...certificates }: CloudTls) {
-  // The queues limit the number of connections.
+  // The queues limit the number of connections, so the pool needs no limit.
   const pool = { keepAlive: true };
   const agents = {
     'http:': new HttpAgent(pool),
@@ -200,7 +200,8 @@ function receive(request: ClientRequest, doing: string, headBytes?: number): Pro
     let connected = false;
     const fail = (error: unknown): void => reject(asCloudFailure(error, { doing, connected }));
     request.on('socket', (socket) => {
-      // Node marks a connection as reused only if it was idle, not if the request waited for it.
+      // Node marks a connection as reused only if it was idle, not if the request waited for it. So the state
+      // of the connection counts too.
       if (request.reusedSocket || isOpen(socket)) connected = true;
       // With TLS, the service receives the request only after the handshake.
       else socket.once(request.protocol === 'https:' ? 'secureConnect' : 'connect', () => void (connected = true));
@@ -267,7 +268,8 @@ function asCloudFailure(
   if (error instanceof CloudFailure) return error;
   const code = errorCode(error);
   const text = error instanceof Error ? error.message : String(error);
-  // The text of a system error contains an address, which clients must not see.
+  // The text of a system error contains an address, which clients must not see. So the message has only its
+  // code.
   const isSystem = error instanceof Error && 'syscall' in error;
   const unknown = code === undefined ? text : isSystem ? code : `${code}: ${text}`;
   const reason = reasons[code ?? ''] ?? unknown;

@@ -9,15 +9,16 @@ interface CacheLimits {
   /** The cache reads a value of this age again. */
   readonly maxAgeMs: number;
   /**
-   * For this time after a failed read of a key, the cache throws the same error without a request.
-   * If the service did not answer, it throws the error for every key whose value is too old.
+   * For this time after a failed read of a key, the cache throws the same error without a request. If the
+   * service did not answer, it throws the error for every key without a value, or with a value that is too
+   * old.
    */
   readonly failureMs: number;
 }
 
 /** A cache. Simultaneous readers of a key share one request. */
 interface ReadingCache<Value> {
-  /** Returns the value of a key; the same object while it does not change. */
+  /** Returns the value of a key; the same object while it does not change. @throws the errors of `read`. */
   read(key: string): Promise<Value>;
 }
 

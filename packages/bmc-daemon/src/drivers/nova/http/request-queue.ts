@@ -90,7 +90,7 @@ export class RequestQueue {
 export class RequestQueues {
   readonly #queues = new Map<string, RequestQueue>();
 
-  /** Returns the queue with a name. */
+  /** Returns the queue with a name. The first call creates it, with the limit of that call. */
   of({ name, running }: QueueName): RequestQueue {
     const known = this.#queues.get(name) ?? new RequestQueue({ running, waiting: MAX_WAITING });
     this.#queues.set(name, known);

@@ -33,7 +33,8 @@ export class Rest {
       const endedAt = performance.now();
       const rest = Math.min(MAX_REST_MS, (endedAt - begunAt) * this.#perAnswer);
       this.#endedAt = endedAt;
-      // A caller that has joined a running request measures a part of its duration.
+      // A caller that has joined a running request measures only a part of its duration, so the longest rest
+      // counts.
       this.#until = Math.max(this.#until, endedAt + rest);
     }
   }

@@ -105,7 +105,8 @@ export function createSession(
     deadline: number,
   ): Promise<CloudAnswer & { used: Promise<Token> }> => {
     const used = tokens.current(deadline);
-    // Another request may have begun to get the token, and its deadline may be later.
+    // Another request may have begun to get the token, and its deadline may be later. So this waits only
+    // until its own deadline.
     const known = await beforeDeadline(deadline, used);
     const url = new URL(endpointOf(request.service ?? 'compute', known, settings) + request.path);
     for (const [name, value] of new URLSearchParams(request.query)) url.searchParams.append(name, value);

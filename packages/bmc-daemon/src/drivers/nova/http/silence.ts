@@ -27,7 +27,7 @@ export class Silence {
     this.#times = times;
   }
 
-  /** Makes a request. */
+  /** Makes a request, which is pending until it ends. A failure does not count as an answer. */
   async during<T>(request: () => Promise<T>): Promise<T> {
     const begun = { at: performance.now() };
     this.#pending.add(begun);
