@@ -67,7 +67,7 @@ export interface ImageApi {
   readHead(id: string, bytes: number): Promise<string>;
   /** Lets Glance fetch the content, which continues in the background. */
   fetch(id: string, url: string): Promise<void>;
-  /** Sets a property. @param value null removes the property. */
+  /** Sets a property. @param value null removes the property, and does nothing if the property or the image is gone. */
   setProperty(id: string, name: string, value: string | null): Promise<void>;
   /** Deletes an image. Does nothing if there is no such image. */
   remove(id: string): Promise<void>;
@@ -79,7 +79,7 @@ const URL_PROPERTY = 'rackless_url';
 /** Members of every new image. */
 const ours = { visibility: 'private', disk_format: 'iso', container_format: 'bare', tags: [TAG] };
 const PAGE_SIZE = 1000;
-/** Maximum number of pages, because Glance may send fewer images on a page. */
+/** Maximum number of pages. It is high, because Glance may send fewer images on a page than the driver requests. */
 const MAX_PAGES = 100;
 
 const imageSchema = z.looseObject({

@@ -112,8 +112,9 @@ export class CloudImageStore {
   }
 
   /**
-   * Finds the stored image with the given name, takes a lease of it, and returns its id. Returns
-   * undefined if there is none, or if another daemon has just deleted it.
+   * Finds the stored image with the given name, takes a lease of it, and returns its id. Returns undefined if
+   * there is none, or if Glance rejects the mark, for example because another daemon has just deleted the
+   * image.
    */
   async #reuse(stored: readonly CloudImage[], name: string | undefined): Promise<string | undefined> {
     const found = name === undefined ? undefined : stored.find((known) => known.name === name);

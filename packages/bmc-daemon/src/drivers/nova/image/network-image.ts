@@ -16,7 +16,10 @@ interface NetworkImage {
    *   drive; as {@link CloudSession.request}.
    */
   find(): Promise<string>;
-  /** Logs a warning if an image is configured and servers cannot boot it. Never rejects. */
+  /**
+   * Logs a warning if an image is configured and servers cannot boot it. If Glance does not answer, logs only
+   * at the level debug. Never rejects.
+   */
   check(log: Pick<Log, 'warn' | 'debug'>): Promise<void>;
 }
 
@@ -31,9 +34,9 @@ const listSchema = z.object({ images: listOf(imageSchema) });
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Creates the reader of the image. It asks Glance before each boot, so the operator can replace the
- * image at any time.
- * @param wanted its id or name; null: none is configured.
+ * Creates the reader of the image. It asks Glance before each boot, so the operator can replace the image at
+ * any time.
+ * @param wanted the id or the name of the image; null: none is configured.
  */
 export function createNetworkImage(session: CloudSession, wanted: string | null): NetworkImage {
   const images = async (name: string): Promise<z.infer<typeof listSchema>['images']> => {
