@@ -1,4 +1,4 @@
-/** Selects the power actions that boot a server. They depend on the image and the override. */
+/** The power actions that boot a server or switch it off, by the state of the server. */
 import type { PowerAction } from '../../power.js';
 import type { Server } from '../compute/server.js';
 import { runsImage } from './stored-state.js';

@@ -1,6 +1,7 @@
 /**
- * Reads a server before an action that switches it on or off. Many operations share a listing, which may
- * lack changes of metadata. The metadata tell which image a server boots.
+ * Reads a server before an action that switches it on or off. Many operations share a listing, which may lack
+ * changes of metadata. The metadata tell which image a server boots, so these functions read the metadata
+ * too.
  */
 import type { OperationOptions } from '../../operation-options.js';
 import type { Server } from '../compute/server.js';
@@ -34,12 +35,16 @@ export async function readBeforeBoot(
   if (!canShare(options)) return read(id);
   const server = await readState(id, operation, options);
   const metadata = await api.getMetadata(id);
-  // The two readings have different times, so together they cannot show how far a boot is.
+  // The two readings have different times, so together they cannot show how far a boot is. If a boot may be
+  // running, reads the server itself.
   const isPlain = metadata?.[STATE_KEY] === undefined && server.task === null && server.vmState !== 'rescued';
   return metadata !== undefined && isPlain ? { ...server, metadata } : read(id);
 }
 
-/** Returns whether operations share a listing now. It cannot show that the filter hides a server since then. */
+/**
+ * Returns whether operations share a listing now. False if tags or metadata decide which servers are served,
+ * because a listing of changes does not report changes of tags and metadata.
+ */
 function canShare({ polls, list }: BootReadsOptions): boolean {
   return polls.areMany && !list.filtersByItems;
 }

@@ -74,7 +74,7 @@ interface CloudMedia
   completeUnfinished(): Promise<void>;
 }
 
-/** Creates the parts. */
+/** Creates the parts, which do not connect to the cloud yet. */
 export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   const { cloud, session, ignoredLog, api, list, uuidOf, freshMs, closing, log } = options;
   const { limits, bus, fetchedByGlance, networkImage, queues, daemon } = options;

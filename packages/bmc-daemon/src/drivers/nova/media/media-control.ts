@@ -75,7 +75,7 @@ export function createMediaControl({
           await checkTurn?.();
           return { ...state, cd: lease.id };
         });
-        // A daemon that did not see the lease in time may have deleted the image.
+        // A daemon that did not see the lease in time may have deleted the image. Then stores it again.
         if ((await images.get(lease.id)) !== undefined) return;
         if (attempt === MAX_ATTEMPTS) throw deletedImageError(server);
       } finally {
@@ -124,7 +124,10 @@ function checkDevice(device: MediaDevice): void {
   throw new DriverError('unsupported', `changing the drive ${device}: the servers of a cloud have a CD drive only`);
 }
 
-/** Returns whether the drive needs the image. @throws {DriverError} mediaInUse. */
+/**
+ * Returns whether the drive needs the image; false if the drive has the image of this URL.
+ * @throws {DriverError} mediaInUse, if the drive has another image.
+ */
 async function needsImage(
   images: CloudMediaOptions['images'],
   { cd }: ServerState,

@@ -244,8 +244,8 @@ export class RescueBoot {
   }
 
   /**
-   * Ends a boot whose mark another daemon has removed. No daemon could switch this server off, because it
-   * looks like a rescue of its owner.
+   * Ends a boot whose mark another daemon has removed. No daemon could switch this server off, because
+   * without the mark the owner of the server seems to have rescued it.
    */
   async #checkMark(id: string, options: OperationOptions & { readonly doing: string }): Promise<void> {
     // The poll that has seen the end of the boot has read the metadata.

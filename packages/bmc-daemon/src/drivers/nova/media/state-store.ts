@@ -113,8 +113,8 @@ export class StateStore {
   }
 
   /**
-   * Moves a change into the metadata if it was made while they were locked, and removes the mark of
-   * a boot. Does nothing while the server runs the image.
+   * Moves a change into the metadata if it was made while they were locked, and removes the mark of a boot.
+   * Does nothing while the server is in rescue mode or Nova executes a task.
    * @returns the state that applies.
    */
   async settle(server: Server): Promise<ServerState> {
@@ -206,9 +206,9 @@ export class StateStore {
   }
 
   /**
-   * Changes the property, and checks the result. Glance writes all properties at once, so another
-   * daemon may overwrite the change.
-   * @returns false if there is no image for it.
+   * Changes the property, and checks the result. Glance writes all properties at once, so another daemon may
+   * overwrite the change.
+   * @returns false if there is no image for the change, or if other daemons have overwritten each attempt.
    */
   async #writeProperty(server: Server, state: ServerState): Promise<boolean> {
     const { images } = this.#options;
