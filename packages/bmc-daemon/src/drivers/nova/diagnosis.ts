@@ -47,7 +47,8 @@ type Run = (...words: readonly string[]) => string;
 
 async function examine(session: CloudSession, run: Run): Promise<readonly Finding[]> {
   try {
-    // The first request gets the token. Without one, all others fail for the same reason.
+    // The first request gets the token. Without a token, all other requests fail for the same reason, so the
+    // report has only this problem.
     await session.projectId();
   } catch (error) {
     return [cloudFinding('credentials', error, run('token', 'issue'))];
@@ -79,7 +80,7 @@ async function examineCompute(session: CloudSession, run: Run): Promise<readonly
     requests.get('/servers', { limit: '1' }),
     requests.get('/limits').then(
       (answer) => limitsSchema.safeParse(jsonOf(answer)).data?.limits.absolute.maxServerMeta,
-      // The daemon does not need this request, and a cloud may forbid it.
+      // The daemon does not need this request, and a cloud may forbid it. So a failure is no problem.
       () => undefined,
     ),
   ]);

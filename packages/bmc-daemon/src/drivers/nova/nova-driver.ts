@@ -141,7 +141,8 @@ export function createNovaDriver({
 /** Creates the graphical and the serial consoles of a cloud. */
 function createConsoles(api: ComputeApi, list: ServerList, { tls }: CloudSettings) {
   const graphical = createRemoteConsoles(api);
-  // An old reading could show a server as running whose console has just closed.
+  // An old reading could show a server as running whose console has just closed, so each request reads the
+  // server again.
   const reader = createReader({ api, list, freshMs: 0 });
   const stateOf = async (uuid: string) => (await reader.read(uuid))?.snapshot.state;
   const serial = createSerialConsoles({ api, list, stateOf, tls });
@@ -195,7 +196,10 @@ async function toDriverErrors<T>(result: Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a function that lists the changes. Their events do not wait for the work that it begins afterwards. */
+/**
+ * Returns a function that lists the changes. It then begins further work and does not wait for it, so that
+ * this work does not delay events.
+ */
 function createRefresh(
   list: ServerList,
   media: { completeUnfinished(): Promise<void> },

@@ -20,9 +20,9 @@ const ANSWER_MS = 5000;
 const QUEUE_MS = 20_000;
 
 /**
- * Sends the requests for ports. Further requests wait in a queue, because Nova gets only {@link MAX_RELAYED} of
- * them at the same time. While all sent requests are late, Neutron is silent. Then no reader waits, and
- * the queued requests are dropped.
+ * Sends the requests for ports. Further requests wait in a queue, because Nova gets only {@link MAX_RELAYED}
+ * of them at the same time. While {@link MAX_RELAYED} sent requests are late, Neutron counts as silent. Then
+ * no reader waits, and the queued requests are dropped.
  */
 export class PortReader {
   readonly #api: Pick<ComputeApi, 'listPorts'>;
