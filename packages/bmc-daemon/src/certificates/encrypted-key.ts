@@ -3,7 +3,7 @@
 /** 1.3.6.1.4.1.11591.4.11 in DER (RFC 7914 §7). */
 const SCRYPT = Buffer.from('06092b06010401da47040b', 'hex');
 /**
- * Maximum number of iterations. Usual keys have 2,048 to 1,000,000. Two million block the only
+ * Maximum number of iterations. Usual keys have 2,048 to 1,000,000. Two million iterations block the only
  * thread for a second.
  */
 const MAX_ITERATIONS = 2_000_000;

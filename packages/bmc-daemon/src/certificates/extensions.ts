@@ -32,7 +32,10 @@ const processed: ReadonlySet<string> = new Set(
   [15, 17, 19, 30, 31, 32, 33, 36, 37, 54].map((number) => `2.5.29.${number}`),
 );
 
-/** Reads extensions and signature algorithm of a certificate. */
+/**
+ * Reads extensions and signature algorithm of a certificate.
+ * @throws an error of the ASN.1 parser for an invalid extension.
+ */
 export async function readExtensions(certificate: X509Certificate): Promise<CertificateDetails> {
   const [{ AsnConvert }, schemas] = await Promise.all([import('@peculiar/asn1-schema'), import('@peculiar/asn1-x509')]);
   const { tbsCertificate, signatureAlgorithm } = AsnConvert.parse(certificate.raw, schemas.Certificate);

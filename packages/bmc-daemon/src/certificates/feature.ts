@@ -35,7 +35,8 @@ export const certificates: Feature<CertificateServices> = {
 
 /**
  * Opens the certificate of HTTPS; returns null for plain HTTP.
- * @throws {StateFileError} if the keys of signing requests are unreadable.
+ * @throws {StateFileError} if the file with the keys of signing requests cannot be read. A damaged file is
+ *   renamed.
  */
 function openHttpsCertificate(context: FeatureContext): ServerCertificate | null {
   const { tls, settings, setTls, stateDir, services, log } = context;

@@ -16,7 +16,7 @@ export class PemError extends Error {
 
 // Linear time for any input: a block extends to the next line of dashes at most.
 const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,64})-----[^-]*(?:-(?!----)[^-]*)*-----END \1-----/g;
-/** The labels that OpenSSL reads. */
+/** The labels of certificates that OpenSSL reads. */
 const CERTIFICATES = ['CERTIFICATE', 'X509 CERTIFICATE', 'TRUSTED CERTIFICATE'];
 /** `openssl ecparam -genkey` writes this block before a key that contains the same parameters. */
 const PARAMETERS = 'EC PARAMETERS';
@@ -24,7 +24,8 @@ const PARAMETERS = 'EC PARAMETERS';
 /**
  * Reads all blocks and ignores text between them (RFC 7468 §2).
  * @param passphrase the passphrase of encrypted keys.
- * @throws {PemError}
+ * @throws {PemError} for an unreadable certificate or key, for any other kind of block, and for a truncated
+ *   text.
  */
 export function readPem(text: string, passphrase?: string): PemContents {
   const certificates: X509Certificate[] = [];
@@ -41,9 +42,9 @@ export function readPem(text: string, passphrase?: string): PemContents {
 }
 
 /**
- * Returns the certificates of a file that OpenSSL accepted. Ignores other blocks (a key, DH
- * parameters), as OpenSSL does.
- * @throws {PemError}
+ * Returns the certificates of a file that OpenSSL accepted. Ignores other blocks (a key, DH parameters), as
+ * OpenSSL does.
+ * @throws {PemError} for an unreadable certificate.
  */
 export function readCertificates(text: string): readonly X509Certificate[] {
   return [...text.matchAll(BLOCK)].flatMap(([pem, label = '']) =>

@@ -56,20 +56,20 @@ export interface ServerCertificate {
    */
   readonly chain: readonly X509Certificate[];
   /**
-   * Generates a key, and stores it until a client sends the certificate for it, or until newer
-   * requests replace it. Generates one key at a time, because an RSA key occupies one of the few
-   * threads that also verify passwords.
+   * Generates a key, and stores it until a client sends the certificate for it, or until newer requests
+   * replace it. Generates one key at a time, because an RSA key occupies one of the few threads that also
+   * verify passwords.
    * @returns the signing request as PEM.
-   * @throws {ServerCertificateError} `busy`.
-   * @throws {StateFileError}
+   * @throws {ServerCertificateError} `busy`, if too many requests wait for their keys.
+   * @throws {StateFileError} if the key cannot be stored.
    */
   generateSigningRequest(request: SigningRequest): Promise<string>;
   /**
-   * Replaces the certificate for new connections, and writes it with its key to the configured
-   * files.
-   * @param pem the certificate, its issuers in order, and its key. The key may be absent if it is the
-   *   current key or the key of a signing request.
-   * @throws {ServerCertificateError}, {TlsFileWriteError}
+   * Replaces the certificate for new connections, and writes it with its key to the configured files.
+   * @param pem the certificate, its issuers in order, and its key. The key may be absent if it is the current
+   *   key or the key of a signing request.
+   * @throws {ServerCertificateError} `format` or `value`; {TlsFileWriteError}. The current certificate then
+   *   stays in use.
    */
   replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;
   /** Updates `chain` after a reload. The listener already uses the new files. */

@@ -47,7 +47,7 @@ const certificateService = defineResource({
   actions: {
     '#CertificateService.GenerateCSR': {
       body: signingRequestBody,
-      // The service has only the private key of its HTTPS certificate.
+      // A service with plain HTTP has no private key, so it cannot make signing requests.
       available: ({ certificate }) => certificate !== null,
       parameters: (): JsonObject => ({
         ...signingRequestAnnotations,

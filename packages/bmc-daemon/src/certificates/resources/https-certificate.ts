@@ -56,7 +56,7 @@ interface SentCertificate {
  * Replaces the certificate of HTTPS.
  * @param action name for error messages, `CertificateService.ReplaceCertificate`; absent for a POST to the
  *   collection.
- * @throws {RedfishError} 400 for an invalid certificate.
+ * @throws {RedfishError} 400 for an invalid certificate. {TlsFileWriteError} if the files cannot be written.
  */
 export async function replaceHttpsCertificate(
   certificate: ServerCertificate,
