@@ -12,7 +12,7 @@ import { loadSettings, type Flags, type LoadedSettings } from './config/load.js'
 import { featureSets } from './resources/feature-set.js';
 import { version } from './version.js';
 
-/** The flags that commander has parsed. A switch that was not given is absent. */
+/** The flags that commander has parsed. A flag that was not given is absent. */
 interface GivenFlags {
   readonly config?: string;
   readonly interface?: string;

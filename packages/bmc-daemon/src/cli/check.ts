@@ -1,6 +1,6 @@
 /**
- * `bmc-daemon check`: faults and warnings on standard error, the effective settings on standard
- * output.
+ * `bmc-daemon check` prints faults and warnings on standard error. Without a fault, it prints the effective
+ * settings on standard output.
  */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
@@ -19,7 +19,7 @@ export interface CheckOptions {
   readonly quiet: boolean;
 }
 
-/** Prints the result of a check. @returns the exit code: 1 for a fault. */
+/** Prints the result of a check. @returns the exit code: 1 if there is a fault, otherwise 0. */
 export function check(loaded: LoadedSettings, { strict, quiet }: CheckOptions): number {
   const inspection = inspectSettings(loaded, process.env);
   const rejected = strict ? loaded.unknownNames : [];

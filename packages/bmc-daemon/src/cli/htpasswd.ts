@@ -2,7 +2,7 @@
 import { CredentialsError, PasswordFileWriteError, setPassword } from '../password-file/password-file-writer.js';
 import { askNewPassword, PasswordPromptError } from './password-prompt.js';
 
-/** Asks for a password and stores it. @returns the exit code. */
+/** Asks for a password and stores it. @returns the exit code: 1 if no password was given or stored. */
 export async function htpasswd(file: string, user: string): Promise<number> {
   try {
     const password = await askNewPassword({ input: process.stdin, output: process.stderr });

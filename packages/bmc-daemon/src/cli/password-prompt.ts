@@ -21,8 +21,8 @@ const MAX_INPUT_BYTES = 65_536;
 
 /**
  * Reads the new password.
- * @throws {PasswordPromptError} if it is empty, if the two inputs differ, if the user cancels, or if
- *   standard input is too long.
+ * @throws {PasswordPromptError} if the password is empty, if the two inputs differ, if the user cancels, or
+ *   if standard input is too long.
  */
 export async function askNewPassword({ input, output }: PromptStreams): Promise<string> {
   const [first, second] = input.isTTY ? await askTwice(input, output) : await readLines(input);

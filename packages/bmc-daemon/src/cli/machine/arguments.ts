@@ -4,7 +4,7 @@ import { BOOT_STEPS, type BootStep } from '../../drivers/libvirt/lab/machine-spe
 
 const UNITS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 
-/** libvirt reads numbers of bytes with 63 bits, and JavaScript with 53. */
+/** libvirt reads numbers of bytes with 63 bits, but JavaScript has exact integers of 53 bits only. */
 const MAX_BYTES = 2 ** 53 - 1;
 
 /**

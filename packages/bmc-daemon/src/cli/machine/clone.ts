@@ -6,7 +6,10 @@ import type { CloneFlags } from './commands.js';
 import { advise, ReportPrinter } from './output.js';
 import { onHost } from './session.js';
 
-/** Copies a machine. @returns the exit code. */
+/**
+ * Copies a machine once, or as often as `--count` says.
+ * @returns the exit code, see {@link ReportPrinter.finish} and {@link onHost}.
+ */
 export async function clone(loaded: LoadedSettings, source: string, name: string, flags: CloneFlags): Promise<number> {
   const { count = null, mac: macs = null, macPrefix = null, pool = null, json = false } = flags;
   const naming: Naming = { name, count, macs, macPrefix };

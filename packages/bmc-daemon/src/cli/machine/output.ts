@@ -29,7 +29,11 @@ export class ReportPrinter {
     for (const note of notes) process.stdout.write(`  ${note}\n`);
   };
 
-  /** Prints the end. @returns the exit code: 1 if a machine failed or differs, or if the command was interrupted. */
+  /**
+   * Prints the end.
+   * @returns the exit code: 1 if a machine failed or differs, or if the command was interrupted before the
+   *   last machine.
+   */
   finish(signal: AbortSignal): number {
     const interrupted = signal.aborted && this.#reports.length < this.#expected;
     if (this.#json) process.stdout.write(`${JSON.stringify({ machines: this.#reports }, null, 2)}\n`);
