@@ -36,7 +36,7 @@ interface Reference {
 
 const emptyContext: SourceContext = { environment: {}, workingDirectory: '/', isSetting: () => true };
 
-/** Reads values. */
+/** Reads the values in the text of a file, a flag or a variable. */
 export class ExpressionReader extends Cursor {
   /** Imported names: the local name and its qualified name. */
   protected readonly imports = new Map<string, string>();

@@ -22,7 +22,7 @@ export interface Assignment {
 interface SourceFault {
   readonly line: number;
   readonly message: string;
-  /** The assignment whose value requires code. */
+  /** Name of the assignment, if its value requires code. */
   readonly settingToRewrite?: string;
 }
 

@@ -174,7 +174,7 @@ function run(
  * Calls a function.
  * @param name qualified, such as `os.path.join`.
  * @returns undefined for an unknown function.
- * @throws {PathFault}
+ * @throws {PathFault} for wrong arguments, and if the function cannot be evaluated.
  */
 export function callFunction(
   name: string,
@@ -188,7 +188,7 @@ export function callFunction(
 /**
  * Calls a method of a path.
  * @returns undefined for an unknown method, or if the value is not a path.
- * @throws {PathFault}
+ * @throws {PathFault} as {@link callFunction}.
  */
 export function callMethod(
   subject: PythonValue,

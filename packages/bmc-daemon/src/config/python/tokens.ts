@@ -9,7 +9,7 @@ export interface Token {
   readonly kind: 'name' | 'integer' | 'float' | 'string' | 'operator' | 'newline' | 'end' | 'fault';
   /** As written; for `fault` the message. */
   readonly text: string;
-  /** Line of its start, counted from 1. */
+  /** Line in which the token begins, counted from 1. */
   readonly line: number;
   /** Counted from 0. */
   readonly column: number;

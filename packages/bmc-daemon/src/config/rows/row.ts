@@ -22,7 +22,7 @@ export interface SettingDefinition<T> {
   readonly form: 'text' | 'literal' | 'mixed';
   /** Strings in the value are paths, relative to their file or to the working directory. */
   readonly path?: true;
-  /** Keys of a mapping. Another case of letters in the file gives a warning. */
+  /** Keys of a mapping. If the file has another case of letters, the daemon corrects it and warns. */
   readonly keys?: readonly string[];
   /** Flag of the command line, such as `--port`. */
   readonly flag?: string;
