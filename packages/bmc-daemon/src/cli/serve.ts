@@ -22,8 +22,8 @@ const HEAP_GROWTH_PERCENT = 80;
 /**
  * Serves until SIGTERM or SIGINT.
  * @param load reads the settings, again for every reload.
- * @returns the exit code: 0 after a signal, 78 if a file or a setting must be corrected before a
- *   start can succeed, 1 if a later start may succeed without that. Standard error has a line for each fault.
+ * @returns the exit code: 0 after a signal; 78 if a file or a setting must be corrected before a start can
+ *   succeed; 1 if the same start may succeed later. Standard error has a line for each fault.
  */
 export async function serve(load: () => LoadedSettings): Promise<number> {
   const loaded = load();
@@ -54,7 +54,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const notify = createNotify({ environment: process.env, log });
   startWatchdog({ environment: process.env, notify, pid: process.pid });
   const stopped = handleSignals({ running: daemon, notify, log });
-  // Write the start messages before systemd reports the service as started.
+  // Writes the start messages before systemd reports the service as started.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${daemon.addresses.join(' ')}`);
   await stopped;
