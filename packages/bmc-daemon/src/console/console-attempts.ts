@@ -26,7 +26,7 @@ export class AttemptPace {
     this.#retryMs = retryMs;
   }
 
-  /** Whether no attempt has failed since the console was open. */
+  /** Whether no attempt has failed since the console was last open. */
   get isFirst(): boolean {
     return this.#failures === 0;
   }

@@ -84,7 +84,7 @@ export class ConsoleLogFolder {
   /**
    * Begins a boot; removes the oldest boot if there are too many.
    * @returns its number.
-   * @throws {StorageError}
+   * @throws {StorageError} if the facts of the boot cannot be written.
    */
   async begin(boot: BootFacts): Promise<number> {
     const stored = await this.#load();
@@ -96,10 +96,9 @@ export class ConsoleLogFolder {
   }
 
   /**
-   * Stores the new id of the run to which a boot belongs. After a restart of the daemon, the id shows
-   * that the machine still runs this boot.
-   * Does nothing if the boot has been removed.
-   * @throws {StorageError}
+   * Stores the new id of the run to which a boot belongs. After a restart of the daemon, the id shows that
+   * the machine still runs this boot. Does nothing if the boot has been removed.
+   * @throws {StorageError} if the facts of the boot cannot be written.
    */
   async setInstance(number: number, instance: string): Promise<void> {
     const boot = (await this.#load()).find((stored) => stored.number === number);
@@ -165,7 +164,7 @@ export class ConsoleLogFolder {
 
   /**
    * Returns when the last text of a boot was written, in milliseconds since 1970.
-   * @returns undefined if the boot has no text.
+   * @returns undefined if the boot has no text or has been removed.
    */
   async lastWrittenAt(number: number): Promise<number | undefined> {
     const boot = (await this.#load()).find((stored) => stored.number === number);

@@ -26,7 +26,7 @@ export interface ConsoleLog {
    * fit into {@link ConsoleLogs.limit}. Returns the same array until something changes.
    */
   read(): Promise<readonly ConsoleLogRecord[]>;
-  /** Returns the stored text of a boot, as it was printed; undefined if there is no such boot. */
+  /** Returns the stored text of a boot, with a note in place of each gap; undefined if there is no such boot. */
   text(boot: number): Promise<Buffer | undefined>;
   /**
    * Calls `join` with the text of the running boot, or of the last one. A listener that attaches in `join`

@@ -124,7 +124,7 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
     Name: `Console Line ${Id}`,
     EntryType: 'Oem',
     OemRecordFormat: 'Line of a serial console',
-    // Without the time of a line, its entry begins to exist when the service first reads it.
+    // If the time of a line is unknown, its entry has the time at which the service first read the line.
     Created: new Date(line.time ?? line.firstReadAt).toISOString(),
     Severity: 'OK',
     Message: line.text,
@@ -134,8 +134,9 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
 }
 
 /**
- * Renders the entry of a boot. If `began` is null, the hypervisor has recorded the output. It does
- * not separate boots, so the only entry begins to exist when the service first reads the output.
+ * Renders the entry of a boot. If `began` is null, the hypervisor has recorded the output. It does not
+ * separate boots, so there is only one entry. The entry has the time at which the service first read the
+ * output.
  */
 function renderBoot(uuid: string, self: string, boot: Extract<ConsoleLogRecord, { kind: 'boot' }>['boot']): JsonObject {
   const { number, began, size } = boot;

@@ -31,8 +31,8 @@ interface ConsoleSshOptions {
 
 /**
  * Opens the server.
- * @returns null if SSH is disabled, or the hypervisor has no consoles. With the port `auto` also if
- *   the port is in use or the host keys are unusable; a warning says so.
+ * @returns null if SSH is disabled, the hypervisor has no consoles, or there is no feature accounts. With the
+ *   port `auto` also if the port is in use or the host keys are unusable; a warning says so.
  * @throws {ListenError}, {StateFileError} if the settings name a port.
  */
 export async function openConsoleSsh(options: ConsoleSshOptions): Promise<SshServer | null> {

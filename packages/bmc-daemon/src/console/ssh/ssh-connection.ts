@@ -113,7 +113,8 @@ export class SshConnection {
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
-    // A client leaves by itself after its last channel, with that channel's exit status.
+    // A client leaves by itself after its last channel, with that channel's exit status. So the connection
+    // ends a moment later.
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#options.client.end(), GOODBYE_MS).unref();
   }
@@ -234,7 +235,10 @@ export class SshConnection {
     this.#consoles.add(console);
   }
 
-  /** Closes the connection if its session ended, its role may not use consoles, or the client never reads. */
+  /**
+   * Closes the connection if its session ended, its role may no longer use the open consoles, or the client
+   * never reads.
+   */
   #check(): void {
     const { access, socket, log } = this.#options;
     if (socket.writableLength > MAX_UNSENT_BYTES) {

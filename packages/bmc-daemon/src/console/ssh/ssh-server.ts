@@ -55,7 +55,7 @@ export interface SshServer {
   /**
    * Listens at another address, unless a listener covers it already, for example `0.0.0.0`.
    * @returns a function that closes the listener that this call has opened.
-   * @throws {ListenError}
+   * @throws {ListenError} if the address cannot be used.
    */
   addAddress(ip: string): Promise<() => void>;
   /** Ends every console with a message, and stops listening. */
@@ -67,10 +67,7 @@ const MAX_MISSED_KEEPALIVES = 3;
 /** Time for the last messages to arrive. */
 const CLOSE_MS = 500;
 
-/**
- * Opens the server.
- * @throws {ListenError}
- */
+/** Opens the server. @throws {ListenError} if the port or the address cannot be used. */
 export async function openSshServer(options: SshServerOptions): Promise<SshServer> {
   const server = new ConsoleServer(options);
   await server.listen();
