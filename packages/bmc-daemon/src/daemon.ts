@@ -49,9 +49,10 @@ export interface Daemon {
 }
 
 /**
- * Locks the state folder and starts the service. The start succeeds even if the host does not
- * answer: the service answers 503 until the host does.
- * @throws {StartError}
+ * Locks the state folder and starts the service. The start succeeds even if the host does not answer: the
+ * service answers 503 until the host does.
+ * @throws {StartError} if another daemon uses the folder, or if a setting or a file that it names cannot be
+ *   used.
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, origins, environment, log } = options;

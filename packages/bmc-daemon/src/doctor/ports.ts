@@ -103,7 +103,10 @@ interface Listener {
   readonly unit: string | null;
 }
 
-/** Returns the process that listens at a port; null if this process may not know. @see proc(5) */
+/**
+ * Returns the process that listens at a port; null if there is none, or if this account may not see it.
+ * @see proc(5)
+ */
 function listenerOf(port: number): Listener | null {
   const inodes = new Set(['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => listeningInodes(table, port)));
   for (const pid of listOf('/proc').filter((name) => /^\d+$/.test(name))) {

@@ -36,7 +36,7 @@ const MAX_REASON_BYTES = 1000;
  * Logs in. The next message is the client's ClientInit.
  * @param stream a new connection. The caller destroys it, and limits the time.
  * @returns the stream for all further bytes: `stream` itself, or a TLS connection over it.
- * @throws {RfbError}
+ * @throws {RfbError} if the server speaks no VNC, rejects the login, or needs a login that is not supported.
  */
 export async function logIn(stream: Duplex, login: ServerLogin): Promise<Duplex> {
   const version = (await read(stream, rfbVersion.length)).toString('latin1');
@@ -122,7 +122,7 @@ function read(stream: Duplex, length: number): Promise<Buffer> {
     };
     const tryRead = (): void => {
       const bytes = length === 0 ? Buffer.alloc(0) : (stream.read(length) as Buffer | null); // The stream has no encoding.
-      // At its end, a stream returns fewer bytes.
+      // At its end, a stream returns fewer bytes. Then `fail` rejects.
       if (bytes === null || bytes.length < length) return;
       settle();
       resolve(bytes);
