@@ -1,4 +1,7 @@
-/** Renders the effective configuration as equivalent YAML. Secrets are masked. */
+/**
+ * Renders the effective configuration as YAML, for `--validate_config`. Secrets are masked. Values that no setting of
+ * the file has, such as the port, are comments. The text leaves out telemetry, the workers and the format of the log.
+ */
 import { maskPath, maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import type { AwsToken, TokenSettings } from '../providers/token.js';
@@ -22,6 +25,7 @@ import { checksOf } from './routing/strategy-types.js';
 /** Renders a value as YAML in one line. JSON is valid YAML. */
 const inline = (value: unknown) => JSON.stringify(value);
 
+/** Returns seconds; in a file, 0 means no limit. */
 const seconds = (ms: number | null) => (ms === null ? 0 : ms / 1000);
 
 function timeoutLines(plain: Timeouts, stream: Timeouts): readonly string[] {
@@ -82,7 +86,7 @@ function deploymentLines(deployment: Deployment): readonly string[] {
   ];
 }
 
-/** Renders the address. Masks the query, because it may contain secrets, but not the version of Azure's API. */
+/** Renders the address. Masks its query, which may contain secrets, but shows the version of Azure's API. */
 function addressLines({ apiBase, query = '' }: Deployment): readonly string[] {
   const members = new URLSearchParams(query);
   const version = members.get('api-version');
@@ -93,7 +97,10 @@ function addressLines({ apiBase, query = '' }: Deployment): readonly string[] {
   ];
 }
 
-/** Renders a source of access tokens. A URL that several settings form is a comment, because no setting contains it. */
+/**
+ * Renders a source of access tokens. It is a comment if no setting contains it: Google's default credentials, and a
+ * URL that the proxy makes of several settings.
+ */
 function tokenLines(token: TokenSettings): readonly string[] {
   if (token.kind === 'google') {
     const { credentials } = token;

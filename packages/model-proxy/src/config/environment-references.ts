@@ -1,6 +1,6 @@
 /**
- * Resolves `os.environ/NAME`: a reference to an environment variable, at any place of a
- * configuration.
+ * Resolves values `os.environ/NAME`, which refer to environment variables. Every value of a
+ * configuration may be such a reference.
  */
 import type { Steps } from '@rackless/daemon/process/slices.js';
 import type { Environment } from '../settings.js';
@@ -60,8 +60,8 @@ function resolve(node: YamlNode, environment: Environment, findings: Findings, p
 }
 
 /**
- * Adds the variables of the block `environment_variables`, which override those of the process, as
- * in LiteLLM. Their values may refer to variables of the process.
+ * Returns the variables of the process, overridden by those of the block `environment_variables`, as in LiteLLM.
+ * The values of the block may refer to variables of the process. A list or a mapping is a fault.
  */
 export function withVariables(
   environment: Environment,

@@ -73,7 +73,7 @@ export class Findings {
     return this.#faults.size;
   }
 
-  /** All faults, in the order of the files and their lines. */
+  /** All faults: those of the command line, of the environment, then those of each file by line. */
   get faults(): readonly string[] {
     return inOrder([...this.#faults.values()]);
   }
@@ -112,16 +112,16 @@ type Values<T extends Table> = {
 /** A checked block. */
 export interface Block<T extends Table> {
   readonly values: Values<T>;
-  /** For each setting: its node, and its path as spelled in the file. */
+  /** For each setting that is set, also to a faulty value: its node, and its path as spelled in the file. */
   readonly places: ReadonlyMap<keyof T, { readonly node: YamlNode; readonly path: KeyPath }>;
   /** Members that are not in the table. */
   readonly rest: readonly (readonly [key: string, node: YamlNode])[];
 }
 
-/** The results of {@link keysOf}: a file may have 10,000 blocks of the same table. */
+/** The results of {@link keysOf}, stored because a file may have 10,000 blocks of the same table. */
 const cachedKeys = new WeakMap<Table, ReadonlyMap<string, string>>();
 
-/** Returns the internal names of a table's rows by their names in files. */
+/** Returns the internal names of a table's rows by their names and aliases in files. */
 function keysOf(table: Table): ReadonlyMap<string, string> {
   const cached = cachedKeys.get(table);
   if (cached !== undefined) return cached;

@@ -1,7 +1,7 @@
 /**
  * Detects changed files. A file may be rewritten, or replaced by a rename, or a link to it may
  * change (Kubernetes updates a ConfigMap this way). The watch polls: kernel notifications stop when
- * the watched file is replaced, and network and container file systems often have none.
+ * the watched file is replaced, and network and container file systems often send none.
  */
 import { statSync, type BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -11,8 +11,8 @@ interface FileWatchOptions {
   /** Absolute paths. */
   readonly files: readonly string[];
   /**
-   * Called when files have changed and then stayed the same for one interval, so that their writer
-   * has finished.
+   * Called when files have changed and then stayed the same for one interval: their writer has
+   * probably finished.
    */
   readonly onChange: () => void;
   readonly intervalMs?: number;
@@ -25,7 +25,7 @@ export interface FileWatch {
    * notices a change while you read.
    */
   mark(): void;
-  /** Replaces the list of files. Records the current state of the new files. */
+  /** Replaces the list of files. Records the current state only of files that were not in the list. */
   replace(files: readonly string[]): void;
   close(): void;
 }
@@ -45,7 +45,7 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   const poll = async (): Promise<void> => {
     const seen = watched;
     const fingerprints = await Promise.all([...seen.keys()].map(fingerprintOf));
-    // mark, replace or close was called in the meantime.
+    // mark, replace or close was called in the meantime, so these states are out of date.
     if (closed || watched !== seen) return;
     const state = fingerprints.join('\n');
     if (state === recordedState()) {

@@ -5,7 +5,7 @@ import { defaults } from './defaults.js';
 interface FlagDefinition {
   /** In commander's syntax, such as `--port <number>`. */
   readonly flags: string;
-  /** Environment variable with the same meaning. The flag overrides it. */
+  /** Environment variable with the same meaning. The flag overrides it, but no flag switches debug lines off. */
   readonly environment?: string;
   readonly default?: string;
   readonly doc: string;

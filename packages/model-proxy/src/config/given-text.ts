@@ -22,7 +22,7 @@ export function fromEnvironment(environment: Environment, variable: string): Giv
 
 /** Rules for {@link readNumber}. */
 interface NumberRules {
-  /** Format of the string. */
+  /** Format of the string without surrounding spaces. */
   readonly pattern: RegExp;
   readonly max: number;
   /** Completes the message "must be …". */
@@ -44,7 +44,7 @@ export function readNumber(given: GivenText | undefined, rules: NumberRules): nu
   return undefined;
 }
 
-/** Parses a time in seconds, at most one day. */
+/** Parses a time in seconds, at most one day, as {@link readNumber} does. */
 export function readSeconds(given: GivenText | undefined, findings: Findings): number | undefined {
   const expected = 'a number of seconds from 0 to 86400';
   return readNumber(given, { pattern: /^\d{1,6}(\.\d+)?$/, max: 86_400, expected, findings });

@@ -2,7 +2,7 @@
 import { defaults } from './defaults.js';
 import { boolean, number, oneOf, texts, wholeNumber } from './setting-types.js';
 
-/** Rows that `general_settings` and `router_settings` have. */
+/** Rows that both `general_settings` and `router_settings` have. */
 export const healthRoutingRows = {
   enableHealthCheckRouting: boolean({
     name: 'enable_health_check_routing',

@@ -1,7 +1,7 @@
 /**
- * Reads the settings that only a restart changes. Flags override the environment, and the
- * environment overrides the file. Exception: each of the three can enable debug lines, and none can disable
- * them.
+ * Reads the settings that only a restart changes, and the TLS files, which a reload also changes. Flags override the
+ * environment, and the environment overrides the file. Exception: each of the three can enable debug lines, and none
+ * can disable them.
  */
 import path from 'node:path';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
@@ -49,7 +49,7 @@ interface ListenInput {
   readonly findings: Findings;
 }
 
-/** Reads the settings and adds their faults, so that the proxy does not start. Returns defaults for faulty values. */
+/** Reads the settings. Adds the faulty values as faults, which prevent the start; `LITELLM_LOG` only as a warning. */
 export function readListenSettings(input: ListenInput): ListenSettings {
   const { flags, environment, settings, findings } = input;
   const given = (flag: string | undefined, flagName: string, variable: string): GivenText | undefined =>

@@ -44,7 +44,7 @@ interface LoadOptions {
   readonly file?: string | undefined;
   readonly flags?: Flags;
   readonly environment?: Environment;
-  /** Base of relative paths in flags and environment variables. */
+  /** Base of the relative paths in flags, in environment variables, and of `store`. */
   readonly workingDirectory?: string;
   /** Reads a file of the configuration, by its absolute path. Default: from the disk. */
   readonly readText?: ReadText;
@@ -66,7 +66,7 @@ export interface LoadedConfig {
 
 const noVariables: Environment = {};
 
-/** Loads a configuration. @throws {ConfigError} with all faults. */
+/** Loads a configuration. @throws {ConfigError} with all faults; only those of reading if a file cannot be read. */
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const findings = new Findings();
   const complete = withDefaults(options);
@@ -76,7 +76,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
 /**
  * Loads a configuration while the process serves clients: another thread parses the files, and this thread checks
  * their values in slices.
- * @throws {ConfigError} with all faults.
+ * @throws {ConfigError} as {@link loadConfig}.
  */
 export async function loadConfigInBackground(options: LoadOptions, parse = parseYamlBeside): Promise<LoadedConfig> {
   const findings = new Findings();
@@ -97,7 +97,7 @@ function* readSettings(
   findings: Findings,
 ): Steps<LoadedConfig> {
   const ignoredSettings = new IgnoredSettings();
-  // If a file cannot be read, further faults would be misleading.
+  // If a file cannot be read or parsed, further faults would be misleading.
   if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
   const variables = withVariables(
@@ -242,7 +242,7 @@ function noteTopKeys(root: YamlMapping, settings: FoundBlock | undefined, notes:
   );
 }
 
-/** Concatenates the lists with this name of all files. */
+/** Concatenates the lists with this name of all files. A value that is no list is a fault. */
 function listOf(roots: readonly YamlMapping[], name: string, findings: Findings): readonly Entry[] {
   return roots.flatMap((root) => {
     const list = root.members.get(name);
@@ -270,8 +270,8 @@ function readCredentials(entries: readonly Entry[], findings: Findings): Readonl
 }
 
 /**
- * Reads the key from the file or from LiteLLM's variable. An empty key is a fault, because it could
- * mean "no key" or be a mistake.
+ * Reads the key from the file, or from `LITELLM_MASTER_KEY` if the file has none. An empty key is a fault, because it
+ * could mean "no key" or be a mistake.
  */
 function readMasterKey(
   general: Block<typeof generalTable>,

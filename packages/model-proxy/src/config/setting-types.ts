@@ -21,13 +21,13 @@ export interface SettingDefinition<T> {
   readonly default: string;
   /** The meaning in a few sentences, for the documentation. */
   readonly doc: string;
-  /** The value is never shown. */
+  /** Messages about the setting do not show its value. */
   readonly secret?: true;
-  /** The setting restricts access: a misspelled name of it prevents the start. */
+  /** The setting restricts access: a misspelled name or a wrong block prevents the start. */
   readonly protects?: true;
 }
 
-/** The texts of a row. */
+/** A row without its type: the names, the documentation, and what is special about the setting. */
 export interface Row {
   readonly name: string;
   readonly aliases?: readonly string[];
@@ -61,7 +61,7 @@ export const text = (given: Row) => row(z.string().min(1), 'a string that is not
 const headerText = z
   .string()
   .trim()
-  // Headers cannot contain other control characters and characters outside of Latin-1 (RFC 9110
+  // Headers cannot contain other control characters, or characters outside of Latin-1 (RFC 9110
   // §5.5).
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
@@ -82,7 +82,7 @@ export const optionalKey = (given: Row) =>
 /** The form that {@link normalUrl} accepts, for messages. */
 export const URL_FORM = 'a URL such as https://host/v1, without user and fragment';
 
-/** Defines a URL such as `https://host/v1`; a final slash is removed. */
+/** Defines a URL such as `https://host/v1`, normalized by {@link normalUrl}. */
 export const httpUrl = (given: Row) =>
   row(
     z
@@ -98,7 +98,7 @@ const plainQuery = /^\?[\w.~%+:,/-]+=[\w.~%+:,/-]*(?:&[\w.~%+:,/-]+=[\w.~%+:,/-]
 
 /**
  * Normalizes an upstream's URL: removes surrounding spaces, and final slashes of the path.
- * @returns undefined if it is not valid.
+ * @returns undefined: it is no URL with http or https, it has a user or a fragment, or its query needs escapes.
  */
 export function normalUrl(text: string): string | undefined {
   const trimmed = text.trim();
@@ -126,32 +126,32 @@ export function booleanWord(text: string): boolean | undefined {
   return ['false', '0', 'no', 'off'].includes(word) ? false : undefined;
 }
 
-/** Defines a boolean. */
+/** Defines a boolean, also as a string such as `yes`. */
 export const boolean = (given: Row) => row(trueOrFalse, 'true or false', given);
 
-/** Defines a number, also as a string (from the environment). */
+/** Defines a number with limits. Accepts strings, because values from the environment are strings. */
 const numeric = (min: number, max: number) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
     z.number().min(min).max(max),
   );
 
-/** Defines a whole number, also as a string. */
+/** Defines a whole number with limits, also as a string. */
 export const wholeNumbers = (min: number, max: number) => numeric(min, max).refine((value) => Number.isInteger(value));
 
-/** Defines a number with limits. */
+/** Defines a setting that is a number with limits. */
 export const number = (min: number, max: number, given: Row) =>
   row(numeric(min, max), `a number from ${min} to ${max}`, given);
 
-/** Defines a whole number with limits. */
+/** Defines a setting that is a whole number with limits. */
 export const wholeNumber = (min: number, max: number, given: Row) =>
   row(wholeNumbers(min, max), `a whole number from ${min} to ${max}`, given);
 
-/** Defines a time in seconds; 0 means no limit. */
+/** Defines a time in seconds. 0 means no limit, except in `retry_after`, where it means no wait. */
 export const seconds = (given: Row) =>
   row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`, given);
 
-/** Defines a price. YAML 1.1 reads `1e-6` as a string, because it requires a decimal point. */
+/** Defines a price, also as a string: YAML 1.1 reads `1e-6` as a string, because it requires a decimal point. */
 export const price = (given: Row) =>
   row(
     z.preprocess(
@@ -195,7 +195,7 @@ export const routes = (given: Row) =>
     'a path such as /v1/chat/completions or /vllm/*',
   );
 
-/** Defines a list of paths without wildcards. */
+/** Defines a list of paths without wildcards that is not empty. */
 export const plainRoutes = (given: Row) =>
   row(
     z.array(z.string().regex(/^\/[^\s?#*]*$/)).min(1),
@@ -204,7 +204,7 @@ export const plainRoutes = (given: Row) =>
     'a path such as /metrics, without *',
   );
 
-/** Defines a list of addresses and of subnets in CIDR notation. */
+/** Defines a list of addresses and of subnets in CIDR notation that is not empty. */
 export const addresses = (given: Row) =>
   row(
     z.array(z.string().refine((text) => readNetwork(text) !== null)).min(1),
@@ -213,7 +213,7 @@ export const addresses = (given: Row) =>
     'an IP address or a subnet such as 10.0.0.0/8',
   );
 
-/** Defines a list of paths below `/v1/`, with or without this prefix. */
+/** Defines a list of paths below `/v1/`, given with or without this prefix. The values have no prefix. */
 export const paths = (given: Row) =>
   row(
     z.array(

@@ -66,7 +66,7 @@ const tlsRows = {
   }),
 };
 
-/** An entry of `model_list`, without its blocks. */
+/** An entry of `model_list`, without `litellm_params`. */
 export const entryTable = {
   modelName: text({
     name: 'model_name',
@@ -80,7 +80,8 @@ export const entryTable = {
 };
 
 /**
- * The `litellm_params` of an entry. Keys that are not in this table are parameters of the request.
+ * The `litellm_params` of an entry. Other keys are parameters of the request, unless names/unimplemented.ts lists
+ * them or they look like misspelled settings.
  */
 export const paramsTable = {
   model: text({

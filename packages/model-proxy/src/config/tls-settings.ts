@@ -31,12 +31,12 @@ interface ValueWithOrigin<T> {
 /** Options of {@link TlsResolver}. */
 interface TlsOptions {
   readonly environment: Environment;
-  /** Base of relative paths in environment variables. */
+  /** Base of relative paths in environment variables. Paths in a file are relative to the folder of the file. */
   readonly workingDirectory: string;
   readonly findings: Findings;
 }
 
-/** Resolves TLS settings. It checks each file once. */
+/** Resolves TLS settings. Checks each file once, even if many deployments name it. */
 export class TlsResolver {
   readonly #options: TlsOptions;
   /** Maps the absolute path of a CA bundle to its fault; undefined if the bundle is valid. */
@@ -50,7 +50,8 @@ export class TlsResolver {
 
   /**
    * Resolves the settings of a deployment: its own settings have precedence, then the environment,
-   * then the general settings. A file that cannot be used is a fault at each place that names it.
+   * then the general settings. The certificate and its key come from the same of these places. A file that cannot be
+   * used is a fault at each place that names it, and so is a key without a certificate.
    */
   resolve(own: TlsBlock | undefined, general: TlsBlock): UpstreamTls {
     return { verify: this.#verify(own, general), clientCertificate: this.#clientCertificate(own, general) };
@@ -138,7 +139,7 @@ const CERTIFICATE = /-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]*-----END (TRUSTE
 const validBundles = new Map<string, string>();
 
 /**
- * Checks a CA bundle. Checking the bundle of a distribution takes some 10 ms, so a reload does not check
+ * Checks a CA bundle. Checking the bundle of a distribution takes about 10 ms, so a reload does not check
  * the same contents again.
  * @returns why it cannot be used; undefined if it is valid.
  */
@@ -163,7 +164,7 @@ function certificatesFault(text: string): string | undefined {
     try {
       new X509Certificate(block);
     } catch {
-      // OpenSSL's error names neither the file nor the certificate.
+      // OpenSSL's error does not say which certificate it means.
       return `certificate ${index + 1} of ${blocks.length} in it is damaged`;
     }
   }

@@ -7,7 +7,7 @@ import type { YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 /** The settings that list callbacks. */
 const callbackSettings: ReadonlySet<string> = new Set(['callbacks', 'success_callback', 'failure_callback']);
 
-/** `prometheus` is always available at `/metrics`. */
+/** The names of the implemented callbacks. `prometheus` changes nothing, because `/metrics` always has the metrics. */
 const implemented: ReadonlySet<string> = new Set([
   'otel',
   'langfuse_otel',
@@ -19,14 +19,14 @@ const implemented: ReadonlySet<string> = new Set([
 
 /**
  * Returns whether an item of a setting is a callback that this proxy implements.
- * @param configured names in `callback_settings` that configure only the address of a receiver.
+ * @param configured names of the entries of `callback_settings` with the type `generic_api`.
  */
 export function isImplementedCallback(setting: string, item: YamlNode, configured: ReadonlySet<string>): boolean {
   const name = nameOf(item);
   return callbackSettings.has(setting) && name !== undefined && (implemented.has(name) || configured.has(name));
 }
 
-/** The outcomes of requests that callbacks get reports about, by the setting that lists them. */
+/** The outcomes of requests that callbacks get reports about, by the setting that lists the callbacks. */
 const outcomesOf: Readonly<Record<string, readonly ('success' | 'failure')[]>> = {
   callbacks: ['success', 'failure'],
   success_callback: ['success'],

@@ -10,8 +10,8 @@ import { unimplemented } from './unimplemented.js';
 import { canBeRefused, refuseSetting, type Notes } from './unknown-keys.js';
 
 /**
- * Adds the faults of variables that restrict access, and collects the ignored ones, as for settings of
- * a file. Skips variables that are empty or that switch a feature off.
+ * Adds the faults of unimplemented variables that restrict access, unless `start_without` names them. Collects the
+ * other unimplemented variables for a warning. Skips variables that are empty or have a value such as `false` or `0`.
  */
 export function noteEnvironment(environment: Environment, notes: Notes): void {
   for (const { treatment, what, names } of unimplemented.environment)
@@ -25,8 +25,8 @@ export function noteEnvironment(environment: Environment, notes: Notes): void {
 }
 
 /**
- * Reads `start_without`. A name that has no effect there is a fault, because an operator could rely
- * on it.
+ * Reads `start_without`, before the settings that it names. A name that has no effect there is a fault, because an
+ * operator could rely on it.
  */
 export function readStartWithout(
   { values, places }: Block<typeof generalTable>,

@@ -5,12 +5,13 @@
 import { toPlain, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /**
- * A part of a setting's value that is rejected, with the reason. The rest of the value is ignored.
+ * A part of a setting's value that prevents the start. The proxy ignores the rest of the value.
  */
 interface ProtectiveValue {
   readonly node: YamlNode;
   /** Path below the setting. */
   readonly path: readonly (string | number)[];
+  /** The reason, which begins the message "…, and this is not implemented". */
   readonly what: string;
 }
 
@@ -23,6 +24,7 @@ const guards = new Set(
   ),
 );
 
+/** By the setting: returns why an item of its value prevents the start; undefined: it does not. */
 const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = {
   callbacks: (item) => {
     const name = textOf(item);
@@ -33,7 +35,7 @@ const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = 
   guardrails: (item) => (isOnByDefault(toPlain(item)) ? 'checks every request (default_on)' : undefined),
 };
 
-/** Settings whose values the rules check. Values that no rule rejects are ignored with a warning. */
+/** Settings whose values the rules check. If no rule rejects a part, the proxy warns, unless it has this callback. */
 export const checkedByValue: ReadonlySet<string> = new Set(Object.keys(rules));
 
 /** Returns the rejected parts of a setting. @param name the name of the setting. */
@@ -50,8 +52,8 @@ export function protectiveValues(name: string, node: YamlNode): readonly Protect
 const textOf = (node: YamlNode) => (node.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined);
 
 /**
- * Returns whether a guardrail has `default_on`, as `litellm_params: {default_on: true}` or
- * `name: {default_on: true}`.
+ * Returns whether a guardrail has `default_on` at any depth, such as
+ * `litellm_params: {default_on: true}` or `name: {default_on: true}`.
  */
 function isOnByDefault(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;

@@ -6,7 +6,7 @@
 
 /**
  * Treatment of a setting. `refused` prevents the start, because the proxy would be more open than
- * the file says. `ignored` logs a warning. `fulfilled` needs no message.
+ * the file says; `start_without` allows the start. `ignored` logs a warning. `fulfilled` needs no message.
  */
 export type Treatment = 'refused' | 'ignored' | 'fulfilled';
 

@@ -1,6 +1,6 @@
 /**
- * Reports keys that are in no settings table: LiteLLM's unimplemented settings, misspelled names
- * and unknown names.
+ * Reports keys that are not in the table of their block: LiteLLM's unimplemented settings, settings of
+ * other blocks, misspelled names and unknown names.
  */
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import type { Findings, Table } from '../faults.js';
@@ -15,8 +15,9 @@ import { formatPath, type KeyPath, type YamlNode } from '@rackless/daemon/yaml/y
 interface BlockNames {
   /** LiteLLM's name of the block, for messages; empty: the top of the file. */
   readonly canonical: string;
+  /** Names and aliases of the implemented settings. */
   readonly settings: readonly string[];
-  /** Names of settings that restrict access. */
+  /** Those of `settings` that restrict access. */
   readonly protecting: readonly string[];
   readonly groups: readonly SettingGroup[];
 }
@@ -120,7 +121,10 @@ export interface Notes {
 
 const noCallbacks: ReadonlySet<string> = new Set();
 
-/** Returns whether a value requests nothing, so that ignoring it changes nothing. */
+/**
+ * Returns whether ignoring a value changes nothing: it is empty, false or 0, or requests only what the proxy does
+ * (an implemented callback, the default strategy).
+ */
 function requestsNothing(key: string, node: YamlNode, callbacks: ReadonlySet<string>): boolean {
   if (node.kind === 'sequence') return node.items.every((item) => isImplementedCallback(key, item, callbacks));
   if (node.kind === 'mapping') return node.members.size === 0;
@@ -211,18 +215,18 @@ function reportUnknownKey(
   }
   if (near === undefined) return;
   const isRestriction = names.protecting.includes(near) || groupOf(names.groups, near)?.treatment === 'refused';
-  // A much longer name is a different setting, not a misspelled one.
+  // A much longer or shorter name is a different setting, not a misspelled one.
   if (isRestriction && Math.abs(near.length - key.length) <= 2 && !restrictsNothing(key, node))
     findings.fault(node, path, `is not known; ${near}, which it may mean, restricts access: correct it or remove it`);
   else findings.warn(node, path, `is not known; the nearest known name is ${near}`);
 }
 
-/** The results of {@link intendedNames}: a file may have 10,000 blocks. */
+/** The results of {@link intendedNames}, stored because a file may have 10,000 blocks. */
 const cachedNames = new Map<BlockNames, readonly string[]>();
 
 /**
  * Returns all names that a misspelled name in a block may mean.
- * @param parameters further names, the same for each block of a kind.
+ * @param parameters further names. All calls with the same `names` must pass the same, because results are stored.
  */
 function intendedNames(names: BlockNames, parameters: readonly string[]): readonly string[] {
   const found = cachedNames.get(names);
@@ -236,7 +240,8 @@ function intendedNames(names: BlockNames, parameters: readonly string[]): readon
 
 /**
  * Reports the keys that are not in a block's table.
- * @returns the keys that no block knows and that are not similar to a known name.
+ * @returns the keys that no block knows and that are not similar to a known name. For `litellm_params`, the caller
+ *   handles these keys; for other blocks, this function has warned of them.
  */
 export function reportUnknownKeys(
   rest: readonly (readonly [string, YamlNode])[],

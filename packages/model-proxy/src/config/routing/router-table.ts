@@ -51,7 +51,7 @@ export const cooldownRows = {
   }),
 };
 
-/** Rows that `litellm_settings` and `router_settings` have. */
+/** Rows that both `litellm_settings` and `router_settings` have. */
 export const failureRows = {
   numRetries: wholeNumber(0, 100, {
     name: 'num_retries',

@@ -1,4 +1,4 @@
-/** Resolves the settings of routing, retries, cooldowns and fallbacks. */
+/** Resolves the settings of routing, retries, cooldowns, fallbacks, overload and health checks. */
 import type {
   CooldownSettings,
   FallbackSettings,
@@ -26,7 +26,7 @@ function readRetries(
   };
 }
 
-/** Resolves the settings of cooldowns, as {@link readRetries}. */
+/** Resolves the settings of cooldowns, with the precedence of {@link readRetries}. */
 function readCooldowns(
   { values: router }: Block<typeof routerTable>,
   { values: settings }: Block<typeof settingsTable>,
@@ -39,7 +39,10 @@ function readCooldowns(
   };
 }
 
-/** Resolves the fallbacks, as {@link readRetries}. */
+/**
+ * Resolves the fallbacks, with the precedence of {@link readRetries}. `default_fallbacks` become those of the group
+ * `*`, unless `fallbacks` has this group.
+ */
 function readFallbackSettings(
   { values: router }: Block<typeof routerTable>,
   { values: settings }: Block<typeof settingsTable>,
@@ -55,7 +58,7 @@ function readFallbackSettings(
   };
 }
 
-/** Resolves the strategy. */
+/** Resolves the strategy with its arguments, and which requests stay at a deployment. */
 function readStrategy({ values: router }: Block<typeof routerTable>): StrategySettings {
   const { ttl, lowest_latency_buffer: latencyBuffer } = router.routingStrategyArgs ?? {};
   return {
@@ -66,7 +69,7 @@ function readStrategy({ values: router }: Block<typeof routerTable>): StrategySe
   };
 }
 
-/** Resolves the limits of the process; null: none. */
+/** Resolves the limits of parallel requests; null: none. */
 function readOverload({ values }: Block<typeof generalTable>): OverloadSettings | null {
   const { globalMaxParallel, maxInFlight, maxQueued, queueTimeout } = values;
   if (maxInFlight === undefined && globalMaxParallel === undefined) return null;
@@ -78,7 +81,7 @@ function readOverload({ values }: Block<typeof generalTable>): OverloadSettings 
   };
 }
 
-/** Resolves the settings of health checks. `router_settings` override `general_settings`. */
+/** Resolves the settings of health checks. `router_settings` override `general_settings` if both have a setting. */
 function readHealthChecks(
   { values: general }: Block<typeof generalTable>,
   { values: router }: Block<typeof routerTable>,

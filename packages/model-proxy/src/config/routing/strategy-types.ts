@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AffinityKind, RoutingStrategy } from '../../settings.js';
 import { row, type Row } from '../setting-types.js';
 
-/** LiteLLM's names. The two versions of usage-based routing choose in the same way. */
+/** LiteLLM's names. In this proxy, the two versions of usage-based routing choose in the same way. */
 const strategyNames: Readonly<Record<string, RoutingStrategy>> = {
   'simple-shuffle': 'simple-shuffle',
   'least-busy': 'least-busy',
