@@ -19,7 +19,7 @@ export interface Endpoint {
    */
   readonly requestBody: 'json' | 'multipart';
   /**
-   * Whether all answers are JSON or events. Text and empty answers are then faults of the upstream.
+   * Whether all answers are JSON or events. Text and empty answers, except a 204, are then faults of the upstream.
    * False for all endpoints of audio, and for `forwarded_paths`.
    */
   readonly answersJson: boolean;
@@ -41,15 +41,15 @@ export interface Endpoint {
    * lead back to the deployment.
    */
   readonly storesAnswers: boolean;
-  /** The model of requests without `model`, if the configuration has it; null: requests need `model`. */
+  /** The model of requests without `model`, if the configuration has such a group; null: requests need `model`. */
   readonly defaultModel: string | null;
   /** Members that `fill_null_fields` adds to answers, but not to events; null: none. */
   readonly nullable: NullableMembers | null;
 }
 
 /**
- * Makes an endpoint. Defaults: JSON requests and answers, the answer's `model` at the top, nothing
- * to fill.
+ * Makes an endpoint. Defaults: JSON requests and answers in OpenAI's API, only `model` is required, the answer's
+ * `model` at the top level, no fields that `fill_null_fields` adds.
  */
 export function defineEndpoint(
   endpoint: Pick<Endpoint, 'path' | 'mode'> & Partial<Omit<Endpoint, 'path' | 'mode'>>,

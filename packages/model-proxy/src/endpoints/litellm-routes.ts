@@ -6,7 +6,7 @@
 const DOCS = 'https://docs.litellm.ai/docs/';
 
 /**
- * Pages of LiteLLM's documentation → first segments of their paths, without `/v1`.
+ * Pages of LiteLLM's documentation → first segments of the routes that they describe, without the version.
  */
 const pages: Readonly<Record<string, readonly string[]>> = {
   'proxy/virtual_keys': ['key', 'sso', 'login', 'invitation', 'jwt'],
@@ -61,7 +61,7 @@ const pageBySegment = new Map(
 /**
  * Finds LiteLLM's documentation of a path that this proxy does not serve.
  * @param path without query, and without doubled slashes.
- * @returns a URL; undefined: LiteLLM has no such route either.
+ * @returns a URL; undefined: no page describes routes with this first segment.
  */
 export function litellmRoutePage(path: string): string | undefined {
   const [segment = ''] = path

@@ -1,6 +1,7 @@
 /**
  * Anthropic's API. The proxy forwards requests to upstreams with this API, such as Anthropic, and
- * translates requests to other upstreams (providers/messages/).
+ * translates requests to other upstreams (providers/messages/). If an upstream cannot count tokens, the proxy estimates
+ * their number.
  * @see https://docs.anthropic.com/en/api/messages
  */
 import { defineEndpoint } from './endpoint.js';

@@ -18,7 +18,7 @@ export interface Target {
 
 /** Finds endpoints by path. */
 export interface Paths {
-  /** Finds the usual spellings with a single table look-up. @param url as received. */
+  /** Finds the usual spellings with a single table look-up. @param url as received. With a query: never found. */
   exact(url: string): Target | undefined;
   /** Finds all spellings. @param path result of {@link plainPath}. */
   match(path: string): Target | undefined;
@@ -50,7 +50,7 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
   return { exact: (url) => table.get(url), match: (path) => table.get(path) ?? targetWithModel(path) };
 }
 
-/** Makes a target. It contains the text of the route, because the metrics count each request by its route. */
+/** Makes a target. It contains the route, so that the metrics of each request need no new text. */
 function targetOf(endpoint: Endpoint, model: string | null): Target {
   return { endpoint, route: `/v1/${endpoint.path}`, model };
 }
@@ -82,7 +82,7 @@ export function plainPath(url: string): string {
 }
 
 /**
- * Finds a path of `forwarded_paths`.
+ * Makes the target of a path in `forwarded_paths`; undefined: the setting does not have the path.
  * @param path result of {@link plainPath}.
  * @param forwarded results of `parseForwardedPath`.
  */

@@ -10,7 +10,7 @@ export const score = defineEndpoint({ path: 'score', mode: 'score' });
 /** Labels of texts. vLLM serves `classify` and the next three paths beside `/v1`, not below it. */
 export const classify = defineEndpoint({ path: 'classify', mode: 'classify', besideVersion: true });
 
-/** Hidden states of a model. Like `embeddings`, but for other kinds of models. */
+/** Hidden states of a model. The request is that of `embeddings`, but the answer may contain nested lists. */
 export const pooling = defineEndpoint({ path: 'pooling', mode: 'pooling', besideVersion: true });
 
 /** Tokens of a prompt. Clients use it to count tokens. */
