@@ -160,8 +160,8 @@ function forbidden(message: string): ProxyError {
 }
 
 /**
- * Reports that `enforce_user_param` is on, but the proxy does not look for `user` in pass-through
- * requests and WebSockets.
+ * Reports that `enforce_user_param` is on, so the proxy rejects raw requests and WebSockets, in which it does not
+ * look for `user`.
  */
 export function userParamUncheckable(path: string): ProxyError {
   return requestFault(`${shortened(path)} is not served: 'enforce_user_param' cannot be checked there.`, {
@@ -179,7 +179,7 @@ export function tooManyParallel(limit: number, running: number): ProxyError {
   });
 }
 
-/** Reports that the process runs as many requests as it may; LiteLLM's wording. */
+/** Reports that the process is at its limit of requests, and the queue is full or has timed out; LiteLLM's wording. */
 export function overloaded(running: number, waiting: number): ProxyError {
   return new ProxyError({
     status: 503,

@@ -71,7 +71,7 @@ export function requestTooLarge(limitBytes: number, bytes: number | undefined): 
   return requestFault(`Request size is too large.${size} Max size is ${megabytes(limitBytes)} MB.`, { status: 413 });
 }
 
-/** Reports that the body has more chunks than the proxy reads. */
+/** Reports that the body has too many chunks for its size, so that reading them would cost too much. */
 export function tooManyChunks(): ProxyError {
   return requestFault('The request body has too many small chunks: send larger chunks, or a Content-Length header.');
 }
@@ -82,7 +82,7 @@ const SIZE_SETTING = 'general_settings.max_response_size_mb';
 /**
  * Reports that the answer is too large.
  * @param bytes announced or received so far.
- * @param reason names the limit.
+ * @param reason the setting with the limit, or a text if no setting changes the limit.
  */
 export function responseTooLarge(limitBytes: number, bytes: number, reason = SIZE_SETTING): ProxyError {
   return new ProxyError({

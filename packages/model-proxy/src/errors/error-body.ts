@@ -4,7 +4,7 @@ import type { ProxyError } from './proxy-error.js';
 /** An API that clients use. */
 export type Api = 'openai' | 'anthropic';
 
-/** Anthropic's types of errors. @see https://platform.claude.com/docs/en/api/errors */
+/** Anthropic's types of errors, by status. @see https://platform.claude.com/docs/en/api/errors */
 const anthropicTypes: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],
   [402, 'billing_error'],

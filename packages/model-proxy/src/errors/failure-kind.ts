@@ -1,6 +1,6 @@
 /**
- * The kinds of failures of upstreams. upstream/ assigns the kind once, when it makes the error.
- * Retries, cooldowns and fallbacks depend on it.
+ * The kinds of failures of upstreams. upstream/ assigns the kind once, when it makes the error. errors/model.ts does
+ * so for limits and cooldowns of deployments. Retries, cooldowns and fallbacks depend on the kind.
  */
 export type FailureKind =
   | 'badRequest' // 400, 422 and other faults of the request
@@ -10,9 +10,9 @@ export type FailureKind =
   | 'permission' // 402, 403: the key of the deployment may not do this, or its account has no money left
   | 'notFound' // 404: the upstream does not have the model or the path
   | 'timeout' // 408, 504, or a timeout of the proxy
-  | 'rateLimit' // 429
+  | 'rateLimit' // 429, or a deployment at its limit or in a cooldown
   | 'internalServer' // 500, other statuses above it, and statuses that are no error
   | 'badGateway' // 502, or an answer that is not what the API promises
   | 'unavailable' // 503, 409
-  | 'unreachable' // the request was not sent: refused, unknown host, TLS
+  | 'unreachable' // the request was not sent: refused, unknown host, TLS, no access token
   | 'interrupted'; // the connection ended before the whole answer arrived

@@ -1,7 +1,7 @@
 /** Errors of models and parameters. */
 import { ProxyError, requestFault, shortened } from './proxy-error.js';
 
-/** Number of model names that an error lists. `/v1/models` lists all. */
+/** Maximum number of model names or deployment ids in an error. `/v1/models` lists all names. */
 const MAX_LISTED = 50;
 
 /** Reports that the request names no model. @param path below `/v1/`: `chat/completions`. */
@@ -101,7 +101,7 @@ export function missingUser(): ProxyError {
 
 /**
  * Reports that a deployment has reached a limit of this minute. A client gets this error only if no
- * other deployment of the group can take the request.
+ * other deployment of the group, and no fallback, can take the request.
  * @param what `RPM` or `TPM`.
  */
 export function deploymentLimited(what: string, limit: number, retryAfterSeconds: number): ProxyError {
@@ -122,7 +122,7 @@ export function deploymentBusy(limit: number): ProxyError {
 /**
  * Makes the error for a group whose deployments all cool down after failures. The text is LiteLLM's,
  * because clients search for it.
- * @param ids of the deployments.
+ * @param ids those of the deployments.
  */
 export function allCoolingDown(model: string, ids: readonly string[], retryAfterSeconds: number): ProxyError {
   const list = ids.slice(0, MAX_LISTED).map((id) => `'${id}'`);

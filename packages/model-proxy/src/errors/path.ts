@@ -81,8 +81,8 @@ export function unclearDeployment(path: string, remedy: string): ProxyError {
 }
 
 /**
- * Reports that the form names its deployment too late: a part of the form has already been sent to
- * another deployment.
+ * Reports that the form names its deployment too late: the proxy has already begun to send the form
+ * to a deployment.
  */
 export function lateChoice(name: string): ProxyError {
   return requestFault(
@@ -92,7 +92,7 @@ export function lateChoice(name: string): ProxyError {
   );
 }
 
-/** Reports that the request is not valid HTTP. */
+/** Reports that the request is not valid HTTP, or not HTTP/1. The type of the error is always that of a 400. */
 export function unreadableRequest(status: number, message: string): ProxyError {
   return requestFault(message, { status, type: typeOfStatus(400) });
 }
@@ -105,7 +105,7 @@ export function wrongHost(): ProxyError {
   return requestFault('The request must have exactly one Host header.');
 }
 
-/** Reports that no deployment has a response; OpenAI's wording. */
+/** Reports that no deployment has stored the response with this id; OpenAI's wording. */
 export function noSuchResponse(id: string): ProxyError {
   return requestFault(`Response with id '${shortened(id)}' not found.`, { status: 404, param: 'response_id' });
 }

@@ -6,7 +6,7 @@
  */
 import type { FailureKind } from './failure-kind.js';
 
-/** The body of every error answer. */
+/** The body of an error answer, in OpenAI's form. */
 interface ErrorBody {
   readonly error: {
     readonly message: string;
@@ -15,7 +15,8 @@ interface ErrorBody {
     /** The faulty field of the request. */
     readonly param: string | null;
     /**
-     * As in LiteLLM: the status as a string, or the upstream's code (`context_length_exceeded`).
+     * As in LiteLLM: the upstream's code (`context_length_exceeded`) or OpenAI's (`model_not_found`), otherwise the
+     * status as a string.
      */
     readonly code: string;
   };
@@ -33,7 +34,7 @@ interface ProxyErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Groups errors in metrics and logs. */
   readonly kind: ErrorKind;
-  /** How the upstream failed; absent: no failure of an upstream, so no other attempt follows. */
+  /** How the upstream failed; absent: no failure of an upstream. If the request was sent, no other attempt follows. */
   readonly failure?: FailureKind;
   readonly cause?: unknown;
 }
@@ -93,7 +94,7 @@ export class ProxyError extends Error {
   }
 }
 
-/** Returns OpenAI's error type for a status. */
+/** Returns the default of an error's type for a status, as in OpenAI's API. */
 export function typeOfStatus(status: number): string {
   switch (status) {
     case 401:
@@ -109,7 +110,7 @@ export function typeOfStatus(status: number): string {
   }
 }
 
-/** Makes an error for a fault of the client, with status 400 by default. */
+/** Makes an error of the kind `request`, with status 400 by default. */
 export function requestFault(message: string, more: Partial<ProxyErrorOptions> = {}): ProxyError {
   return new ProxyError({ status: 400, kind: 'request', message, ...more });
 }
@@ -117,7 +118,7 @@ export function requestFault(message: string, more: Partial<ProxyErrorOptions> =
 /** Maximum length of a client's text in an error, in characters. */
 const MAX_SHOWN = 200;
 
-/** Cuts a text of the client, which an error repeats. */
+/** Cuts a text of the client to {@link MAX_SHOWN} characters, because an error repeats the text. */
 export function shortened(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
