@@ -16,8 +16,8 @@ import { dropLongHeaders } from '../head-limit.js';
 import { costOf } from './response-cost.js';
 
 /**
- * Returns the headers that every kind of answer has. Headers that describe the body are not among
- * them.
+ * Returns the headers of every kind of answer, without those that describe the body. Durations, retries and the cost
+ * are among them if a request was sent upstream.
  * @param upstream headers of the upstream's answer; null: the proxy itself makes the answer.
  * @returns name, value, name, value; names in lower case.
  */
@@ -72,7 +72,7 @@ function removeHeader(headers: string[], name: string): void {
   for (let index = headers.length - 2; index >= 0; index -= 2) if (headers[index] === name) headers.splice(index, 2);
 }
 
-/** Adds the headers about retries, the timeout and the cost. */
+/** Adds the headers about retries, fallbacks, the timeout and the cost. */
 function addCallHeaders(headers: string[], exchange: Exchange): void {
   const { selection, timeoutMs, usage, retries, fallbacks, maxFallbacks } = exchange;
   headers.push(
@@ -84,12 +84,12 @@ function addCallHeaders(headers: string[], exchange: Exchange): void {
     String(maxFallbacks),
   );
   if (timeoutMs !== null) headers.push('x-litellm-timeout', pythonSeconds(timeoutMs));
-  // The usage of a stream is known only at its end, after its head.
+  // The usage of a stream is known only at its end, so the head of a stream has no cost.
   const cost = usage === null || selection === null ? null : costOf(selection.deployment, usage);
   if (cost !== null) headers.push('x-litellm-response-cost', String(cost));
 }
 
-/** Adds the spend, the budget and the limits of a virtual key, and what is left of the limits. */
+/** Adds the spend, the budget and the limits of a virtual key, and the remaining requests and tokens. */
 function addKeyHeaders(headers: string[], { proxy: { keys } }: Exchange, key: VirtualKey): void {
   if (keys === null) return;
   const { digest, stored } = key;
@@ -171,8 +171,8 @@ export const upstreamsOwn =
 const aboutBody = /^content-(?:length|type|encoding)$/;
 
 /**
- * Caches the name that clients see for a header name of the upstream; null: `addUpstreamHeaders`
- * skips the header. The size is limited because hostile upstreams may send any name.
+ * Caches the name that clients see for a header name of the upstream; null: clients do not get the
+ * header. The size is limited because hostile upstreams may send any name.
  */
 const cachedNames = new Map<string, string | null>();
 const MAX_CACHED_NAMES = 1000;

@@ -2,13 +2,13 @@
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';
 
-/** Sends a value as JSON. */
+/** Sends a value as JSON. The client must not cache it. */
 export function answerJson(exchange: Exchange, status: number, value: unknown): void {
   answerText(exchange, status, 'application/json', JSON.stringify(value));
 }
 
 /**
- * Sends a text.
+ * Sends a text; for HEAD, only its headers.
  * @param more additional headers: name, value, name, value.
  */
 export function answerText(

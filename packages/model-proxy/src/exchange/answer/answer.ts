@@ -11,17 +11,18 @@ import type { Exchange } from '../exchange.js';
 
 /** The upstream's answer to one request, which the proxy sends to the client. */
 export interface Answer {
-  /** Receives the next bytes of the upstream's answer. */
+  /** Receives the next bytes of the upstream's answer. @throws {ProxyError} if the client cannot get the answer. */
   data(chunk: Buffer): void;
   /**
-   * Completes the answer to the client. If the upstream's answer is incomplete, calls
+   * Completes the answer to the client. If the upstream's answer is incomplete, invalid or an error, calls
    * {@link AttemptState.reject} or {@link AttemptState.interrupt}.
+   * @throws {ProxyError} as `data`.
    */
   end(): void;
   /**
    * Ends the attempt, because the upstream's answer broke off. If a part of the answer has gone to
    * the client, the client gets the error as an event. An answer that cannot contain an error ends
-   * with a closed connection.
+   * with a closed connection. A stream whose last event has arrived ends without an error.
    */
   fail(error: ProxyError): void;
   /**

@@ -1,7 +1,7 @@
 /** Encodes embeddings as OpenAI does for `encoding_format: base64`, which OpenAI's SDKs request. */
 
 /**
- * Returns a translated answer with its embeddings as base64 of 32-bit floats, in little endian.
+ * Returns a translated answer with its embeddings as base64 of 32-bit floats, in little endian. Changes nothing else.
  * @param value OpenAI's list of embeddings, with lists of numbers.
  */
 export function withEncodedEmbeddings(value: object): object {

@@ -4,7 +4,7 @@ import { ChunkList } from '../../json/chunk-list.js';
 import { errorOfFailedAnswer } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 
-/** The proxy reads only the first bytes of an error's body, because a hostile body may never end. */
+/** The proxy reads an error's body only up to this size, because a hostile body may never end. */
 const MAX_ERROR_BYTES = 1_048_576;
 
 /** An answer with a status outside of 2xx, collected until it is complete or has 1 MiB. */

@@ -5,12 +5,12 @@
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { statusOfError } from '../../providers/openai/errors.js';
 
-/** Maximum size of such an error; a longer answer is not an error. */
+/** Maximum size of such an error. The proxy treats a longer answer as a success. */
 export const MAX_SUCCESS_ERROR_BYTES = 65_536;
 
 const errorKey = Buffer.from('"error"');
 /**
- * An error contains `"error"` within this number of first bytes: its first member is `error`, or it is
+ * An error contains `"error"` within this number of first bytes: its first member has the name `error`, or is
  * `object` with the value `error`.
  */
 const BEGINNING_BYTES = 64;

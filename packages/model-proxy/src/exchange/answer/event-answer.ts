@@ -33,7 +33,7 @@ export class EventAnswer implements Answer {
   #beforeLast: Buffer | string = '';
   /** The usage in Anthropic's first event, which has the tokens of the request; null: not arrived, or another API. */
   #startUsage: Usage | null = null;
-  /** Whether no part of the answer has come yet. */
+  /** Whether no event with a part of the answer has come yet. */
   #isEmpty = true;
   /** Whether {@link #sendChunk} has paused the upstream until the client reads. */
   #isPaused = false;
@@ -53,8 +53,8 @@ export class EventAnswer implements Answer {
   data(chunk: Buffer): void {
     const { response } = this.#context.exchange;
     const { socket } = response;
-    // Without a socket, the response waits for the answer to an earlier request of its connection.
-    // HTTP/1.0 has no chunks.
+    // Only Node can write if the response has no socket (it waits for the answer to an earlier request
+    // of its connection), and for HTTP/1.0, which has no chunks.
     if (socket !== null && response.headersSent && response.chunkedEncoding) {
       const event = this.#rewriter.pushLikely(chunk);
       if (event !== undefined) {
@@ -115,7 +115,7 @@ export class EventAnswer implements Answer {
     const [first] = events;
     if (first === undefined) return;
     const { exchange, attempt } = this.#context;
-    // One write for all events of a chunk: each write costs a chunk of the transfer coding.
+    // One write for all events of a chunk, because each write costs a chunk of the transfer coding.
     const bytes = masked(this.#context, events.length === 1 ? first : Buffer.concat(events));
     this.#isEmpty &&= isEmpty(bytes);
     if (this.#isEmpty && this.#rewriter.isDone && exchange.selection !== null) {
@@ -176,7 +176,7 @@ export class EventAnswer implements Answer {
     return errorOfFailedAnswer(status, headers, Buffer.from(data), exchange.selection);
   }
 
-  /** Stores a write, which may contain the usage. */
+  /** Stores the last two writes, which may contain the usage. Reads the usage of Anthropic's first event. */
   #remember(written: Buffer | string): void {
     const { endpoint, exchange } = this.#context;
     exchange.eventCount = this.#rewriter.eventCount;

@@ -12,7 +12,7 @@ import { withResponseId } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
-/** Size of the end of an answer, in which the proxy looks for `usage`. */
+/** The proxy looks for `usage` only in this number of last bytes of an answer. */
 const TAIL_BYTES = 8192;
 /**
  * Answers up to this size are sent in one write with their head. Node joins head and body if both
@@ -26,7 +26,7 @@ const EDGE_BYTES = 1024;
  * a text instead of JSON sends a short text.
  */
 const PARSED_BYTES = 4096;
-/** The error for an answer that is not JSON needs only its beginning. */
+/** The error for an answer that is not JSON needs only this number of its first bytes. */
 const MAX_REPORTED_BYTES = 65_536;
 /** Maximum size of an answer that is only a string, a number, a boolean or null. */
 const MAX_SCALAR_BYTES = 65_536;
@@ -138,7 +138,7 @@ export class JsonAnswer implements Answer {
     return isJson(bytesBetween(this.#received.chunks, this.#length, 0, this.#length).toString());
   }
 
-  /** Returns up to {@link EDGE_BYTES} characters from a position. */
+  /** Returns up to {@link EDGE_BYTES} bytes from a position, as latin1; a negative position counts as 0. */
   #edge(from: number): string {
     const start = Math.max(0, from);
     return bytesBetween(

@@ -8,7 +8,7 @@ import { toProxyError, type ProxyError } from '../../errors/proxy-error.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';
 
-/** If a body has at most this size, Node reads the rest of it, and the connection stays open. */
+/** After an error, if a body has at most this size, Node reads its rest, and the connection stays open. */
 const SMALL_BODY_BYTES = 65_536;
 /**
  * Timeouts for a client that still sends its request after the answer: for the next chunk, and for
@@ -81,7 +81,7 @@ export function abandon(exchange: Exchange): void {
   if (!isBegun) response.end();
 }
 
-/** Ends an answer. If the client is still sending its request, waits for the end of the request. */
+/** Ends an answer. If the client is still sending its request, waits for the end of the request, or for a timeout. */
 export function endAnswer(exchange: Exchange): void {
   if (exchange.request.complete) exchange.response.end();
   else linger(exchange);
@@ -96,9 +96,9 @@ function isRestSmall({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads and discards the rest of a request, then ends the answer. If the proxy closed the
- * connection with unread bytes, TCP would reset it, and the client could lose the answer (RFC 9112
- * §9.6).
+ * Reads and discards the rest of a request, then ends the answer. After a timeout, also closes the connection. If
+ * the proxy closed the connection with unread bytes, TCP would reset it, and the client could lose the answer (RFC
+ * 9112 §9.6).
  */
 function linger({ request, response }: Exchange): void {
   const close = () => {

@@ -2,7 +2,7 @@
 import type { ModelNameInResponse } from '../../settings.js';
 import type { AnswerContext } from './answer.js';
 
-/** Returns how answers rename the model; null: they keep the upstream's name. */
+/** Returns the function that makes the client's name of the model from the upstream's; null: the name stays. */
 export function renaming(setting: ModelNameInResponse, provider: string, requested: string): AnswerContext['rename'] {
   switch (setting) {
     case 'upstream':

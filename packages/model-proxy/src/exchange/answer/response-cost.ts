@@ -5,8 +5,8 @@ import { tokenKinds } from './token-kinds.js';
 import type { Usage } from './usage.js';
 
 /**
- * Returns the cost of an answer. If only a single price is set, the other is 0. Looks for cached tokens and
- * other kinds only if they have prices of their own.
+ * Returns the cost of an answer. If only the price of input or of output is set, the other price is 0. Counts cached
+ * tokens and other kinds separately only if they have prices of their own.
  * @returns US dollars; null: the deployment has no prices.
  */
 export function costOf(deployment: Deployment, usage: Usage): number | null {

@@ -7,7 +7,7 @@ import type { AnswerContext } from './answer.js';
 
 type IdContext = Pick<AnswerContext, 'endpoint' | 'exchange'>;
 
-/** Returns the function that makes the id for clients, and stores the upstream's; null: the endpoint has no ids. */
+/** Returns the function that makes the id for clients, and stores the upstream's; null: ids do not change. */
 function idOf({ endpoint, exchange }: IdContext): ((upstreamId: string) => string) | null {
   const deployment = exchange.selection?.deployment;
   if (!endpoint.storesAnswers || deployment === undefined) return null;
@@ -17,7 +17,7 @@ function idOf({ endpoint, exchange }: IdContext): ((upstreamId: string) => strin
   };
 }
 
-/** Changes the id of a JSON answer. */
+/** Changes the id of a JSON answer if the endpoint stores answers. */
 export function withResponseId(context: IdContext, chunks: Buffer[]): Buffer[] {
   const toClientId = idOf(context);
   return toClientId === null
@@ -25,7 +25,7 @@ export function withResponseId(context: IdContext, chunks: Buffer[]): Buffer[] {
     : rewriteAnswer(chunks, { modelPaths: [['id']], model: toClientId, nullable: null });
 }
 
-/** Changes the ids in events. */
+/** Makes `rewriter` also change the ids in events if the endpoint stores answers. */
 export function withResponseIds(context: IdContext, rewriter: EventRewriter): EventRewriter {
   const toClientId = idOf(context);
   if (toClientId === null) return rewriter;

@@ -32,7 +32,7 @@ export function translatedAnswer(context: AnswerContext, translated: TranslatedC
  */
 const MAX_TRANSLATED_BYTES = 128 * 1024 * 1024;
 
-/** @throws {ProxyError} 502: the answer is larger than a limit. */
+/** Checks the size of the received part of an answer. @throws {ProxyError} 502: it is larger than a limit. */
 function checkSize({ exchange }: AnswerContext, bytes: number): void {
   const { maxResponseBytes } = exchange.proxy.settings;
   if (bytes > maxResponseBytes) throw responseTooLarge(maxResponseBytes, bytes);
@@ -210,7 +210,7 @@ class TranslatedEvents implements Answer {
     if (result.isDone && api === 'openai') text += 'data: [DONE]\n\n';
     if (text !== '') this.#translated.data(Buffer.from(text));
     this.#isDone = result.isDone;
-    // EventAnswer may have rejected the answer.
+    // EventAnswer may have rejected the answer already, for example because its first event is an error.
     if (result.error === undefined || attempt.isOver) return;
     this.fail(errorOf(this.#context, result.error));
   }

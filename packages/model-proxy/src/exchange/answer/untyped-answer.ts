@@ -8,7 +8,7 @@ import { EventAnswer } from './event-answer.js';
 import { JsonAnswer } from './json-answer.js';
 import { RawAnswer } from './raw-answer.js';
 
-/** An answer of unknown type. The first chunk decides: JSON, events or raw. */
+/** An answer of unknown type. The first chunk decides: JSON, events, raw, or an error if the endpoint has only JSON. */
 export class UntypedAnswer implements Answer {
   readonly #context: AnswerContext;
   #answer: Answer | undefined;
@@ -26,7 +26,7 @@ export class UntypedAnswer implements Answer {
     this.#answer.data(chunk);
   }
 
-  /** @throws {ProxyError} 502: as {@link data}. A 204 has no body. */
+  /** Ends the answer. An empty answer is a fault as in {@link data}, except a 204. @throws {ProxyError} 502 */
   end(): void {
     this.#answer ??= this.#context.status === 204 ? new RawAnswer(this.#context) : this.#answerOf(Buffer.alloc(0));
     this.#answer.end();

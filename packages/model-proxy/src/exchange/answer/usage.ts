@@ -1,5 +1,5 @@
 /**
- * Reads the number of tokens that the upstream counted, for metrics and for the cost of an answer.
+ * Reads the number of tokens that the upstream counted, for metrics, limits and the cost of an answer.
  */
 
 /** Tokens of a request and its answer. */
@@ -33,7 +33,7 @@ export function findUsage(end: Buffer): Usage | null {
 
 /**
  * Finds the first `usage` in events.
- * @returns the usage, and the bytes after the name `usage`; null: there is no usage.
+ * @returns the usage, and the bytes after the name `usage`; null: as {@link findUsage}.
  */
 export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonly rest: Buffer } | null {
   const at = events.indexOf(usageKey);
@@ -53,7 +53,7 @@ export function joinUsage(first: Usage, last: Usage | null, eventCount: number):
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, sources };
 }
 
-/** Reads the usage whose name is at an offset; -1: there is none. */
+/** Reads the usage whose name is at the offset `at`; -1: there is none. */
 function usageAt(bytes: Buffer, at: number): Usage | null {
   if (at === -1) return null;
   const text = bytes.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES);

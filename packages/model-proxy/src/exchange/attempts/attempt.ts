@@ -115,8 +115,9 @@ export class Attempt implements UpstreamHandler, AttemptState {
   }
 
   /**
-   * Ends the request after an exception: the answer cannot be forwarded, or this proxy has a bug. Without this,
-   * an exception in a callback of the upstream client would end the process.
+   * Ends the attempt after an exception: the answer cannot be forwarded, or this proxy has a bug. After a failure of
+   * the upstream, another attempt may follow if no answer has begun. Otherwise, also ends the request. Without this
+   * function, an exception in a callback of the upstream client would end the process.
    */
   #fault(thrown: unknown): void {
     const { exchange } = this.#context;
