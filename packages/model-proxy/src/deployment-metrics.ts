@@ -1,4 +1,7 @@
-/** The metrics of deployments: states, cooldowns and health checks. A scrape copies them into the registry. */
+/**
+ * The metrics of deployments: states, cooldowns, requests in progress and health checks. A scrape copies them into
+ * the registry.
+ */
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import type { Counter, Gauge, Registry } from 'prom-client';
 
@@ -25,7 +28,7 @@ interface CheckSample {
   readonly durationMs: number;
 }
 
-/** Returns the labels of a deployment. The configuration may contain names with control characters. */
+/** Returns the labels of a deployment. Escapes the control characters that names of a configuration may contain. */
 export function deploymentLabelsOf(modelGroup: string, modelId: string): Readonly<Record<string, string>> {
   return { requested_model: plainLine(modelGroup), model_id: plainLine(modelId) };
 }
@@ -54,7 +57,7 @@ export function createDeploymentMetrics(
     duration: gauge('rackless_health_check_duration_seconds', 'Duration of the last check in the background.'),
   };
   return {
-    /** Replaces the numbers in the registry. */
+    /** Replaces the numbers in the registry. Deployments that are not in the list disappear from it. */
     fill: (deployments: readonly DeploymentHealthRecord[]) => {
       for (const each of [cooldowns, ...Object.values(gauges)]) each.reset();
       for (const { modelGroup, modelId, state, cooldowns: cooled, inFlight, check } of deployments) {

@@ -1,4 +1,7 @@
-/** Routes requests that are not at the usual path of a model request: pages, raw pass-through, … */
+/**
+ * Routes all requests except a POST to a usual path of a model request: pages, raw pass-through, and model requests
+ * at other spellings of their paths.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasOneHost } from '@rackless/daemon/http/request-head.js';
@@ -23,7 +26,7 @@ import { queryKey } from './pass-through/query-key.js';
 
 /**
  * Raw pass-through: forwards requests that are not model requests, such as files, batches and
- * WebSockets, without parsing them. The app asks the pass-through before it answers 404.
+ * WebSockets, without parsing them. Paths that the pass-through does not accept get 404 or 501.
  */
 export interface PassThrough {
   /**
@@ -117,12 +120,13 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
   };
 }
 
-/** Methods of raw requests that do not run a model. LiteLLM checks `user` only for POST. */
+/** Methods of raw requests that run no model, so they need no `user`. LiteLLM checks `user` only for POST. */
 const modelFree: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 
 /**
  * Checks the version (RFC 9112 §2.3) and the Host header (§3.2), which the listener leaves to the
  * app. Node also accepts a request line without a version, as in HTTP/0.9, and HTTP/2.0.
+ * @returns the error for the client; undefined: the head is valid.
  */
 export function headFault(request: IncomingMessage): ProxyError | undefined {
   if (request.httpVersionMajor !== 1)
@@ -147,13 +151,16 @@ export function authorize(exchange: Exchange, open: boolean, elsewhere?: string)
   return true;
 }
 
-/** Pages that a virtual key may request by default. */
+/** Pages that need a key, and that a virtual key may request by default. */
 const pagesOfKeys: ReadonlySet<string> = new Set([
   ...['/v1/models', '/v1/models/{id}'],
   ...[...modelInfoPage.paths, '/model/status'],
 ]);
 
-/** Authenticates a client for a page, as {@link authorize}. Pages that the configuration closes need the master key. */
+/**
+ * Authenticates a client for a page, as {@link authorize}. Pages that the configuration closes need the master key.
+ * Also rejects a virtual key that may not request the page.
+ */
 function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {
   const isClosed = exchange.proxy.settings.closedPages.has(path);
   if (!authorize(exchange, open && !isClosed)) return false;
