@@ -1,7 +1,7 @@
 /**
  * The attempts of a model request. If an attempt fails before a byte of its answer has reached the
- * client, the next attempt follows: at once at another deployment, later at the same one, or at a
- * deployment of another model group.
+ * client, the proxy makes another attempt if it can. It tries another deployment of the group at once, the same
+ * one later, or another model group. Otherwise the client gets the error.
  */
 import { performance } from 'node:perf_hooks';
 import { missingModel } from '../../errors/model.js';
@@ -36,9 +36,12 @@ export class Attempts implements AttemptOwner {
   readonly #exchange: Exchange;
   readonly #target: Target;
   readonly #body: RequestBody;
-  /** The name that the client sent, or a fallback. */
+  /** The name that the client sent, the default for a request without a name, or the name of a fallback. */
   #requested = '';
-  /** The public name or the deployment id that {@link #requested} means. */
+  /**
+   * {@link #requested} after the aliases of the client's key. If the request continues an earlier response: the id
+   * of the deployment that made it.
+   */
   #model = '';
   #routed: RoutedRequest = { session: null, streams: false };
   #attempt: Attempt | null = null;
@@ -46,10 +49,13 @@ export class Attempts implements AttemptOwner {
   #running: Deployment | null = null;
   /** Ends the wait for a retry. */
   #timer: NodeJS.Timeout | undefined;
-  /** Deployments of the group that failed the request or cannot take it, by id; null: none yet, as in most requests. */
+  /**
+   * Deployments of the group that failed the request or cannot take it, by id; null: none in any group, as in most
+   * requests.
+   */
   #failed: Map<string, Failed> | null = null;
   #lastError: LastError | null = null;
-  /** The error of the group that the client requested. */
+  /** The last error of the group that the client requested; null: this group has not failed. */
   #firstError: LastError | null = null;
   #earlierRetries = 0; // at earlier groups
   /** The groups that follow; null: the first group has not failed. */
@@ -62,9 +68,10 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Selects a deployment, and sends the request.
-   * @throws {ProxyError} 400: invalid body, or no such model; 403: the key may not use the model;
-   *   429: limits.
+   * Selects a deployment, and sends the request. Without a deployment that can take it, sends it to a fallback.
+   * Answers requests for a number of tokens itself if the upstream cannot count them.
+   * @throws {ProxyError} if no request was sent. 400: invalid body, or no such model; 403: the key may not use
+   *   the model; 429: all deployments are at their limits or cool down.
    */
   start(): void {
     const { proxy } = this.#exchange;
@@ -91,7 +98,7 @@ export class Attempts implements AttemptOwner {
     if (refused !== undefined && !this.#fallBack(refused, null)) throw refused;
   }
 
-  /** Ends the attempt, or the wait for the next one: the client has gone. */
+  /** Ends the attempt, or the wait for the next one: the client has gone, or the request ends with an error. */
   abort(): void {
     clearTimeout(this.#timer);
     this.#attempt?.abort();
@@ -102,7 +109,7 @@ export class Attempts implements AttemptOwner {
     const exchange = this.#exchange;
     const { proxy, selection } = exchange;
     this.#release();
-    // The socket of a failed attempt may still use the body.
+    // After a failed attempt, its socket may still use the body, so the memory is not reused.
     if (isBodyFree && this.#failed === null) this.#body.release?.();
     if (selection === null) return;
     const { id } = selection.deployment;
@@ -110,7 +117,7 @@ export class Attempts implements AttemptOwner {
     if (proxy.settings.strategy.name === 'latency-based-routing')
       proxy.latencies.add(id, exchange.streamed, exchange.latencyMs);
     if (this.#failed === null) return;
-    // Only now is it certain that these failures were not the client's fault.
+    // This success proves that the client did not cause these failures.
     for (const { selection: former, error } of this.#failed.values())
       if (error !== null && isDoubtful(error.failure)) blame(exchange, this.#model, former, error);
   }
@@ -135,7 +142,7 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Frees the request's place at the deployment that runs it, and counts the tokens for its limits. */
+  /** Frees the request's place at the deployment that runs it, and counts the tokens for the deployment's limits. */
   #release(): void {
     const { limits } = this.#exchange.proxy;
     const running = this.#running;
@@ -170,7 +177,10 @@ export class Attempts implements AttemptOwner {
     return refused === undefined || this.#tryUntried() ? undefined : refused;
   }
 
-  /** Sends the request to the next fallback that can take it. @returns false: there is none. */
+  /**
+   * Sends the request to the next fallback that can take it.
+   * @returns false: no fallback can take it, or the body cannot be sent again.
+   */
   #fallBack(error: ProxyError, failure: FailureKind | null): boolean {
     const exchange = this.#exchange;
     const { proxy, selection } = exchange;
@@ -197,7 +207,10 @@ export class Attempts implements AttemptOwner {
     return false;
   }
 
-  /** Starts the next attempt at the group, now or later. @returns false: there is none. */
+  /**
+   * Stores the failure, and starts the next attempt at the same group, now or after a wait.
+   * @returns false: the group gets no other attempt.
+   */
   #tryAgain(error: ProxyError, failure: FailureKind): boolean {
     const exchange = this.#exchange;
     const { selection, proxy } = exchange;
@@ -218,6 +231,7 @@ export class Attempts implements AttemptOwner {
   /**
    * Sends the request to a deployment that has not failed this request. Prefers deployments whose
    * last request did not fail: an attempt at any other deployment uses the budget for retries.
+   * @returns false: there is no such deployment, or the budget is empty.
    */
   #tryUntried(): boolean {
     const exchange = this.#exchange;
@@ -237,7 +251,10 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Waits, and then sends the request again to a deployment that has failed it. */
+  /**
+   * Starts the wait after which the request goes again to a deployment that has failed it.
+   * @returns false: no deployment may get it again, the wait would be too long, or the budget is empty.
+   */
   #waitForRetry(): boolean {
     const exchange = this.#exchange;
     const { settings, health } = exchange.proxy;
@@ -247,7 +264,7 @@ export class Attempts implements AttemptOwner {
     const minMs = settings.retry.minWaitMs;
     const wait = waitMs({ retries: exchange.retries - this.#earlierRetries, afterMs, minMs, random: Math.random() });
     const limit = exchange.clientTimeouts?.timeoutMs ?? null;
-    // The client would not wait so long.
+    // The Retry-After is too long, or the client would not wait so long.
     if (wait === null || (limit !== null && wait > limit)) return false;
     if (!exchange.proxy.retryBudget.take()) return false;
     this.#timer = setTimeout(() => {

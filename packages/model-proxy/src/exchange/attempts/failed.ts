@@ -1,4 +1,4 @@
-/** The failed attempts of a request. */
+/** The deployments that a request cannot use anymore, or only later. */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { DeploymentHealth } from '../../routing/deployment-health.js';
 import type { Selection } from '../../routing/router.js';
@@ -6,7 +6,7 @@ import type { Selection } from '../../routing/router.js';
 /** A deployment that has failed the request, or cannot take it. */
 export interface Failed {
   readonly selection: Selection;
-  /** Whether a later attempt may succeed. */
+  /** Whether a later attempt at this deployment may succeed. */
   readonly isRepeatable: boolean;
   /** The upstream's Retry-After in milliseconds; null: none. */
   readonly afterMs: number | null;
@@ -14,16 +14,18 @@ export interface Failed {
   readonly error: ProxyError | null;
 }
 
-/** The error of an attempt. */
+/** The last error of a model group: of an attempt, or the reason why no deployment could take the request. */
 export interface LastError {
   readonly error: ProxyError;
-  /** Headers of the upstream's answer; null: it did not answer. */
+  /** Headers of the upstream's answer; null: the error is not an answer of the upstream. */
   readonly upstream: readonly string[] | null;
   readonly selection: Selection | null;
 }
 
 /**
- * Returns the failed deployment that can get the request again first; undefined: there is none.
+ * Returns the deployment that can get the request again after the shortest Retry-After. Ignores deployments that
+ * cool down, or at which a later attempt would fail, too.
+ * @returns undefined: there is no such deployment.
  */
 export function firstToRetry(all: Iterable<Failed>, health: Pick<DeploymentHealth, 'coolingMs'>): Failed | undefined {
   let first: Failed | undefined;

@@ -5,7 +5,7 @@ import type { Selection } from '../../routing/router.js';
 import { isUpstreamFault } from '../../series.js';
 import type { Exchange } from '../exchange.js';
 
-/** Reports a failure to the health of its deployment, unless the client caused it. */
+/** Reports a failure of an upstream to the health of its deployment, unless the client may have caused it. */
 export function blame(
   { proxy, clientTimeouts }: Exchange,
   model: string,
@@ -23,7 +23,7 @@ export function blame(
   });
 }
 
-/** Ends the span of a failed attempt, and stores the attempt for the metrics. */
+/** Ends the span of an attempt that failed at its upstream, and stores the attempt for the metrics. */
 export function noteAttempt(exchange: Exchange, { status, kind, failure }: ProxyError): void {
   if (exchange.selection === null || failure === null) return;
   exchange.span?.failAttempt(status, kind);
@@ -31,9 +31,9 @@ export function noteAttempt(exchange: Exchange, { status, kind, failure }: Proxy
 }
 
 /**
- * Reports an attempt after which no other can follow. Stores it for the metrics, with the status that the client
- * gets, unless this proxy or the client caused the error. The span of this attempt ends with the request, because
- * it also reports the usage.
+ * Reports a failed attempt after which no other can follow to the health of its deployment. Stores it for the
+ * metrics, with the status that the client gets, unless this proxy or the client caused the error. The span of this
+ * attempt ends with the request, because the span also reports the usage.
  */
 export function noteBreak(exchange: Exchange, model: string, error: ProxyError): void {
   const { selection, response } = exchange;

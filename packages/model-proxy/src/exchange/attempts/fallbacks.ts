@@ -1,4 +1,4 @@
-/** The model groups that one request may still use. */
+/** The model groups that can get a request after other groups have failed it. */
 import type { FailureKind } from '../../errors/failure-kind.js';
 import { invalidParameter } from '../../errors/model.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
@@ -9,7 +9,7 @@ import { allowsModel } from '../admission.js';
 import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 
-/** A list of groups that grows with each failed group. */
+/** The fallbacks of one request. The list grows with each group that fails the request. */
 export class Fallbacks {
   readonly #exchange: Exchange;
   readonly #settings: FallbackSettings;
@@ -33,9 +33,11 @@ export class Fallbacks {
   }
 
   /**
-   * Adds the fallbacks of a failed group. Each group is tried once. Groups that the client's key may not
-   * use are neither tried nor shown.
+   * Adds the fallbacks of a failed group, before those of earlier groups. Each group is tried at most once.
+   * Groups that the client's key may not use are neither tried nor shown. If the client sets
+   * `disable_fallbacks`, adds nothing.
    * @param names the group's names, as requested and as configured. The first one with fallbacks decides.
+   * @param failure null: the proxy itself rejected the request for this group.
    */
   add(names: readonly string[], failure: FailureKind | null): void {
     if (this.#isDisabled) return;
@@ -48,7 +50,7 @@ export class Fallbacks {
     }
   }
 
-  /** Removes and returns the next group; undefined: there is none, or the limit is reached. */
+  /** Removes and returns the next group; undefined: there is none, or the request has used `max_fallbacks` groups. */
   take(): string | undefined {
     const [next, ...others] = this.#pending;
     if (next === undefined || this.#taken >= this.#settings.max) return undefined;
@@ -57,7 +59,7 @@ export class Fallbacks {
     return next;
   }
 
-  /** Returns the error with the names of all fallbacks, tried or not, in LiteLLM's text. */
+  /** Returns the error with the names of all fallbacks, tried or not, if it has LiteLLM's text for them. */
   listed(error: ProxyError): ProxyError {
     const [, ...groups] = this.#known;
     if (groups.length === 0) return error;
@@ -68,7 +70,7 @@ export class Fallbacks {
 
 /** Members of a body that list fallbacks. */
 const fallbackMembers = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'];
-/** {@link RequestBody.parameter} does not return longer members. */
+/** {@link RequestBody.parameter} does not return longer members, so they would be ignored without an error. */
 const MAX_FALLBACKS_BYTES = 16_384;
 
 /** Checks the size of the fallbacks in a body. @throws {ProxyError} 400: they are too long. */
@@ -88,7 +90,7 @@ function mayUse({ client, proxy }: Exchange, name: string): boolean {
 /**
  * Selects a deployment of a fallback. A deployment whose last request failed uses the budget for
  * retries.
- * @returns undefined: there is no such group, or the budget is empty.
+ * @returns undefined: there is no such group, or the budget that the deployment needs is empty.
  */
 export function selectFallback(
   { client, proxy }: Exchange,

@@ -6,8 +6,9 @@ import type { ProxySettings } from '../../settings.js';
 import type { RequestBody } from '../request/request-body.js';
 
 /**
- * Returns the public name for a request without `model`: the name of the first model with the
- * endpoint's mode, or OpenAI's default model if the configuration has it.
+ * Returns the public name for a request without `model`: the first name without a wildcard whose `model_info.mode`
+ * is that of the endpoint. If there is none, returns OpenAI's default model if the configuration has it.
+ * @returns undefined: the endpoint has no default model, or the configuration has no such model.
  */
 export function defaultModel(
   { mode, defaultModel: usual }: Endpoint,
@@ -21,8 +22,8 @@ export function defaultModel(
 
 /**
  * Returns the id of the deployment that made the earlier response, because only its upstream has
- * that response. Returns the model if there is no earlier response, or if its deployment does not
- * serve the model.
+ * that response. Returns the model if there is no earlier response, if its id does not contain a deployment, or
+ * if the deployment does not serve the model.
  */
 export function deploymentOfResponse(body: RequestBody, model: string, router: Router): string {
   if (!body.has(PREVIOUS_RESPONSE)) return model;

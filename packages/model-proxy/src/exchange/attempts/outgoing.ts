@@ -1,4 +1,4 @@
-/** Makes the request of an attempt. */
+/** Makes the upstream request of an attempt. */
 import type { Target } from '../../endpoints/paths.js';
 import { translationOf, type TranslatedCall } from '../../providers/translation.js';
 import type { RequestStart, Telemetry } from '../../request-span.js';
@@ -13,12 +13,12 @@ import { upstreamRequest } from '../request/upstream-request.js';
 /** A request to an upstream. */
 interface Outgoing {
   readonly outgoing: UpstreamRequest;
-  /** The translation to a dialect; null: the upstream has OpenAI's API. */
+  /** The translation to the API of the provider; null: the request needs none. */
   readonly translated: TranslatedCall | null;
 }
 
 /**
- * Makes the request for a deployment.
+ * Makes the request for a deployment. With telemetry, begins the span of the attempt.
  * @throws {ProxyError} 400: the deployment does not support a parameter or the endpoint.
  */
 export function outgoingRequest(
@@ -52,7 +52,10 @@ export function outgoingRequest(
   return { outgoing: { ...outgoing, headers: [...outgoing.headers, ...headers] }, translated };
 }
 
-/** Begins the span of the attempt. @returns headers with which the upstream continues the trace. */
+/**
+ * Begins the span of the attempt; before the first attempt, also the span of the request.
+ * @returns headers with which the upstream continues the trace.
+ */
 function beginAttempt(
   exchange: Exchange,
   telemetry: Telemetry,
@@ -70,12 +73,12 @@ function beginAttempt(
   });
 }
 
-/** Returns what the span of a request needs. */
+/** Returns the values of a request that its span needs at its start. */
 export function requestStart({ request, routeLabel, startedAt, id }: Exchange): RequestStart {
   return { headers: request.headers, method: request.method ?? '', route: routeLabel, startedAt, id };
 }
 
-/** Returns the query of a URL, which Anthropic's SDK uses for beta features, such as `beta=true`. */
+/** Returns the query of a URL, which Anthropic's SDK uses for beta features, such as `beta=true`; undefined: none. */
 function queryOf(url = ''): string | undefined {
   const at = url.indexOf('?');
   return at === -1 || at === url.length - 1 ? undefined : url.slice(at + 1);

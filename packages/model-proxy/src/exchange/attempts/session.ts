@@ -1,4 +1,4 @@
-/** Finds the text that keeps requests at the same deployment. */
+/** Finds the session of a request: a text that sends requests with the same text to the same deployment. */
 import type { AffinityKind } from '../../settings.js';
 import type { Session } from '../../routing/router.js';
 import type { Exchange } from '../exchange.js';
@@ -12,9 +12,10 @@ const prompts = ['messages', 'prompt', 'input'];
 const PROMPT_BYTES = 1024;
 
 /**
- * Returns the session of a request: its header, its user, its virtual key, or the first bytes of its
- * prompt.
- * @returns null: the configuration has no affinity that uses one of them, or the request has none of them.
+ * Returns the session of a request: the first of these that the request has. Each counts only with the configured
+ * affinity in parentheses: a session header (`session`), the member `user` (`session` or `user`), the virtual key
+ * (`user`), the first bytes of the prompt (`prompt`).
+ * @returns null: there is none of them.
  */
 export function sessionOf(
   affinity: ReadonlySet<AffinityKind>,

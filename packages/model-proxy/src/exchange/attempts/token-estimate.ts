@@ -1,4 +1,4 @@
-/** Answers requests for the number of tokens at models whose upstream cannot count them. */
+/** Answers requests that ask for a number of tokens which the upstream cannot count. */
 import type { Endpoint } from '../../endpoints/endpoint.js';
 import { estimateTokens } from '../../providers/messages/token-estimate.js';
 import { requestValue } from '../../providers/request-members.js';
@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 
 /**
- * Sends the estimate in the form of Anthropic's answer.
+ * Estimates the number of tokens, and sends it in the form of Anthropic's answer.
  * @throws {ProxyError} 400: a member has too many objects and arrays.
  * @returns false: the request does not ask for a number of tokens, or the upstream counts them.
  */
