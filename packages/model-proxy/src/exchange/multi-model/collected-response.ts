@@ -12,7 +12,8 @@ export class CollectedResponse extends ServerResponse {
   constructor(request: IncomingMessage, onEnd: () => void) {
     super(request);
     this.#onEnd = onEnd;
-    // Node computes this property from the connection, which this response does not have.
+    // Node computes this property from the connection, which this response does not have: it would always be false,
+    // and the log would report that the client disconnected.
     Object.defineProperty(this, 'writableFinished', { get: () => this.#isComplete });
   }
 

@@ -1,6 +1,6 @@
 /**
- * Sends one request for chat to several models: `model: "gpt-4o,claude"`. The answer is a list with the
- * answers of the models, in their order.
+ * Sends one chat request to several models: `model: "gpt-4o,claude"`. The answer is a list with the
+ * answers of the models, in the order of their names.
  * @see https://docs.litellm.ai/docs/completion/batching
  */
 import { performance } from 'node:perf_hooks';
@@ -25,8 +25,10 @@ interface Part {
 }
 
 /**
- * Returns the models of a request; null: the request is for a single model.
- * @throws {ProxyError} 400: too many models, or the client requests a stream.
+ * Returns the models of a request.
+ * @returns null: the request is for a single model. It has no comma in `model`, names a model group with a comma,
+ *   names the model in its path, or is not a chat request.
+ * @throws {ProxyError} 400: too many models, the client requests a stream, or `model` is invalid.
  */
 export function modelsOf({ proxy }: Exchange, { endpoint, model }: Target, body: RequestBody): string[] | null {
   if (endpoint.path !== 'chat/completions' || model !== null) return null;

@@ -10,8 +10,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Large enough that a large body needs few writes to the upstream's socket, and small enough for a
- * body of 100 KB.
+ * Size of a block: large enough that a large body needs few writes to the upstream's socket, and small enough for
+ * a body of 100 KB.
  */
 const BLOCK_BYTES = 262_144;
 /** Maximum number of blocks in the pool. */
@@ -48,8 +48,8 @@ function countCopied(bytes: number): void {
 }
 
 /**
- * Returns V8's `gc` function. Only JavaScript contexts that are made after the flag was set have
- * it.
+ * Returns V8's `gc` function, or a function that does nothing if V8 does not have it. Only JavaScript contexts that
+ * are made after the flag was set have `gc`, so this function makes one.
  */
 function findCollector(): NonNullable<typeof collectYoung> {
   setFlagsFromString('--expose-gc');
@@ -78,7 +78,7 @@ function shrink(): void {
 }
 
 /**
- * The first bytes of a body stay in their chunks, except in a chunk of at least
+ * Chunks that begin within these first bytes of a body are not copied, except chunks of at least
  * {@link LARGE_CHUNK_BYTES}.
  */
 const UNCOPIED_BYTES = 65_536;

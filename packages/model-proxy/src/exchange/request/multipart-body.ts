@@ -1,7 +1,7 @@
 /**
- * Reads request bodies that are forms. Replaces the value of the `model` field with the upstream's
- * name, and forwards files unchanged. After `model` was read, the rest of the form goes upstream
- * while it arrives.
+ * Reads request bodies that are forms. Replaces the value of the `model` field with the upstream's name, or adds the
+ * field, and adds the `formFields` of the deployment. Forwards all other parts unchanged. After `model` was read, the
+ * rest of an incomplete form goes upstream while it arrives.
  */
 import { ChunkList } from '../../json/chunk-list.js';
 import { spliceChunks } from '../../json/splice.js';
@@ -77,7 +77,7 @@ class MultipartBody implements RequestBody {
     this.#stream?.finish();
   }
 
-  /** False for a complete form, because a single write is faster. */
+  /** False if all announced bytes have arrived, because a single write of the whole form is faster. */
   get canBeSent(): boolean {
     return !this.#hasAllBytes() && this.#fieldsNamed('model').length > 0;
   }
@@ -137,7 +137,7 @@ class MultipartBody implements RequestBody {
     return this.#length === this.#sender.announcedBytes;
   }
 
-  /** Makes a part, such as `model` for a request whose path names the model. */
+  /** Makes a text field, such as `model` for a request whose path names the model. */
   #part(name: string, value: string): Buffer {
     return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
   }

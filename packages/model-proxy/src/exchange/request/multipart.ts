@@ -11,7 +11,7 @@ export interface FormField {
   readonly isFile: boolean;
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** null: the part is a file, or its field is not in `wanted`. */
+  /** null: the part is a file, or its name is missing or not in `wanted`. */
   readonly value: string | null;
 }
 
@@ -76,8 +76,8 @@ export class MultipartScanner {
   }
 
   /**
-   * Reads the next chunk.
-   * @throws {MultipartError}
+   * Reads the next chunk. Ignores bytes after the closing delimiter.
+   * @throws {MultipartError} if the form is invalid, or has too many parts, too long headers or a too long value.
    */
   push(chunk: Buffer): void {
     if (this.#state === 'done') return;
@@ -100,7 +100,7 @@ export class MultipartScanner {
     return { fields: this.#fields, start: this.#start };
   }
 
-  /** Reads the next element of the form. @returns false if it needs more bytes. */
+  /** Reads the next element of the form. @returns false if it needs more bytes, or the form has ended. */
   #step(): boolean {
     switch (this.#state) {
       case 'content':

@@ -38,7 +38,7 @@ export interface RequestBody {
   readonly asksForUsage: boolean;
   /** LiteLLM's tags of the request (`metadata.tags` and `litellm_metadata.tags`). Empty for a form. */
   readonly tags: readonly string[];
-  /** Returns whether the body has a parameter. */
+  /** Returns whether the body has a parameter. In an incomplete form: whether the parameter has arrived. */
   has(parameter: string): boolean;
   /**
    * Returns the first bytes of a parameter's JSON text; undefined: it is missing, or in a form. They can be a
@@ -50,9 +50,9 @@ export interface RequestBody {
   /**
    * Returns the body for the upstream, with the upstream's model name. An incomplete body is a
    * stream, to which {@link RequestBody.push} adds the rest.
-   * @param translated the translation to a dialect; null: the upstream has OpenAI's API.
+   * @param translated the translation to the API of the provider; null: the request needs none.
    * @returns views of the received chunks, a stream, or the request of a dialect.
-   * @throws {ProxyError} 400: the deployment does not support a parameter.
+   * @throws {ProxyError} 400: the deployment does not support a parameter, or a parameter for the proxy is invalid.
    */
   forUpstream(
     selection: Selection,

@@ -50,8 +50,8 @@ export function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHtt
 
 /**
  * Returns whether a content type is accepted for JSON. Plain text is accepted, because scripts and
- * older clients send JSON as text, and LiteLLM accepts it. A form is rejected, although `curl -d`
- * sends that type by default.
+ * older clients send JSON as text, and LiteLLM accepts it. `application/x-www-form-urlencoded` is
+ * rejected, although `curl -d` sends that type by default.
  */
 function isJson(contentType: string): boolean {
   const type = mediaType(contentType);

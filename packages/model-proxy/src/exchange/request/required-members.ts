@@ -4,7 +4,10 @@ import { missingParameter, missingUser } from '../../errors/model.js';
 import type { ProxySettings } from '../../settings.js';
 import type { RequestBody } from './request-body.js';
 
-/** @throws {ProxyError} 400: a member is missing. */
+/**
+ * Checks the member that the endpoint requires, and `user` if `enforce_user_param` requires it.
+ * @throws {ProxyError} 400: a member is missing.
+ */
 export function checkRequiredMembers(
   { path, requiredParameter }: Endpoint,
   body: RequestBody,

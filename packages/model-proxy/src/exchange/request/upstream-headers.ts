@@ -1,7 +1,7 @@
 /**
  * Makes the headers of requests to upstreams. They contain some headers of the client: the request
  * id, the content type of a form, and for Anthropic's API `anthropic-version` and `anthropic-beta`. With
- * `forward_client_headers_to_llm_api`, they also contain most `x-…` headers.
+ * `forward_client_headers_to_llm_api`, they also contain `anthropic-beta` for all APIs, and most `x-…` headers.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../../providers/deployment.js';
@@ -23,7 +23,7 @@ interface UpstreamHeadersOptions {
   readonly version: string;
   /** Sent as `x-request-id`, to find the request in the upstream's log. */
   readonly id: string;
-  /** For forms: the client's content type, which has the boundary. Otherwise: JSON, or the type of a dialect. */
+  /** For forms: the client's content type, which has the boundary. Otherwise: JSON, or a dialect's type. */
   readonly contentType: string;
   /** The client's headers with `forward_client_headers_to_llm_api`; otherwise null. */
   readonly clientHeaders: IncomingHttpHeaders | null;

@@ -30,13 +30,13 @@ interface UpstreamRequestOptions {
   readonly clientTimeouts: ClientTimeouts | null;
   /** Whether the client requests a stream of events, as far as the body has arrived. */
   readonly streams: boolean;
-  /** The translation to a dialect; null: the upstream has OpenAI's API. */
+  /** The translation to the API of the provider; null: the request needs none. */
   readonly translated: TranslatedCall | null;
 }
 
 /**
  * Makes the request to the upstream.
- * @throws {ProxyError} 400: the deployment does not support a parameter.
+ * @throws {ProxyError} 400: as {@link RequestBody.forUpstream}.
  */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
   const { proxy, selection, endpoint, body, id, head, clientQuery, clientTimeouts, streams, translated } = options;
@@ -75,7 +75,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
 const ownUrl = ({ apiBase, query }: Deployment, { path }: DialectRequest): string =>
   withQuery(path === '' ? apiBase : `${apiBase}/${path}`, query);
 
-/** Returns the URL of a request. */
+/** Returns the URL of a request, with the query of the deployment. A {@link DialectRequest} has its own path. */
 export function urlTo(
   { apiBase, query, pathOf }: Deployment,
   endpoint: Pick<Endpoint, 'path' | 'besideVersion'>,
@@ -96,7 +96,10 @@ function withQuery(url: string, query: string | undefined): string {
   return `${url}${url.includes('?') ? '&' : '?'}${query}`;
 }
 
-/** As in LiteLLM, an `api_base` that ends with the endpoint's path is the complete URL. */
+/**
+ * Returns the URL of a path. As in LiteLLM, an `api_base` that ends with the endpoint's path is the complete URL. For
+ * an endpoint beside `/v1`, the path replaces a `/v1` at the end.
+ */
 function urlOf(apiBase: string, { path, besideVersion }: Pick<Endpoint, 'path' | 'besideVersion'>): string {
   if (besideVersion && apiBase.endsWith('/v1')) return `${apiBase.slice(0, -'/v1'.length)}/${path}`;
   return apiBase.endsWith(`/${path}`) ? apiBase : `${apiBase}/${path}`;
