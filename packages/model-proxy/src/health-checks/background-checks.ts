@@ -10,19 +10,20 @@ import type { BackgroundCheckSettings } from '../settings.js';
 import { checkList, checkModel, type SharedListChecks } from './check.js';
 import { mapWithLimit } from './map-with-limit.js';
 
-/** Checks in the background. */
+/** The checks in the background. */
 interface BackgroundChecks {
-  /** Begins, if `background_health_checks` is true. */
+  /** Begins the checks if `background_health_checks` is true. Otherwise only removes earlier results. */
   start(proxy: ProxyState): void;
   /**
-   * Uses new settings. Running checks end without a result. Before {@link start}, only removes the
-   * results of removed deployments.
+   * Uses new settings: ends running checks without a result, and begins again as {@link start}. Before
+   * {@link start}, only removes the results of removed deployments.
    */
   apply(proxy: ProxyState): void;
+  /** Ends running checks without a result, and begins no more checks. */
   stop(): void;
 }
 
-/** Share by which the interval between the starts of two rounds varies. */
+/** Share by which the interval between the starts of two rounds varies, up or down. */
 const JITTER = 0.1;
 /** Maximum time before the first round. */
 const MAX_FIRST_WAIT_MS = 5000;
@@ -30,6 +31,7 @@ const MAX_FIRST_WAIT_MS = 5000;
 const GAP_MS = 5;
 /** Minimum pause between the end of a round and the start of the next one. */
 const MIN_PAUSE_MS = 50;
+/** Statuses that do not count with `health_check_ignore_transient_errors`. */
 const transient: ReadonlySet<number | null> = new Set([408, 429]);
 
 /**
@@ -50,7 +52,7 @@ export function createBackgroundChecks(
     forgetOthers(proxy, checked);
     if (background === null || checked.length === 0) return;
     const { signal } = current;
-    // No limit: each running check adds a listener.
+    // Each running check adds a listener. Without this, Node would warn of more than ten.
     setMaxListeners(0, signal);
     repeat(proxy, checked, background, { log, publish }, signal).catch((error: unknown) => {
       if (!signal.aborted) log.error('checking deployments in the background failed', { error });
@@ -93,13 +95,13 @@ function forgetOthers({ checks, health }: ProxyState, checked: readonly Deployme
 
 type CheckEvent = Extract<SiblingEvent, { readonly kind: 'checked' }>;
 
-/** Where results go. */
+/** The recipients of the results: the log and the other workers. */
 interface Reports {
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly publish: (event: CheckEvent) => void;
 }
 
-/** Checks the given deployments in rounds, until the signal. */
+/** Checks the given deployments in rounds. Rejects when the signal aborts. */
 async function repeat(
   proxy: ProxyState,
   deployments: readonly Deployment[],
@@ -117,7 +119,7 @@ async function repeat(
   }
 }
 
-/** Checks each deployment once. */
+/** Checks each deployment once, and stores the results. Rejects when the signal aborts. */
 async function checkAll(
   proxy: ProxyState,
   deployments: readonly Deployment[],
@@ -165,8 +167,9 @@ function store(
 }
 
 /**
- * @returns null: healthy, or no request was sent; undefined: the failure does not count, and
- *   earlier failures stay.
+ * Returns the failure that a check found.
+ * @returns null: healthy, or no request was sent, so an earlier failure is removed; undefined: the failure does not
+ *   count, and an earlier failure stays.
  */
 function failedCheckOf(
   { error, status, isChecked, provesFailure, checkedAt }: CheckRecord,
@@ -177,7 +180,7 @@ function failedCheckOf(
   return { until: checkedAt + settings.staleMs, steersRouting: settings.steersRouting, provesFailure };
 }
 
-/** Applies the result of a check, also of another worker. */
+/** Stores the result of a check of this worker or of another worker. */
 export function applyCheck(
   { checks, health }: Pick<ProxyState, 'checks' | 'health'>,
   { id, check, failed }: CheckEvent,

@@ -27,11 +27,11 @@ export interface CheckRequest {
 /** The parts of the proxy's state that a check needs. */
 export type CheckState = Pick<ProxyState, 'settings' | 'version' | 'upstream'>;
 
-/** Token limit of an answer. */
+/** Token limit of an answer, unless `model_info` has another one. */
 const MAX_TOKENS = 1;
-/** Even the audio of one word is far smaller. */
+/** Maximum size of the answer of a model. Even the audio of one word is far smaller. */
 const MAX_ANSWER_MB = 16;
-/** The longest list in November 2026, OpenRouter's, has less than 1 MB. */
+/** Maximum size of a list of models. The longest list in November 2026, OpenRouter's, has less than 1 MB. */
 const MAX_LIST_MB = 4;
 
 /** Mode → request body. Models of other modes cannot be checked. */
@@ -51,6 +51,7 @@ const generates: ReadonlySet<string> = new Set(['chat', 'completion']);
 /**
  * Makes a short request to a model, which costs tokens.
  * @returns a text: why the model cannot be checked.
+ * @throws {ProxyError} 400: the provider does not have the endpoint, or does not support a parameter.
  */
 export function modelRequest(proxy: CheckState, deployment: Deployment): CheckRequest | string {
   const { modelInfo, provider } = deployment;
@@ -129,7 +130,7 @@ export function listRequest(proxy: CheckState, deployment: Deployment): CheckReq
   return { request, selection, answersJson: true, maxAnswerMb: MAX_LIST_MB, isForList: true };
 }
 
-/** Returns `api_base` without the path of an endpoint, which a complete URL has. */
+/** Returns `api_base` without the endpoint's path that it ends with if it is a complete URL. */
 function baseOf({ apiBase }: Deployment): string {
   const isEnd = ({ path }: Pick<Endpoint, 'path'>) => apiBase.endsWith(`/${path}`);
   const lengths = endpoints.filter(isEnd).map(({ path }) => path.length + 1);

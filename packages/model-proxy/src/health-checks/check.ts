@@ -22,12 +22,15 @@ const unlisted = new WeakMap<Deployment, number>();
 const UNLISTED_ROUNDS = 10;
 
 /**
- * Results of reading lists in a round, also of those that are being read. The key has everything
- * that determines the request and its timeouts: deployments with the same key share a result.
+ * Results of reading lists in a round, also of lists that are being read. The key of the map has everything that
+ * determines the request and its timeouts, so deployments with the same key share a result.
  */
 export type SharedListChecks = Map<string, Promise<CheckResult>>;
 
-/** Checks a deployment by a short request to its model, which costs tokens. Never rejects. */
+/**
+ * Checks a deployment by a short request to its model, which costs tokens. Never rejects.
+ * @param signal ends the check with an error as its result.
+ */
 export async function checkModel(
   proxy: CheckState,
   deployment: Deployment,
@@ -106,7 +109,7 @@ async function sendList(proxy: CheckState, deployment: Deployment, signal: Abort
   }
 }
 
-/** Sends a request. @param signal aborts it. */
+/** Sends a request, and reads its answer. @param signal aborts the request, and the result is an error. */
 function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSignal): Promise<CheckResult> {
   const { request, selection, answersJson, maxAnswerMb, isForList } = check;
   return new Promise((resolve) => {
@@ -129,7 +132,7 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
       end(error, failedStatus);
     };
     const abort = (): void => stop('the proxy has stopped the check', 503);
-    // The upstream client does not catch exceptions, and the check would never end.
+    // The upstream client does not catch exceptions of its handlers. Without this, the check would never end.
     const caught =
       <Values extends unknown[]>(handle: (...values: Values) => void) =>
       (...values: Values): void => {
