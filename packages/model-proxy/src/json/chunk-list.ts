@@ -12,7 +12,7 @@ const SMALL_BYTES = 1024;
 /** Size of the buffers that small chunks are copied into. */
 const ROOM_BYTES = 16_384;
 
-/** All empty lists share it: making a buffer takes longer than the rest of a list of one chunk. */
+/** All new lists share this buffer, because making one takes longer than the rest of a list of one chunk. */
 const nothing = Buffer.alloc(0);
 
 /** A growing list of chunks. Its memory stays proportional to its bytes. */
@@ -34,7 +34,7 @@ export class ChunkList {
     if (!isCopied || !this.#extendLast(stored)) this.#chunks.push(stored);
   }
 
-  /** @returns false if the chunk does not follow the last chunk in memory. */
+  /** Joins a chunk to the last chunk without a copy. @returns false if it does not follow the last chunk in memory. */
   #extendLast(chunk: Buffer): boolean {
     const last = this.#chunks[this.#chunks.length - 1];
     if (last?.buffer !== chunk.buffer || last.byteOffset + last.length !== chunk.byteOffset) return false;

@@ -19,7 +19,7 @@ export class KeySketch {
     else this.#high |= 1 << (bit - 32);
   }
 
-  /** Makes every name possible. For a name that the caller does not decode. */
+  /** Makes {@link mayHave} return true for every name. Use it for a name that the caller does not decode. */
   addAny(): void {
     this.#low = this.#high = -1;
   }
@@ -36,7 +36,7 @@ export class KeySketch {
 }
 
 /**
- * Returns the bit of a name. The formula gives different bits to most of the usual names, above all
- * to `description` and `thinking_blocks`.
+ * Returns the bit of a name. The formula gives different bits to most of the usual names. Above all, `description`, a
+ * frequent name, has another bit than `thinking_blocks`, which the proxy searches for.
  */
 const bitOf = (length: number, first: number) => ((length * 5) ^ first) & 63;

@@ -18,7 +18,7 @@ const BACKSLASH = 0x5c;
  * @param bytes the end of the text; the beginning may be missing.
  * @param name ASCII; a name that is spelled with escapes is not found.
  * @returns position of the value in `bytes`; undefined if the member is not in `bytes`, if it has no
- * value, or if they do not end an object.
+ * value, or if `bytes` do not end with an object.
  */
 export function findLastMember(bytes: Buffer, name: string): Span | undefined {
   let i = spaceBefore(bytes, bytes.length);

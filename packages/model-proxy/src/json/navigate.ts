@@ -2,7 +2,7 @@
  * Finds members, elements and values in JSON text, and skips the rest without parsing it. The text
  * is part of a request that the scanner has verified, or an answer, which is not verified. For text
  * that is not JSON, these functions return -1 or undefined, or skip a malformed part without
- * notice. They never throw and never read beyond `end`.
+ * notice. They never throw, and never use bytes beyond `end`.
  */
 import type { JsonMember } from './object.js';
 
@@ -69,8 +69,8 @@ export function skipString(bytes: Buffer, at: number, end: number): number {
 /**
  * Skips a value of any type.
  * @param at position of its first byte.
- * @returns the position after the value; -1 if a string, object or list does not end before `end`. A
- *   number or literal ends at `end`.
+ * @returns the position after the value; -1 if there is no value at `at`, or if a string, object or list does not
+ *   end before `end`. A number or literal ends at `end` at the latest.
  */
 export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at] ?? 0;
@@ -177,7 +177,8 @@ function unescape(spelled: string): string | undefined {
  * spelled with escapes is not found.
  * @param path ASCII names.
  * @param start where the object begins; white space may precede it.
- * @param end where readable bytes end; a value that reaches beyond is not found.
+ * @param end where readable bytes end. A value that reaches beyond is not found, nor a number or literal that ends
+ *   there, because it may continue.
  */
 export function findValue(buffer: Buffer, start: number, end: number, path: readonly string[]): Span | undefined {
   let i = skipSpace(buffer, start, end);
@@ -196,7 +197,7 @@ function isClosed(last: number): boolean {
 }
 
 /**
- * Finds the last member with a name.
+ * Finds the last member with a name, in malformed text the last one before the fault.
  * @param at position of the object's opening brace.
  * @returns where the member's value begins; -1 if there is no such member.
  */

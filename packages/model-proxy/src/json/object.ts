@@ -1,11 +1,11 @@
 /**
- * A JSON object as received: its bytes, and the positions of its members. Nothing is copied or
+ * A JSON object as received: its bytes, and the names and positions of its members. Values are not
  * parsed.
  */
 
 import type { KeySketch } from './key-sketch.js';
 
-/** A member of the outermost object. Offsets count bytes from the first byte received. */
+/** A member of an object. Offsets count bytes from the beginning of the text, of a request from its first byte. */
 export interface JsonMember {
   /** The key, with escapes resolved. */
   readonly key: string;
@@ -32,7 +32,7 @@ export interface JsonObject {
   readonly start: number;
   /** Position after the closing brace. */
   readonly end: number;
-  /** Members in the order of the text, including duplicates. */
+  /** Members of the outermost object in the order of the text, including duplicates. */
   readonly members: readonly JsonMember[];
   /** Names of members of nested objects. */
   readonly innerKeys: KeySketch;

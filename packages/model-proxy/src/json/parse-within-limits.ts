@@ -4,20 +4,20 @@
  */
 import { MAX_DEPTH } from './scanner.js';
 
-/** Limits of a text. Both count objects and arrays. */
+/** Limits of a text. `values` is the maximum number of objects and arrays, `depth` that of nested ones. */
 interface JsonLimits {
   readonly values: number;
   readonly depth: number;
 }
 
-/** An answer or an event. A long answer with twenty log probabilities for each token has fewer values. */
+/** Limits of an answer or an event. A long answer with twenty log probabilities for each token has fewer values. */
 const ANSWER_LIMITS: JsonLimits = { values: 500_000, depth: MAX_DEPTH };
-/** A member of a request, which costs more to translate than an answer. */
+/** Limits of a member of a request, which costs more to translate than an answer. */
 export const REQUEST_LIMITS: JsonLimits = { values: 100_000, depth: MAX_DEPTH };
-/** An error, of which only some texts are read. */
+/** Limits of an error, of which only some texts are read. */
 export const ERROR_LIMITS: JsonLimits = { values: 100_000, depth: Infinity };
 
-/** Shorter texts cannot block the process, so they are not counted. */
+/** Shorter texts cannot block the process, so no limit applies to them. */
 const COUNTED_LENGTH = 4096;
 
 /** Reports a text that exceeds a limit. The message names the limit. */
@@ -28,7 +28,7 @@ export class JsonLimitError extends Error {
 /**
  * Parses a text.
  * @throws {SyntaxError} if it is not JSON.
- * @throws {JsonLimitError} if it exceeds a limit.
+ * @throws {JsonLimitError} if it exceeds a limit and has at least {@link COUNTED_LENGTH} characters.
  */
 export function parseWithinLimits(text: string, limits = ANSWER_LIMITS): unknown {
   if (text.length >= COUNTED_LENGTH) checkLimits(text, limits);

@@ -28,7 +28,7 @@ import type { PlainRuns } from './plain-run-words.js';
 
 /** Largest chunk that fits: Node reads at most this much from a socket at a time. */
 export const CHUNK_BYTES = 65_536;
-/** Memory for a chunk, plus what a load of 64 bytes reads after it. */
+/** WebAssembly pages of 64 KB: memory for a chunk, plus the bytes that a load of 64 bytes reads after it. */
 const PAGES = 2;
 
 const QUOTE = 0x22;
@@ -86,11 +86,9 @@ function assemble(): Uint8Array {
   const escapes = f.variable('i64');
   const wrong = f.variable('i64');
   const unicode = f.variable('i64');
-  /**
-   * Carried from the block before: 1 if this block's first byte is escaped; bits of the bytes that
-   * must be digits.
-   */
+  /** Result of the block before: 1 if this block's first byte is escaped. */
   const escapedFirst = f.variable('i64');
+  /** Result of the block before: the bytes of this block that must be hexadecimal digits. */
   const digitsFirst = f.variable('i64');
 
   /** Makes a mask with one bit for each of the 64 bytes. */

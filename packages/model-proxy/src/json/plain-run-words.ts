@@ -13,7 +13,7 @@ import { isHex, isShortEscape } from './escape.js';
 
 /** The search in one chunk, with its state. */
 export interface PlainRuns {
-  /** Set when the search passes a backslash. The caller resets it. */
+  /** Set when the search meets a backslash, also if it ends there. The caller resets it. */
   escaped: boolean;
   /**
    * Skips a plain run: plain characters and complete escapes in a string. Python clients send all
@@ -39,8 +39,8 @@ export class WordRuns implements PlainRuns {
   /** The same memory as `#bytes`. */
   readonly #view: DataView;
   /**
-   * First backslash at or after the last search. Cached, because finding it may mean reading many
-   * strings.
+   * Position of the first backslash after the start of the last search for one; the chunk's length: none. Cached,
+   * because finding it may mean reading many strings.
    */
   #backslash = -1;
 
@@ -104,7 +104,8 @@ export class WordRuns implements PlainRuns {
   }
 
   /**
-   * Returns the first special byte of a long string, such as an image. Stops at every backslash.
+   * Returns the position of the first quote, control character or backslash of a long string, such as an image; the
+   * chunk's length if there is none.
    */
   #endOfLongRun(from: number): number {
     const bytes = this.#bytes;

@@ -6,10 +6,10 @@ import { webAssemblyEngine } from '../webassembly/engine.js';
 import { CHUNK_BYTES, loadVectorSearch, VectorRuns, type VectorSearch } from './plain-run-vectors.js';
 import { WordRuns, type PlainRuns } from './plain-run-words.js';
 
-/** For smaller chunks the copy costs more than the vectors save. */
+/** Minimum size of a chunk for vectors: for smaller chunks, the copy costs more than the vectors save. */
 const VECTOR_BYTES = 4_096;
 
-/** Undefined until the first use; null if this process cannot use vectors. */
+/** The search with vectors; undefined until the first use; null if this process cannot use vectors. */
 let vectors: VectorSearch | null | undefined;
 
 /**

@@ -22,7 +22,7 @@ type Chooser<Context> = (context: Context, key: string | number, valueStart: num
 /**
  * Removes what `choose` selects, with the commas that belong to it. All other bytes are unchanged.
  * @param value a complete, verified JSON value without surrounding text, within the scanner's depth
- * limit.
+ * limit, because this function calls itself for each level.
  * @param context passed to `choose` for the members of the value itself.
  * @returns the same buffer if nothing is removed.
  */

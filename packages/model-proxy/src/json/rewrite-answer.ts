@@ -11,8 +11,8 @@ import { memberEdits, spliceChunks } from './splice.js';
 import { bytesBetween, memberNamed } from './text.js';
 
 /**
- * Fields that the contract requires (rows MP-22 to MP-45), with null as their value if the upstream
- * does not send them.
+ * Nullable fields of the contract (among the rows MP-22 to MP-45). The proxy adds them with the value null if the
+ * upstream does not send them.
  */
 export interface NullableMembers {
   readonly answer: readonly string[];
@@ -41,8 +41,8 @@ const NEARBY_BYTES = 65_536;
  * Rewrites one complete answer.
  *
  * A `model` that is missing or null stays so, because the upstream reported no name. In an answer
- * of 10 MB, the function searches both ends for the name and reads the rest only if neither
- * contains it.
+ * of 10 MB, the function searches both ends for the name. It scans the whole text only if neither end contains the
+ * name, or if the name at the beginning may not be the last one.
  * @param chunks as received. They are not changed; the result contains views of them.
  */
 export function rewriteAnswer(chunks: readonly Buffer[], rewrite: AnswerRewrite): Buffer[] {
@@ -143,7 +143,10 @@ function occursAfter(chunks: readonly Buffer[], from: number, name: string): boo
   return false;
 }
 
-/** Finds the name by verifying the whole text: about 1 ns per byte. */
+/**
+ * Finds the name by verifying the whole text: about 1 ns per byte.
+ * @returns undefined if the text is not JSON, or does not have the name.
+ */
 function findByScanning(
   chunks: readonly Buffer[],
   length: number,
@@ -174,7 +177,7 @@ function nullableEdits(bytes: Buffer, nullable: NullableMembers): JsonEdit[] {
   const answer = objectMembers(bytes, start, end);
   const choices = answer?.findLast(({ key }) => key === 'choices');
   const elements = choices && arrayElements(bytes, choices.valueStart, end);
-  // An error with status 200, or an answer that is not a completion.
+  // An error with status 200, or an answer that is not a completion: its fields are not those of the contract.
   if (answer === undefined || elements === undefined) return [];
 
   const edits: JsonEdit[] = [];

@@ -1,10 +1,10 @@
 /**
- * Verifies a JSON object while it arrives, and records the positions of its members. Nothing is
+ * Verifies a JSON object while it arrives, and records the positions of its members. Values are not
  * parsed: a request of 10 MB takes less than 1 ms, while `JSON.parse` blocks the process for 50 ms.
  *
- * The scanner accepts the same objects as `JSON.parse` (RFC 8259), with three differences. It
- * rejects bytes that are not UTF-8, which a decoder would replace by U+FFFD. It rejects a byte
- * order mark, as Python's `json.loads` does. It limits the nesting depth and the number of members.
+ * The scanner accepts the same objects as `JSON.parse` (RFC 8259), with two differences. It
+ * rejects bytes that are not UTF-8, which a decoder would replace by U+FFFD. It limits the nesting
+ * depth and the number of members. Like `JSON.parse`, it rejects a byte order mark.
  */
 import { ChunkList } from './chunk-list.js';
 import { isHex, isShortEscape } from './escape.js';
@@ -109,7 +109,7 @@ export class JsonObjectScanner {
 
   /**
    * Reads the next chunk. The scanner stores it, so the caller must not change it afterwards.
-   * @throws {JsonError} as soon as the bytes so far cannot begin an object.
+   * @throws {JsonError} as soon as the bytes so far cannot begin an object, or exceed a limit.
    */
   push(chunk: Buffer): void {
     const base = this.#length;
@@ -374,7 +374,7 @@ export class JsonObjectScanner {
     this.#depth++;
   }
 
-  /** @param end the position after the bracket. */
+  /** Closes the innermost object or array. @param end the position after the bracket. @returns the next state. */
   #close(end: number): number {
     this.#depth--;
     if (this.#depth === 0) {
@@ -414,7 +414,7 @@ export class JsonObjectScanner {
     });
   }
 
-  /** @param end the end of the name within the chunk. */
+  /** Adds the name of a nested member to the sketch. @param end the end of the name within the chunk. */
   #sketchKey(chunk: Buffer, end: number, base: number): void {
     const start = this.#innerKeyStart - base;
     // The name has escapes or is cut between chunks: decoding it costs more than the search that

@@ -64,7 +64,7 @@ export interface MemberChanges {
 }
 
 /**
- * Makes the edits for the given changes. The result has exactly one comma between any two members.
+ * Makes the edits for the given changes. The edited text has exactly one comma between any two members.
  */
 export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, changes: MemberChanges): JsonEdit[] {
   const members = object.members;

@@ -59,9 +59,9 @@ export function isInOtherCase(key: string, name: string): boolean {
 }
 
 /**
- * Returns the last member with a name, as `JSON.parse` does. Other JSON parsers may use another
- * duplicate, or read an escaped name differently. Check for these cases if the upstream must read
- * the same value.
+ * Returns the last member with a name, as `JSON.parse` does; undefined: there is none. Other JSON
+ * parsers may use another duplicate, or read an escaped name differently. Check for these cases if
+ * the upstream must read the same value.
  */
 export function memberNamed(object: JsonObject, key: string): JsonMember | undefined {
   const { members } = object;

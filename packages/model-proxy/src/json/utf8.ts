@@ -13,7 +13,7 @@ export class Utf8Check {
   /**
    * Checks the next piece.
    * @returns false if the bytes so far cannot begin a UTF-8 text; {@link faultOffset} is then the
-   * first wrong byte.
+   * position of the first wrong byte.
    */
   push(piece: Buffer): boolean {
     const before = this.#cut;
@@ -22,7 +22,7 @@ export class Utf8Check {
     return false;
   }
 
-  /** Offset in the rejected piece; negative if the faulty sequence began in the piece before. */
+  /** Offset in the rejected piece; negative if the faulty sequence began in an earlier piece. */
   get faultOffset(): number {
     return this.#faultOffset;
   }
@@ -43,7 +43,7 @@ export class Utf8Check {
     }
     if ((rest[rest.length - 1] ?? 0) >= 0x80) {
       const whole = withoutCutSequence(rest);
-      // A copy, so that these three bytes do not keep the whole chunk in memory.
+      // A copy, so that these one to three bytes do not keep the whole chunk in memory.
       this.#cut = Buffer.from(rest.subarray(whole));
       rest = rest.subarray(0, whole);
     }
