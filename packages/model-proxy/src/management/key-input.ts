@@ -26,7 +26,10 @@ const route = name.refine(isRoute, 'an entry is a path such as /v1/chat/completi
 const limit = z.int().nonnegative();
 const money = z.number().nonnegative();
 
-/** The members that change a key. null removes a setting, and so does an empty list, object, budget or duration. */
+/**
+ * The members that change a key. null removes a setting, and so does an empty list, object, budget or duration. For
+ * `key_type` and `spend`, null changes nothing.
+ */
 const schema = z.object({
   key_alias: name.nullish(),
   duration: z.string().nullish(),
@@ -56,7 +59,10 @@ const ignored: ReadonlySet<string> = new Set(
   `key config permissions send_invite_email allowed_cache_controls auto_rotate rotation_interval organization_id project_id
   agent_id rpm_limit_type tpm_limit_type key_name duration_seconds enable_prompt_caching`.split(/\s+/),
 );
-/** LiteLLM's members that restrict a key. A key without the restriction could do more than its owner says. */
+/**
+ * LiteLLM's members that restrict a key. The proxy rejects them, because a key without the restriction could do more
+ * than its owner says.
+ */
 const unsupported: ReadonlySet<string> = new Set(
   `model_max_budget model_rpm_limit model_tpm_limit tpd_limit tag_rpm_limit mcp_rpm_limit budget_limits budget_id budget_fallbacks
   guardrails policies prompts enforced_params allowed_passthrough_routes denied_passthrough_routes object_permission router_settings
@@ -64,7 +70,10 @@ const unsupported: ReadonlySet<string> = new Set(
   throttle_on_budget_exceeded`.split(/\s+/),
 );
 
-/** Parses the members. @throws {ProxyError} 400. */
+/**
+ * Parses the members. Ignores other members if their value is empty.
+ * @throws {ProxyError} 400: a member is unknown, not implemented or invalid.
+ */
 export function parseKeyInput(body: Readonly<Record<string, unknown>>): KeyInput {
   const known = Object.keys(schema.shape);
   for (const [member, value] of Object.entries(body)) {
@@ -92,7 +101,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** LiteLLM's types of keys, with the allowed routes of each. An empty list: no restriction. */
+/** LiteLLM's types of keys, with the allowed routes of each. An empty list: all paths of models, and information. */
 const routesOfType = {
   default: [],
   llm_api: ['llm_api_routes'],
@@ -126,7 +135,8 @@ export function newKey(secretName: string, now: number): StoredKey {
 }
 
 /**
- * Returns a key with the changes of a request. Absent members stay, and null removes a setting.
+ * Returns a key with the changes of a request. Absent members stay, and null removes a setting. If `tags` is absent,
+ * takes the tags of `metadata`.
  * @throws {ProxyError} 400: a duration is invalid, or the key would be too long for the store.
  */
 export function changedKey(key: StoredKey, input: KeyInput, now: number): StoredKey {
@@ -164,14 +174,14 @@ function typeRoutes(type: KeyInput['key_type']): string[] | undefined {
   return type === undefined || type === null ? undefined : [...routesOfType[type]];
 }
 
-/** Returns the tags in metadata, where LiteLLM stores those of a key; undefined: there are no valid ones. */
+/** Returns the tags in metadata, where LiteLLM stores the tags of a key; undefined: there are no valid tags. */
 function tagsIn(metadata: KeyInput['metadata']): string[] | undefined {
   return names.safeParse(metadata?.['tags']).data;
 }
 
 /**
- * Returns the end of a key's life; null: no end, as `-1` means in LiteLLM; undefined: not given.
- * @throws {ProxyError} 400.
+ * Returns the end of a key's life; null: no end, as `-1` means in LiteLLM; undefined: the request does not set it.
+ * @throws {ProxyError} 400: the duration is invalid.
  */
 function endOf(duration: string | null | undefined, now: number): number | null | undefined {
   if (duration === undefined) return undefined;

@@ -11,12 +11,16 @@ import { changedKey, newKey, parseKeyInput } from './key-input.js';
 import { fullKey, shownKey, statusOf } from './key-output.js';
 import { integerIn, type ManagementRequest } from './request.js';
 
-/** More than the 16 random bytes of LiteLLM's keys. */
+/** Number of random bytes in a key that the proxy makes. LiteLLM's keys have 16. */
 const SECRET_BYTES = 24;
 const MIN_CUSTOM_LENGTH = 16;
 const MAX_CUSTOM_LENGTH = 256;
 
-/** `POST /key/generate`. @returns the only answer that contains a key which the client does not have yet. */
+/**
+ * `POST /key/generate`: creates a key.
+ * @returns the only answer that contains a key which the client does not have yet.
+ * @throws {ProxyError} 400: a member is invalid, or the key or its alias already exists.
+ */
 export async function generateKey({ store, body, clientKeys, now }: ManagementRequest): Promise<object> {
   const input = parseKeyInput(body);
   const secret = secretOf(body['key']);
@@ -41,7 +45,10 @@ export async function generateKey({ store, body, clientKeys, now }: ManagementRe
   return { ...shown, key: secret, token: digest, token_id: digest, duration: input.duration ?? null };
 }
 
-/** Stores the spend of a blocked key, and then the key as the client wants it. */
+/**
+ * Stores the spend of a blocked key, and then the key as the client wants it.
+ * @throws {ProxyError} 404: the key was deleted meanwhile.
+ */
 async function setFirstSpend(
   store: Store,
   { digest, key, spend }: { readonly digest: string; readonly key: StoredKey; readonly spend: number },
@@ -78,7 +85,10 @@ function checkAlias(keys: KeysInChange, digest: string, { alias }: StoredKey): v
   );
 }
 
-/** `POST /key/update`: changes a key. @throws {ProxyError} 404: there is no such key. */
+/**
+ * `POST /key/update`: changes a key.
+ * @throws {ProxyError} 404: there is no such key; 400: a member is invalid, or another key has the alias.
+ */
 export async function updateKey(request: ManagementRequest): Promise<object> {
   return change(request, parseKeyInput(request.body));
 }
@@ -108,7 +118,7 @@ async function change(
 
 /**
  * `POST /key/delete`: deletes the given keys, and ignores those that do not exist.
- * @throws {ProxyError} 404: none exists.
+ * @throws {ProxyError} 404: none exists; 400: the request has no keys, or a list is invalid.
  */
 export async function deleteKeys({ store, body }: ManagementRequest): Promise<object> {
   const given = listIn(body, 'keys');
@@ -131,7 +141,10 @@ function listIn(body: Readonly<Record<string, unknown>>, member: string): string
   throw invalidParameter(member, 'must be a list of strings');
 }
 
-/** `GET /key/info`. A virtual key may read itself. */
+/**
+ * `GET /key/info`: shows a key. A client with a virtual key may read only this key, which is also the default.
+ * @throws {ProxyError} 400: the query has no key; 403: the client may not read the key; 404: there is no such key.
+ */
 export function keyInfo({ store, query, now, key: own }: ManagementRequest): object {
   const given = query.get('key') ?? own?.digest;
   if (given === undefined) throw invalidParameter('key', 'is required');
@@ -145,7 +158,10 @@ export function keyInfo({ store, query, now, key: own }: ManagementRequest): obj
 
 const MAX_PAGE_SIZE = 100;
 
-/** `GET /key/list`: a page of the keys that the query selects, the newest first. */
+/**
+ * `GET /key/list`: a page of the keys that the query selects, the newest first.
+ * @throws {ProxyError} 400: the page or its size is invalid.
+ */
 export function listKeys({ store, query, now }: ManagementRequest): object {
   const page = integerIn(query, 'page', { default: 1, max: 1_000_000 });
   const size = integerIn(query, 'size', { default: 10, max: MAX_PAGE_SIZE });

@@ -1,4 +1,4 @@
-/** The paths of the management routes, listed separately so that a lookup does not load their code. */
+/** The paths of the management routes, in their own file, so that a lookup does not load the code of the routes. */
 
 /** Path → method. */
 const methods = {

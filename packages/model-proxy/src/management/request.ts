@@ -7,7 +7,7 @@ import type { Store } from '../store/store.js';
 export interface ManagementRequest {
   readonly store: Store;
   readonly query: URLSearchParams;
-  /** The JSON object of a POST; empty for a GET. */
+  /** The JSON object of a POST; empty for a GET, or if the POST has no body. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The keys of the configuration. */
   readonly clientKeys: ReadonlySet<string>;
@@ -17,7 +17,11 @@ export interface ManagementRequest {
   readonly now: number;
 }
 
-/** Reads an integer of the query. @throws {ProxyError} 400: it is not between 1 and `max`. */
+/**
+ * Reads an integer of the query.
+ * @param options `default`: the result if the query does not have it.
+ * @throws {ProxyError} 400: it is not an integer between 1 and `max`.
+ */
 export function integerIn(
   query: URLSearchParams,
   name: string,

@@ -1,4 +1,4 @@
-/** The functions of the management routes, and the parser of their bodies. Loaded with the first such request. */
+/** The functions of the management routes, and the parser of their bodies. Loaded at the first management request. */
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { requestFault } from '../errors/proxy-error.js';
 import type { ManagementPath } from './paths.js';
@@ -24,7 +24,7 @@ export const managementRoutes: Readonly<Record<ManagementPath, Handle>> = {
   '/usage/export': exportUsage,
 };
 
-/** Parses the body of a POST; an empty body is an empty object. @throws {ProxyError} 400. */
+/** Parses the body of a POST; an empty body is an empty object. @throws {ProxyError} 400: it is not a JSON object. */
 export function parseBody(chunks: readonly Buffer[]): Readonly<Record<string, unknown>> {
   const text = Buffer.concat(chunks).toString();
   if (text.trim() === '') return {};

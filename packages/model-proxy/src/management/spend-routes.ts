@@ -13,7 +13,11 @@ const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
-/** `GET /spend/logs`: sums of each day; if a date is missing, or with `summarize=false`, the rows themselves. */
+/**
+ * `GET /spend/logs`: sums of each day; if a date is missing, or with `summarize=false`, the rows of each day, key
+ * and model.
+ * @throws {ProxyError} 400: a date is invalid.
+ */
 export async function spendLogs(request: ManagementRequest): Promise<object> {
   const { query, store } = request;
   const rows = (await usageIn(request)).filter(({ subject }) => subject === 'key');
@@ -43,7 +47,10 @@ function logRow(row: UsageRow, { keys }: Pick<Store, 'keys'>): object {
   };
 }
 
-/** `GET /global/spend/report`: totals for each key, model or tag, or for each day and team. */
+/**
+ * `GET /global/spend/report`: totals for each key, model or tag (`group_by`), or by default for each day and team.
+ * @throws {ProxyError} 400: a date is missing or invalid, or `group_by` is invalid.
+ */
 export async function spendReport(request: ManagementRequest): Promise<object> {
   const { query, store } = request;
   if (!query.has('start_date') || !query.has('end_date'))
@@ -95,6 +102,7 @@ function totals(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string, la
 /**
  * `GET /spend/tags`: totals for each tag. With `api_key`, the list is empty, because tags have no
  * totals for each key.
+ * @throws {ProxyError} 400: a date is invalid.
  */
 export async function spendTags(request: ManagementRequest): Promise<object> {
   const rows = (await usageIn(request)).filter(({ subject }) => subject === 'tag');
@@ -105,7 +113,10 @@ export async function spendTags(request: ManagementRequest): Promise<object> {
   }));
 }
 
-/** `GET /usage/export`: all rows, as JSON or with `format=csv` as a table. */
+/**
+ * `GET /usage/export`: all rows between the dates, of keys and tags. As JSON, or with `format=csv` as a table.
+ * @throws {ProxyError} 400: a date or the format is invalid.
+ */
 export async function exportUsage(request: ManagementRequest): Promise<object | string> {
   const rows = await usageIn(request);
   const { keys } = request.store;
@@ -148,7 +159,11 @@ function numbersOf(row: UsageRow) {
   };
 }
 
-/** Reads the rows between the dates of a query; if the query names a key, only those of the key. @throws {ProxyError} 400: a date is invalid. */
+/**
+ * Reads the rows between the dates of a query, by default of the last {@link DEFAULT_DAYS} days. If the query has a
+ * key, returns only the rows of this key, without tags.
+ * @throws {ProxyError} 400: a date is invalid.
+ */
 async function usageIn({ query, store, now }: ManagementRequest): Promise<readonly UsageRow[]> {
   const to = dateIn(query, 'end_date') ?? dayOf(now);
   const from = dateIn(query, 'start_date') ?? dayOf(now - (DEFAULT_DAYS - 1) * DAY_MS);
