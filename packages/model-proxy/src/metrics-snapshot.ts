@@ -56,8 +56,8 @@ export function mergeProcesses({ AggregatorRegistry: registry }: Prometheus, all
 const START_TIME = 'process_start_time_seconds';
 
 /**
- * Merges what the ended workers of a group have counted. Without it, the sums of counters would become smaller, and
- * Prometheus would take this for a restart.
+ * Merges the counters of the workers of a group that have ended; numbers of a current state become 0. Without the
+ * counters of ended workers, the sums would become smaller, and Prometheus would take this for a restart.
  */
 export async function mergeEnded(all: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
   // prom-client is CommonJS: all its exports are on `default`.

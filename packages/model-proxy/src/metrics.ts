@@ -10,7 +10,7 @@ import { createDeploymentMetrics, deploymentLabelsOf, type DeploymentHealthRecor
 import { mergeDeployments, mergeProcesses, type MetricsSnapshot, type ProcessMetrics } from './metrics-snapshot.js';
 import { mergeSeries, Series, totalsOf, type DeploymentTotals, type RequestRecord } from './series.js';
 
-/** State of the process that only a scrape reads. */
+/** State of the process that only a scrape needs. The caller reads it for each scrape. */
 interface ScrapedState {
   readonly deployments: readonly DeploymentHealthRecord[];
   /** Number of requests that wait for a place. */
@@ -21,15 +21,15 @@ interface ScrapedState {
 export interface Metrics {
   /** Counts a client's request as in progress. */
   requestStarted(): void;
-  /** Ends what {@link requestStarted} has counted. */
+  /** Ends the progress of a request that {@link requestStarted} has counted. */
   requestEnded(): void;
   /** Counts a finished request and its failed attempts. */
   add(record: RequestRecord): void;
-  /** Returns the numbers of a deployment since the start. @param others the other workers of the group. */
+  /** Returns the numbers of a deployment since the start. @param others as for {@link Metrics.expose}. */
   totalsOf(modelId: string, others: readonly MetricsSnapshot[]): DeploymentTotals;
   /**
    * Returns the text for Prometheus and its content type.
-   * @param others the other workers of the group; empty: there are none.
+   * @param others the numbers of the other workers of the group, also ended ones; empty: there are none.
    */
   expose(
     state: ScrapedState,
@@ -114,7 +114,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Returns the deployments of this worker. Ended workers may have counted others, which a reload has removed. */
+/** Returns the merged states of this worker's deployments. Ended workers may have counted others, now removed. */
 function ownOf({ deployments }: ScrapedState, merged: readonly DeploymentHealthRecord[]) {
   const own = new Set(deployments.map(({ modelId }) => modelId));
   return merged.filter(({ modelId }) => own.has(modelId));
@@ -189,7 +189,7 @@ async function createExposition(): Promise<Exposition> {
   ];
 
   const fill: Exposition['fill'] = (series, inFlight, { deployments, queued }) => {
-    // The registry only holds copies of the numbers that are counted above.
+    // The registry only holds copies of the numbers in `series`, so each scrape replaces them.
     for (const each of counters) each.reset();
     running.set(inFlight);
     waiting.set(queued);
