@@ -14,7 +14,7 @@ function missing(call: Call, name: string): CommandFailure {
   return new CommandFailure(exitCode.noMatch, `${configFile(call)} has no context '${name}'`);
 }
 
-/** Returns the place of the password, without the password. */
+/** Says where the context has its password, without the password; undefined if the context names no place. */
 function passwordPlace(context: Context): string | undefined {
   if (context.password !== undefined) return 'in the file';
   if (context['password-file'] !== undefined) return `file ${context['password-file']}`;
@@ -98,8 +98,8 @@ const setContext = defineCommand({
   run: async (call) => {
     const file = configFile(call);
     const name = call.argument('name');
-    // A name with other characters would be read as a pattern or a list, and could never be
-    // selected.
+    // A context with the exact name has precedence over a pattern. So a context named `rack1-*` would
+    // hide all other contexts that this pattern matches.
     if (!/^[\w.@:-]+$/.test(name)) throw usageFailure(`'${name}' is not a valid name: use letters, digits and ._@:-`);
     await changeContexts(file, ({ contexts, current }) => {
       const context = changedContext(call, contexts.get(name) ?? {});
@@ -117,7 +117,7 @@ function changedContext(call: Call, old: Context): Context {
     const value = call.text(key);
     return value === undefined ? [] : [[key, value] as const];
   });
-  // A relative path must work in every folder.
+  // Stores absolute paths, because later commands may run in other folders.
   const files = (['password-file', 'ca'] as const).flatMap((key) => {
     const value = call.text(key);
     if (value === undefined) return [];

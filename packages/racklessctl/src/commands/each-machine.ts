@@ -11,18 +11,18 @@ import { taskOptions } from './task-options.js';
 
 /** The result for one machine. */
 interface MachineResult {
-  /** For people. */
+  /** For people, after the name of the machine. Also the member `result` of `--json`. */
   readonly text: string;
-  /** For `--json`. */
+  /** Further members for `--json`. */
   readonly data?: Resource;
 }
 
-/** Maximum number of machines at the same time. */
+/** Maximum number of machines that a command reads or changes at the same time. */
 const CONCURRENCY = 8;
 
 /**
- * Returns the function that gives the name of a machine for messages: `rack1/node-1` if there are several
- * services, and `node-1 (kvm-2)` if its service has several machines with this name.
+ * Returns a function that returns the name of a machine for messages: `rack1/node-1` if the machines belong to
+ * several services, and `node-1 (kvm-2)` if several of the machines in one service have this name.
  */
 export function labelsOf(machines: readonly Machine[]): (machine: Machine) => string {
   const several = new Set(machines.map(({ service }) => service)).size > 1;
@@ -41,9 +41,10 @@ interface Outcome<Result> {
 }
 
 /**
- * Calls a function for each machine, for several at the same time. A failure of one machine does
- * not affect the others.
- * @param onFailure is called at once, with the name of the machine as {@link labelsOf} returns it.
+ * Calls a function for each machine, for several at the same time. A {@link CommandFailure} of one
+ * machine does not affect the others.
+ * @param onFailure is called as soon as a machine fails, with the name that {@link labelsOf} returns.
+ * @throws any other error, and the failure of a machine if the user has interrupted the command.
  */
 export async function attemptEach<Result>(
   call: Call,
@@ -66,10 +67,11 @@ export async function attemptEach<Result>(
 }
 
 /**
- * Changes each machine. Prints the results as they arrive, or all of them as JSON. Shows the
- * progress of tasks.
+ * Changes each machine. Prints the results as they arrive, or with `--json` all of them at the end.
+ * Shows the progress of tasks.
  * @param change gets the options for the task of the machine.
- * @throws {CommandFailure} if a machine failed.
+ * @throws {CommandFailure} after the last machine, if a machine failed. If the user interrupts the
+ *   command, throws at once.
  */
 export async function changeEach(
   call: Call,
@@ -110,7 +112,7 @@ function jsonOf({ machine, result, failure }: Outcome<MachineResult>): Resource 
 function throwFailures(outcomes: readonly Outcome<MachineResult>[]): void {
   const failures = outcomes.flatMap(({ failure }) => failure ?? []);
   if (failures.length === 0) return;
-  // The printed lines already contain the reasons.
+  // The printed lines already contain the reasons, so this text only counts the failures.
   const summary = outcomes.length === 1 ? '' : `${failures.length} of ${outcomes.length} machines failed`;
   throw new CommandFailure(commonCode(failures), summary);
 }

@@ -6,11 +6,12 @@ import type { Call } from './command.js';
 
 /**
  * Calls a function for each service. If one of several services fails, reports the failure and
- * continues with the others. The command then ends with the exit code of the failure.
+ * continues with the others. At its end, the command has the exit code of the reported failures.
  * @param limit maximum number of services at the same time.
  * @returns the results of the services that did not fail.
- * @throws {CommandFailure} if no service is left, or if the user ends the command. Then no call
- *   runs anymore.
+ * @throws {CommandFailure} if all services fail, or if the user interrupts the command. Throws after
+ *   all running calls have ended.
+ * @throws any other error of a call, unchanged.
  */
 export async function eachService<Item extends { readonly connection: Connection }, Result>(
   call: Call,

@@ -1,4 +1,4 @@
-/** All commands, in the order of the help. */
+/** The list of commands. */
 import { bootGroup } from './boot.js';
 import { completionCommand } from './completion.js';
 import { consoleCommand } from './console.js';
@@ -11,7 +11,7 @@ import { logGroup } from './log.js';
 import { mediaGroup } from './media.js';
 import { powerGroup } from './power.js';
 
-/** The commands. */
+/** All commands, in the order of the help. */
 export const commands: readonly CommandDefinition[] = [
   listCommand,
   powerGroup,

@@ -30,8 +30,8 @@ async function readInventory(call: Call, all: MachineList): Promise<readonly Mac
 }
 
 /**
- * Returns the facts with each text in one line. Otherwise, a text of a service could add lines to
- * the file.
+ * Returns the facts. Each member that is a text has only one line: a text of a service could
+ * otherwise add lines to the file.
  */
 function plainFacts(facts: MachineFacts): MachineFacts {
   const texts = Object.entries(facts).map(([key, value]: [string, unknown]) => [

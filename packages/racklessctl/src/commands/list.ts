@@ -7,12 +7,12 @@ import { defineCommand } from './command.js';
 import { printRows } from './print-rows.js';
 import { shownMachinesArgument, reportUnread, withAllMachines } from './remote.js';
 
-/** A row: the values of a machine, or those that are known of a machine that cannot be read. */
+/** A row: the values of a machine. If the machine cannot be read: its context, id and URI, and the reason. */
 type ListedMachine = Partial<ReturnType<typeof summaryOf>> & {
   readonly name: string;
   readonly id: string;
   readonly uri: string;
-  /** Why the machine cannot be read. */
+  /** Why the machine cannot be read; absent if it was read. */
   readonly error?: string;
 };
 
@@ -34,13 +34,16 @@ const wideColumns: readonly Column<ListedMachine>[] = [
   { title: 'HOST NAME', value: ({ hostName }) => hostName, canShrink: true },
 ];
 
-/** Returns the manufacturer and the model. The model often begins with the manufacturer. */
+/** Returns the manufacturer and the model, or only the model if it begins with the manufacturer. */
 function modelOf(manufacturer: string | undefined, model: string | undefined): string | undefined {
   if (manufacturer === undefined || model?.startsWith(manufacturer) === true) return model;
   return model === undefined ? manufacturer : `${manufacturer} ${model}`;
 }
 
-/** Returns the rows of the machines that the patterns select, also of those that cannot be read. */
+/**
+ * Returns the rows of the machines that the patterns select; without patterns, of all machines. A machine that
+ * cannot be read has a row only if there are no patterns, or if a glob matches its id.
+ */
 function rowsOf(list: MachineList, patterns: readonly string[]): readonly ListedMachine[] {
   const machines = patterns.length === 0 ? list.machines : selectShownMachines(list, patterns);
   const shown = new Set(patterns.filter(isGlob).flatMap((glob) => unreadMatching(list, glob)));
@@ -51,7 +54,7 @@ function rowsOf(list: MachineList, patterns: readonly string[]): readonly Listed
   ];
 }
 
-/** Returns whether machines of one service have the same name, for example on two hosts. */
+/** Returns whether two machines of one service have the same name, for example because they are on two hosts. */
 const haveEqualNames = (rows: readonly ListedMachine[]): boolean => new Set(rows.map(nameKey)).size < rows.length;
 
 /** Lists machines. */

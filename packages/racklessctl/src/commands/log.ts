@@ -35,7 +35,7 @@ const listLogs = defineCommand({
     }),
 });
 
-/** Lines are not cut, because the end of a message may be the important part. */
+/** Returns an entry as one line. Does not cut it, because the end of a message may be the important part. */
 const lineOf = ({ time = '-', severity = '-', message }: LogEntry): string =>
   `${plainLine(time).padEnd(25)}  ${plainLine(severity).padEnd(8)}  ${plainLine(message)}`;
 
@@ -63,10 +63,10 @@ async function follow(call: Call, machine: Machine, log: Log, existing: Reading)
       call,
       entries.filter(({ id }) => !known.has(id)),
     );
-    // The same warning after each interval would hide the entries.
+    // Prints a warning only once: the same warning after each interval would hide the entries.
     if (failure?.message !== warned) warnIfIncomplete(call, log, reading);
     warned = failure?.message;
-    // An incomplete reading may lack entries that were already printed.
+    // An incomplete reading may lack entries that were already printed, so their ids stay known.
     known = new Set([...(failure === undefined ? [] : known), ...entries.map(({ id }) => id)]);
   }
 }

@@ -26,7 +26,7 @@ const listMedia = defineCommand({
     withMachine(call, async (machine) => {
       const rows = (await readDrives(machine)).map(({ uri, id, types, isInserted, image }) => ({
         ...{ id, uri, types, inserted: isInserted },
-        // A query may contain a token.
+        // Masks the query of the URL, because it may contain a token.
         image: image === undefined ? undefined : maskUrl(image),
       }));
       printRows(call, rows, [

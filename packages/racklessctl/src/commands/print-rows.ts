@@ -6,13 +6,16 @@ import type { Call } from './command.js';
 interface PrintOptions {
   /** The message for people if there are no rows. */
   readonly none?: string;
-  /** Whether the table is cut to fit the terminal: long texts, then the last columns. */
+  /** Whether the table must fit the terminal: then cuts long texts, and omits the last columns if necessary. */
   readonly isCut?: boolean;
-  /** How to see columns that do not fit. */
+  /** The options that show the omitted columns, for the message about them. */
   readonly allColumns?: string;
 }
 
-/** Prints rows as a table, or as JSON with `--json`. Reports columns that do not fit the terminal. */
+/**
+ * Prints rows as a table, or as JSON with `--json`. Without `--json`, prints a message if there are no rows, or
+ * if columns do not fit the terminal.
+ */
 export function printRows<Row extends object>(
   call: Call,
   rows: readonly Row[],

@@ -6,7 +6,10 @@ import type { TaskProgress } from '../redfish/task.js';
 const BAR_COLUMNS = 20;
 const DEFAULT_COLUMNS = 80;
 
-/** The progress of several machines. Shows nothing if standard error is not a terminal. */
+/**
+ * The progress of the tasks of several machines. If several tasks run, the line shows their average. Shows
+ * nothing if standard error is not a terminal.
+ */
 export class ProgressBars {
   readonly #terminal: Terminal;
   readonly #running = new Map<object, { readonly label: string; readonly progress: TaskProgress }>();
@@ -21,7 +24,7 @@ export class ProgressBars {
     this.#draw();
   }
 
-  /** Ends the bar of one machine. */
+  /** Removes one machine from the line. Removes the line if no other task runs. */
   end(machine: object): void {
     if (this.#running.delete(machine)) this.#draw();
   }
@@ -46,7 +49,7 @@ function average(all: readonly TaskProgress[]): TaskProgress {
   return { percent: percents.reduce((sum, percent) => sum + percent, 0) / percents.length, state: 'Running' };
 }
 
-/** Renders `[#####---------------]  25 % Running`. */
+/** Renders `[#####---------------]  25 % Running`, or only the state if the service reports no percentage. */
 function renderProgress({ percent, state }: TaskProgress): string {
   if (percent === undefined) return state;
   const bounded = Math.min(100, Math.max(0, percent));

@@ -79,7 +79,7 @@ export const shownMachinesArgument: ArgumentDefinition = {
 /** The option of commands for any number of machines. */
 export const allOption: OptionDefinition = { name: 'all', letter: 'a', summary: 'all machines' };
 
-/** A service that a command has opened, and the name of its context. */
+/** A service that a command has opened, and the connection that the options selected for it. */
 export interface OpenedService {
   readonly service: Service;
   readonly connection: Connection;
@@ -106,7 +106,7 @@ function connectionsOf(call: Call): readonly Connection[] {
   );
 }
 
-/** A service to open, and the login for it. */
+/** A service to open, and the login for it. Without a user, there are no credentials. */
 interface ServiceLogIn {
   readonly connection: Connection;
   readonly credentials: Parameters<typeof openService>[0]['credentials'];
@@ -121,9 +121,10 @@ async function findLogIn(call: Call, connection: Connection): Promise<ServiceLog
 }
 
 /**
- * Opens the selected services, and calls a function with those that answer. Always closes them at
- * the end.
+ * Opens the selected services, and calls a function with those that it could open. Always closes
+ * them at the end.
  * @param use also gets the connections of all selected services.
+ * @throws {CommandFailure} if no service could be opened.
  */
 export async function withServices<T>(
   call: Call,
@@ -151,8 +152,9 @@ export async function withServices<T>(
 }
 
 /**
- * Reads the machines of services.
- * @param selected the connections of all selected services, also of those that failed.
+ * Reads the machines of the opened services. Reports a service that fails, if it is one of several.
+ * @param selected the connections of all selected services. The result names those that failed.
+ * @throws {CommandFailure} if all opened services fail.
  */
 export async function readAllMachines(
   call: Call,
@@ -174,7 +176,10 @@ export async function readAllMachines(
 /** Maximum number of unread machines whose reasons are printed. */
 const MAX_REASONS = 8;
 
-/** Returns a line for each machine that could not be read, or for the first ones of many. */
+/**
+ * Returns a line for each machine that could not be read. If there are many, returns lines for the first ones, and
+ * a line with the number of the others.
+ */
 export function unreadLines(unread: readonly UnreadMachine[]): readonly string[] {
   const lines = unread.slice(0, MAX_REASONS).map(({ context, id, failure }) => {
     const label = context === undefined ? id : `${context}/${id}`;
@@ -185,10 +190,10 @@ export function unreadLines(unread: readonly UnreadMachine[]): readonly string[]
 }
 
 /**
- * Reports the machines that the command leaves out, because the service does not return them. The
- * command then ends with exit code 1.
- * @param patterns the names on the command line; empty: all machines. If there are only single names and no
- *   patterns, the function reports nothing.
+ * Reports the machines that the service lists, but does not return. The command leaves them out, and
+ * ends with exit code 1.
+ * @param patterns the names and globs on the command line; empty: all machines. If there are only names and no
+ *   globs, the function reports nothing, because the command leaves out no machine.
  */
 export function reportUnread(call: Call, unread: readonly UnreadMachine[], patterns: readonly string[]): void {
   if (patterns.length > 0 && !patterns.some(isGlob)) return;
@@ -200,7 +205,10 @@ export async function withAllMachines<T>(call: Call, use: (list: MachineList) =>
   return withServices(call, async (opened, selected) => use(await readAllMachines(call, opened, selected)));
 }
 
-/** Opens the selected services and calls a function with the machines of the arguments. */
+/**
+ * Opens the selected services and calls a function with the machines of the arguments, or with all machines if
+ * the option `--all` is given.
+ */
 export async function withMachines<T>(call: Call, use: (machines: readonly Machine[]) => Promise<T> | T): Promise<T> {
   const patterns = call.list('machines');
   const isAll = call.flag('all');
@@ -213,7 +221,10 @@ export async function withMachines<T>(call: Call, use: (machines: readonly Machi
   });
 }
 
-/** Opens the selected services and calls a function with the machine of the argument `machine`. */
+/**
+ * Opens the selected services and calls a function with the machine of the argument `machine`.
+ * @throws {CommandFailure} also if the argument is a glob that matches several machines.
+ */
 export async function withMachine<T>(call: Call, use: (machine: Machine) => Promise<T> | T): Promise<T> {
   return withAllMachines(call, async (list) => {
     const name = call.argument('machine');

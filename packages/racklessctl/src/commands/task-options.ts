@@ -1,4 +1,4 @@
-/** The option for tasks, and its value for the client. */
+/** The option `--task-timeout`, and the options of `completeTask` that commands make from it. */
 import type { TaskOptions } from '../redfish/task.js';
 import type { Call, OptionDefinition } from './command.js';
 
@@ -12,7 +12,7 @@ export const taskTimeoutOption: OptionDefinition = {
   default: String(DEFAULT_SECONDS),
 };
 
-/** Returns the options for the client. */
+/** Returns the options of `completeTask`. */
 export function taskOptions(call: Call, onProgress: TaskOptions['onProgress']): TaskOptions {
   return { taskMs: call.milliseconds('task-timeout') ?? DEFAULT_SECONDS * 1000, onProgress };
 }

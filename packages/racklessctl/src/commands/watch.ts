@@ -13,10 +13,11 @@ import { shownMachinesArgument, unreadLines, withServices, type OpenedService } 
 
 const DEFAULT_INTERVAL_SECONDS = 5;
 
-/** Prints events, and ends the command after `--count` of them. */
+/** Prints events. After `--count` events, aborts its signal, which ends the command. */
 class EventPrinter {
   readonly #call: Call;
   readonly #end = new AbortController();
+  /** Aborts when the user interrupts the command, or after the last event of `--count`. */
   readonly signal: AbortSignal;
   #left: number;
 
@@ -35,7 +36,8 @@ class EventPrinter {
     if (this.isDone) return;
     const { machines, ...rest } = event;
     const { time, severity = '-', origin = '-', message } = rest;
-    // An event about several machines, for example about their chassis, shows its URI instead of a name.
+    // Only an event about exactly one machine shows a name. Other events, for example about the chassis of several
+    // machines, show the URI of their resource.
     const machine = machines.length === 1 ? machines[0] : undefined;
     const source = machine === undefined ? origin : labelOf(machine);
     const label = plainLine(context === undefined ? source : `${context}/${source}`);
@@ -54,7 +56,11 @@ class EventPrinter {
   }
 }
 
-/** Prints the events of one service. */
+/**
+ * Prints the events of one service. Never returns.
+ * @throws the reason of the printer's signal when it aborts.
+ * @throws {CommandFailure} if the first read fails, or if the service rejects the credentials.
+ */
 async function watchService(
   call: Call,
   opened: OpenedService,
@@ -89,7 +95,10 @@ async function streamUriOf({ service }: OpenedService): Promise<string | undefin
   return textAt(events, 'ServerSentEventUri');
 }
 
-/** Reads the machines of a service at an interval, and prints what has changed between two reads. */
+/**
+ * Reads the machines of a service at an interval, and prints what has changed between two reads. Continues if a read
+ * fails, unless the service rejects the credentials.
+ */
 async function poll(
   call: Call,
   watched: WatchedMachines,
