@@ -1,7 +1,7 @@
 /** Failures of a command, with the exit code that a script sees. */
 import { exitCode as daemonCodes } from '@rackless/daemon/process/exit-code.js';
 
-/** Exit codes. The numbers are those of sysexits.h, as in the daemons. */
+/** Exit codes. The numbers from 64 to 78 are those of sysexits.h, as in the daemons. */
 export const exitCode = {
   ...daemonCodes,
   /** EX_NOINPUT: no machine, context or log matches, or a name matches several machines. */
@@ -12,7 +12,7 @@ export const exitCode = {
   timeout: 75,
   /** EX_NOPERM: the service rejects the credentials, or the account lacks a privilege. */
   denied: 77,
-  /** 128 + SIGINT, as shells report it. */
+  /** Ctrl-C, SIGTERM or SIGHUP. The number is 128 + SIGINT, as shells report Ctrl-C. */
   interrupted: 130,
 } as const;
 
@@ -44,7 +44,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** Returns the exit code of several failures: their common one, or {@link exitCode.failed}. */
+/** Returns the common exit code of several failures, or {@link exitCode.failed} if their codes differ. */
 export function commonCode(failures: readonly CommandFailure[]): number {
   const [first] = failures;
   return first !== undefined && failures.every(({ code }) => code === first.code) ? first.code : exitCode.failed;

@@ -44,10 +44,12 @@ export type PasswordSource =
   | { readonly kind: 'command'; readonly command: string };
 
 /**
- * Returns the services of a command. An option has precedence over the context. Environment
- * variables for user, password and CA file apply if neither has them.
- * @param matches tells whether a glob matches a name.
- * @throws {CommandFailure}
+ * Returns the services of a command: that of `--url`, or those of `--context`. Without both options,
+ * returns the service of `RACKLESSCTL_URL`, of `RACKLESSCTL_CONTEXT`, or of the current context.
+ * An option has precedence over the context. Environment variables for user, password and CA file
+ * apply if neither has them.
+ * @param matches returns whether a glob matches a name; false for a text that is not a glob.
+ * @throws {CommandFailure} if there is no such context, or if an option or the context file is wrong.
  */
 export function findConnections(
   options: ConnectionOptions,
@@ -102,7 +104,8 @@ function connectionOf(
   environment: NodeJS.ProcessEnv,
 ): Connection {
   const at = name === undefined ? '' : `context ${name}: `;
-  // Paths of options are relative to the current folder, those of a context to its file.
+  // Paths of options and variables are relative to the current folder. Paths of a context are
+  // relative to the folder of the context file.
   const ca = options.ca ?? resolved(folder, context.ca) ?? variableOf(environment, 'RACKLESSCTL_CA');
   return {
     name,
@@ -137,6 +140,7 @@ const resolved = (folder: string, file: string | undefined): string | undefined 
 /**
  * Returns the URL of a service without its path. A text without a scheme means https.
  * @param at the beginning of an error text.
+ * @throws {CommandFailure} if the text is missing or not such a URL, or contains a user or a password.
  */
 export function checkUrl(text: string | undefined, at: string): URL {
   if (text === undefined) throw new CommandFailure(exitCode.configuration, `${at}url is missing`);
@@ -158,7 +162,10 @@ function checkAuth(text: string | undefined, at: string): 'session' | 'basic' {
   throw usageFailure(`${at}auth must be session or basic, not '${text}'`);
 }
 
-/** Reads the CA certificates of a connection. @throws {CommandFailure} */
+/**
+ * Reads the CA certificates of a connection.
+ * @throws {CommandFailure} if the file cannot be read, or contains no certificate in PEM form.
+ */
 export function readAuthorities(file: string): string {
   let text: string;
   try {

@@ -29,7 +29,7 @@ export interface Contexts {
 
 /**
  * Returns the path of the file: `RACKLESSCTL_CONFIG`, or `racklessctl/contexts.yaml` in
- * `XDG_CONFIG_HOME`, by default in `~/.config`.
+ * `XDG_CONFIG_HOME`. If this variable has no absolute path, the folder is `~/.config`.
  */
 export function contextFilePath(environment: NodeJS.ProcessEnv): string {
   const given = environment['RACKLESSCTL_CONFIG'];
@@ -44,7 +44,8 @@ const fault = (file: string, line: number | undefined, text: string): CommandFai
 
 /**
  * Reads the file. A missing file has no contexts.
- * @throws {CommandFailure} with the file and the line.
+ * @throws {CommandFailure} with the file, and the line if a line is wrong. Also throws if the file
+ *   contains passwords and other users have access to it.
  */
 export function readContexts(file: string): Contexts {
   return parseContexts(file, textOf(file));
@@ -86,7 +87,7 @@ function contextOf(file: string, name: string, node: YamlNode): Context {
   const insecure = node.members.get('insecure');
   if (insecure !== undefined && (insecure.kind !== 'scalar' || typeof insecure.value !== 'boolean'))
     throw fault(file, insecure.line, 'insecure must be true or false');
-  // The keys of the list are those of the type.
+  // `texts` has only keys of the type.
   const context = Object.fromEntries(texts) as Context;
   return insecure === undefined ? context : { ...context, insecure: insecure.value === true };
 }
@@ -94,7 +95,7 @@ function contextOf(file: string, name: string, node: YamlNode): Context {
 function textValue(file: string, key: string, node: YamlNode): string {
   if (node.kind !== 'scalar' || node.value === null || typeof node.value === 'boolean')
     throw fault(file, node.line, `${key} must be a text`);
-  // YAML reads 0123 as 83.
+  // YAML reads 0123 as the number 83, so a password of digits needs quotes.
   if (typeof node.value === 'number') throw fault(file, node.line, `${key} is a number for YAML: write it in quotes`);
   return node.value;
 }
@@ -107,7 +108,7 @@ function checkKeys(file: string, members: ReadonlyMap<string, YamlNode>, known: 
   }
 }
 
-/** Throws if other users have any access to a file with passwords. OpenSSH has the same rule for its keys. */
+/** Throws if other users have any access to a file with passwords. OpenSSH has this rule for private keys. */
 function checkMode(file: string): void {
   const { mode } = statSync(file);
   if ((mode & 0o077) !== 0)
@@ -115,16 +116,17 @@ function checkMode(file: string): void {
 }
 
 /**
- * The attempts take 14 s. This is longer than the lock of a killed command is valid (10 s). A
- * command holds the lock for microseconds.
+ * A command holds the lock of the file for microseconds. A killed command may leave the lock behind,
+ * which then blocks other commands for 10 s. The pauses between the attempts take longer, 14 s.
  */
 const MAX_ATTEMPTS = 700;
 const PAUSE_MS = 20;
 
 /**
- * Changes the file, with mode 0600 if it is new. Comments are lost. Calls the function again if
- * another command has changed the file meanwhile.
- * @throws {CommandFailure}
+ * Changes the file. A new file has mode 0600. Comments in the file are lost. If another command has
+ * changed the file meanwhile, reads it and calls `change` again.
+ * @throws {CommandFailure} if the file is invalid or cannot be written.
+ * @throws the error of `change`; then the file is unchanged.
  */
 export async function changeContexts(
   file: string,

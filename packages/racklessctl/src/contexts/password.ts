@@ -7,15 +7,15 @@ import { readTextFile, fileReason } from '@rackless/daemon/files/text-file.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import type { PasswordSource } from './connection.js';
 
-/** Time limit of a command. It is long, because a password manager may ask the user. */
+/** Time limit of `password-command`. It is long, because a password manager may ask the user. */
 const COMMAND_MS = 120_000;
-/** Maximum number of characters of a command's output. The first line of the output is the password. */
+/** Maximum number of characters that `password-command` may print. The first line is the password. */
 const MAX_OUTPUT = 1024 * 1024;
 
 /** A terminal that can ask the user. */
 interface Prompt {
   readonly input: NodeJS.ReadStream;
-  /** A stream other than standard output, which a script may read. */
+  /** Not standard output, because a script may read this stream. */
   readonly output: NodeJS.WriteStream;
 }
 
@@ -23,7 +23,9 @@ interface Prompt {
  * Returns the password.
  * @param source undefined: asks the user.
  * @param name the user and the service, for the prompt.
- * @throws {CommandFailure} whose message never contains the password.
+ * @throws {CommandFailure} if the password is empty or cannot be read, or if the user gives none. The
+ *   message never contains the password.
+ * @throws the reason of the signal if it aborts while the command runs.
  */
 export async function getPassword(
   source: PasswordSource | undefined,
@@ -66,8 +68,9 @@ function readPasswordFile(file: string): string {
 }
 
 /**
- * Runs the command in a shell, as a user would. A password manager may ask the user, so it has the
- * terminal: standard input and standard error of racklessctl.
+ * Runs the command in a shell, as a user would. A password manager may ask the user, so the command
+ * has the terminal: standard input and standard error of racklessctl.
+ * @returns the output.
  */
 async function runCommand(command: string, signal: AbortSignal): Promise<string> {
   const late = AbortSignal.timeout(COMMAND_MS);
@@ -109,7 +112,7 @@ function askPassword(name: string, { input, output }: Prompt, signal: AbortSigna
       exitCode.configuration,
       `there is no password for ${name}: give --password-file FILE, set RACKLESSCTL_PASSWORD, or use a terminal`,
     );
-  // readline edits the line in raw mode. Its echo goes nowhere.
+  // readline reads the terminal in raw mode and echoes the line itself. The echo goes to `nowhere`.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
   output.write(`Password of ${name}: `);

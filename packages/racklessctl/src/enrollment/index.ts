@@ -1,4 +1,4 @@
-/** The formats of enrollment files. */
+/** The list of the formats of enrollment files. */
 import { ansible } from './ansible.js';
 import { ironic } from './ironic.js';
 import { maas } from './maas.js';
@@ -6,7 +6,7 @@ import { metal3 } from './metal3.js';
 import type { EnrollmentFormat } from './node.js';
 import { tinkerbell } from './tinkerbell.js';
 
-/** The formats by their names. */
+/** The formats by the names that `--format` takes. */
 export const enrollmentFormats: Readonly<Record<string, EnrollmentFormat>> = {
   ironic,
   metal3,

@@ -20,7 +20,7 @@ function commandOf({ name, facts, user }: EnrollmentNode): string {
     `architecture=${architecture}/generic`,
     ...facts.interfaces.map(({ mac }) => `mac_addresses=${mac}`),
     'power_type=redfish',
-    // MAAS uses https if the address names no scheme.
+    // MAAS uses https if the address has no scheme, so only an address with http needs its scheme.
     `power_parameters_power_address=${protocol === 'https:' ? host : facts.bmc}`,
     `power_parameters_power_user=${user ?? ''}`,
     `power_parameters_node_id=${facts.id}`,

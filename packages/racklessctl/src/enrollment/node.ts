@@ -33,8 +33,8 @@ const dnsLabel = (text: string): string =>
 
 /**
  * Returns a unique name for each machine: the first of name, host name, context, name with chassis, serial
- * number, id and UUID that no other machine has. If there is none, appends a number to the name. BMCs of real
- * servers often call their machine `System`.
+ * number, id and UUID that no other machine has. If there is none: the name, to which the second and each further
+ * machine gets a number. BMCs of real servers often call their machine `System`.
  */
 export function enrollmentNames(machines: readonly MachineFacts[]): readonly string[] {
   const candidates = (facts: MachineFacts): readonly (string | undefined)[] => [
@@ -68,7 +68,7 @@ export function defined(members: Readonly<Record<string, unknown>>): Record<stri
 }
 
 /**
- * Returns comment lines. They must not contain unchecked text from a service: a line feed would end
- * the comment.
+ * Returns the lines as comments of YAML and of a shell. They must not contain unchecked text from a
+ * service: a line feed would end the comment.
  */
 export const comment = (lines: readonly string[]): string => lines.map((line) => `# ${line}`.trimEnd() + '\n').join('');
