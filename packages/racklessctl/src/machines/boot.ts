@@ -35,7 +35,7 @@ interface BootState {
   readonly httpUri: string | undefined;
 }
 
-/** Returns the boot settings. */
+/** Returns the boot settings that the service reported when the command read the machine. */
 export function bootOf({ resource }: Machine): BootState {
   const boot = objectAt(resource, 'Boot');
   return {
@@ -54,11 +54,15 @@ interface BootChange {
   readonly target: string;
   readonly enabled: 'Once' | 'Continuous';
   readonly mode: (typeof bootModes)[keyof typeof bootModes] | undefined;
-  /** The image for `UefiHttp`. */
+  /** URL of the image that the target `UefiHttp` boots. */
   readonly httpUri: string | undefined;
 }
 
-/** Sets the boot override. @throws {CommandFailure} */
+/**
+ * Sets the boot override.
+ * @throws {CommandFailure} if the service has a list of boot sources that lacks this one, or if the request or
+ *   its task fails.
+ */
 export async function setBoot(machine: Machine, change: BootChange, options: TaskOptions): Promise<void> {
   const { targets } = bootOf(machine);
   if (targets?.includes(change.target) === false)
@@ -78,7 +82,7 @@ export async function setBoot(machine: Machine, change: BootChange, options: Tas
   );
 }
 
-/** Removes the boot override: the machine boots in its own order. @throws {CommandFailure} */
+/** Removes the boot override, so that the machine boots in its own order. @throws {CommandFailure} */
 export async function clearBoot(machine: Machine, options: TaskOptions): Promise<void> {
   const { targets } = bootOf(machine);
   const target = targets?.includes('None') === true ? { BootSourceOverrideTarget: 'None' } : {};

@@ -1,4 +1,4 @@
-/** Groups of machines. */
+/** Groups machines by the texts that they share, for example a chassis. */
 
 /**
  * Groups items by their keys, in the order of the items. An item can have several keys.

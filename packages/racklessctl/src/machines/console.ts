@@ -7,19 +7,19 @@ import { managersOf, type Machine } from './machine.js';
 interface SshConsole {
   readonly host: string;
   readonly port: number;
-  /** Undefined: ssh decides. */
+  /** Undefined: ssh chooses the user. */
   readonly user: string | undefined;
   /** Command that selects the console after the login; undefined if the service names none. */
   readonly entryCommand: string | undefined;
-  /** The keys with which a user leaves the console. */
+  /** The keys with which a user leaves the console; undefined if the service reports none. */
   readonly escape: string | undefined;
 }
 
 const DEFAULT_PORT = 22;
 
 /**
- * Finds the console of a machine that `ssh` can open.
- * @throws {CommandFailure} that names other consoles.
+ * Finds a serial console that `ssh` can open: that of the machine, or else that of one of its managers.
+ * @throws {CommandFailure} if there is none. The message names the machine's consoles of other kinds.
  */
 export async function findConsole(machine: Machine): Promise<SshConsole> {
   const { service, resource } = machine;

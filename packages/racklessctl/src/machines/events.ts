@@ -5,7 +5,7 @@ import { linksOf, summaryOf, type Machine, type MachineSummary } from './machine
 
 /** An event of a machine, of another resource, or a difference between two reads. */
 export interface MachineEvent {
-  /** ISO 8601. */
+  /** ISO 8601. If the event of a service has no time, the time of its arrival. */
   readonly time: string;
   readonly severity: string | undefined;
   /** The machines that the event concerns: none, one, or all machines of a chassis or manager. */
@@ -18,8 +18,8 @@ export interface MachineEvent {
 }
 
 /**
- * Returns the events in an object of a stream of events. Other objects, such as metric reports,
- * have none.
+ * Returns the events in an object of a stream of events. Objects of other kinds, such as metric
+ * reports, contain no events.
  */
 export function eventsIn(body: Resource, machines: MachinesByLink): readonly MachineEvent[] {
   return listAt(body, 'Events').map((record) => {
@@ -41,14 +41,14 @@ export type MachinesByLink = ReadonlyMap<string, readonly Machine[]>;
 
 /**
  * Returns an index of machines for {@link eventsIn}. A service may have 10,000 machines and
- * hundreds of events a second.
+ * hundreds of events a second, so a search through all machines for each event would be slow.
  */
 export function machinesByLink(machines: readonly Machine[]): MachinesByLink {
   // Several machines may share a chassis, for example the host of virtual machines.
   return byKey(machines, (machine) => new Set(linksOf(machine).map((link) => link.replace(/\/+$/, ''))));
 }
 
-/** Returns the machines whose resource, manager or chassis has the URI, or contains it. */
+/** Returns the machines whose resource, manager or chassis has the URI `origin`, or the nearest URI above it. */
 function machinesOf(origin: string, machines: MachinesByLink): readonly Machine[] {
   for (let uri = origin; uri !== ''; uri = uri.slice(0, Math.max(0, uri.lastIndexOf('/')))) {
     const found = machines.get(uri);
@@ -66,7 +66,8 @@ const shownChanges: readonly (readonly [key: Exclude<keyof MachineSummary, 'chas
 
 /**
  * Returns the differences between two reads of a service's machines.
- * @param unseen URIs of machines that exist, but that no former read returned. They are not new.
+ * @param unseen URIs of machines that exist, but that no former read returned. If the second read
+ *   returns one, the function does not report it as new.
  * @param time the time of the second read.
  */
 export function eventsBetween(

@@ -17,11 +17,11 @@ interface InterfaceFacts {
 export interface MachineFacts extends MachineSummary {
   /** `x86_64`, `aarch64`, …; undefined if the service does not report it. */
   readonly architecture: string | undefined;
-  /** `uefi` or `legacy`. */
+  /** Undefined: the service does not report it. */
   readonly bootMode: 'uefi' | 'legacy' | undefined;
   readonly secureBoot: boolean | undefined;
   readonly virtualMedia: boolean;
-  /** The interfaces, those with a link first. */
+  /** The interfaces with a valid MAC address, each address once. Those with a link come first. */
   readonly interfaces: readonly InterfaceFacts[];
   /** The address of the BMC, such as `https://192.0.2.1:8000`. */
   readonly bmc: string;
@@ -72,7 +72,7 @@ const architectures: Readonly<Record<string, string>> = {
 async function readArchitecture({ service, resource }: Machine): Promise<string | undefined> {
   const collection = linkAt(resource, 'Processors');
   if (collection === undefined) return undefined;
-  // All processors of a machine have one architecture.
+  // All processors of a machine have the same architecture, so one read is enough.
   const [first] = linksAt(await service.find(collection), 'Members');
   const processor = first === undefined ? undefined : await service.find(first);
   const set = textAt(processor, 'InstructionSet');

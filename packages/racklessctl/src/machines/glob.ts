@@ -1,4 +1,4 @@
-/** Patterns that select machines by their names. */
+/** Patterns that select machines and contexts by their names. */
 import { CommandFailure, exitCode } from '../failure.js';
 
 /** Returns whether a pattern is a glob, so that it may select several machines. */

@@ -12,9 +12,9 @@ export interface Log {
   /** `system`, `manager` or `chassis`. */
   readonly owner: string;
   readonly uri: string;
-  /** URI of the entries. */
+  /** URI of the collection of entries; undefined if the service reports none. */
   readonly entries: string | undefined;
-  /** URI of the action that clears the log. */
+  /** URI of the action that clears the log; undefined if the service offers no such action. */
   readonly clear: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface LogEntry {
   readonly message: string;
 }
 
-/** Reads the logs of a machine, of its managers and of its chassis. */
+/** Reads the logs of a machine, of its managers and of its chassis. @throws {CommandFailure} */
 export async function readLogs(machine: Machine): Promise<readonly Log[]> {
   const { service, resource } = machine;
   const logs: Log[] = [];
@@ -60,13 +60,13 @@ function logOf(resource: Resource, owner: string): Log[] {
   ];
 }
 
-/** The ids of event logs at most services. */
+/** Ids that services usually give to their event logs. */
 const EVENT_LOG = /^(event ?log|sel|log1?|iml|events?)$/i;
 
 /**
- * Returns the log with an id. Without an id, returns the first log whose id is usual for event
- * logs, or the first of all logs if there is no such log.
- * @throws {CommandFailure} if the machine has no logs, or none with the id.
+ * Returns the log with an id; ignores case. Without an id, returns the first log whose id is usual for
+ * event logs, or the first of all logs if there is no such log.
+ * @throws {CommandFailure} if the machine has no logs, or none with the id, or if a read fails.
  */
 export async function findLog(machine: Machine, id: string | undefined): Promise<Log> {
   const logs = await readLogs(machine);
@@ -86,20 +86,22 @@ export async function findLog(machine: Machine, id: string | undefined): Promise
 /** Entries of a log, the oldest first. */
 interface LogReading {
   readonly entries: readonly LogEntry[];
-  /** Why entries are missing; undefined if there are all. */
+  /** Why entries are missing; undefined if no entry is missing. */
   readonly failure: CommandFailure | undefined;
 }
 
 /**
  * Reads the entries of a log, as far as the service returns them.
- * @throws {CommandFailure} if the service returns none, because of a failure.
+ * @throws {CommandFailure} if the log has no collection of entries, if a failure prevents the read of
+ *   all entries, or if the service rejects the credentials.
  */
 export async function readEntries({ service }: Machine, { id, entries }: Log): Promise<LogReading> {
   if (entries === undefined) throw new CommandFailure(exitCode.failed, `the log ${id} has no entries to read`);
   const { members, failure } = await readPossibleMembers(service, entries);
   if (failure !== undefined && members.length === 0) throw failure;
   const read = members.map(entryOf);
-  // Services have different orders. The sort keeps the order of entries with the same time.
+  // Some services send the newest entry first. The sort does not change the order of entries with the same time,
+  // so this function first reverses such a list.
   const newestFirst = timeOf(read[0]) > timeOf(read.at(-1));
   return { entries: (newestFirst ? read.reverse() : read).sort((a, b) => timeOf(a) - timeOf(b)), failure };
 }
@@ -120,7 +122,7 @@ function entryOf(resource: Resource): LogEntry {
   };
 }
 
-/** Clears a log. @throws {CommandFailure} */
+/** Clears a log. @throws {CommandFailure} also if the service offers no action for it. */
 export async function clearLog({ service }: Machine, { id, clear }: Log, options: TaskOptions): Promise<void> {
   if (clear === undefined) throw new CommandFailure(exitCode.failed, `the log ${id} cannot be cleared`);
   await completeTask(service, await service.post(clear, {}, `clearing the log ${id}`), options);

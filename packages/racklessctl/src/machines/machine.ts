@@ -30,7 +30,7 @@ export interface UnreadMachine {
 
 /** The machines of services. */
 export interface MachineList {
-  /** By service, and then in the order of their names. */
+  /** In the order of the services. Within a service, by name. */
   readonly machines: readonly Machine[];
   readonly unread: readonly UnreadMachine[];
   /** Contexts that failed, so that all their machines are missing. */
@@ -43,8 +43,9 @@ const names = new Intl.Collator('en', { numeric: true });
 const lastSegment = (uri: string): string => uri.replace(/\/+$/, '').replace(/^.*\//, '');
 
 /**
- * Reads the machines of a service. A machine that fails does not affect the others.
- * @throws {CommandFailure}
+ * Reads the machines of a service. A machine that the service does not return is in `unread`.
+ * @throws {CommandFailure} if the collection of machines cannot be read, or if the service rejects the
+ *   credentials.
  */
 export async function readMachines(service: Service, context: string | undefined): Promise<MachineList> {
   const systems = linkAt(service.root, 'Systems');
@@ -54,7 +55,7 @@ export async function readMachines(service: Service, context: string | undefined
   const machines = members.flatMap((resource): Machine[] => {
     const link = linkAt(resource);
     if (link === undefined) return [];
-    // Without its host, because enrollment files append the URI to the address of the service.
+    // Removes the host of the link, because enrollment files append the URI to the address of the service.
     const uri = service.pathOf(link);
     const id = textAt(resource, 'Id') ?? lastSegment(uri);
     const name = textAt(resource, 'Name') ?? id;
@@ -114,7 +115,7 @@ export interface MachineSummary {
   readonly id: string;
   readonly uuid: string | undefined;
   readonly uri: string;
-  /** Ids of the chassis that contain the machine. */
+  /** Ids of the chassis that contain the machine, without a chassis that has the id of the machine. */
   readonly chassis: readonly string[];
   /** `On`, `Off`, `PoweringOn`, … */
   readonly power: string | undefined;
@@ -134,7 +135,10 @@ export interface MachineSummary {
 /** Returns the URIs of the managers (BMCs) of a machine. */
 export const managersOf = ({ resource }: Machine): readonly string[] => linksAt(resource, 'Links', 'ManagedBy');
 
-/** Returns the ids of the chassis that contain a machine, without a chassis that has the id of the machine. */
+/**
+ * Returns the ids of the chassis that contain a machine. Leaves out a chassis that has the id of the machine,
+ * because it does not tell the user where the machine is.
+ */
 export const chassisOf = ({ id, resource }: Pick<Machine, 'id' | 'resource'>): readonly string[] =>
   linksAt(resource, 'Links', 'Chassis')
     .map(lastSegment)
@@ -153,10 +157,11 @@ const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
 
 /**
  * Returns the machines that one of the patterns selects. A pattern is a name, an id, a UUID, a host
- * name, a serial number, a unique beginning of one of these, or a glob. While machines are missing,
- * only a text that no missing machine can have selects a machine: its UUID, its serial number, or
- * its id or name if all missing machines belong to the same service.
- * @throws {CommandFailure} if a pattern selects none, or if a name or a beginning is not unique.
+ * name, a serial number, a unique beginning of one of these, or a glob. If machines are missing, a
+ * glob selects those of the other machines that it matches. All other patterns must then be complete
+ * texts that no missing machine can have: a UUID, a serial number, or the id or name of a machine to
+ * whose service all missing machines belong.
+ * @throws {CommandFailure} if a pattern selects no machine, or if it is no glob and may mean several.
  */
 export function selectMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
   return selectBy(list, patterns, (pattern) => {
@@ -168,9 +173,10 @@ export function selectMachines(list: MachineList, patterns: readonly string[]): 
 }
 
 /**
- * Returns the machines that a command only shows. While machines are missing, a full name is
- * enough, although one of them may have the same name. A glob may match only unread machines.
- * @throws {CommandFailure} as {@link selectMachines}.
+ * Returns the machines that a command only shows. If machines are missing, a complete name is enough,
+ * although a missing machine may have the same name. A glob that matches only unread machines is no
+ * error.
+ * @throws {CommandFailure} in all other cases, as {@link selectMachines}.
  */
 export function selectShownMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
   return selectBy(list, patterns, (pattern) => {
@@ -204,7 +210,11 @@ function matching({ machines }: MachineList, glob: string): readonly Machine[] {
 const isComplete = ({ unread, failedContexts }: MachineList): boolean =>
   unread.length === 0 && failedContexts.length === 0;
 
-/** Returns the machine with a name, or with a unique beginning of one if no machine is missing. */
+/**
+ * Returns the machine with a name. If there is none and no machine is missing, returns the machine with a name that
+ * begins with the pattern.
+ * @throws {CommandFailure} if there is no such machine, or if there are several.
+ */
 function named(all: MachineList, pattern: string): Machine {
   const wanted = pattern.toLowerCase();
   const having = (test: (name: string) => boolean): readonly Machine[] =>
@@ -238,7 +248,7 @@ function isUnique(all: MachineList, machine: Machine, pattern: string): boolean 
   return !isOfUnread && uniqueNames(all, machine).some((name) => name.toLowerCase() === wanted);
 }
 
-/** Returns the machines. @throws {CommandFailure} if there are none. */
+/** Returns the found machines. @throws {CommandFailure} if there are none. */
 function required(found: readonly Machine[], pattern: string, all: MachineList): readonly [Machine, ...Machine[]] {
   const [first, ...others] = found;
   if (first !== undefined) return [first, ...others];
@@ -278,7 +288,7 @@ function missingText({ unread, failedContexts }: MachineList): string {
 
 const MAX_LISTED = 8;
 function list(machines: readonly Machine[]): string {
-  // Real BMCs often call every machine `System`.
+  // Real BMCs often call every machine `System`. Then only the ids help the user.
   const isAmbiguous = new Set(machines.map(({ name }) => name)).size < machines.length;
   const names = machines.slice(0, MAX_LISTED).map((machine) => {
     const { context, name, id } = machine;

@@ -22,12 +22,16 @@ interface MediaDrive {
 interface MediaImage {
   readonly url: string;
   readonly isWritable: boolean;
-  /** Login at the server of the image. */
+  /** The user at the server of the image; undefined: no login. */
   readonly user: string | undefined;
   readonly password: string | undefined;
 }
 
-/** Reads the drives. Services link them from the system or from its managers. */
+/**
+ * Reads the drives. Services link them from the system or from its managers. Returns the drives of the first of
+ * these that has any.
+ * @throws {CommandFailure} also if there are no drives.
+ */
 export async function readDrives(machine: Machine): Promise<readonly MediaDrive[]> {
   const { service, resource } = machine;
   for (const owner of [resource, ...managersOf(machine)]) {
@@ -64,7 +68,7 @@ const typesByName: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the drives with an id or a type (`cd`, `dvd`, `usb`, `floppy`).
+ * Returns the drives with an id, or else those with a type (`cd`, `dvd`, `usb`, `floppy`).
  * @throws {CommandFailure} if there are none.
  */
 function drivesNamed(drives: readonly MediaDrive[], name: string): readonly MediaDrive[] {
@@ -109,13 +113,13 @@ async function sendInsert(
     ...(image.password === undefined ? {} : { Password: image.password }),
   };
   const path = linkAt(objectAt(resource, 'Actions', '#VirtualMedia.InsertMedia'), 'target');
-  // Older services have no action. They insert an image when a client sets `Image`.
+  // Older services have no action for this. They insert an image when a PATCH sets `Image`.
   if (path === undefined) return service.patch(uri, { ...body, Inserted: true }, 'inserting the image');
   try {
     return await service.post(path, body, 'inserting the image');
   } catch (error) {
     // Some services require parameters that are optional in the schema. Such a service has changed
-    // nothing, so the request is repeated with them.
+    // nothing, so it is safe to send the request again with all parameters.
     const isMissing =
       error instanceof CommandFailure && /TransferProtocolType|TransferMethod|Inserted/.test(error.message);
     if (!isMissing || error.code !== exitCode.failed) throw error;

@@ -7,14 +7,17 @@ import { wait } from '../redfish/wait.js';
 import type { Machine } from './machine.js';
 
 /**
- * A power command: Redfish's reset types in the order of preference, and the state that it leads
- * to.
+ * A power command: Redfish's reset types in the order of preference, and the power state that
+ * follows.
  */
 export interface PowerCommand {
   readonly summary: string;
-  /** racklessctl sends the first of these that the machine allows, or the first one if the service lists none. */
+  /** racklessctl sends the first type that the service lists for the machine; without a list, the first of all. */
   readonly resetTypes: readonly string[];
-  /** A machine in this state needs no request. `--wait` waits for this state. */
+  /**
+   * A machine in this state needs no request. `--wait` waits for this state. Absent: the command always sends a
+   * request and never waits.
+   */
   readonly target?: 'On' | 'Off';
   /** The text for the user after the name of the machine, such as `on`. */
   readonly done: string;
@@ -38,7 +41,7 @@ export const powerCommands = {
 
 /** Options of {@link runPower}. */
 interface PowerOptions extends TaskOptions {
-  /** Maximum wait for the state, in milliseconds. Undefined: does not wait. */
+  /** Maximum time to wait for the target of the command, in milliseconds. Undefined: does not wait. */
   readonly waitMs: number | undefined;
 }
 
@@ -46,9 +49,10 @@ interface PowerOptions extends TaskOptions {
 const POLL_MS = 1000;
 
 /**
- * Executes a power command.
+ * Executes a power command, and waits for its task.
  * @returns the text for the user.
- * @throws {CommandFailure}
+ * @throws {CommandFailure} if the machine does not support the command, if the request or its task fails, or
+ *   if the machine does not reach the target within `waitMs`.
  */
 export async function runPower(machine: Machine, command: PowerCommand, options: PowerOptions): Promise<string> {
   const { service, uri, resource } = machine;
@@ -93,7 +97,7 @@ async function reachPowerState(
 
 /**
  * Returns the values that a parameter of an action may have; undefined if the service does not list
- * them. They are in the action itself or in its ActionInfo.
+ * them. Services list them in the action itself or in its ActionInfo.
  */
 async function allowableValues(
   service: Service,

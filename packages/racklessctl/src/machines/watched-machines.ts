@@ -1,4 +1,4 @@
-/** The machines for which a command shows events. */
+/** The machines for which `racklessctl watch` shows events. */
 import { CommandFailure } from '../failure.js';
 import { linkAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
@@ -6,7 +6,7 @@ import { eventsIn, machinesByLink, type MachineEvent, type MachinesByLink } from
 import { labelsIn } from './label.js';
 import { readMachines, selectShownMachines, type Machine, type MachineList, type UnreadMachine } from './machine.js';
 
-/** Minimum time between two reads that events of unknown machines cause. */
+/** Minimum time between two reads that events of unknown machines cause, in milliseconds. */
 const REFRESH_MS = 5000;
 
 /** Options of {@link WatchedMachines.read}. */
@@ -14,7 +14,7 @@ interface WatchedOptions {
   readonly service: Service;
   /** The context of the service. */
   readonly context: string | undefined;
-  /** Names of machines; empty: all machines, and events of the service itself. */
+  /** Names and globs of machines; empty: all machines, and events of the service itself. */
   readonly patterns: readonly string[];
 }
 
@@ -34,14 +34,14 @@ export class WatchedMachines {
     this.#options = options;
   }
 
-  /** Reads the machines. @throws {CommandFailure} if a pattern selects none. */
+  /** Reads the machines. @throws {CommandFailure} also if a pattern selects no machine. */
   static async read(options: WatchedOptions): Promise<WatchedMachines> {
     const watched = new WatchedMachines(options);
     await watched.readAgain();
     return watched;
   }
 
-  /** The machines of the last read, and those of earlier reads that the last read could not read. */
+  /** The machines of the last read, and those of earlier reads that the service now lists but does not return. */
   get all(): readonly Machine[] {
     return this.#machines;
   }
@@ -56,7 +56,7 @@ export class WatchedMachines {
     const { service, context, patterns } = this.#options;
     const list = await readMachines(service, context);
     const missing = new Set(list.unread.map(({ uri }) => uri));
-    // A machine that cannot be read is not removed.
+    // A machine that the service lists but does not return still exists, so it stays in the list.
     const machines = [...list.machines, ...this.#machines.filter(({ uri }) => missing.has(uri))];
     if (patterns.length > 0) {
       // Keeps the machines that were selected. A machine that is now gone or has another name may
@@ -73,7 +73,7 @@ export class WatchedMachines {
 
   /**
    * Returns the events in an object of a stream. Reads the machines again if an event is about an
-   * unknown machine.
+   * unknown machine, at most once in five seconds.
    */
   async eventsIn(body: Resource): Promise<readonly MachineEvent[]> {
     const events = eventsIn(body, this.#byLink);
@@ -83,13 +83,13 @@ export class WatchedMachines {
     try {
       await this.readAgain();
     } catch (error) {
-      // Without the name of the machine, the command shows its URI.
+      // Ignores the failure. The command then shows the URI of the machine instead of its name.
       if (!(error instanceof CommandFailure)) throw error;
     }
     return eventsIn(body, this.#byLink);
   }
 
-  /** Returns whether the command shows an event. */
+  /** Returns whether the command shows an event: with patterns, only events about a selected machine. */
   shows({ machines }: MachineEvent): boolean {
     const selected = this.#selected;
     return selected === undefined || machines.some(({ uri }) => selected.has(uri));
@@ -100,7 +100,10 @@ export class WatchedMachines {
     return new Set(this.#unread.map(({ uri }) => uri));
   }
 
-  /** Returns the unread machines that the command shows, or that may be one of these. */
+  /**
+   * Returns the unread machines that the command shows. With patterns, these are the machines that the patterns
+   * have selected in earlier reads, and all machines that no read has returned yet.
+   */
   shownUnread(): readonly UnreadMachine[] {
     const known = new Set(this.#machines.map(({ uri }) => uri));
     return this.#unread.filter(({ uri }) => this.#selected?.has(uri) !== false || !known.has(uri));
@@ -112,7 +115,7 @@ export class WatchedMachines {
   }
 }
 
-/** Returns the URIs that patterns select. @param mayBeNone whether a pattern may select nothing. */
+/** Returns the URIs of the machines that patterns select. @param mayBeNone a pattern may select no machine. */
 function selectedOf(list: MachineList, patterns: readonly string[], mayBeNone: boolean): readonly string[] {
   return patterns.flatMap((pattern) => {
     try {

@@ -17,7 +17,7 @@ const MIN_WIDTH = 8;
 interface Table {
   /** The lines, without a line feed at the end. */
   readonly text: string;
-  /** Titles of the last columns, which do not fit. */
+  /** Titles of the columns that do not fit: always the last ones. Empty if all columns fit. */
   readonly omitted: readonly string[];
 }
 
@@ -29,7 +29,7 @@ interface Table {
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], maxWidth = Infinity): Table {
   const cells = rows.map((row, index) => columns.map(({ value }) => shown(value(row, index))));
   const titles = columns.map(({ title }) => title);
-  // Math.max cannot take the texts of 100,000 machines as its arguments.
+  // Math.max cannot take the widths of 100,000 machines as its arguments.
   const widths = titles.map((title, index) =>
     cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] ?? '')), widthOf(title)),
   );
@@ -51,7 +51,10 @@ function renderLine(cells: readonly string[], widths: readonly number[]): string
     .trimEnd();
 }
 
-/** Returns the widths of the first columns: of as many columns as fit. */
+/**
+ * Returns the widths of the first columns: of as many columns as fit. The first column is always one of them, and is
+ * cut if it is wider than the terminal.
+ */
 function fit(widths: readonly number[], columns: readonly Column<never>[], maxWidth: number): readonly number[] {
   for (let count = widths.length; count > 1; count -= 1) {
     const fitted = shrink(widths.slice(0, count), columns, maxWidth);

@@ -11,7 +11,7 @@ interface TerminalStreams {
 /** Prints results and messages. Escapes control characters, because parts of the texts come from services. */
 export class Terminal {
   readonly streams: TerminalStreams;
-  /** Whether {@link showStatus} has written a line that the next line replaces. */
+  /** Whether a line of {@link showStatus} is visible, which the next output replaces. */
   #hasStatus = false;
 
   constructor(streams: TerminalStreams) {
@@ -31,12 +31,12 @@ export class Terminal {
     this.streams.stdout.write(`${plainText(text)}\n`);
   }
 
-  /** Prints rows for a program: values in a row are separated by tabs. */
+  /** Prints rows for a program, with a tab between two values. */
   printTabbed(rows: readonly (readonly string[])[]): void {
     for (const row of rows) this.streams.stdout.write(`${row.map(plainLine).join('\t')}\n`);
   }
 
-  /** Prints a result as JSON. */
+  /** Prints a result as JSON with indentation. */
   printJson(value: unknown): void {
     this.clearStatus();
     this.streams.stdout.write(`${plainJson(value)}\n`);
@@ -60,8 +60,8 @@ export class Terminal {
   }
 
   /**
-   * Shows a line that the next line replaces, for example a progress bar. Has no effect without a
-   * terminal.
+   * Shows a line that the next output replaces, for example a progress bar. Has no effect if standard
+   * error is not a terminal.
    */
   showStatus(line: string): void {
     if (!this.showsStatus) return;
@@ -69,7 +69,7 @@ export class Terminal {
     this.#hasStatus = true;
   }
 
-  /** Removes the line of {@link showStatus}. */
+  /** Removes the line of {@link showStatus}, if there is one. */
   clearStatus(): void {
     if (!this.#hasStatus) return;
     this.streams.stderr.write('\r\x1b[K');
