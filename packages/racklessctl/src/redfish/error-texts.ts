@@ -12,7 +12,7 @@ interface ServiceMessage {
   readonly text: string;
 }
 
-/** Longer texts are cut. */
+/** Maximum number of characters of a text. Longer texts are cut. */
 const MAX_TEXT = 500;
 
 /** Returns a JSON pointer as people write it, such as `Boot.BootOrder` for `#/Boot/BootOrder`. */
@@ -36,7 +36,7 @@ function messageOf(entry: unknown, property?: string): ServiceMessage | undefine
   };
 }
 
-/** Returns the messages of an error body, and those for single properties of a partial success. */
+/** Returns the messages of an error body, or of a success in which the service ignored some properties. */
 export function messagesOf(body: Resource): readonly ServiceMessage[] {
   const annotation = '@Message.ExtendedInfo';
   const members = [body, objectAt(body, 'error')].flatMap((part) => [
@@ -48,17 +48,17 @@ export function messagesOf(body: Resource): readonly ServiceMessage[] {
   return members.filter((message) => message !== undefined);
 }
 
-/** Returns a message as `property: text`, in one line. */
+/** Returns a message in one line, as `property: text`, or as `text` if it contains the property. */
 export function messageText({ property, text }: ServiceMessage): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  // The name of the property is part of most texts of DMTF.
+  // Most texts of DMTF contain the name of the property.
   const shown = property === undefined || line.includes(property) ? line : `${property}: ${line}`;
   return shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
 }
 
 /**
- * Returns the reason of a failed answer: the service's messages, or the status with a general text,
- * such as the title of a page.
+ * Returns the reason of a failed answer: the service's messages. If there are none, returns the status
+ * and a general text, such as the title of a page, if the answer contains one.
  */
 export function reasonOf(status: number, text: string): string {
   const body = asResource(parseJson(text));

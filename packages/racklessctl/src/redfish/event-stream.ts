@@ -30,7 +30,7 @@ const PROBE_MS = 30_000;
 
 /**
  * Yields the objects of a stream, until the signal aborts. Connects again after an interruption, and
- * requests the events that it has missed.
+ * requests the events that the service has sent meanwhile.
  * @throws the reason of the signal when it aborts.
  * @throws {NoEventStream} if the first connection shows that there is no stream.
  * @throws {CommandFailure} if the first connection fails, or if the service rejects the credentials
@@ -65,7 +65,9 @@ export async function* readEvents(
 
 /** Point at which the stream continues after an interruption. */
 interface Position {
+  /** The last event id, for the header `Last-Event-ID`. */
   id: string | undefined;
+  /** The pause before the first new connection. The service may change it (the field `retry`). */
   pauseMs: number;
   /** A stream was open with this session, so 401 means that the session has ended. */
   mayRenew: boolean;
@@ -89,7 +91,7 @@ async function openStream(
   answer.stream.destroy();
   if (answer.status === 401 && position.mayRenew) {
     await service.renewSession();
-    // A service that rejects the new session, too, would cause logins without an end.
+    // Renews the session only once. If the service rejects the new session, too, logins would have no end.
     position.mayRenew = false;
     return openStream(service, path, position, signal);
   }

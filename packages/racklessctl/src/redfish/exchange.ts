@@ -44,11 +44,12 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Maximum size of an answer. An expanded collection of 2,000 machines has 10 MB. */
+/** Maximum size of an answer, compressed or not. An expanded collection of 2,000 machines has 10 MB. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** Maximum number of connections to a service. Small BMCs have few processes for requests. */
+/** Maximum number of connections for GET requests. Small BMCs have few processes for requests. */
 const MAX_CONNECTIONS = 4;
 
+/** Texts for people, by the error codes of Node, OpenSSL and Node's HTTP parser. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the host rejected the connection: nothing listens at this address',
   ECONNRESET: 'the connection ended before the answer was complete',
@@ -87,9 +88,11 @@ export class Exchange {
   }
 
   /**
-   * Sends a request, and reads the whole answer. Repeats a GET if the service has closed an idle
-   * connection. Never repeats another request, because the service may have executed it.
-   * @throws {CommandFailure} `unavailable` or `timeout`; the reason of the request's signal.
+   * Sends a request, and reads the whole answer. If the service has closed the idle connection of a
+   * GET, sends the GET once more. Never repeats another request, because the service may have
+   * executed it.
+   * @throws {CommandFailure} with the code `unavailable` or `timeout`.
+   * @throws the reason of the request's signal if it aborts.
    */
   async send(request: ServiceRequest): Promise<Answer> {
     return this.#inTime(request, 'there is no complete answer', (limited) => this.#receive(limited));
@@ -149,7 +152,8 @@ export class Exchange {
       ...(text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
       ...request.headers,
     };
-    // A write uses a new connection. The service has no reason to close it.
+    // A write always uses a new connection. The service may close an idle connection at any moment, and a
+    // write is never repeated.
     const agent = method === 'GET' ? this.#agent : false;
     const send = this.#isHttps ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
@@ -188,13 +192,13 @@ export class Exchange {
     return new CommandFailure(exitCode.unavailable, `${this.#name(request)}: ${reason}`, { cause: error });
   }
 
-  /** Closes idle connections. */
+  /** Closes the connections for GET requests, also those that a request uses. */
   close(): void {
     this.#agent.destroy();
   }
 }
 
-/** The service has closed an idle connection on which a request was sent. */
+/** The service closed an idle connection while racklessctl sent the next request on it. */
 class StaleConnection extends Error {
   override readonly name = 'StaleConnection';
 }
@@ -214,7 +218,10 @@ async function readAnswer({ status, headers, stream }: OpenAnswer): Promise<Answ
   return { status, headers, text: decompress(Buffer.concat(chunks), headers['content-encoding']).toString('utf8') };
 }
 
-/** Decompresses a body, because some services compress although the request does not allow it. */
+/**
+ * Decompresses a body, because some services compress although the request does not ask for it.
+ * @throws {Error} if the coding is unknown, or if the body is invalid or too large.
+ */
 function decompress(body: Buffer, coding: string | undefined): Buffer {
   if (coding === undefined || coding === 'identity' || body.length === 0) return body;
   if (coding === 'gzip' || coding === 'x-gzip') return gunzipSync(body, { maxOutputLength: MAX_BYTES });

@@ -9,7 +9,7 @@ export type Resource = Readonly<Record<string, unknown>>;
 const isResource = (value: unknown): value is Resource =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the value as an object; an empty object if it is none. */
+/** Returns the value if it is an object, else an empty object. */
 export function asResource(value: unknown): Resource {
   return isResource(value) ? value : {};
 }
@@ -24,20 +24,23 @@ function valueAt(resource: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** Returns the text at a path. A number counts as a text. An empty text counts as missing, also one of spaces. */
+/**
+ * Returns the text at a path; undefined if there is none. A number counts as a text. A text without characters other
+ * than spaces counts as missing.
+ */
 export function textAt(resource: unknown, ...path: string[]): string | undefined {
   const value = valueAt(resource, path);
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }
 
-/** Returns the finite number at a path. */
+/** Returns the finite number at a path; undefined if there is none. */
 export function numberAt(resource: unknown, ...path: string[]): number | undefined {
   const value = valueAt(resource, path);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** Returns the boolean at a path. */
+/** Returns the boolean at a path; undefined if there is none. */
 export function flagAt(resource: unknown, ...path: string[]): boolean | undefined {
   const value = valueAt(resource, path);
   return typeof value === 'boolean' ? value : undefined;
@@ -60,13 +63,13 @@ export function textsAt(resource: unknown, ...path: string[]): readonly string[]
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : undefined;
 }
 
-/** Returns the URI of the link at a path: the `@odata.id` there, or a plain text. */
+/** Returns the URI of the link at a path: the `@odata.id` there, or a plain text; undefined if there is none. */
 export function linkAt(resource: unknown, ...path: string[]): string | undefined {
   const value = valueAt(resource, path);
   return typeof value === 'string' ? value : textAt(value, '@odata.id');
 }
 
-/** Returns the URIs of the links in the list at a path. */
+/** Returns the URIs of the links in the list at a path, without items that are no links. */
 export function linksAt(resource: unknown, ...path: string[]): readonly string[] {
   return listAt(resource, ...path).flatMap((item) => linkAt(item) ?? []);
 }

@@ -5,7 +5,10 @@ import type { Endpoint } from './exchange.js';
 export interface Credentials {
   readonly user: string;
   readonly password: string;
-  /** `session`: a login, and its token with each request. `basic`, or no sessions: the password with each request. */
+  /**
+   * `session`: a login, then its token with each request. `basic`, or if the service has no sessions: the password
+   * with each request.
+   */
   readonly method: 'session' | 'basic';
 }
 
@@ -14,6 +17,6 @@ export interface ServiceOptions {
   readonly endpoint: Endpoint;
   /** Undefined: no login. */
   readonly credentials: Credentials | undefined;
-  /** Ends all requests. */
+  /** Ends all requests when it aborts, except a login that runs (it has 5 s more) and the logout. */
   readonly signal: AbortSignal;
 }

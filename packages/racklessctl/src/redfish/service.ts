@@ -27,15 +27,19 @@ const ROOT = '/redfish/v1/';
 const MAX_REDIRECTS = 5;
 /** Statuses that mean: the service does not have the resource, or does not show it. */
 const HIDDEN: ReadonlySet<number> = new Set([403, 404, 405, 501]);
-/** Repetitions of a GET that the service answers with 503 or 429. */
+/** Maximum number of repetitions of a GET that the service answers with 503 or 429. */
 const MAX_RETRIES = 3;
 const MAX_PAUSE_MS = 30_000;
-/** Milliseconds for the request that ends the session, and for a login after an interruption. */
+/** Milliseconds for the request that ends the session, and for a running login after an interruption. */
 const LOGOUT_MS = 5000;
 
 const unavailable = (message: string): CommandFailure => new CommandFailure(exitCode.unavailable, message);
 
-/** Connects to a service: reads the service root, then logs in. The caller closes the service. */
+/**
+ * Connects to a service: reads the service root, then logs in if there are credentials. The caller closes
+ * the service.
+ * @throws {CommandFailure} if the service cannot be reached, has no service root, or rejects the credentials.
+ */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const service = new Service(options);
   try {
@@ -81,7 +85,7 @@ export class Service {
     return this.#options.endpoint.timeoutMs;
   }
 
-  /** The user of the credentials. */
+  /** The user of the credentials; undefined if there are none. */
   get user(): string | undefined {
     return this.#options.credentials?.user;
   }
@@ -148,7 +152,10 @@ export class Service {
     throw unavailable(`reading ${path}: the answer is not a JSON object (${answer.status}, ${type})`);
   }
 
-  /** Reads a resource; undefined if the service does not have or show it, or if it is not JSON. */
+  /**
+   * Reads a resource. Undefined: the service does not have it or does not show it, or the answer is not JSON.
+   * @throws {CommandFailure} for other failures.
+   */
   async find(path: string): Promise<Resource | undefined> {
     const answer = await this.receive(path);
     if (HIDDEN.has(answer.status)) return undefined;
@@ -158,9 +165,9 @@ export class Service {
   }
 
   /**
-   * Reads a member of a collection; undefined if the service does not have or show it.
+   * Reads a member of a collection; undefined if the service does not have it or does not show it.
    * @param retryUntil as in {@link receive}.
-   * @throws {CommandFailure} also if the answer is not JSON.
+   * @throws {CommandFailure} also if the answer is not a JSON object.
    */
   async findMember(path: string, retryUntil: number): Promise<Resource | undefined> {
     const answer = await this.receive(path, retryUntil);
@@ -168,9 +175,13 @@ export class Service {
   }
 
   /**
-   * Sends a GET. Follows redirects within the service, and waits while the service is busy.
+   * Sends a GET, and returns the answer, also one with an error status. Follows redirects within the
+   * service. If the service is busy (429, 503), waits and repeats the GET up to three times. If the
+   * session has ended (401), logs in again once.
    * @param retryUntil time of `performance.now()` after which a 503 is not repeated. A 429 concerns
    *   the client, not the resource, so it has no such limit.
+   * @throws {CommandFailure} if there is no answer, if a redirect leads to another service, if there are too
+   *   many redirects, or if the new login fails.
    */
   async receive(path: string, retryUntil = Infinity): Promise<Answer> {
     let current = this.pathOf(path);
@@ -203,7 +214,8 @@ export class Service {
 
   /**
    * Logs in again. A command may run for longer than its session, and a service that restarts
-   * forgets the session. Several requests that fail at the same time share one login.
+   * forgets the session. Several requests that fail at the same time share one login. Does nothing
+   * if there is no session.
    * @throws {CommandFailure}
    */
   async renewSession(): Promise<void> {
@@ -214,26 +226,33 @@ export class Service {
     await this.#renewal;
   }
 
-  /** Opens a stream of events. The caller destroys it. @throws {CommandFailure} */
+  /**
+   * Sends a GET for a stream of events, and returns the answer with any status. The caller destroys the stream.
+   * @throws {CommandFailure} if there is no answer.
+   */
   async stream(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<OpenAnswer> {
     return this.#exchange.open(this.#request('GET', path, { headers, signal }));
   }
 
-  /** Executes an action or creates a member. @throws {CommandFailure} whose text begins with `doing`. */
+  /**
+   * Executes an action or creates a member.
+   * @throws {CommandFailure} If the service rejects the request, the text begins with `doing`.
+   */
   async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     return this.#accepted(await this.#send('POST', path, { body }), doing, path);
   }
 
   /**
-   * Changes a resource. Sends the ETag that the service gave, and reads the resource again if it
-   * changed meanwhile.
+   * Reads the ETag of a resource, and changes the resource with it. If the resource changed meanwhile,
+   * reads the ETag again and repeats the change once.
+   * @throws {CommandFailure} as {@link post}.
    */
   async patch(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     let answer = await this.#patchWith((await this.read(path)).etag, path, body);
     if (answer.status === 412) {
       const { etag } = await this.read(path);
       answer = await this.#patchWith(etag, path, body);
-      // Some services send weak ETags and accept only strong ones.
+      // Some services send weak ETags, but accept only strong ones. So the third request has a strong one.
       if (answer.status === 412 && etag?.startsWith('W/') === true)
         answer = await this.#patchWith(etag.slice(2), path, body);
     }
@@ -276,15 +295,14 @@ export class Service {
     };
   }
 
-  /** Ends the session, even after an interruption. Closes the connections. */
+  /** Ends the session, even after an interruption, and ignores a failure. Then closes the connections. */
   async close(): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
     try {
       if (session !== undefined) await this.#send('DELETE', session, { signal: AbortSignal.timeout(LOGOUT_MS) });
     } catch {
-      // Ignores a failure, because the command has its result, and the service ends an idle session
-      // itself.
+      // The command already has its result, and the service itself ends an idle session after some time.
     } finally {
       this.#exchange.close();
     }

@@ -20,11 +20,14 @@ export interface TaskProgress {
 export interface TaskOptions {
   /** Maximum time to wait for a task, in milliseconds. */
   readonly taskMs: number;
-  /** Called after each read of the task. */
+  /** Called after each read that shows the state of the task. */
   readonly onProgress: (progress: TaskProgress) => void;
 }
 
-/** Pauses between two reads, unless the header `Retry-After` gives a different pause. */
+/**
+ * The pauses between two reads grow from the first to the last of these. The header `Retry-After` may give a
+ * different pause, up to the maximum.
+ */
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5000;
 const MAX_ASKED_PAUSE_MS = 60_000;
@@ -34,13 +37,15 @@ const FAILED = /^(exception|killed|cancell?ed|interrupted|failed|completedwither
 const COMPLETED = /^completed$/i;
 
 /**
- * Waits for the task of an answer with status 202. Returns at once for another answer.
- * @throws {CommandFailure} if the task fails, or runs longer than `taskMs`.
+ * Waits for the task of an answer with status 202. Returns at once if the answer has another status, or
+ * names no task.
+ * @throws {CommandFailure} if the task fails or runs longer than `taskMs`, or if the user interrupts the
+ *   command.
  */
 export async function completeTask(service: Service, answer: WriteAnswer, options: TaskOptions): Promise<void> {
   if (answer.status !== 202) return;
   const monitor = answer.headers.location ?? textAt(answer.body, 'TaskMonitor') ?? linkAt(answer.body);
-  // Some services answer 202 and have no task.
+  // Some services answer 202 without a task. Then there is nothing to wait for.
   if (monitor === undefined) return;
   const deadline = performance.now() + options.taskMs;
   let pause = pauseOf(answer.headers, FIRST_PAUSE_MS);

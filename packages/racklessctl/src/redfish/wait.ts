@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits for some time. @throws the reason of the signal if it ends the wait. */
+/** Waits for some time. @throws the reason of the signal if the signal aborts. */
 export async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(milliseconds, undefined, { signal });
@@ -12,7 +12,8 @@ export async function wait(milliseconds: number, signal: AbortSignal): Promise<v
 /**
  * Returns a signal that aborts some time after another signal, or at once if that signal has
  * already aborted. If the user interrupts a login, the service may already have created a session.
- * Only the answer contains its URI, which is needed to delete the session.
+ * Only the answer contains the URI of the session, with which the command deletes it.
+ * @returns the signal, and a function that stops the timer and no longer listens to the other signal.
  */
 export function graceAfter(
   signal: AbortSignal,
