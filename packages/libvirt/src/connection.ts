@@ -23,10 +23,10 @@ import { XdrReader } from './xdr.js';
 import { decodeExactly } from './codec.js';
 
 /**
- * One connection to libvirtd. It matches replies to calls by serial number, applies timeouts and
- * keepalive, forwards events, and has at most one stream. A lost transport, a silent libvirtd or a
- * message that cannot be split closes the connection; the link then opens a new one. An error reply,
- * or arguments or a result that cannot be converted, reject only their call.
+ * One connection to libvirtd. It matches replies to calls by serial number, applies timeouts and keepalive, forwards
+ * events, and has at most one stream. A lost transport, a silent libvirtd or a message that cannot be split closes the
+ * connection; the link then opens a new one. An error reply, or arguments or a result that cannot be converted, reject
+ * only their call.
  */
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
@@ -117,9 +117,8 @@ export class Connection implements Caller {
   }
 
   /**
-   * Rejects every call and stream with `code` and the reason, and closes the transport. With
-   * `LINK_CLOSED`, first aborts an open stream and waits for libvirtd's answer: see `StreamEnd`. A
-   * second call closes the transport at once.
+   * Rejects every call and stream with `code` and the reason, and closes the transport. With `LINK_CLOSED`, first
+   * aborts an open stream and waits for libvirtd's answer: see `StreamEnd`. A second call closes the transport at once.
    */
   close(code: ClientErrorCode, why: string, cause?: unknown): void {
     if (this.#failure !== null) {
@@ -165,9 +164,7 @@ export class Connection implements Caller {
     return serial;
   }
 
-  /**
-   * Returns the error for a call that ends with the connection; null while the connection is open.
-   */
+  /** Returns the error for a call that ends with the connection; null while the connection is open. */
   #failureOf(procedure: string, mayHaveRun: boolean): LibvirtError | null {
     const failure = this.#failure;
     if (failure === null) return null;
@@ -213,10 +210,9 @@ export class Connection implements Caller {
   /**
    * Handles one message. Returns false to defer it and all later messages.
    *
-   * A caller that waits for a reply runs later, in a promise callback. It may then store an event
-   * registration or add listeners to a stream. An event or stream message that follows the reply
-   * must therefore wait for the caller. A message that precedes the reply is delivered first;
-   * stream data is delivered as soon as the stream exists.
+   * A caller that waits for a reply runs later, in a promise callback. It may then store an event registration or add
+   * listeners to a stream. An event or stream message that follows the reply must therefore wait for the caller. A
+   * message that precedes the reply is delivered first; stream data is delivered as soon as the stream exists.
    */
   #handle(buffer: Buffer, start: number, end: number, owned: boolean): boolean {
     const reader = new XdrReader(buffer, start, end);
@@ -240,16 +236,14 @@ export class Connection implements Caller {
         return true;
       case MessageType.stream:
         if (this.#inbox.replied) return false;
-        // Ignores data after the end of a stream. libvirtd may have sent it before it received the
-        // end.
+        // Ignores data after the end of a stream. libvirtd may have sent it before it received the end.
         if (header.serial === this.#slot?.serial) {
           const body = reader.rest();
           this.#slot.receive(header.status, owned ? body : Buffer.from(body));
         }
         return true;
       default:
-        // Clients receive no other types. libvirtd sends newer types only to clients that request
-        // them.
+        // Clients receive no other types. libvirtd sends newer types only to clients that request them.
         return true;
     }
   }
@@ -279,8 +273,8 @@ export class Connection implements Caller {
       send: (status, payload, written) => this.#outbox.stream(procedure, serial, status, payload, written),
       pause: () => {
         paused = true;
-        // Without reading, the client sees no PONG and would close the connection. libvirtd sends
-        // no PINGs on stream connections, so the client need not answer any.
+        // Without reading, the client sees no PONG and would close the connection. libvirtd sends no PINGs on stream
+        // connections, so the client need not answer any.
         this.#keepalive.stop();
         this.#transport?.pause();
       },

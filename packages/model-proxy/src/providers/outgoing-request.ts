@@ -43,8 +43,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /**
-   * Replaces `model` and the id of the previous response by the upstream's. Applies and removes the
-   * parameters for the proxy. A client must not choose the upstream's address, key or headers.
+   * Replaces `model` and the id of the previous response by the upstream's. Applies and removes the parameters for the
+   * proxy. A client must not choose the upstream's address, key or headers.
    * @throws {ProxyError} 400: a parameter for the proxy is invalid or too long.
    */
   consume(): void {
@@ -75,8 +75,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /**
-   * Returns whether the configuration allows to forward a parameter for the proxy, such as
-   * `metadata`. Dangerous parameters are never allowed.
+   * Returns whether the configuration allows to forward a parameter for the proxy, such as `metadata`. Dangerous
+   * parameters are never allowed.
    */
   #isAllowed(name: string): boolean {
     return planOf(this.#options.deployment).allowedParameters.has(name) && !isConsumed(name, '');
@@ -190,10 +190,7 @@ export class OutgoingRequest implements RequestMembers {
     return extraMembers;
   }
 
-  /**
-   * Adds `stream_options.include_usage` to a streamed request for chat or completions, if an option requires
-   * it and the provider supports it.
-   */
+  /** Adds `stream_options.include_usage` to a stream if an option requires it and the provider supports it. */
   includeStreamUsage(): void {
     const { alwaysIncludeStreamUsage, countsUsage = false } = this.#options;
     if (
@@ -275,8 +272,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /**
-   * Sets a member: replaces the last member with that name and removes all other members with
-   * it, or adds the member at the end.
+   * Sets a member: replaces the last member with that name and removes all other members with it, or adds the member at
+   * the end.
    */
   #set(name: string, value: Buffer): void {
     const member = this.#member(name);

@@ -1,6 +1,6 @@
 /**
- * The first process of a group. It starts the workers and replaces those that end, handles signals and reloads for
- * all of them, and owns the store in files. It serves no clients itself.
+ * The first process of a group. It starts the workers and replaces those that end, handles signals and reloads for all
+ * of them, and owns the store in files. It serves no clients itself.
  */
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
@@ -54,8 +54,8 @@ export class GroupStartError extends Error {
 /** Starts a group. @throws {GroupStartError} a worker cannot start. */
 export async function startGroup(options: GroupOptions): Promise<Group> {
   cluster.setupPrimary({ exec: fileURLToPath(new URL('worker-entry.js', import.meta.url)), args: [] });
-  // Each worker accepts connections itself. So the first process is no bottleneck, and a connection that waits for
-  // a worker that ends goes to another one.
+  // Each worker accepts connections itself. So the first process is no bottleneck, and a connection that waits for a
+  // worker that ends goes to another one.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   const group = new Group(options);
   await group.start();
@@ -91,10 +91,7 @@ export class Group {
     return this.#addresses;
   }
 
-  /**
-   * Starts all workers.
-   * @throws {GroupStartError} a worker cannot start. All workers have then ended, and the store is closed.
-   */
+  /** Starts all workers. @throws {GroupStartError} one cannot start. All have ended, and the store is closed. */
   async start(): Promise<void> {
     const { config } = this.#loaded;
     const { numWorkers } = config.listen;
@@ -123,10 +120,7 @@ export class Group {
     logServing(this.#addresses, config, this.#log, { workers: numWorkers });
   }
 
-  /**
-   * Loads the configuration again. All serving workers use it, or none if one of them finds a fault. Another process
-   * replaces a worker that began to serve meanwhile and cannot use it. Never rejects.
-   */
+  /** Loads the configuration again. All serving workers use it, or none if one finds a fault. Never rejects. */
   reload(): Promise<void> {
     const watch = this.#watch;
     if (watch === undefined) return Promise.resolve();
@@ -148,10 +142,7 @@ export class Group {
     return this.#lastReload;
   }
 
-  /**
-   * Completes running requests in all workers, ends the workers, and closes the store. Kills a worker that does not
-   * stop in time.
-   */
+  /** Completes running requests, ends all workers, and closes the store. Kills workers that do not stop in time. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#watch?.close();

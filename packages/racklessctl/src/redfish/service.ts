@@ -35,11 +35,7 @@ const LOGOUT_MS = 5000;
 
 const unavailable = (message: string): CommandFailure => new CommandFailure(exitCode.unavailable, message);
 
-/**
- * Connects to a service: reads the service root, then logs in if there are credentials. The caller closes
- * the service.
- * @throws {CommandFailure} if the service cannot be reached, has no service root, or rejects the credentials.
- */
+/** Connects to a service, and logs in if there are credentials. The caller closes it. @throws {CommandFailure} */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const service = new Service(options);
   try {
@@ -152,10 +148,7 @@ export class Service {
     throw unavailable(`reading ${path}: the answer is not a JSON object (${answer.status}, ${type})`);
   }
 
-  /**
-   * Reads a resource. Undefined: the service does not have it or does not show it, or the answer is not JSON.
-   * @throws {CommandFailure} for other failures.
-   */
+  /** Reads a resource; undefined if it is not shown, or not JSON. @throws {CommandFailure} for other failures. */
   async find(path: string): Promise<Resource | undefined> {
     const answer = await this.receive(path);
     if (HIDDEN.has(answer.status)) return undefined;
@@ -175,9 +168,9 @@ export class Service {
   }
 
   /**
-   * Sends a GET, and returns the answer, also one with an error status. Follows redirects within the
-   * service. If the service is busy (429, 503), waits and repeats the GET up to three times. If the
-   * session has ended (401), logs in again once.
+   * Sends a GET, and returns the answer, also one with an error status. Follows redirects within the service. If the
+   * service is busy (429, 503), waits and repeats the GET up to three times. If the session has ended (401), logs in
+   * again once.
    * @param retryUntil time of `performance.now()` after which a 503 is not repeated. A 429 concerns
    *   the client, not the resource, so it has no such limit.
    * @throws {CommandFailure} if there is no answer, if a redirect leads to another service, if there are too
@@ -213,9 +206,8 @@ export class Service {
   }
 
   /**
-   * Logs in again. A command may run for longer than its session, and a service that restarts
-   * forgets the session. Several requests that fail at the same time share one login. Does nothing
-   * if there is no session.
+   * Logs in again. A command may run for longer than its session, and a service that restarts forgets the session.
+   * Several requests that fail at the same time share one login. Does nothing if there is no session.
    * @throws {CommandFailure}
    */
   async renewSession(): Promise<void> {
@@ -234,17 +226,14 @@ export class Service {
     return this.#exchange.open(this.#request('GET', path, { headers, signal }));
   }
 
-  /**
-   * Executes an action or creates a member.
-   * @throws {CommandFailure} If the service rejects the request, the text begins with `doing`.
-   */
+  /** Executes an action or creates a member. @throws {CommandFailure} If the service rejects it, with `doing`. */
   async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     return this.#accepted(await this.#send('POST', path, { body }), doing, path);
   }
 
   /**
-   * Reads the ETag of a resource, and changes the resource with it. If the resource changed meanwhile,
-   * reads the ETag again and repeats the change once.
+   * Reads the ETag of a resource, and changes the resource with it. If the resource changed meanwhile, reads the ETag
+   * again and repeats the change once.
    * @throws {CommandFailure} as {@link post}.
    */
   async patch(path: string, body: Resource, doing: string): Promise<WriteAnswer> {

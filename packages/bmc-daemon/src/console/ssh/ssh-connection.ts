@@ -23,10 +23,7 @@ export interface SshConnectionOptions {
   readonly machines: () => Promise<readonly SystemRef[]>;
   /** UUID of the machine whose own address the client connected to; null if the client may choose. */
   readonly fixedMachine: string | null;
-  /**
-   * Reserves a place among the consoles; undefined if none is free. The returned function releases
-   * it.
-   */
+  /** Reserves a place among the consoles; undefined if none is free. The returned function releases it. */
   readonly reserve: () => (() => void) | undefined;
   /** Called after the login. */
   readonly onReady: () => void;
@@ -42,15 +39,15 @@ const GOODBYE_MS = 300;
 /** Maximum number of channels of a connection. */
 const MAX_CHANNELS = 16;
 /**
- * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of
- * the client's size: with size 0 its loop never ends, and with a small size a few bytes cost a packet.
+ * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of the client's size:
+ * with size 0 its loop never ends, and with a small size a few bytes cost a packet.
  */
 const MIN_PACKET_BYTES = 1024;
 /** The library's record of a channel's other end, which its types do not declare. */
 const otherEnd = z.object({ packetSize: z.number().min(MIN_PACKET_BYTES) });
 /**
- * Maximum number of unsent bytes of a connection. The output of consoles stops below this
- * number, so a client that exceeds it sends requests and never reads the replies.
+ * Maximum number of unsent bytes of a connection. The output of consoles stops below this number, so a client that
+ * exceeds it sends requests and never reads the replies.
  */
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 /** Maximum number of machines in the list for a client that names none. */
@@ -113,8 +110,8 @@ export class SshConnection {
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
-    // A client leaves by itself after its last channel, with that channel's exit status. So the connection
-    // ends a moment later.
+    // A client leaves by itself after its last channel, with that channel's exit status. So the connection ends a
+    // moment later.
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#options.client.end(), GOODBYE_MS).unref();
   }
@@ -235,10 +232,7 @@ export class SshConnection {
     this.#consoles.add(console);
   }
 
-  /**
-   * Closes the connection if its session ended, its role may no longer use the open consoles, or the client
-   * never reads.
-   */
+  /** Closes the connection if its session ended, its role may not use its consoles, or the client never reads. */
   #check(): void {
     const { access, socket, log } = this.#options;
     if (socket.writableLength > MAX_UNSENT_BYTES) {
@@ -275,8 +269,8 @@ export class SshConnection {
 }
 
 /**
- * Returns whether an account may use consoles. A console shows and accepts passwords, so it needs
- * the privilege to switch the machine off. The console log needs the same privilege.
+ * Returns whether an account may use consoles. A console shows and accepts passwords, so it needs the privilege to
+ * switch the machine off. The console log needs the same privilege.
  */
 function mayUse(access: Pick<Logins, 'accounts'>, { account }: SshUser): boolean {
   return privilegesOf(access, account)?.has('ConfigureComponents') !== false;

@@ -23,8 +23,8 @@ const MAX_NAMED = 5;
 export interface HostsOptions {
   readonly hosts: readonly HostRef[];
   /**
-   * Creates the driver of a host. The driver connects when it is started. It may call `onReadAhead` with
-   * machines that it reads without a request.
+   * Creates the driver of a host. The driver connects when it is started. It may call `onReadAhead` with machines that
+   * it reads without a request.
    */
   readonly open: (host: HostRef, onReadAhead: (snapshot: SystemSnapshot) => void) => HypervisorDriver;
   /** The last known machines of all hosts in the state folder. */
@@ -128,10 +128,7 @@ export class Hosts {
     return this.#members.some(({ known }) => !known.isListed);
   }
 
-  /**
-   * Reads a machine on the host that serves it. If several hosts have the machine, reads it on all of them
-   * first.
-   */
+  /** Reads a machine on the host that serves it. If several hosts have the machine, reads it on all of them first. */
   async read(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
     const snapshot = await this.#onOwner(id, async (member, uuid) => {
       const others = this.#index.holders(uuid).filter((holder) => holder !== member);
@@ -146,10 +143,7 @@ export class Hosts {
     return this.shown.show(snapshot);
   }
 
-  /**
-   * Runs a call on the host that serves the machine: a call that changes it, or needs a running
-   * one.
-   */
+  /** Runs a call on the host that serves the machine: a call that changes it, or needs a running one. */
   async onHost<Result>(id: string, call: (member: HostMember, uuid: string) => Promise<Result>): Promise<Result> {
     return await this.#onOwner(id, (member, uuid) => member.run(() => call(member, uuid)));
   }
@@ -195,8 +189,8 @@ export class Hosts {
       }
     }
     this.#options.store.changed();
-    // Closed members and members that were not started report no loss. So listeners never get a
-    // loss after `removed` or before `added`.
+    // Closed members and members that were not started report no loss. So listeners never get a loss after `removed` or
+    // before `added`.
     const closing = removed.map((member) => member.close());
     for (const { name } of removed) {
       this.#options.log.info(`host ${name} was removed`);
@@ -244,8 +238,8 @@ export class Hosts {
   }
 
   /**
-   * Runs a call on the host that serves a machine. If the call rejects with `notFound`, and the machine is now
-   * on another host, runs the call there.
+   * Runs a call on the host that serves a machine. If the call rejects with `notFound`, and the machine is now on
+   * another host, runs the call there.
    * @throws {DriverError} notFound, also for a name of several machines; unavailable, if a lost host that was
    *   never listed may have the machine; the error of the call.
    */
@@ -294,8 +288,8 @@ export class Hosts {
 }
 
 /**
- * Ignores the error of an earlier change of the hosts, because the caller of that change got the error.
- * Later changes still run.
+ * Ignores the error of an earlier change of the hosts, because the caller of that change got the error. Later changes
+ * still run.
  */
 const reportedToCaller = (): void => undefined;
 

@@ -1,7 +1,7 @@
 /**
- * The attempts of a model request. If an attempt fails before a byte of its answer has reached the
- * client, the proxy makes another attempt if it can. It tries another deployment of the group at once, the same
- * one later, or another model group. Otherwise the client gets the error.
+ * The attempts of a model request. If an attempt fails before a byte of its answer has reached the client, the proxy
+ * makes another attempt if it can. It tries another deployment of the group at once, the same one later, or another
+ * model group. Otherwise the client gets the error.
  */
 import { performance } from 'node:perf_hooks';
 import { missingModel } from '../../errors/model.js';
@@ -38,10 +38,7 @@ export class Attempts implements AttemptOwner {
   readonly #body: RequestBody;
   /** The name that the client sent, the default for a request without a name, or the name of a fallback. */
   #requested = '';
-  /**
-   * {@link #requested} after the aliases of the client's key. If the request continues an earlier response: the id
-   * of the deployment that made it.
-   */
+  /** {@link #requested} after the key's aliases, or the deployment that made the response to continue. */
   #model = '';
   #routed: RoutedRequest = { session: null, streams: false };
   #attempt: Attempt | null = null;
@@ -49,10 +46,7 @@ export class Attempts implements AttemptOwner {
   #running: Deployment | null = null;
   /** Ends the wait for a retry. */
   #timer: NodeJS.Timeout | undefined;
-  /**
-   * Deployments of the group that failed the request or cannot take it, by id; null: none in any group, as in most
-   * requests.
-   */
+  /** Deployments that failed the request or cannot take it, by id; null: none in any group, as in most requests. */
   #failed: Map<string, Failed> | null = null;
   #lastError: LastError | null = null;
   /** The last error of the group that the client requested; null: this group has not failed. */
@@ -68,8 +62,7 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Selects a deployment, and sends the request. Without a deployment that can take it, sends it to a fallback.
-   * Answers requests for a number of tokens itself if the upstream cannot count them.
+   * Selects a deployment or a fallback, and sends the request. Counts tokens itself if the upstream cannot.
    * @throws {ProxyError} if no request was sent. 400: invalid body, or no such model; 403: the key may not use
    *   the model; 429: all deployments are at their limits or cool down.
    */
@@ -177,10 +170,7 @@ export class Attempts implements AttemptOwner {
     return refused === undefined || this.#tryUntried() ? undefined : refused;
   }
 
-  /**
-   * Sends the request to the next fallback that can take it.
-   * @returns false: no fallback can take it, or the body cannot be sent again.
-   */
+  /** Sends the request to the next fallback. @returns false: none can take it, or the body cannot be sent again. */
   #fallBack(error: ProxyError, failure: FailureKind | null): boolean {
     const exchange = this.#exchange;
     const { proxy, selection } = exchange;
@@ -207,10 +197,7 @@ export class Attempts implements AttemptOwner {
     return false;
   }
 
-  /**
-   * Stores the failure, and starts the next attempt at the same group, now or after a wait.
-   * @returns false: the group gets no other attempt.
-   */
+  /** Stores the failure, and starts the next attempt at the group, now or later. @returns false: there is none. */
   #tryAgain(error: ProxyError, failure: FailureKind): boolean {
     const exchange = this.#exchange;
     const { selection, proxy } = exchange;
@@ -229,8 +216,8 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Sends the request to a deployment that has not failed this request. Prefers deployments whose
-   * last request did not fail: an attempt at any other deployment uses the budget for retries.
+   * Sends the request to a deployment that has not failed this request. Prefers deployments whose last request did not
+   * fail: an attempt at any other deployment uses the budget for retries.
    * @returns false: there is no such deployment, or the budget is empty.
    */
   #tryUntried(): boolean {
@@ -251,10 +238,7 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /**
-   * Starts the wait after which the request goes again to a deployment that has failed it.
-   * @returns false: no deployment may get it again, the wait would be too long, or the budget is empty.
-   */
+  /** Sends the request again after a wait. @returns false: no deployment may get it, or the wait is too long. */
   #waitForRetry(): boolean {
     const exchange = this.#exchange;
     const { settings, health } = exchange.proxy;

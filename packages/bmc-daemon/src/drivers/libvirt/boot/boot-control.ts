@@ -1,13 +1,13 @@
 /**
  * Applies the boot override to the machines of a libvirt host.
  *
- * A *continuous* override is the boot order in the persistent definition. The metadata store the user's
- * own order, and the daemon restores it byte for byte when the override ends. A *one-time* override
- * does not change this order: it waits in the metadata for the next start (`cold-start.ts`).
+ * A *continuous* override is the boot order in the persistent definition. The metadata store the user's own order, and
+ * the daemon restores it byte for byte when the override ends. A *one-time* override does not change this order: it
+ * waits in the metadata for the next start (`cold-start.ts`).
  *
- * The daemon also sets the boot order in a running QEMU, because the guest may restart by itself.
- * QEMU passes the order to the firmware only at a machine reset. So the daemon must not remove a
- * one-time order before the firmware has read it (`reset-watch.ts`).
+ * The daemon also sets the boot order in a running QEMU, because the guest may restart by itself. QEMU passes the order
+ * to the firmware only at a machine reset. So the daemon must not remove a one-time order before the firmware has read
+ * it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -46,8 +46,8 @@ interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
   /**
-   * Template of the UEFI variables for a firmware image in `bootLoaderMap`. Default, also for null: the
-   * template that the name of the image implies.
+   * Template of the UEFI variables for a firmware image in `bootLoaderMap`. Default, also for null: the template that
+   * the name of the image implies.
    */
   readonly variables?: string | null;
 }
@@ -73,8 +73,8 @@ export class BootControl {
   }
 
   /**
-   * Aborts the waits for resets, and resolves when the background work has ended. After the next
-   * start of the daemon, {@link reconcile} continues with orders that are still set in QEMU.
+   * Aborts the waits for resets, and resolves when the background work has ended. After the next start of the daemon,
+   * {@link reconcile} continues with orders that are still set in QEMU.
    */
   async close(): Promise<void> {
     for (const uuid of [...this.#resetting.keys()]) this.#forgetReset(uuid);
@@ -82,17 +82,17 @@ export class BootControl {
   }
 
   /**
-   * Stops the wait that follows a restart of the guest. Call this when a client has set another
-   * override: the earlier restart has not used the new override, so it must not end the new one.
+   * Stops the wait that follows a restart of the guest. Call this when a client has set another override: the earlier
+   * restart has not used the new override, so it must not end the new one.
    */
   overrideChanged(uuid: string): void {
     this.#forgetReset(uuid);
   }
 
   /**
-   * Removes a one-time order from QEMU, as soon as the firmware has used it. Call this after a
-   * restart or a reset of the guest. Ignores a machine without a one-time order, but only after
-   * {@link reconcile} has read it: before, the daemon does not know the order in its QEMU.
+   * Removes a one-time order from QEMU, as soon as the firmware has used it. Call this after a restart or a reset of
+   * the guest. Ignores a machine without a one-time order, but only after {@link reconcile} has read it: before, the
+   * daemon does not know the order in its QEMU.
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);
@@ -117,9 +117,9 @@ export class BootControl {
   }
 
   /**
-   * Sets a pending one-time order in the QEMU of a machine that another program has started without
-   * it. Then resets the guest if it has just begun to boot. A guest that continued from a saved state, or
-   * arrived from another host, uses the order at its next restart.
+   * Sets a pending one-time order in the QEMU of a machine that another program has started without it. Then resets the
+   * guest if it has just begun to boot. A guest that continued from a saved state, or arrived from another host, uses
+   * the order at its next restart.
    * @param detail `DomainEventStartedDetail`.
    */
   onStartedElsewhere(uuid: string, detail: number): void {
@@ -156,14 +156,14 @@ export class BootControl {
       const armed = readProcess(instance)?.armed ?? null;
       const values = readValues(xml);
       if (onceDevice(values.record) === null) {
-        // The client may have changed the override just before the daemon ended, so QEMU may have
-        // an old order. Without any record of an override, QEMU keeps its order, and a changed
-        // order in the definition waits for the next start.
+        // The client may have changed the override just before the daemon ended, so QEMU may have an old order. Without
+        // any record of an override, QEMU keeps its order, and a changed order in the definition waits for the next
+        // start.
         if (armed !== null || values.record.boot !== null) await this.#applyOrder(machine, instance, values);
         return;
       }
-      // This daemon has seen the restart, so `onReboot` removes the order soon. New reads of the
-      // boot drive do not yet prove that the firmware has used the order.
+      // This daemon has seen the restart, so `onReboot` removes the order soon. New reads of the boot drive do not yet
+      // prove that the firmware has used the order.
       if (armed !== null && this.#resetting.has(machine.uuid)) return;
       if (armed !== null && (await hasBooted(machine, armed, this.#host.timeoutMs))) {
         await this.#finish(machine, { xml, instance });
@@ -174,8 +174,8 @@ export class BootControl {
   }
 
   /**
-   * Sets the boot order of the definition in the running QEMU, after the definition has changed or
-   * a device was added. The caller has begun an edit in the queue.
+   * Sets the boot order of the definition in the running QEMU, after the definition has changed or a device was added.
+   * The caller has begun an edit in the queue.
    */
   async applyOrder(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -183,8 +183,8 @@ export class BootControl {
   }
 
   /**
-   * Returns whether a restart needs a new QEMU process, because the definition or its record has settings
-   * that this process does not use. False for a machine that is off or transient.
+   * Returns whether a restart needs a new QEMU process, because the definition or its record has settings that this
+   * process does not use. False for a machine that is off or transient.
    * @param options.resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU
    *   already has.
    */
@@ -203,8 +203,8 @@ export class BootControl {
   }
 
   /**
-   * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
-   * because its next start uses the definition. The caller has begun an edit in the queue.
+   * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile, because its next start
+   * uses the definition. The caller has begun an edit in the queue.
    * @throws the error of a failure, if the same run of the machine continues.
    */
   async applyOrderIfRunning(machine: Machine, instance: Instance, defined: DefinitionValues): Promise<void> {
@@ -216,10 +216,7 @@ export class BootControl {
     }
   }
 
-  /**
-   * Sets the boot order and the pending one-time order of a definition in the running QEMU, and stores both in
-   * the record of the process. Does nothing without access to the QEMU monitor.
-   */
+  /** Sets the boot order and the pending one-time order of a definition in the running QEMU, through its monitor. */
   async #applyOrder(machine: Machine, instance: Instance, { domain, record }: DefinitionValues): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, record));
@@ -240,8 +237,7 @@ export class BootControl {
     try {
       await saveProcess(machine, instance, { order, armed }, timeoutMs);
     } catch (error) {
-      // Restores the order in QEMU, because after a restart the daemon trusts the record, which was
-      // not written.
+      // Restores the order in QEMU, because after a restart the daemon trusts the record, which was not written.
       const formerArmed = processRecord?.armed ?? null;
       const former = formerArmed === null ? current : deviceKeys(orderWithFirst(instance.domain, formerArmed.target));
       await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch((reason: unknown) =>
@@ -278,12 +274,12 @@ export class BootControl {
 
   /** Restores the order of the machine in QEMU after the one-time order was used, and disables the override. */
   async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
-    // Changes QEMU before the record. If the daemon ends in between, the override is still pending,
-    // and the daemon finds it after its next start.
+    // Changes QEMU before the record. If the daemon ends in between, the override is still pending, and the daemon
+    // finds it after its next start.
     const { domain, record } = readValues(xml);
     if (instance !== null) await this.#applyOrder(machine, instance, { domain, record: withOverrideUsed(record) });
-    // Reads the definition again, because QEMU takes time. A change that virsh or another daemon
-    // made meanwhile must not be lost.
+    // Reads the definition again, because QEMU takes time. A change that virsh or another daemon made meanwhile must
+    // not be lost.
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);
     const to = edited(from, (edit) => edit.editRecord(withOverrideUsed));

@@ -1,11 +1,10 @@
 /**
- * Applies a client's change of a machine completely or not at all. Collects the inputs (firmware
- * files, image) first, then reads, edits and writes the definition once.
+ * Applies a client's change of a machine completely or not at all. Collects the inputs (firmware files, image) first,
+ * then reads, edits and writes the definition once.
  *
- * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the
- * definition. Before the daemon changes one of these, it writes an intent into the definition (see
- * `xml/metadata/intent-record.ts`). After a crash and a restart, it completes the change. A single
- * step that is the whole change has no intent.
+ * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the definition. Before the
+ * daemon changes one of these, it writes an intent into the definition (see `xml/metadata/intent-record.ts`). After a
+ * crash and a restart, it completes the change. A single step that is the whole change has no intent.
  */
 import { DriverError } from '../../driver-error.js';
 import type { ChangeOptions, InsertOptions } from '../../operation-options.js';
@@ -90,8 +89,8 @@ export class SystemChanges {
     const { cd } = change;
     const commit = (basis?: SystemSnapshot): Promise<void> =>
       this.#commit(machine, { change, files, lease: null }, basis);
-    // A change that has waited for files or other operations does not use the snapshot of the request, and reads
-    // the machine again.
+    // A change that has waited for files or other operations does not use the snapshot of the request, and reads the
+    // machine again.
     if (cd === undefined) await commit(files === noFiles ? options.basis : undefined);
     else if (cd.image === null) await queue.eject(machine, 'cdrom', () => commit(), options);
     else {
@@ -120,10 +119,7 @@ export class SystemChanges {
     });
   }
 
-  /**
-   * Finds the firmware files for a change, before the definition is read, because a file system may be slow.
-   * @throws {DriverError} unsupported or invalid, if the machine or the host does not support the change.
-   */
+  /** Finds firmware files before the definition is read, as a file system may be slow. @throws {DriverError} */
   async #files(machine: Machine, change: SystemChange): Promise<ChangeFiles> {
     const { boot, secureBoot, settings } = change;
     if (boot?.firmware === undefined && secureBoot === undefined && settings?.secureBoot !== true) {
@@ -151,8 +147,8 @@ export class SystemChanges {
   ): Promise<void> {
     const { cd } = prepared.change;
     if (cd?.image === undefined || cd.image === null) return;
-    // Checks the change before the download. A change that keeps the image in the drive, or has an
-    // invalid part, must not cost a download.
+    // Checks the change before the download. A change that keeps the image in the drive, or has an invalid part, must
+    // not cost a download.
     const needsImage = await checkEarly(this.#options, machine, (definition) => {
       if (cdStepOf(machine, definition, cd) !== 'insert') return false;
       this.#edit(machine, definition, new DefinitionEdit(definition.xml), prepared);
@@ -188,8 +184,7 @@ export class SystemChanges {
       await this.#carryOut(machine, plan, async () => {
         if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
         if (definition.instance === null) return;
-        // Reads the machine again, because its boot order may contain a drive that was just plugged
-        // in.
+        // Reads the machine again, because its boot order may contain a drive that was just plugged in.
         const instance = plan.steps.some(({ changesDevices }) => changesDevices)
           ? await readInstance(machine, timeoutMs)
           : definition.instance;
@@ -223,11 +218,7 @@ export class SystemChanges {
     };
   }
 
-  /**
-   * Changes the image in the CD drive of the definition.
-   * @returns the steps in the running guest.
-   * @throws {DriverError} mediaInUse or conflict, if another client has changed the drive.
-   */
+  /** Changes the image in the CD drive. @returns the steps in the running guest. @throws {DriverError} */
   #editDrive(
     machine: Machine,
     definition: Definition,
@@ -268,10 +259,7 @@ export class SystemChanges {
     editSystem(machine, edit, { change, files, system });
   }
 
-  /**
-   * Applies every part of a plan or none: after a failure, reverts the parts, and logs a revert that fails.
-   * @param updateGuest updates the running guest after all steps.
-   */
+  /** Applies all parts of a plan, or reverts them. @param updateGuest updates the running guest after all steps. */
   async #carryOut(
     machine: Machine,
     { from, edit, steps, intents }: Plan,

@@ -1,12 +1,11 @@
 /**
  * Starts machines, with the one-time boot order that waits in their metadata.
  *
- * QEMU passes the boot order to the firmware at each machine reset, and power-on is the first
- * reset. The daemon therefore starts the machine paused, from a copy of its definition with the
- * order of the override. virDomainCreateXML leaves the persistent definition unchanged. Then the
- * daemon sets the machine's own order in QEMU, for later resets, and resumes the guest. Only this
- * boot uses the override, even if the daemon ends. Verified on libvirt 9.0 and QEMU 7.2, with
- * SeaBIOS and OVMF.
+ * QEMU passes the boot order to the firmware at each machine reset, and power-on is the first reset. The daemon
+ * therefore starts the machine paused, from a copy of its definition with the order of the override. virDomainCreateXML
+ * leaves the persistent definition unchanged. Then the daemon sets the machine's own order in QEMU, for later resets,
+ * and resumes the guest. Only this boot uses the override, even if the daemon ends. Verified on libvirt 9.0 and QEMU
+ * 7.2, with SeaBIOS and OVMF.
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
 import type { BootChoice } from '../../rules/boot-override.js';
@@ -50,8 +49,8 @@ interface StartPreparations {
    */
   recreateVariables(machine: Machine, xml: string): Promise<boolean>;
   /**
-   * Applies changes to a guest that continued from its saved state. Never rejects. The caller has
-   * begun an edit in the queue.
+   * Applies changes to a guest that continued from its saved state. Never rejects. The caller has begun an edit in the
+   * queue.
    */
   catchUp(machine: Machine): Promise<void>;
 }
@@ -87,8 +86,8 @@ export class ColdStart {
   }
 
   /**
-   * Forgets the instance ids of its starts. Call this after a new connection, because a restarted
-   * libvirtd may use the ids again.
+   * Forgets the instance ids of its starts. Call this after a new connection, because a restarted libvirtd may use the
+   * ids again.
    */
   forgetStarted(): void {
     this.#started.clear();
@@ -122,8 +121,8 @@ export class ColdStart {
   }
 
   /**
-   * Completes a start that was in progress when the daemon ended: resumes a paused guest, or
-   * restores a changed boot order.
+   * Completes a start that was in progress when the daemon ended: resumes a paused guest, or restores a changed boot
+   * order.
    */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const isPaused = known.instance !== null && isStarting(known.instance);
@@ -178,8 +177,8 @@ export class ColdStart {
     try {
       await this.#finishPausedStart(machine, domain, xml);
     } catch (error) {
-      // The guest must not stay paused: clients would think that it boots, and each reset would use
-      // the order of the override.
+      // The guest must not stay paused: clients would think that it boots, and each reset would use the order of the
+      // override.
       await domain.destroy({ timeoutMs: START_TIMEOUT_MS }).catch(() => undefined);
       throw error;
     }
@@ -202,8 +201,8 @@ export class ColdStart {
   }
 
   /**
-   * Prepares the definition. If the start will change the record, adds an intent first. With it, a
-   * daemon that ends after the start completes the record when it runs again.
+   * Prepares the definition. If the start will change the record, adds an intent first. With it, a daemon that ends
+   * after the start completes the record when it runs again.
    */
   async #prepare(machine: Machine): Promise<string> {
     const { hypervisor, timeoutMs } = this.#host;
@@ -240,16 +239,15 @@ export class ColdStart {
       // Another client may have resumed the guest already.
       if (state === DomainState.PAUSED) await domain.resume({ timeoutMs });
     });
-    // Updates the record before the mark is removed. While the override is pending, only the mark
-    // shows that this start has used the override.
+    // Updates the record before the mark is removed. While the override is pending, only the mark shows that this start
+    // has used the override.
     await this.#settle(machine, { onceUsed: true, booted: true });
     await saveProcess(machine, instance, { order: current, armed: null }, timeoutMs);
   }
 
   /**
-   * Starts a machine with a libvirt driver that cannot start it paused. During the start, the
-   * definition contains the order of the override. The order applies until power-off, because there
-   * is no monitor to change it.
+   * Starts a machine with a libvirt driver that cannot start it paused. During the start, the definition contains the
+   * order of the override. The order applies until power-off, because there is no monitor to change it.
    */
   async #startRedefined(machine: Machine, xml: string, once: BootChoice, flags: number): Promise<Domain> {
     const { hypervisor, log, timeoutMs } = this.#host;
@@ -261,8 +259,8 @@ export class ColdStart {
       edit.editRecord(withStartIntent);
     });
     await hypervisor.domainDefineXml(redefined, 0, { timeoutMs });
-    // Reads the definition again, because a start takes time. A change that another client made
-    // meanwhile must not be lost.
+    // Reads the definition again, because a start takes time. A change that another client made meanwhile must not be
+    // lost.
     const restore = (outcome: StartOutcome): Promise<void> =>
       editDefinition(this.#host, machine, (edit) => {
         removeOnceOrder(edit, outcome);
@@ -279,8 +277,8 @@ export class ColdStart {
   }
 
   /**
-   * Completes the record of a start that libvirt completed, but after which the daemon ended. The caller has begun
-   * an edit in the queue.
+   * Completes the record of a start that libvirt completed, but after which the daemon ended. The caller has begun an
+   * edit in the queue.
    * @param options fresh: true: the guest booted; false: it continued from its saved state.
    */
   async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
@@ -292,8 +290,8 @@ export class ColdStart {
   }
 
   /**
-   * Completes the record after a start. Reads the definition again, because libvirt may have added
-   * to it, or a user may have changed it.
+   * Completes the record after a start. Reads the definition again, because libvirt may have added to it, or a user may
+   * have changed it.
    */
   async #settle(machine: Machine, outcome: StartOutcome): Promise<void> {
     await editRecord(this.#host, machine, (record) => recordAfterStart(record, outcome));

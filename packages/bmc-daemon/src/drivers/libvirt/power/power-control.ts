@@ -47,8 +47,8 @@ export class PowerControl {
   }
 
   /**
-   * Stops waiting for guests that restart. If a restart needs a new process, the metadata contain
-   * the intent, and the daemon continues after its next start.
+   * Stops waiting for guests that restart. If a restart needs a new process, the metadata contain the intent, and the
+   * daemon continues after its next start.
    */
   async close(): Promise<void> {
     await this.#restarts.close();
@@ -61,8 +61,8 @@ export class PowerControl {
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#host;
-    // These actions keep the wait for a restart, because a guest that is paused or interrupted can still restart.
-    // All other actions end it.
+    // These actions keep the wait for a restart, because a guest that is paused or interrupted can still restart. All
+    // other actions end it.
     if (!actionsBesideRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.bootsGuest(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
@@ -77,8 +77,8 @@ export class PowerControl {
       await this.#carryOut(machine, action);
       return;
     }
-    // Removes the record of a restart first. Otherwise, a restarted daemon could start the machine again.
-    // If another edit is running, removes the record afterwards, because the action must not wait for it.
+    // Removes the record of a restart first. Otherwise, a restarted daemon could start the machine again. If another
+    // edit is running, removes the record afterwards, because the action must not wait for it.
     const forgetsFirst = !this.#host.queue.isEditing(machine.uuid);
     if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);
@@ -144,10 +144,7 @@ export class PowerControl {
     }
   }
 
-  /**
-   * Installs a firmware update on a transient machine, which keeps its process. A persistent machine
-   * with an update gets a new process, and its start installs the update.
-   */
+  /** Installs a firmware update on a transient machine. The start of a persistent machine installs its update. */
   async #onReset(machine: Machine): Promise<void> {
     if (machine.persistent) return;
     await this.#host.queue
@@ -173,10 +170,7 @@ export class PowerControl {
     });
   }
 
-  /**
-   * Runs a start in the queue of the machine. If a client switches the machine off meanwhile, switches it
-   * off after the start.
-   */
+  /** Runs a start in the queue of the machine, then switches the machine off if a client requested this meanwhile. */
   async #runStart(machine: Machine, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { uuid } = machine;
     const begin = async (signal: AbortSignal): Promise<void> => {
@@ -221,8 +215,8 @@ export class PowerControl {
   }
 
   /**
-   * Returns whether a reset needs a new process. If QEMU hangs, libvirt 11.3 does not return the
-   * definition. Then returns true for a running machine, because a reset would hang too.
+   * Returns whether a reset needs a new process. If QEMU hangs, libvirt 11.3 does not return the definition. Then
+   * returns true for a running machine, because a reset would hang too.
    */
   async #needsNewProcess(machine: Machine): Promise<boolean> {
     try {
@@ -235,9 +229,8 @@ export class PowerControl {
   }
 
   /**
-   * Switches the machine off and on. Meanwhile, the metadata contain the intent, so that the daemon
-   * completes the restart after a crash. Exception: if QEMU hangs, the intent is stored only when the
-   * machine is off.
+   * Switches the machine off and on. Meanwhile, the metadata contain the intent, so that the daemon completes the
+   * restart after a crash. Exception: if QEMU hangs, the intent is stored only when the machine is off.
    */
   async #startAnew(machine: Machine): Promise<void> {
     await this.#runStart(machine, (signal) =>
@@ -292,8 +285,8 @@ export class PowerControl {
   }
 
   /**
-   * Removes the record of a restart that is complete, or replaced by a newer action. Rejects only if
-   * the queue closes before its turn.
+   * Removes the record of a restart that is complete, or replaced by a newer action. Rejects only if the queue closes
+   * before its turn.
    */
   async #forgetRestart(machine: Machine): Promise<void> {
     await this.#host.queue.edit(machine.uuid, () => forgetRestart(this.#host, machine));

@@ -1,6 +1,6 @@
 /**
- * The servers of a project, with their last known state. All readers share a listing. After the
- * first listing, the driver asks Nova only for servers that have changed.
+ * The servers of a project, with their last known state. All readers share a listing. After the first listing, the
+ * driver asks Nova only for servers that have changed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { changeOfState, type MachineChange, type MachineChangeListener } from '../../machine-change.js';
@@ -30,13 +30,13 @@ interface Reading {
 }
 
 /**
- * After this time the driver lists all servers again. `changes-since` does not report changes of tags and
- * metadata, so only such a full listing shows them.
+ * After this time the driver lists all servers again. `changes-since` does not report changes of tags and metadata, so
+ * only such a full listing shows them.
  */
 const FULL_EVERY_MS = 300_000;
 /**
- * Each listing of changes begins this long before the beginning of the previous listing, because
- * Nova may store a change a moment after the `updated` time of the change.
+ * Each listing of changes begins this long before the beginning of the previous listing, because Nova may store a
+ * change a moment after the `updated` time of the change.
  */
 const OVERLAP_MS = 30_000;
 /** Maximum number of requests for one read of a server: the API version and the server, each of them twice. */
@@ -94,8 +94,8 @@ export class ServerList {
   }
 
   /**
-   * Lists all servers again if the last such listing is too old. Refreshes do not wait for this listing, because
-   * it takes long for many servers.
+   * Lists all servers again if the last such listing is too old. Refreshes do not wait for this listing, because it
+   * takes long for many servers.
    */
   async listAllIfDue(): Promise<void> {
     const isDue = performance.now() - this.#fullAt > FULL_EVERY_MS;
@@ -121,9 +121,9 @@ export class ServerList {
   }
 
   /**
-   * Returns the state of a server at `since` or later, but possibly with older tags and metadata; undefined
-   * if it is not known. A listing of changes confirms the states of all servers that it does not contain. A
-   * server whose cell does not answer is one of them, so its state may be older.
+   * Returns the state of a server at `since` or later, but possibly with older tags and metadata; undefined if it is
+   * not known. A listing of changes confirms the states of all servers that it does not contain. A server whose cell
+   * does not answer is one of them, so its state may be older.
    * @param since time of {@link performance.now}.
    */
   findSince(id: string, since: number): Entry | undefined {
@@ -151,8 +151,8 @@ export class ServerList {
   }
 
   /**
-   * Stores the state of one server, and reports changes to the listeners. Answers may arrive in another order
-   * than their requests, so it ignores the answer to an older request.
+   * Stores the state of one server, and reports changes to the listeners. Answers may arrive in another order than
+   * their requests, so it ignores the answer to an older request.
    * @param server undefined: the server does not exist.
    * @returns the latest snapshot; undefined if the server is not served, or if no more than its id was ever
    *   known.
@@ -169,8 +169,7 @@ export class ServerList {
       this.#remove(id, before, readAt);
       return undefined;
     }
-    // If the addresses have changed, the known ports are older than the interfaces, so the list forgets these
-    // ports.
+    // If the addresses have changed, the known ports are older than the interfaces, so the list forgets these ports.
     const isOutdated = before !== undefined && !isDeepStrictEqual(before.server.macs, server.macs);
     const all = ports ?? (isOutdated ? undefined : before?.ports);
     const isSame =
@@ -186,8 +185,8 @@ export class ServerList {
   }
 
   /**
-   * Shows the task of an action that Nova has just accepted, until a later request reads the server. Otherwise,
-   * a client could still read the state before the action, from a reading or a listing that began earlier.
+   * Shows the task of an action that Nova has just accepted, until a later request reads the server. Otherwise, a
+   * client could still read the state before the action, from a reading or a listing that began earlier.
    * @param task undefined: Nova has none for the action.
    */
   recordTask(id: string, task: string | undefined): void {
@@ -205,8 +204,8 @@ export class ServerList {
   async #list(): Promise<void> {
     const { startedAt, asOf } = await this.#read(this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS);
     this.#asOf = asOf === undefined ? undefined : this.#clock.timeOf(asOf, startedAt);
-    // Counts the age from the end of the listing. Otherwise, a listing that takes longer than
-    // `maxAgeMs` would be too old for every reader, and each reader would begin another one.
+    // Counts the age from the end of the listing. Otherwise, a listing that takes longer than `maxAgeMs` would be too
+    // old for every reader, and each reader would begin another one.
     this.#readAt = performance.now();
     this.#begunAt = startedAt;
   }
@@ -220,8 +219,8 @@ export class ServerList {
     try {
       const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
       for (const server of servers) this.record(server.id, server, { readAt: startedAt });
-      // An incomplete listing has a server without an id, which may be one of the missing servers. So it
-      // removes no server.
+      // An incomplete listing has a server without an id, which may be one of the missing servers. So it removes no
+      // server.
       if (isFull && !isIncomplete) this.#removeAllBut(new Set(servers.map(({ id }) => id)), startedAt);
       if (isFull) {
         this.#fullAt = startedAt;
@@ -230,8 +229,8 @@ export class ServerList {
       if (isIncomplete) this.#missedAt = performance.now();
       else if (isFull && this.#missedAt < startedAt) this.#missedAt = -Infinity;
       if (this.#missedAt === -Infinity) this.#confirmedAt = Math.max(this.#confirmedAt, startedAt);
-      // An old removal only protects against answers to requests that began before it: the running listings, and
-      // reads of single servers.
+      // An old removal only protects against answers to requests that began before it: the running listings, and reads
+      // of single servers.
       const oldest = Math.min(...[...this.#running].map((each) => each.startedAt), performance.now() - this.#readMs);
       for (const [id, at] of this.#removed) if (at < oldest) this.#removed.delete(id);
       return { startedAt, asOf };
@@ -291,10 +290,7 @@ function definitionOf({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>):
   return [server.name, server.description, server.flavor, snapshot.interfaces, snapshot.disks];
 }
 
-/**
- * Returns whether a restart ended between two states of a server. The begin and the end of the rescue mode
- * count as restarts.
- */
+/** Returns whether a restart ended between two states of a server. Begin and end of rescue mode are restarts too. */
 function isRestarted(before: Server, after: Server): boolean {
   if (after.task !== null) return false;
   if (before.task?.startsWith('reboot') === true) return true;

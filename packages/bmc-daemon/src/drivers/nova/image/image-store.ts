@@ -1,6 +1,6 @@
 /**
- * Stores images in Glance for the CD drives of servers. Servers share an image if they use the same
- * URL and the same content. The store deletes an image as soon as no server uses it.
+ * Stores images in Glance for the CD drives of servers. Servers share an image if they use the same URL and the same
+ * content. The store deletes an image as soon as no server uses it.
  */
 import { pipeline } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -59,8 +59,7 @@ export class CloudImageStore {
   }
 
   /**
-   * Stores the image in Glance, unless Glance has the same content already, and returns it with a
-   * lease.
+   * Stores the image in Glance, unless Glance has the same content already, and returns it with a lease.
    * @throws {ImageError}; {DriverError} of Glance; {CloudFailure}; the signal's reason.
    */
   async acquire(image: ImageRequest, { signal, onProgress }: InsertOptions): Promise<LeasedImage> {
@@ -74,8 +73,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Deletes images that no server uses and no daemon is about to use. The sweep sees all changes
-   * that were made before this call. It logs a failure, and runs again later.
+   * Deletes images that no server uses and no daemon is about to use. The sweep sees all changes that were made before
+   * this call. It logs a failure, and runs again later.
    */
   async sweep(): Promise<void> {
     await this.#sweeps.run();
@@ -112,9 +111,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Finds the stored image with the given name, takes a lease of it, and returns its id. Returns undefined if
-   * there is none, or if Glance rejects the mark, for example because another daemon has just deleted the
-   * image.
+   * Finds the stored image with the given name, takes a lease of it, and returns its id. Returns undefined if there is
+   * none, or if Glance rejects the mark, for example because another daemon has just deleted the image.
    */
   async #reuse(stored: readonly CloudImage[], name: string | undefined): Promise<string | undefined> {
     const found = name === undefined ? undefined : stored.find((known) => known.name === name);
@@ -127,8 +125,7 @@ export class CloudImageStore {
       if (error instanceof DriverError) return undefined;
       throw error;
     } finally {
-      // Releases this lease after the callers have taken theirs, which they do in the tick in which
-      // the download ends.
+      // Releases this lease after the callers have taken theirs, which they do in the tick in which the download ends.
       setImmediate(release);
     }
   }
@@ -156,8 +153,8 @@ export class CloudImageStore {
 
   async #letGlanceFetch(image: ImageRequest, { signal }: DownloadContext): Promise<string> {
     const { limits, api } = this.#options;
-    // Glance resolves the host name itself. So this check can reject a URL with a forbidden IP
-    // address, but not a host name that resolves to one.
+    // Glance resolves the host name itself. So this check can reject a URL with a forbidden IP address, but not a host
+    // name that resolves to one.
     imageHosts(limits.hosts ?? anyHost).check(image.url);
     const url = storedUrl(image.url);
     const validator = await inspectImage(image, limits, signal);
@@ -171,9 +168,8 @@ export class CloudImageStore {
         if (known === undefined) throw unreadableImageError(url, 'the image was deleted meanwhile');
         if (known.status === 'active') {
           await this.#checkFetched(image, known);
-          // The image gets its final name only after the checks, because other inserts reuse any
-          // image with this name. After a crash before this point, no insert finds the unchecked
-          // image.
+          // The image gets its final name only after the checks, because other inserts reuse any image with this name.
+          // After a crash before this point, no insert finds the unchecked image.
           if (isShareable) await api.setProperty(id, 'name', storedImageName(url, validator));
           return;
         }
@@ -220,8 +216,7 @@ export class CloudImageStore {
       await this.#remove(id);
       throw error;
     } finally {
-      // Releases this lease after the callers have taken theirs, which they do in the tick in which
-      // the download ends.
+      // Releases this lease after the callers have taken theirs, which they do in the tick in which the download ends.
       setImmediate(release);
     }
   }
@@ -235,8 +230,8 @@ export class CloudImageStore {
 
   async #sweep(): Promise<SweepResult> {
     const { api, leases, imagesInUse } = this.#options;
-    // Lists the images before the servers. If a server begins to use an image after this listing,
-    // the daemon that inserts the image has taken its lease before, and `#removeUnused` sees it.
+    // Lists the images before the servers. If a server begins to use an image after this listing, the daemon that
+    // inserts the image has taken its lease before, and `#removeUnused` sees it.
     const images = (await api.list()).filter((image) => this.#isOwn(image));
     const expiries = images.flatMap((image) => leases.leasedUntil(image, Date.now()) ?? []);
     const leasedForMs = expiries.length === 0 ? undefined : Math.min(...expiries) - Date.now();
@@ -248,8 +243,7 @@ export class CloudImageStore {
       try {
         if (!(await this.#removeUnused(image))) isDisturbed = true;
       } catch (error) {
-        // Continues with the other images, because a failure may concern only this image: a user
-        // may have protected it.
+        // Continues with the other images, because a failure may concern only this image: a user may have protected it.
         failures.push(error);
       }
     }
@@ -277,8 +271,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Returns whether a daemon of the configured region created the image: this one or another
-   * replica. The name of the image and its region show this.
+   * Returns whether a daemon of the configured region created the image: this one or another replica. The name of the
+   * image and its region show this.
    */
   #isOwn({ name, properties }: CloudImage): boolean {
     return isStoredImageName(name) && properties.get(REGION_PROPERTY) === this.#options.region;
@@ -286,8 +280,8 @@ export class CloudImageStore {
 }
 
 /**
- * Returns whether `updated_at` or a `rackless_` property differs. `updated_at` alone is not
- * enough: it has whole seconds, so two changes within a second can have the same time.
+ * Returns whether `updated_at` or a `rackless_` property differs. `updated_at` alone is not enough: it has whole
+ * seconds, so two changes within a second can have the same time.
  */
 function wasChanged(before: CloudImage, after: CloudImage): boolean {
   const changingProperties = ({ properties }: CloudImage): ReadonlyMap<string, string> =>
