@@ -10,8 +10,8 @@ import { RedfishFailure } from './redfish/wire.js';
 import { consoleTexts as texts } from '../texts/index.js';
 
 /**
- * Asks for user and password. `expired` not null: the session of a user has ended, and the page of this user
- * continues after the login.
+ * Asks for user and password. `expired` not null: a session has ended, and its page continues after the login of
+ * the same user.
  */
 export function LoginDialog({ expired }: { readonly expired: { readonly user: string | null } | null }) {
   const expiredUser = expired?.user ?? '';
@@ -101,7 +101,7 @@ export function PasswordDialog({ user, account }: { readonly user: string; reado
   );
 }
 
-/** The failure of a login. */
+/** The failure of a login or of a password change; nothing without a failure. */
 function Failure({ of: thrown }: { readonly of: unknown }) {
   if (thrown === null) return null;
   const isRefused = thrown instanceof RedfishFailure && thrown.status === 401;

@@ -1,4 +1,4 @@
-/** The pages of the console. Each page is one folder in `pages/`, and one line here. */
+/** The pages of the console. Each page is one folder in `pages/`, and one entry here. */
 import type { Page } from '../ui/frame/pages.js';
 import { may } from './redfish/session.js';
 import { consoleTexts } from '../texts/index.js';

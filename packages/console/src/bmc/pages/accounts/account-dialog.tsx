@@ -123,7 +123,7 @@ function Passwords({
   );
 }
 
-/** Permission to log in, the required change of the password, and the lock. */
+/** Permission to log in, the required change of the password, and, if the account is locked, its unlocking. */
 function LogIn({ fields, set, isLocked }: PartProps & { readonly isLocked: boolean }) {
   return (
     <>

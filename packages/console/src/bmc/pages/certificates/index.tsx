@@ -35,7 +35,7 @@ interface Certificate {
 }
 
 const DAY_MS = 86_400_000;
-/** The page warns this number of days before the end. */
+/** The page warns this number of days before a certificate expires. */
 const WARN_DAYS = 30;
 
 const isWebCertificate = (uri: string): boolean => uri.includes('/NetworkProtocol/HTTPS/');
@@ -63,7 +63,7 @@ export default function CertificatesPage() {
   );
 }
 
-/** Returns the URIs of the certificates to show. The managers of all machines have the same certificate. */
+/** Returns the URIs of the certificates to show. All managers have the same web certificate, so it is shown once. */
 function urisOf(links: readonly { readonly '@odata.id': string }[]): readonly string[] {
   const uris = links.map((link) => link['@odata.id']);
   const web = uris.find(isWebCertificate);

@@ -19,7 +19,7 @@ interface CertificateDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks for a certificate in PEM. */
+/** Asks for a certificate in PEM, and replaces the present one with it. */
 export function ReplaceDialog({
   uri,
   onSaved,
@@ -114,7 +114,7 @@ export function RequestDialog({ uri, onClose }: CertificateDialogProps) {
       isWide
       onSend={send}
       onClose={() => {
-        // After a success, the form closes itself. The dialog then stays, to show the request.
+        // The form also calls this after a success. The dialog then stays, to show the request.
         if (csr.peek() === null) onClose();
       }}
     >

@@ -10,7 +10,7 @@ const SHORT = 120;
 /** Characters of an opened value. A browser needs seconds to wrap a line of megabytes. */
 const LONG = 10_000;
 
-/** Returns a value as the configuration file has it, without the quotes of strings. */
+/** Returns a value as the configuration file has it, without the quotes of strings; for null, a word. */
 export function textOf(value: Setting['value']): string {
   if (value === null) return texts.none;
   if (typeof value === 'boolean') return value ? texts.on : texts.off;

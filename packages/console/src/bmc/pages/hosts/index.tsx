@@ -34,10 +34,10 @@ interface Memory extends Member {
 
 /** The page reads the hosts at this interval, because the load changes without an event. */
 const POLL_MS = 15_000;
-/** Leaves out the chassis of machines. */
+/** The filter of the request. It leaves out the chassis of machines. */
 const filter = "ChassisType eq 'Enclosure'";
 
-/** Returns whether a chassis is a host. The chassis of EMULATOR_CHASSIS also are enclosures. */
+/** Returns whether a chassis is a host. The chassis of EMULATOR_CHASSIS are enclosures too, but have other names. */
 const isHost = ({ Id, Name }: Chassis): boolean => Name === `Host ${Id}`;
 /** The service describes a host as `A host of virtual machines with QEMU 7.2.0 and libvirt 9.0.0`. */
 const hypervisorOf = ({ Description = '' }: Chassis): string => / with (.*)/.exec(Description)?.[1] ?? '–';

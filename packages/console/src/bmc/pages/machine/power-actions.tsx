@@ -17,12 +17,12 @@ const usual: Readonly<Record<string, readonly string[]>> = {
   On: ['GracefulShutdown', 'GracefulRestart'],
   Paused: ['Resume', 'ForceOff'],
 };
-/** The actions for a machine that is on. */
+/** The actions for a machine that is not off. */
 const needsPower = new Set([
   ...['GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'PowerCycle', 'FullPowerCycle'],
   ...['Pause', 'Resume', 'Suspend', 'Nmi', 'ForceOff'],
 ]);
-/** The actions that do not let the guest shut down. */
+/** The actions that can cost data, because the guest does not shut down first. Their entries in the menu are red. */
 const dangerous = new Set(['ForceRestart', 'PowerCycle', 'FullPowerCycle', 'ForceOff', 'Nmi']);
 /** The actions for a machine that is off. */
 const needsOff = new Set(['On', 'ForceOn']);
@@ -33,7 +33,10 @@ const isOffered = (type: string, state: Machine['PowerState'] | undefined): bool
   return !needsOff.has(type) && (type !== 'Pause' || state !== 'Paused');
 };
 
-/** The buttons. The service names the actions that the machine supports. */
+/**
+ * The buttons. The service names the actions that the machine supports. Without such actions, or without the privilege,
+ * there are no buttons.
+ */
 export function PowerActions({ machine }: { readonly machine: Machine }) {
   const asked = useSignal<string | null>(null);
   const running = useSignal<string | null>(null);

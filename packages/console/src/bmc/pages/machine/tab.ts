@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import type { Machine } from '../../redfish/machines.js';
 
-/** Properties that each tab gets. `machine` changes with each event. */
+/** Properties that each tab gets. `machine` is a new object after each event of the machine. */
 export interface TabProps {
   readonly machine: Machine;
 }

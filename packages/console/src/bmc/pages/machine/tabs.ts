@@ -1,4 +1,4 @@
-/** The tabs of a machine's page. Each tab is one folder here, and one line in this list. */
+/** The tabs of a machine's page. Each tab is one folder here, and one entry in this list. */
 import { may } from '../../redfish/session.js';
 import { logsTexts, machineTexts, mediaTexts, screenTexts, telemetryTexts } from '../../../texts/index.js';
 import type { MachineTab } from './tab.js';

@@ -10,7 +10,7 @@ export interface Filters {
   readonly power: string;
   /** A health, or `unknown`. */
   readonly health: string;
-  /** A target, `any` for all overrides, or `none`. */
+  /** A target; `any`: every override; `none`: no override. */
   readonly boot: string;
   /** `inserted` or `empty`. */
   readonly media: string;
@@ -65,7 +65,7 @@ export function patternOf(name: string): string {
 /** Returns the name of the machine's host; '' if the service does not name hosts. */
 export function hostOf({ Id, Links }: Machine): string {
   const uris = (Links?.Chassis ?? []).map((link) => link['@odata.id'].split('/').at(-1) ?? '');
-  // The first chassis is that of the machine, or one that machines share.
+  // The first chassis is that of the machine, or one that machines share, so it is not the host.
   const host = uris.slice(1).find((id) => id !== Id) ?? '';
   return decodeURIComponent(host);
 }
@@ -96,7 +96,8 @@ function searchText(machine: Machine): string {
 
 /**
  * Returns the machines that pass all filters.
- * @param drives those that have been read. A machine whose drives have not been read passes no filter for media.
+ * @param drives those that have been read. A machine whose drives have not been read passes no filter for media, and
+ *   the search does not find its images.
  */
 export function filterMachines(
   machines: Iterable<Machine>,

@@ -144,7 +144,7 @@ function useShown(
     () => filterMachines(sorted, filters, known ?? new Map()),
     [sorted, JSON.stringify(filters), known],
   );
-  // Often a further letter excludes no machine. Then the table has nothing to do.
+  // Often a further letter excludes no machine. Then the list stays the same object, so the table has nothing to do.
   const last = useRef(shown);
   const isSame =
     shown.length === last.current.length && shown.every((machine, index) => machine === last.current[index]);

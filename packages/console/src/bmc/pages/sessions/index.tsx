@@ -1,4 +1,4 @@
-/** The open sessions. A user may end them. */
+/** The open sessions. A user may end their own sessions, and all sessions with the privilege ConfigureManager. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { ConfirmDialog } from '../../../ui/confirm-dialog.js';

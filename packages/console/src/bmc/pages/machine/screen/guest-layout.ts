@@ -2,5 +2,5 @@
 import { signal } from '@preact/signals';
 import type { LayoutName } from './layouts.js';
 
-/** The layout. Most guests of a user have the same layout, so it applies to all machines. */
+/** The layout, until the web page is loaded again. Most guests of a user have the same layout, so it applies to all. */
 export const guestLayout = signal<LayoutName>('us');

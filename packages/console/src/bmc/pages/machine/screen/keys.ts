@@ -1,4 +1,4 @@
-/** Keys by their X11 keysym and their place on the keyboard, and keys that browsers do not pass to a page. */
+/** Keys with their X11 keysym and their place on the keyboard, and keys that browsers do not pass to a page. */
 
 /** A key, as VNC sends it. */
 export interface Key {

@@ -4,9 +4,9 @@
 interface LayoutData {
   readonly plain: string;
   readonly shift: string;
-  /** Characters with AltGr, each with the place of its key. */
+  /** Characters with AltGr, each followed by the place of its key. */
   readonly altGr?: string;
-  /** Dead keys, which write their character before a space, each with its keys. */
+  /** Dead keys: each character, followed by its keys. A dead key writes its character when Space follows. */
   readonly dead?: string;
 }
 

@@ -14,7 +14,7 @@ export const layoutNames = Object.keys(layoutData) as readonly LayoutName[]; // 
 type Chord = readonly Key[];
 
 /**
- * Returns the chords for a text. A line end is Enter.
+ * Returns the chords for a text. A line end is Enter, and a tab is Tab.
  * @returns `chords`: for each character that the layout has, a list of one or two chords. A dead key needs two: its
  *   own, then Space. `untypable`: the other characters, each once.
  */

@@ -24,7 +24,7 @@ export function TouchKeys({ screen }: { readonly screen: VncScreen }) {
   useEffect(() => () => ended.abort(), []);
   const canType = screen.link.state.value.kind === 'open' && !screen.isViewOnly.value;
 
-  /** Returns the chords with the held modifiers, and releases these. */
+  /** Returns the chords, the first one with the held modifiers. These are then no longer held. */
   const withModifiers = (chords: readonly (readonly Key[])[]): readonly (readonly Key[])[] => {
     const modifiers = held.peek().map((name) => keys[name]);
     if (chords.length > 0) held.value = [];
@@ -118,7 +118,7 @@ function SoftKeyboard({ field, isDisabled, onTyped }: SoftKeyboardProps) {
     if (element === null) return;
     const onBeforeInput = (event: InputEvent): void => {
       handler.current(translate(event));
-      // A browser cannot cancel the steps of a composition.
+      // A browser cannot cancel the steps of a composition. Their text stays in the field until the composition ends.
       if (event.cancelable) event.preventDefault();
     };
     element.addEventListener('beforeinput', onBeforeInput);
@@ -138,7 +138,7 @@ function SoftKeyboard({ field, isDisabled, onTyped }: SoftKeyboardProps) {
       spellcheck={false}
       disabled={isDisabled}
       onFocus={refill}
-      // Without the filler, the field shows what it is for.
+      // Removes the filler, so that the field shows its placeholder.
       onBlur={(event) => (event.currentTarget.value = '')}
       onCompositionStart={() => (isComposing.current = true)}
       onCompositionEnd={() => {

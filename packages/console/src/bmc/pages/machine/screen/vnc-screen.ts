@@ -17,7 +17,7 @@ interface VncScreenOptions {
   readonly onLeave: (direction: 'back' | 'forward') => void;
 }
 
-/** Pause after each typed key, in milliseconds. The keyboard of a guest holds only 16 events. */
+/** Pause after each typed key, in milliseconds. The keyboard of a guest holds only 16 events and loses further ones. */
 const TYPING_MS = 30;
 
 /** Keys that the user presses together with F6 to leave the screen. */

@@ -70,7 +70,7 @@ function SerialView({
       onNotice: (text) => terminal.note(text),
       onDropped: (bytes, why) => (dropped.value = texts.dropped(bytes, why)),
     });
-    // A viewer's terminal must not answer questions of the guest.
+    // A terminal also answers queries of the guest. That of a client without the keyboard must not.
     const stop = link.keyboard.subscribe(({ holder, yours }) => {
       terminal.setWritable(yours || holder === null);
       if (yours) dropped.value = null;

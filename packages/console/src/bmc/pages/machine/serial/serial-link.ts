@@ -29,7 +29,7 @@ interface SerialLinkOptions {
   readonly machine: string;
   /** The URI of the WebSocket. */
   readonly path: string;
-  /** Called when a connection begins: the log of this boot follows. */
+  /** Called when a connection begins. The recorded output of the present boot follows. */
   readonly onBegin: () => void;
   /** Called with output. `processed` tells the service that the terminal has shown it. */
   readonly onOutput: (bytes: Uint8Array, processed: () => void) => void;

@@ -9,7 +9,7 @@ const HTML = 'http://www.w3.org/1999/xhtml';
 
 let terminals = 0;
 
-/** Begins to obey the policy. @returns the function that ends it. */
+/** Begins to obey the policy. @returns a function that ends this, unless other terminals are open. */
 export function obeyStylePolicy(): () => void {
   terminals += 1;
   Object.defineProperty(document, 'createElement', { value: createElement, configurable: true });

@@ -29,7 +29,7 @@ export interface SerialTerminal {
   setScreenReader(isOn: boolean): void;
   /** Selects the next match of a text. @returns false without a match. */
   find(text: string, direction: 'next' | 'previous'): boolean;
-  /** Returns the selected text, or all text without a selection. */
+  /** Returns the selected text; if nothing is selected, all text. */
   text(): string;
   readonly size: { readonly columns: number; readonly rows: number };
   focus(): void;
@@ -93,7 +93,7 @@ function selectedText(terminal: Terminal): string {
   return all.trimEnd();
 }
 
-/** Removes control characters: the text may contain a name from the host. */
+/** Removes control characters: the text may contain a name from the host, and the name an escape sequence. */
 function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '');
 }

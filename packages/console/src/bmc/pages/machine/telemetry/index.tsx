@@ -19,7 +19,7 @@ const histories = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
 /** Maximum number of these machines. */
 const MAX_HISTORIES = 20;
 
-/** The tab Telemetry. It reads the metric report of the machine every five seconds, while the user attends to the page. */
+/** The tab Telemetry. It reads the metric report every five seconds, while the user attends to the page. */
 export default function TelemetryTab({ machine }: TabProps) {
   const error = useSignal<unknown>(null);
   const range = useSignal(texts.ranges[0]?.[0] ?? '');

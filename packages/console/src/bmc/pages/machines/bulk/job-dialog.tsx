@@ -84,7 +84,7 @@ function Result({ of: { state, text }, name }: { readonly of: Outcome; readonly 
   );
 }
 
-/** The dialog. It renders nothing without an action. */
+/** The dialog. It renders nothing while it is closed, or if there was no action yet. */
 export function JobDialog({ onSelect }: { readonly onSelect: (ids: ReadonlySet<string>) => void }) {
   const current = job.value;
   if (current === null || !isJobShown.value) return null;

@@ -36,7 +36,7 @@ export const job = signal<Job | null>(null);
 /** Whether the dialog with the results is open. */
 export const isJobShown = signal(false);
 
-/** The service runs at most eight changes at the same time. Some slots are left to other clients. */
+/** The service runs at most eight changes at the same time. This number leaves two to other clients. */
 const AT_ONCE = 6;
 /** Results within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
@@ -52,7 +52,7 @@ effect(() => {
 const isRunning = computed(() => job.value?.isRunning === true);
 effect(() => (isRunning.value ? holdWork({ lost: bulkTexts.job.lost, end: 'console' }) : undefined));
 
-/** Starts an action, and shows its results. `boot` is the override of the action `boot`. */
+/** Runs an action, and shows its results. @param boot the override of the action `boot`; null for other actions. */
 export async function startJob(
   action: BulkAction,
   { changed, skipped }: Plan,

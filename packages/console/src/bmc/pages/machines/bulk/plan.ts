@@ -33,7 +33,8 @@ export function bootTargets({ Boot }: Machine): readonly string[] {
 }
 
 /**
- * Returns the actions that the user may perform, and that at least one of the machines offers.
+ * Returns the actions that the user may perform, and that at least one of the machines offers. Exception: `eject`
+ * needs no such machine, because the drives may not be known yet.
  * @param may whether the user's role has a privilege.
  */
 export function offeredActions(
