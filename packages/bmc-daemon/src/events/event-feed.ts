@@ -36,14 +36,14 @@ export interface EventFeed {
    */
   since(id: string): Replay;
   /**
-   * Returns an event that reports lost events to one subscriber. It has no sequence number of its
-   * own: it repeats the one before `next`, or the latest one.
-   * @param next the event that follows the report, if any.
+   * Returns an event that reports lost events to one subscriber. It has no sequence number of its own,
+   * but the number before that of `next`. So a client that reconnects with its id continues with `next`.
+   * @param next the event that follows the report; undefined: the next event of the source.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;
   /**
-   * Returns an id. If a client passes it to {@link since}, it gets this event and all later ones.
-   * @param event default: the next event.
+   * Returns an id for {@link since}, which then returns `event` and all later events.
+   * @param event undefined: the next event of the source.
    */
   idBefore(event: FeedEvent | undefined): string;
   /**
@@ -152,7 +152,7 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
     lossOf(count, next) {
       extras += 1;
       const { run, newest: sequence } = source;
-      // If a client reconnects with this id, it continues after the lost events.
+      // A client that reconnects with this id continues after the lost events.
       const before = next === undefined ? sequence : next.sequence - 1;
       return feedEventOf(lossEvent(count), before, `${run}-${before}-${extras}`);
     },

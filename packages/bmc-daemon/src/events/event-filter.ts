@@ -17,7 +17,7 @@ interface Wanted {
    * (EventDestination, MessageIds).
    */
   readonly registryPrefixes: readonly string[];
-  /** Versions inside the ids are ignored. */
+  /** Ids are compared without their versions. */
   readonly messageIds: readonly string[];
   readonly excludeRegistryPrefixes: readonly string[];
   readonly excludeMessageIds: readonly string[];

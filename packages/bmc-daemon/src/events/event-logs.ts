@@ -1,6 +1,6 @@
 /**
- * Writes the logs of the machines and of the service from the bus's events, with the client and its
- * address.
+ * Writes the events of the bus into the logs of the machines and of the service. An entry also has the
+ * client that caused the event, and its address.
  */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -31,7 +31,7 @@ export interface EventLogs {
    * @param uuid the canonical UUID of an existing machine.
    */
   ofSystem(uuid: string): EventLog;
-  /** The log of the service: sessions, accounts, subscriptions, settings. */
+  /** The log of the service, such as of sessions, accounts, subscriptions and managers. */
   readonly ofService: EventLog;
   /**
    * Removes the logs of machines that were removed while the service did not run.
@@ -100,7 +100,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     const name = logNameOf(event);
     if (name === null) return;
     if (isEndOfMachine(event)) {
-      // A machine that is created later with the same UUID is a different machine.
+      // A machine that is created later with the same UUID is a different machine, so it needs a new log.
       void remove(name);
       return;
     }

@@ -64,7 +64,7 @@ async function openShared(options: {
   };
 }
 
-/** Removes the logs of machines that were deleted while no daemon ran. */
+/** Removes the logs of machines that were deleted while no daemon ran. Does nothing while the list is incomplete. */
 async function tidyLogs(
   driver: Pick<HypervisorDriver, 'listSystems' | 'isListIncomplete'>,
   logs: EventLogs,
@@ -73,6 +73,6 @@ async function tidyLogs(
     const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
     if (driver.isListIncomplete?.() !== true) await logs.retain(uuids);
   } catch {
-    // The host does not answer, or the disk is full. The daemon retries at its next start.
+    // The host does not answer, or a log cannot be removed. The daemon retries at its next start.
   }
 }

@@ -20,7 +20,7 @@ export const recordSchema = z.object({
   severity: z.enum(['OK', 'Warning', 'Critical']),
   message: z.string(),
   origin: z.string(),
-  /** Absent if no Redfish client caused it. */
+  /** Absent if no Redfish client caused the event. */
   actor: z.object({ user: z.string().nullable(), address: z.string() }).optional(),
 });
 
@@ -65,7 +65,7 @@ export class LogFile {
   readonly #options: LogFileOptions;
   #state: FileState | undefined;
   #pending: Omit<LogRecord, 'id'>[] = [];
-  /** Whether the file could not be written. Then all records are only in memory. */
+  /** Whether a write has failed. Then new records are only in memory. */
   #broken = false;
   #removed = false;
   /** Resolves when the last operation has ended: operations run one after the other. */
@@ -78,7 +78,7 @@ export class LogFile {
     this.#lastOperation = options.after ?? Promise.resolve();
   }
 
-  /** Adds an entry, which is written soon. */
+  /** Adds an entry, which is written soon. Ignores the entry after {@link remove}. */
   append(record: Omit<LogRecord, 'id'>): void {
     if (this.#removed) return;
     this.#pending.push(record);
@@ -153,7 +153,7 @@ export class LogFile {
     await this.#tryToWrite(state, added, async () => {
       const text = (state.torn ? '\n' : '') + added.map((record) => `${JSON.stringify(record)}\n`).join('');
       const write = (): Promise<void> => appendFile(path, text, { mode: 0o600 });
-      // Usually the folder exists. Without it, the first try writes nothing.
+      // Usually the folder exists. Without it, the first try writes nothing, so creates it and tries again.
       await write().catch(async (error: unknown) => {
         if (errorCode(error) !== 'ENOENT') throw error;
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -184,7 +184,7 @@ export class LogFile {
       await write();
     } catch (error) {
       const [first] = added;
-      // The file may already have some of the records.
+      // The file may already have some of the records, so does not read these from it.
       state.records ??= await this.#parsed().then(
         ({ records }) => this.#latest([...records.filter(({ id }) => id < (first?.id ?? state.next)), ...added]),
         () => added,

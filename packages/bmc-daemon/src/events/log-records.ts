@@ -23,7 +23,7 @@ export function logNameOf({ messageId, origin, system }: ServiceEvent): string |
   return isManager ? SERVICE_LOG : fileNameOf(system);
 }
 
-/** Returns whether an event ends the log of its machine. */
+/** Returns whether an event reports the removal of a machine, which ends the log of the machine. */
 export function isEndOfMachine({ messageId, origin, system }: ServiceEvent): boolean {
   return system !== null && messageId.endsWith('.ResourceRemoved') && /^\/redfish\/v1\/Systems\/[^/]+$/.test(origin);
 }

@@ -12,7 +12,8 @@ export function eventsOf(machine: string | null, wants: EventFilter): EventFilte
   if (machine === null) return wants;
   return (feedEvent) => {
     const { origin, system } = feedEvent.event;
-    // For the chassis of a host, `machineUuidOf` returns the name of the host, which is no machine.
+    // For the chassis of a host, `machineUuidOf` returns the name of the host. No machine has this name as its
+    // UUID, so the subscriber does not get events of hosts.
     const owner = system ?? machineUuidOf(origin);
     return (owner === null || owner === machine) && wants(feedEvent);
   };
@@ -22,6 +23,6 @@ export function eventsOf(machine: string | null, wants: EventFilter): EventFilte
 export function reportsOf(machine: string | null, wants: ReportFilter): ReportFilter {
   if (machine === null) return wants;
   const own = definitionUri(machine);
-  // A report without a definition is a test report.
+  // A report without a definition is a test report, which every subscriber may get.
   return (definition) => (definition === null || definition === own) && wants(definition);
 }

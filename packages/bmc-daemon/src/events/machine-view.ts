@@ -5,7 +5,7 @@ import type { EventLogs, LogRecord } from './event-logs.js';
 import type { Subscription } from './subscriptions/subscription.js';
 import type { Subscriptions } from './subscriptions/subscriptions.js';
 
-/** Restricts the log of the service. URIs without an owner are visible to everyone. */
+/** Restricts the log of the service to entries about this machine or about no machine. */
 export function logsOf(logs: EventLogs, uuid: string): EventLogs {
   const { ofService } = logs;
   const shown = filtered<LogRecord>(({ origin }) => {

@@ -30,7 +30,7 @@ export interface FailedLogins {
 
 /** Maximum number of individual events without a pause. */
 const MAX_BURST = 10;
-/** After each interval of this length, one more event is allowed. */
+/** After each interval of this length, one more event is allowed, up to {@link MAX_BURST}. */
 const REFILL_MS = 600_000;
 /**
  * Maximum number of accounts and of addresses that are counted. At this number, the text says "more

@@ -107,7 +107,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
           });
         return;
       }
-      // An event of a removed machine would create a new log for this machine.
+      // Drops the waiting changes of a removed machine: their events would create a new log for it.
       if (kind === 'undefined') for (const key of [uuid, `${uuid} media`]) forget(key);
       const { messageKey, args, severity = 'OK', detail } = changeMessages[kind];
       const sentences = [detail, reason === undefined ? undefined : `${capitalized(reason)}.`];

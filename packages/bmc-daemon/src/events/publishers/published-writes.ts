@@ -10,7 +10,7 @@ const keys = {
   removed: 'ResourceRemoved',
 } as const satisfies Readonly<Record<Change['kind'], string>>;
 
-/** Returns the user of a session; undefined if the session does not exist. */
+/** Returns the user of a session; null if the session has none; undefined if it does not exist. */
 type SessionUser = (id: string) => string | null | undefined;
 
 /**

@@ -27,7 +27,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
       messageArgs: key === 'TaskProgressChanged' ? [id, String(percent)] : [id],
       severity: taskEventTable[key].severity,
       origin: taskUri(id),
-      // A task of one machine belongs to the log of that machine.
+      // The event of a task of one machine belongs to the log of that machine, all others to the service's log.
       system: others.length === 0 ? system : null,
       actor: actorOf(key, { owner, cancelledBy }),
       time: new Date(),

@@ -154,7 +154,8 @@ const lists = new WeakMap<readonly LogRecord[], { readonly uuid: string; readonl
 const singles = new WeakMap<LogRecord, { readonly uuid: string; readonly record: LogRecord }>();
 
 /**
- * Returns the entity of a list. All managers share one log, so the entity depends on the machine.
+ * Returns the entity of a list. All managers share one log, so a cached entity is used only for its own
+ * machine.
  */
 function listed(uuid: string, records: readonly LogRecord[]) {
   const known = lists.get(records);

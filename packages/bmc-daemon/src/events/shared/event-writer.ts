@@ -1,5 +1,6 @@
 /**
- * Stores the events of a replica in Redis, in their order. While Redis does not answer, they wait.
+ * Stores the events of a replica in Redis, in their order. While Redis does not answer, the events wait in
+ * memory, up to a limit.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -44,8 +45,8 @@ const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 const BATCH_EVENTS = 100;
 const BATCH_LENGTH = 1024 * 1024;
 /**
- * All replicas observe the cloud every 10 s. For this time after a replica has reported a state,
- * the other replicas do not report the same state.
+ * All replicas read the cloud every 10 s. If a replica has reported a state, the other replicas do not
+ * report the same state for this time.
  */
 const OBSERVED_MS = 30_000;
 const failuresSchema = z.array(z.string());
@@ -77,7 +78,7 @@ export class SharedEventWriter {
   }
 
   async #writeAll(): Promise<void> {
-    // The caller may add more events in this turn.
+    // The caller may add more events in this turn, which then share a batch.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       this.#dropOldest();
@@ -85,7 +86,7 @@ export class SharedEventWriter {
       try {
         await this.#store(batch);
       } catch {
-        // The store reports its failure. Redis may have the events nevertheless, and then gets them
+        // The store reports its failure. Redis may have stored the events nevertheless, and then gets them
         // twice.
         this.#dropOldest();
         return;

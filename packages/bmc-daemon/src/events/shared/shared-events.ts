@@ -14,7 +14,7 @@ import { EVENT_CHANNEL, SharedEventWriter } from './event-writer.js';
 /** The events of all replicas. */
 export interface SharedEvents {
   readonly source: EventSource;
-  /** Stores the waiting events, if Redis answers. */
+  /** Ignores later events of the bus. Stores the waiting events, if Redis answers. */
   close(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ class EventReader {
   readonly #listeners = new Set<(event: ServiceEvent, sequence: number) => void>();
   #reading: Promise<void> | undefined;
   #isStale = false;
-  /** Events that arrived while there was no listener. */
+  /** Events that arrived before the first listener. */
   #stored: { readonly event: ServiceEvent; readonly sequence: number }[] = [];
   /** The digests of the latest elements that this replica has read, oldest first. */
   readonly #known = new Set<string>();
@@ -129,7 +129,7 @@ class EventReader {
         return;
       }
       const [dataId, newest, which, ...elements] = answerSchema.parse(answer);
-      // Redis has lost its data. Old numbers say nothing about the new events.
+      // At the first read, or if Redis has lost its data, old numbers say nothing about the new events.
       if (dataId !== this.#dataId) this.#last = { number: 0, digest: '' };
       this.#dataId = dataId;
       if (which === 'all') this.#deliverUnknown(elements);

@@ -17,7 +17,7 @@ import type { OpenSubscriptions, Subscriptions } from '../subscriptions/subscrip
 /** The state of the listeners, and the right to deliver to them. */
 export interface SharedListeners {
   readonly state: StateFile<SubscriptionsState>;
-  /** Wraps a function: it first checks that this replica still delivers. */
+  /** Returns a function that first checks that no other replica may deliver, and then posts. It rejects otherwise. */
   checked(post: EventPost): EventPost;
   /**
    * Begins to deliver when no other replica does. @returns subscriptions whose changes apply at all

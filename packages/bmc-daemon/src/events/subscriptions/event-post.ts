@@ -30,7 +30,7 @@ const MAX_ANSWER_BYTES = 65_536;
  */
 const hosts = imageHosts(anyHost);
 
-/** Returns whether a URL has a forbidden address. A host name is checked when it is resolved. */
+/** Returns whether a URL has a forbidden address; false for a host name, whose addresses are checked at each POST. */
 export function isForbidden(url: URL): boolean {
   try {
     hosts.check(url);

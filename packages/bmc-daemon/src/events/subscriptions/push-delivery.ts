@@ -52,8 +52,8 @@ export class PushDelivery {
   }
 
   /**
-   * Sends the payloads that the queue has now, after earlier payloads. Call this after payloads were
-   * added.
+   * Sends the payloads of the queue, unless the delivery is suspended, waits for a retry or already runs.
+   * Call this after payloads were added.
    */
   notify(): void {
     this.#pump();

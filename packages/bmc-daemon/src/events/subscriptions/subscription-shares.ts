@@ -29,8 +29,8 @@ const ADDRESS_SHARE = 1 / 2;
 const RESERVED_SHARE = 1 / 10;
 
 /**
- * Returns whether there is a place for one more subscription. An account or an address may have any
- * number of `push` subscriptions: only clients with ConfigureComponents can create them, and a tool such
+ * Returns whether there is a place for one more subscription. An account may have any number of `push`
+ * subscriptions, within the limit of all: only clients with ConfigureComponents can create them, and a tool such
  * as Ironic creates one for each machine.
  */
 export function hasPlace(request: PlaceRequest, taken: readonly Place[], limit: number): boolean {

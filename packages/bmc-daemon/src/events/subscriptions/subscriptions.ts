@@ -53,18 +53,19 @@ export interface Subscriptions {
    *   {StateFileError}
    */
   create(record: NewSubscription, requester: { readonly hasConfigureManager: boolean }): Awaitable<PushSubscription>;
-  /** Changes a listener. @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
+  /** Changes a listener; ignores an unknown id. @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
   change(id: string, change: PushChange): Awaitable<void>;
-  /** Suspends the delivery to a listener. @throws {StateFileError} */
+  /** Suspends the delivery to a listener; ignores an unknown id. @throws {StateFileError} */
   suspend(id: string): Awaitable<void>;
-  /** Resumes the delivery to a listener. @throws {StateFileError} */
+  /** Resumes the delivery to a listener; ignores an unknown id. @throws {StateFileError} */
   resume(id: string): Awaitable<void>;
   /**
    * Removes a subscription; closes a stream.
    * @returns false if it does not exist.
+   * @throws {StateFileError}
    */
   remove(id: string): Awaitable<boolean>;
-  /** Returns the source of a new stream. @throws {RedfishError} EventSubscriptionLimitExceeded. */
+  /** Returns the source of a new stream. @throws {RedfishError} EventSubscriptionLimitExceeded, ServiceShuttingDown. */
   openStream(request: EventStreamRequest): StreamSource;
   /** The retries of all listeners. */
   readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
@@ -100,7 +101,7 @@ interface SubscriptionsOptions {
 /** When a rejected client should retry, in seconds. */
 const RETRY_AFTER_S = '30';
 
-/** Opens the subscriptions and starts the stored listeners. */
+/** Opens the subscriptions, and starts the deliveries to the stored listeners, unless replicas share them. */
 export function createSubscriptions(options: SubscriptionsOptions): OpenSubscriptions {
   const { feed, bus, state, limit } = options;
   let listed: readonly Subscription[] | undefined;
