@@ -1,6 +1,6 @@
 /**
- * The interface of a feature: a folder without which the daemon still works. `features.ts` lists
- * them.
+ * The interface of a feature: a folder without which the daemon still works. `features.ts` lists all
+ * features.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { TlsOptions } from '@rackless/daemon/network/tls.js';
@@ -22,7 +22,8 @@ export interface FeatureContext {
   readonly origins: Readonly<Record<SettingKey, string>>;
   /**
    * The folder for files of the service. Only one daemon uses it at a time. After a restart, the
-   * daemon may have another port or hypervisor, and therefore another service UUID.
+   * daemon may have another port or hypervisor, and therefore another service UUID. So names of files that
+   * belong to one service contain the UUID.
    */
   readonly stateDir: string;
   readonly log: Log;
@@ -46,7 +47,7 @@ export interface FeatureContext {
 export interface Listening {
   /** URLs, such as `http://127.0.0.1:8000`. */
   readonly addresses: readonly string[];
-  /** Whether it listens at all addresses of the host. */
+  /** Whether the service listens at all addresses of the host. */
   readonly everywhere: boolean;
   /**
    * Listens at another address, with all protocols.

@@ -25,7 +25,8 @@ export function copyCommand(file: string): string {
 
 /**
  * Changes a command that needs the files of an account, such as its ssh keys. If the account has no login shell, as
- * for most services, sudo runs the command as this account. Otherwise returns the command unchanged.
+ * for most services, sudo runs the command as this account. Otherwise, and for a command that already begins with
+ * sudo, returns the command unchanged.
  */
 export function asAccount(command: string, { name, shell }: Account): string {
   if (!/\/(?:nologin|false)$/.test(shell ?? '') || command.startsWith('sudo ')) return command;

@@ -12,7 +12,7 @@ export interface Finding {
   readonly subject: string;
   /** One sentence with the cause and its consequence. */
   readonly message: string;
-  /** Commands for a POSIX shell that correct it; null only for a note. */
+  /** Commands for a POSIX shell that correct the cause or show more about it; null only for a note. */
   readonly fix: string | null;
 }
 

@@ -10,8 +10,8 @@ export interface Account {
 }
 
 /**
- * Returns the account of this process. Without a name, as in some containers, its number is its
- * name.
+ * Returns the account of this process. If the account has no name, as in some containers, its number is
+ * the name.
  */
 export function thisAccount(): Account {
   const uid = process.getuid?.() ?? 0;

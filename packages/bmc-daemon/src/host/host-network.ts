@@ -62,7 +62,7 @@ interface HostNetworkOptions {
   readonly read?: (path: string) => string | null;
 }
 
-/** Reads the network, in less than a millisecond. Omits values that a sandbox hides. */
+/** Reads the network, in less than a millisecond. Values that a sandbox hides are null, or missing in lists. */
 export function readHostNetwork({ addresses, interfaces, read = readKernelFile }: HostNetworkOptions): HostNetwork {
   const listened = new Set(addresses.map(hostOf));
   const fullName = hostname();
@@ -115,7 +115,7 @@ function readKernelFile(path: string): string | null {
   }
 }
 
-/** Returns the address in a URL: `127.0.0.1` for `http://127.0.0.1:8000`. */
+/** Returns the address in a URL: `127.0.0.1` for `http://127.0.0.1:8000`, also for `http://localhost:8000`. */
 function hostOf(url: string): string {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
   return host === 'localhost' ? '127.0.0.1' : host;

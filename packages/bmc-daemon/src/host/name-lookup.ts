@@ -61,7 +61,7 @@ function familiesOf({ family = 0 }: LookupOptions): readonly Family[] {
 
 /**
  * Resolves a name with the given servers. IP addresses and localhost names need no server. Ignores the
- * host's own table of names, because the client wants the answers of its servers.
+ * host's own table of names, because the client that set the servers wants their answers.
  */
 function askServers(
   resolver: Resolver,
