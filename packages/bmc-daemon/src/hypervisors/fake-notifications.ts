@@ -96,8 +96,8 @@ export function startNotifications(
     const system = notified.get(uuid);
     // sushy-tools cannot remove a system, so it has no notification for that.
     if (system === undefined || kind === 'undefined') return;
-    // Reads the machine now, because a power action can cause several events in one turn of the
-    // event loop.
+    // Reads the machine now, not when the notification is sent: a power action can cause several events in
+    // one turn of the event loop.
     const machine = machines.find(uuid);
     const bootedFrom = machines.bootedFrom(uuid);
     const pendingState = pendingPower[kind];
@@ -138,7 +138,7 @@ function createPut({ url, ca, cert, key }: NotificationTarget): { send(body: str
       const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
       const request = (secure ? httpsRequest : httpRequest)(url, { method: 'PUT', agent, headers, signal });
       let timer: NodeJS.Timeout | undefined;
-      // The time limit starts here, because a request may wait for a connection.
+      // The time limit starts here, because a request may wait for a free connection before.
       request.on('socket', () => {
         timer = setTimeout(() => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
       });

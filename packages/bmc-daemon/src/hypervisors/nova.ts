@@ -11,7 +11,7 @@ import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js'
 import { storedUuid } from '../stored-uuid.js';
 import type { DriverContext } from './driver-context.js';
 
-/** The name of a daemon is part of a property of its images. */
+/** Length of the name of a daemon. The name is part of a property of the images that the daemon stores. */
 const NAME_LENGTH = 16;
 
 /**
@@ -58,7 +58,7 @@ export async function nova(
   }
 }
 
-/** A daemon without replicas never loads this code. */
+/** Opens the queues that the replicas share. A daemon without replicas never loads this code. */
 async function openQueues(store: SharedStore): Promise<SharedQueues> {
   const { openSharedQueues } = await import('../drivers/queue/shared-operations.js');
   return openSharedQueues(store);

@@ -17,7 +17,7 @@ export function withNumber(pattern: string, number: number): string {
   return pattern.replace(NUMBER, (_, digits: string | undefined) => String(number).padStart(Number(digits ?? 1), '0'));
 }
 
-/** Returns the UUID of a name. */
+/** Returns a UUID for the name of a machine, always the same one. */
 export const uuidOfName = (name: string): string => nameUuid(NAMESPACE, name);
 
 /** Returns the MAC address of an interface: locally administered, and with 46 bits of a hash. */
