@@ -1,8 +1,8 @@
 /**
- * Restricts requests that come by a machine's own name or address to this machine, so that the
+ * Restricts requests that use the name or the address of a machine's manager to this machine, so that the
  * service looks like the machine's own BMC. Only this machine and its tasks are visible, and each
  * feature restricts its own data. Accounts, sessions and settings are shared. This is a view, not a
- * security boundary: the same account sees everything by the host's name.
+ * security boundary: the same account sees everything in requests that use the name of the host.
  */
 import { allowSystems } from './drivers/allowed-systems.js';
 import type { AllServices } from './features.js';
@@ -39,7 +39,7 @@ function servicesOfMachine(services: AllServices, uuid: string): AllServices {
   const { driver, operations } = services;
   return {
     ...services,
-    // The BMC of a machine does not know the host of other machines.
+    // The BMC of a server knows no host of virtual machines, so there are no hosts.
     driver: allowSystems(driver, [uuid], null),
     // Clients distinguish services by the UUID, so each machine has its own.
     serviceUuid: uuid,

@@ -58,8 +58,8 @@ export function checkAddress(
   }
   const holder = hostAddresses.find((other) => other.address === address);
   if (holder !== undefined) return { part: 'address', why: `the host has it already, on ${holder.device}` };
-  // The gateway may be silent now, and the duplicate check would not find it. The host would then
-  // be its own gateway.
+  // A gateway that is silent now would not be found by the check for duplicates. With its address, the host
+  // would be its own gateway.
   if (routes.some(({ gateway }) => gateway === address)) {
     return { part: 'address', why: `it is the address of a router of the host` };
   }

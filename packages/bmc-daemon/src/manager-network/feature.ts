@@ -54,7 +54,7 @@ function withLateRemoval(network: ManagerNetwork): NetworkOfManagers {
   };
 }
 
-/** @throws {StateFileError} if the stored networks are unreadable. */
+/** @throws {StateFileError} if the file of the networks cannot be read. A damaged file is renamed. */
 function openNetwork(
   { nameServers, services, stateDir, log }: FeatureContext,
   listenAt: Listening['addAddress'],
@@ -78,7 +78,7 @@ function openNetwork(
   });
 }
 
-/** Removes the settings of machines that were deleted while no daemon ran. */
+/** Removes the settings of machines that were deleted while no daemon ran. Does nothing while the list is incomplete. */
 async function forgetMissing(
   network: Pick<ManagerNetwork, 'forget'>,
   driver: Pick<HypervisorDriver, 'listSystems' | 'isListIncomplete'>,
@@ -87,6 +87,6 @@ async function forgetMissing(
     const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
     if (driver.isListIncomplete?.() !== true) await network.forget((uuid) => !uuids.has(uuid));
   } catch {
-    // The host does not answer. The daemon retries at its next start.
+    // The host does not answer, so the daemon retries at its next start.
   }
 }

@@ -12,8 +12,8 @@ export interface HostNames extends Names {
 }
 
 /**
- * Returns the shown names. A host name without an FQDN gets the domain of the host. Without a host
- * name, the first label of the FQDN is the host name.
+ * Returns the shown names: those of the host if the manager has no own names. A host name without an FQDN
+ * gets the domain of the host. Without a host name, the first label of the FQDN is the host name.
  */
 export function shownNames(own: Names, host: HostNames): HostNames {
   if (own.hostName === null && own.fqdn === null) return host;

@@ -55,8 +55,8 @@ export interface ManagerNetwork extends MachineAddresses {
   /** Sets the stored addresses. Logs failures. */
   start(): Promise<void>;
   /**
-   * Removes the settings of deleted machines.
-   * @param isGone called for each machine with settings.
+   * Removes the settings of deleted machines, and their addresses from the host.
+   * @param isGone returns whether a machine was deleted. It is called for each machine with settings.
    */
   forget(isGone: (uuid: string) => boolean): Promise<void>;
   /** Removes all addresses from the host. The stored settings do not change. */
@@ -250,7 +250,7 @@ class StoredManagerNetwork implements ManagerNetwork {
     await this.#restore();
   }
 
-  /** Removes the settings of a deleted machine. */
+  /** Removes the settings of a deleted machine, and its addresses from the host. */
   async #removeMachine(uuid: string): Promise<void> {
     const { addresses: gone } = networkOf(this.#state, uuid);
     for (const { address } of gone) await this.#addresses.remove(address);

@@ -76,7 +76,7 @@ export function managerAddresses({
   return Object.entries(machines).flatMap(([uuid, own]) => own.addresses.map((one) => ({ ...one, uuid })));
 }
 
-/** Plans the names of a manager. No other manager may have them. */
+/** Plans the names of a manager. A name that another manager has is a fault. */
 export function planNames(
   uuid: string,
   change: Pick<NetworkChange, 'hostName' | 'fqdn'>,
