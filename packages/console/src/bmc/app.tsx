@@ -59,7 +59,7 @@ export function App() {
   );
 }
 
-/** Whether the page shows changes at once. */
+/** A badge that says whether the page shows changes at once, later, or not at all (paused). */
 function LiveBadge() {
   if (!isPaused.value)
     return <Badge kind={isLive.value ? 'good' : 'warn'}>{isLive.value ? texts.live : texts.notLive}</Badge>;

@@ -21,6 +21,7 @@ export interface Member {
 interface MembersView<Row> {
   /** null: not read yet. */
   readonly rows: readonly Row[] | null;
+  /** The error of the last read; null: none. `rows` then are those of the last successful read. */
   readonly error: unknown;
   /** Reads the members again. */
   readonly reload: () => Promise<void>;
@@ -96,7 +97,7 @@ export function useMembers<Row extends Member>(
 
 /**
  * Returns whether the service expanded a member. If the role may not read a member, the service
- * sends only a link and a message.
+ * sends only a link and a message. The table then omits this member.
  */
 const isReadable = (member: Member): boolean => '@odata.type' in member;
 

@@ -22,7 +22,7 @@ const PASSWORD_MARK = '\u0001password\u0001';
 
 /**
  * Returns the command. It contains no secret: the shell's `$TOKEN` replaces the token, and `$PASSWORD` each password,
- * private key and other secret in the body. `@FILE` stands for a file.
+ * private key and other secret in the body. `@FILE` stands for the file that the request uploads.
  */
 export function curlCommand({ method, path, body }: ShownRequest, { origin, hasToken }: CurlOptions): string {
   const parts = ['curl'];

@@ -4,7 +4,7 @@ import { Notice } from '../ui/states.js';
 import type { WebSocketLink } from './redfish/web-socket-link.js';
 import { linkTexts as texts } from '../texts/index.js';
 
-/** The notice; nothing while the connection is open. */
+/** The notice about the state of a WebSocket; nothing while the connection is open. */
 export function LinkNotice({ link }: { readonly link: Pick<WebSocketLink, 'state' | 'connect'> }) {
   const state = link.state.value;
   switch (state.kind) {
