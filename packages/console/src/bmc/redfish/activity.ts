@@ -1,4 +1,4 @@
-/** Keeps a session alive while its user types, clicks or scrolls, also if this sends no request. Notes when that was. */
+/** Keeps a session alive while its user types, clicks or scrolls, even if this sends no request. Stores the time of it. */
 import { exchange } from './wire.js';
 import { sessionUri, token } from './session.js';
 

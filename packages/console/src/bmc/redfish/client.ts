@@ -8,8 +8,8 @@ import { exchange, open, RedfishFailure, type Reply, type WireRequest } from './
 type SendOptions = Pick<WireRequest, 'headers' | 'body' | 'signal' | 'deadlineMs'>;
 
 /**
- * A request that changes something, for the `curl` line that the pages show. A request with a part of a file is not
- * among them.
+ * A request that changes something, for the `curl` line that the pages show. The pages do not show requests with a part
+ * of a file.
  */
 interface LastAction {
   readonly method: string;
@@ -23,6 +23,7 @@ export const lastAction = signal<LastAction | null>(null);
 /**
  * Sends a request. After a 401, waits until the user has logged in again, and repeats the request.
  * @throws {RedfishFailure} if the service answers with another error, or not at all.
+ * @throws {DOMException} `AbortError` if the caller aborts.
  */
 export async function send<Body>(method: string, path: string, options: SendOptions = {}): Promise<Reply<Body>> {
   const isShown = method !== 'GET' && method !== 'HEAD' && !(options.body instanceof Blob);
@@ -107,7 +108,7 @@ export async function* members<Member>(
     const page: Collection<Member> = await get(next, signal);
     yield page.Members;
     next = page['Members@odata.nextLink'];
-    // The link continues with pages of the first size.
+    // The service's link keeps the size of the first page, so a query of our own replaces it.
     if (next !== undefined && isFirst && firstSize !== pageSize) {
       next = `${path}?${query}&$skip=${firstSize}&$top=${pageSize}`;
     }
@@ -125,7 +126,7 @@ async function repeatAfterLogin<T>(
     try {
       return await request(used);
     } catch (error) {
-      // The page offers an action that the role of the user no longer allows.
+      // The page offers an action that the role of the user no longer allows, so it reads the privileges again.
       if (error instanceof RedfishFailure && error.status === 403) void refreshPrivileges();
       if (!(error instanceof RedfishFailure) || error.status !== 401) throw error;
       await renewLogin(used, signal);

@@ -69,7 +69,7 @@ export async function readDrives(id: string): Promise<readonly Drive[]> {
   return Members;
 }
 
-/** Ejects the image of a drive. @throws {RedfishFailure} */
+/** Ejects the image of a drive, and resolves when it is ejected. @throws {RedfishFailure} */
 export async function ejectImage(drive: Drive): Promise<void> {
   const { target } = drive.Actions?.['#VirtualMedia.EjectMedia'] ?? {};
   await completeTask(await post(target ?? `${drive['@odata.id']}/Actions/VirtualMedia.EjectMedia`));

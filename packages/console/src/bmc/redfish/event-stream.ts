@@ -111,7 +111,7 @@ async function* readEvents(response: Response, silence: AbortController): AsyncG
   }
 }
 
-/** Parses a block of lines; null: a comment. */
+/** Parses a block of lines; null if it has no data, such as a comment. */
 function parseEvent(block: string): RawEvent | null {
   let id: string | null = null;
   const data: string[] = [];

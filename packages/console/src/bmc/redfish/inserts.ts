@@ -7,7 +7,7 @@ import { completeTask, type Progress } from './tasks.js';
 /** An insert that runs or has failed. */
 interface Insert {
   readonly url: string;
-  /** Null until the service has answered. */
+  /** Null until the service has answered with a task. */
   readonly progress: Progress | null;
   /** The failure; null while the insert runs. */
   readonly error: unknown;
@@ -27,7 +27,7 @@ interface Choice {
 /** The inserts by the URI of their drive. */
 export const inserts = signal<ReadonlyMap<string, Insert>>(new Map());
 
-/** Inserts an image. Resolves with true after a success, and with false after a failure. */
+/** Inserts an image. Resolves with true after a success, and with false after a failure, which `inserts` then has. */
 export async function insertImage(drive: Drive, choice: Choice): Promise<boolean> {
   const { url, method, isProtected, isVerified, login } = choice;
   const uri = drive['@odata.id'];
@@ -46,7 +46,7 @@ export async function insertImage(drive: Drive, choice: Choice): Promise<boolean
   }
 }
 
-/** Cancels a running insert. @throws {RedfishFailure} */
+/** Cancels a running insert. Does nothing while it has no task yet. @throws {RedfishFailure} */
 export async function cancelInsert({ progress }: Insert): Promise<void> {
   if (progress !== null) await remove(progress.task);
 }

@@ -21,7 +21,8 @@ const PAUSE_MS = 1000;
 
 /**
  * Waits for the end of the task of an answer. Returns at once for an answer without a task.
- * @throws {RedfishFailure} if the task fails or is cancelled.
+ * @throws {RedfishFailure} if the task fails, is cancelled, or cannot be read.
+ * @throws {DOMException} `AbortError` if the caller aborts.
  */
 export async function completeTask(
   { status, body }: Reply<Task | null>,

@@ -52,7 +52,7 @@ const tus = { 'Tus-Resumable': '1.0.0' };
 const isSending = computed(() =>
   [...uploads.value.values()].some(({ phase }) => ['sending', 'retrying', 'finishing'].includes(phase)),
 );
-// After a logout, nothing waits for the user.
+// After a logout, an upload must not stop the user from leaving the page.
 effect(() => (isSending.value && isUsable.value ? holdWork({ lost: mediaTexts.lost, end: 'console' }) : undefined));
 
 const jobs = new Map<string, Job>();
@@ -108,7 +108,7 @@ export async function cancelUpload(drive: string): Promise<void> {
   forget(drive);
 }
 
-/** Finds an upload that a reload of the page has interrupted. */
+/** Finds an upload that a reload of the page has interrupted, and shows it. Forgets it if the service no longer has it. */
 export async function findUpload(drive: string): Promise<void> {
   const stored = storedUpload(drive);
   if (stored === null || uploads.value.has(drive)) return;

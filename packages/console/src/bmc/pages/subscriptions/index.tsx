@@ -91,7 +91,7 @@ export default function SubscriptionsPage() {
   );
 }
 
-/** The text of a destination. A line ends between its words, before the port, or after a slash. */
+/** The text of a destination. A line can end between its words, before the port, or after a slash. */
 function Destination({ text }: { readonly text: string }) {
   const parts = text.match(/\s|(?::\d+(?=\/|$))?(?:(?!:\d+(?:\/|$))[^\s/]|\/(?=\/))*\/?/g) ?? [];
   return <>{parts.map((part, index) => (/^\s*$/.test(part) ? part : <span key={index}>{part}</span>))}</>;
