@@ -5,7 +5,7 @@ import { Badge } from '../ui/states.js';
 import { nameOf, type Key } from './api/keys.js';
 import { keysTexts as texts } from '../texts/index.js';
 
-/** The status as a mark. */
+/** A badge with the status of a key. */
 export function KeyStatus({ status }: { readonly status: Key['status'] }) {
   return (
     <Badge kind={({ active: 'good', expired: 'warn', revoked: 'bad' } as const)[status]}>{texts.status[status]}</Badge>

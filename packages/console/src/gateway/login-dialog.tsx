@@ -8,7 +8,7 @@ import { useSubmit } from '../ui/submit.js';
 import { isRefused, logIn } from './api/session.js';
 import { frameTexts as texts } from '../texts/index.js';
 
-/** Asks for a key. `isExpired`: over a page that continues afterwards. */
+/** Asks for a key. `isExpired`: a page is behind the dialog, and continues after the login. */
 export function LoginDialog({ isExpired }: { readonly isExpired: boolean }) {
   const key = useSignal('');
   const title = isExpired ? texts.logInAgain : texts.logInTo;

@@ -71,7 +71,10 @@ export async function readModels(): Promise<void> {
   }
 }
 
-/** Reads the deployments every two seconds while the page is visible. @returns a function that ends this. */
+/**
+ * Reads the deployments every two seconds while the page is visible.
+ * @returns a function that ends this and forgets all readings.
+ */
 export function pollModels(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
@@ -94,12 +97,12 @@ export function pollModels(): () => void {
   };
 }
 
-/** Returns the requests per second between the readings. @param id a deployment; absent: all deployments together. */
+/** Returns the requests per second between any two successive readings. @param id a deployment. Default: all together. */
 export function requestRates(id?: string): readonly number[] {
   return between((older, newer, seconds) => (requestsIn(newer, id) - requestsIn(older, id)) / seconds);
 }
 
-/** Returns the average latencies between the readings, in milliseconds; null: there was no request. */
+/** Returns the average latencies between any two successive readings, in milliseconds; null: there was no request. */
 export function latencies(id: string): readonly (number | null)[] {
   return between((older, newer) => {
     const [before, after] = [older.byId.get(id)?.latency_ms, newer.byId.get(id)?.latency_ms];

@@ -23,7 +23,7 @@ interface KeyDialogProps {
   readonly onSaved: (key: string | null, name: string) => void;
 }
 
-/** Asks for the settings of a key. */
+/** Asks for the settings of a key, and saves them. */
 export function KeyDialog({ edited, models, onClose, onSaved }: KeyDialogProps) {
   const fields = useSignal(fieldsOf(edited));
   const set = (changed: Partial<KeyFields>): void => {

@@ -34,7 +34,7 @@ export function fieldsOf(key: Key | null): KeyFields {
   };
 }
 
-/** Returns the settings of a new key, or with an existing key only those that the user has changed. */
+/** Returns only the settings that the user has changed: in an existing key, or from the defaults of a new key. */
 export function settingsOf(fields: KeyFields, key: Key | null): KeySettings {
   const before = fieldsOf(key);
   const number = (value: string): number | null => (value.trim() === '' ? null : Number(value));

@@ -90,7 +90,7 @@ function perHundred(failed: number, requests: number): string {
   return rate.toFixed(rate < 10 ? 1 : 0);
 }
 
-/** The state as a mark, with the reason below it. */
+/** A badge with the state of a deployment, and the reason below it. */
 function StateBadge({ deployment }: { readonly deployment: Deployment }) {
   const { state, cooldown_seconds: seconds, health_check: check } = deployment;
   const isCheckBad = check?.is_healthy === false && state !== 'cooling_down';

@@ -47,7 +47,7 @@ export const isRunning = computed(() => turns.value.at(-1)?.state === 'running')
 let stopping: AbortController | null = null;
 let nextId = 0;
 
-/** Sends a question, after the earlier turns. */
+/** Sends a question after the earlier turns that have an answer. Never rejects: a failure is in the new turn. */
 export async function ask(question: string): Promise<void> {
   const { model, system, temperature, maxTokens, stop } = settings.value;
   const id = (nextId += 1);
