@@ -79,7 +79,7 @@ export function openConsole(name: ConsoleName): ConsoleFiles {
     if (path === '/ui') return { status: 308, headers: { Location: '/ui/', ...SECURITY }, body: Buffer.alloc(0) };
     const rest = path.slice('/ui/'.length);
     const isAsset = rest.startsWith('assets/');
-    // The page's own router handles all paths without a dot.
+    // The page's own router handles all paths without a dot, so they all get the page.
     const file = isAsset ? rest.slice('assets/'.length) : rest.includes('.') ? '' : 'index.html';
     const type = TYPES[extname(file)];
     if (type === undefined || !files.has(file)) return null;

@@ -33,7 +33,8 @@ export function Button({
       class={`button ${kind} ${typeof extra === 'string' ? extra : ''}`}
       aria-disabled={isInert || undefined}
       aria-busy={isBusy}
-      // A click on a button of a form submits it, also a click that the Enter key in a field causes.
+      // A click on a button of a form submits it, also a click that the Enter key in a field causes. So a button that
+      // does nothing must also prevent this.
       onClick={isInert ? (event) => event.preventDefault() : onClick}
     >
       {isBusy ? <span class="spinner" aria-hidden="true" /> : null}

@@ -2,7 +2,7 @@
 import { showToast } from './frame/toast.js';
 import { uiTexts as texts } from '../texts/index.js';
 
-/** Copies a text, and says so. */
+/** Copies a text, and shows in a toast whether this succeeded. */
 export async function copyText(text: string): Promise<void> {
   try {
     // Browsers have `clipboard` only for HTTPS and localhost.

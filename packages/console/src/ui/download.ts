@@ -7,6 +7,6 @@ export function saveFile(name: string, content: Blob): void {
   link.href = address;
   link.download = name;
   link.click();
-  // The browser has opened the file when the click returns.
+  // The browser has opened the file when the click returns, so the address is not necessary anymore.
   URL.revokeObjectURL(address);
 }

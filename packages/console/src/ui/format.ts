@@ -8,7 +8,7 @@ const date = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const time = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const second = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** Safari writes a narrow space before AM and PM. The console shows a code for it in names. */
+/** Replaces the narrow space that Safari writes before AM and PM. In names, the console would show a code for it. */
 const withSpaces = (text: string): string => text.replaceAll('\u202f', ' ');
 
 /** Formats a count with all its digits, such as `1,234,567`. */
@@ -35,7 +35,7 @@ export const formatDate = (text: string): string => date.format(new Date(text));
 /** Formats a time in the time zone of the browser, such as `Nov 30, 2026, 2:05 PM`. @param text RFC 3339. */
 export const formatTime = (text: string): string => withSpaces(time.format(new Date(text)));
 
-/** `Nov 30, 2026, 2:05:09 PM`, in the time zone of the browser. @param text RFC 3339. */
+/** Formats a time with seconds in the browser's time zone, such as `Nov 30, 2026, 2:05:09 PM`. @param text RFC 3339. */
 export const formatSecond = (text: string): string => withSpaces(second.format(new Date(text)));
 
 const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });

@@ -18,7 +18,7 @@ export const uiTexts = {
   lost: 'This is lost:',
   leaving: { title: 'Leave this page?', leave: 'Leave', stay: 'Stay' },
   typeName: (name: string) => `Type “${name}” to confirm`,
-  /** The place of the middle of a text that is far too long. */
+  /** Replaces the middle of a text that is far too long. */
   cut: (count: number) => `… ${count} more characters …`,
   time: 'Time',
   chartTable: 'Show as a table',

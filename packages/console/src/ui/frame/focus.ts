@@ -21,7 +21,7 @@ export function startKeepingFocus(): void {
     restore = target instanceof Element ? placeOf(target) : null;
   });
   document.addEventListener('focusout', ({ target }) => {
-    // The user has clicked on an empty part of the page, unless the control is about to disappear.
+    // If the control is still usable, the user has clicked on an empty part of the page. Then the focus stays there.
     setTimeout(() => {
       if (hasFocus(document.body) && target instanceof HTMLElement && isUsable(target)) restore = null;
     });
