@@ -124,7 +124,11 @@ const volume = defineResource({
   delete: (entity, request) => deleteVolume(entity, request),
 });
 
-/** Creates a volume. Returns its location, or a task if the host is slow. @throws {RedfishError} */
+/**
+ * Creates a volume. Returns its location, or a task if the host is slow.
+ * @throws {RedfishError} if the driver creates no volumes. Also throws the errors of the driver before the
+ *   request becomes a task.
+ */
 async function createVolume(
   { system, storage }: StorageEntity,
   wanted: NewVolume,

@@ -81,7 +81,7 @@ const computerSystem = defineResource({
         driver.graphicalConsole !== undefined && hasGraphicalConsole === true,
       body: z.strictObject({}),
       bodyOptional: true,
-      // This action changes nothing, and its URL is a secret.
+      // This action changes nothing, and its URL is a secret. So it causes no event.
       summary: () => null,
       run: (system, _body, { services }) => openConsole(system, services),
     },

@@ -54,7 +54,11 @@ export function wantedDisplay(
   };
 }
 
-/** Creates access to the console. @throws {DriverError} of the driver. */
+/**
+ * Creates access to the console.
+ * @throws {RedfishError} if the driver has no graphical consoles.
+ * @throws {DriverError} of the driver.
+ */
 export async function openConsole(
   { uuid }: SystemSnapshot,
   { driver }: Pick<Services, 'driver'>,

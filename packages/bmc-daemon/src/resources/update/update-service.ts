@@ -96,7 +96,7 @@ function machineOf(uri: string): string {
 /**
  * Loads the machine of a target.
  * @throws {RedfishError} 400 for an unknown machine.
- * @throws {DriverError}
+ * @throws {DriverError} for other failures of the driver.
  */
 async function loadTarget(id: string, uri: string, { driver }: Services): Promise<SystemSnapshot> {
   try {

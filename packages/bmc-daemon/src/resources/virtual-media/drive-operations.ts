@@ -17,10 +17,10 @@ interface Origin {
 }
 
 /**
- * Replaces the image in a drive, for a PATCH of Image. Ejects the inserted image first, unless it is the
- * same image with the same write protection. The action InsertMedia does not eject.
+ * Replaces the image in a drive, for a PATCH of Image. Ejects the inserted image first, unless it is the same
+ * image with the same write protection. The action InsertMedia does not eject.
  * @throws {RedfishError} as {@link insertImage}.
- * @throws {DriverError}
+ * @throws {DriverError} as {@link insertImage}.
  */
 export async function replaceImage(
   entity: MediaDriveEntity,
@@ -40,7 +40,7 @@ export async function replaceImage(
  * Inserts an image. Answers with a task if it takes long.
  * @param prepare runs before the insert, within the same operation.
  * @throws {RedfishError} 400 if the drive or the image does not support the TransferMethod.
- * @throws {DriverError}
+ * @throws {DriverError} of the driver, if it comes before the request becomes a task.
  */
 export function insertImage(
   { system, id, drive }: MediaDriveEntity,
@@ -81,7 +81,7 @@ export function insertImage(
 
 /**
  * Ejects the image, and cancels a running insert. Answers with a task if it takes long.
- * @throws {DriverError}
+ * @throws {DriverError} of the driver, if it comes before the request becomes a task.
  */
 export function ejectImage(
   { system, id, drive }: MediaDriveEntity,

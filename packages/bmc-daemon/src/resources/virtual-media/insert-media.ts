@@ -120,8 +120,8 @@ export interface ImageTrust {
 }
 
 /**
- * Returns the image request of a body. Removes credentials from the URL, so that they are never
- * stored or shown. UserName and Password override them.
+ * Returns the image request of a body. Removes credentials from the URL, so that they are never stored or
+ * shown. UserName and Password override the credentials of the URL.
  * @param body that {@link insertMediaBody} or the schema of PATCH validated.
  */
 export function imageRequest(body: ImageBody, { verifyCertificate, authorities }: ImageTrust): ImageRequest {

@@ -24,7 +24,7 @@ const transferMethodNames = { upload: 'Upload', stream: 'Stream' } as const;
 /**
  * Loads a virtual media drive.
  * @throws {RedfishError} 404 for an unknown drive.
- * @throws {DriverError}
+ * @throws {DriverError} notFound, unavailable.
  */
 export async function loadMediaDrive(
   { systemId, mediaId }: { readonly systemId: string; readonly mediaId: string },
