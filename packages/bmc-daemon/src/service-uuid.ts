@@ -36,9 +36,8 @@ export function serviceUuid(options: ServiceUuidOptions): string {
 }
 
 /**
- * Returns the UUID of the service. All replicas have the UUID of the replica that was started
- * first.
- * @throws {StoreUnavailable}
+ * Returns the UUID of the service. All replicas have the UUID of the replica that was started first.
+ * @throws {StoreUnavailable} if the store does not answer.
  */
 export async function uuidOf(
   { stateDir, store }: { readonly stateDir: string; readonly store: SharedStore | null },

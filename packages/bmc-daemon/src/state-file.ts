@@ -140,7 +140,7 @@ function read<State>(file: string, { schema, log, broken }: StateFileOptions<Sta
     if (bytes === undefined) throw new Error('not a regular file');
     return schema.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)));
   } catch (error) {
-    // Log neither the text nor zod's message: both may quote secrets.
+    // Logs neither the text nor zod's message: both may quote secrets.
     const damage = bytes === undefined ? 'is not a regular file' : 'is damaged';
     if (broken === 'refuse')
       throw new StateFileError(`${file} ${damage}: correct it, or move it away to start without it`, { cause: error });
@@ -150,10 +150,7 @@ function read<State>(file: string, { schema, log, broken }: StateFileOptions<Sta
   }
 }
 
-/**
- * Runs an operation on the file.
- * @throws {StateFileError}
- */
+/** Runs an operation on the file. @throws {StateFileError} if it fails. */
 function attempt<Result>(doing: string, work: () => Result): Result {
   try {
     return work();

@@ -58,7 +58,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
   const socket = createSocket({ type: 'udp4', reuseAddr: true });
   // Binds to the group's address only, so that unicast packets from anywhere are not received.
   await bind(socket, port, group);
-  // Clients repeat a search whose answer could not be sent.
+  // Clients repeat a search whose answer could not be sent, so a warning is enough.
   socket.on('error', (error) => log.warn('the SSDP socket failed', { error }));
   socket.setMulticastTTL(ttl);
   // Clients may run on this host.

@@ -50,16 +50,16 @@ export const MAX_INTERVAL_SECONDS = 86_400;
 export interface ReportDefinitions {
   /** Whether reports are enabled. */
   readonly enabled: boolean;
-  /** Enables or disables all reports. @throws {StateFileError} */
+  /**
+   * Enables or disables all reports.
+   * @throws {StateFileError}, with a shared store {StoreUnavailable}, if this cannot be stored.
+   */
   setEnabled(enabled: boolean): Awaitable<void>;
   /** Returns a definition; the same object until it changes. */
   get(uuid: string): ReportDefinition;
-  /** Changes a definition. @throws {StateFileError} */
+  /** Changes a definition. @throws as {@link setEnabled}. */
   change(uuid: string, change: DefinitionChange): Awaitable<void>;
-  /**
-   * Removes the definitions of all machines that are not in the given set.
-   * @throws {StateFileError}
-   */
+  /** Removes the definitions of all machines that are not in the given set. @throws as {@link setEnabled}. */
   retain(uuids: ReadonlySet<string>): Awaitable<void>;
   /** Calls the listener after changes of other replicas. The listener must not throw. */
   onChange(listener: () => void): void;

@@ -23,11 +23,11 @@ import { Samplers } from './sampler.js';
 export interface Telemetry extends ReportSource {
   /** Whether reports are enabled. */
   readonly enabled: boolean;
-  /** Enables or disables all reports. @throws {StateFileError} */
+  /** Enables or disables all reports. @throws as {@link ReportDefinitions.setEnabled}. */
   setEnabled(enabled: boolean): Awaitable<void>;
   /** Returns the definition of a machine's report; the same object until it is changed. */
   definition(uuid: string): ReportDefinition;
-  /** Changes the definition of a machine's report. @throws {StateFileError} */
+  /** Changes the definition of a machine's report. @throws as {@link ReportDefinitions.change}. */
   change(uuid: string, change: DefinitionChange): Awaitable<void>;
   /**
    * Returns the report of a machine: one that is current by its definition, or the latest one if
@@ -70,9 +70,9 @@ const WAIT_MS = 4_000;
 const SAMPLE_MAX_AGE_MS = 900;
 
 /**
- * Opens telemetry with the given definitions, or with those in EMULATOR_STATE_DIR. Takes no sample
- * before a client reads or subscribes.
- * @throws {StateFileError} if the definitions are unreadable.
+ * Opens telemetry with the given definitions, or with those in EMULATOR_STATE_DIR. Takes no sample before a
+ * client reads or subscribes.
+ * @throws {StateFileError} if the file of the definitions cannot be read. A damaged file is renamed.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
   const { stateDir: folder, serviceUuid, definitions, log } = options;
@@ -97,7 +97,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
     waitMs: WAIT_MS,
     onHealth: (failure) => {
       if (failure === null && !isHealthy) log.info('creating metric reports works again');
-      // Log once, not every few seconds while the host is down.
+      // Logs once, not every few seconds while the host is down.
       if (failure !== null && isHealthy) log.warn('creating metric reports failed', { error: failure });
       isHealthy = failure === null;
     },
