@@ -20,7 +20,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const terminal = new Terminal(process);
   const interruption = new AbortController();
   const interrupt = (): void => {
-    // The second Ctrl-C ends the process at once.
+    // Without a listener, the second Ctrl-C ends the process at once.
     stopListening();
     interruption.abort(new CommandFailure(exitCode.interrupted, 'interrupted'));
   };

@@ -28,7 +28,7 @@ function addCommand(parent: Command, definition: CommandDefinition, run: (call: 
   const positional = definition.arguments ?? [];
   for (const argument of positional) command.addArgument(new Argument(argumentText(argument), argument.summary));
   for (const option of optionsOf(definition)) {
-    // The attribute keeps the name of the definition, such as password-file.
+    // Commander stores the value under another form of the name: see `camelCase`.
     command.addOption(new Option(flagsOf(option), optionText(option)));
   }
   command.action(async (...values: unknown[]) => {

@@ -121,7 +121,10 @@ export class Call {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** Returns the value of an option as a number above 0. @throws {CommandFailure} */
+  /**
+   * Returns the value of an option as a number above 0; undefined if it was not given.
+   * @throws {CommandFailure} for any other text.
+   */
   number(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -131,7 +134,10 @@ export class Call {
     return value;
   }
 
-  /** Returns the milliseconds of an option whose value is in seconds. @throws {CommandFailure} */
+  /**
+   * Returns the milliseconds of an option whose value is in seconds; undefined if it was not given.
+   * @throws {CommandFailure} if the value is no number above 0, or too large.
+   */
   milliseconds(name: string): number | undefined {
     const seconds = this.number(name);
     if (seconds !== undefined && seconds > MAX_SECONDS)
@@ -139,7 +145,10 @@ export class Call {
     return seconds === undefined ? undefined : seconds * 1000;
   }
 
-  /** Returns the value of an option that allows only some values. @throws {CommandFailure} */
+  /**
+   * Returns the value of an option that allows only some values; undefined if it was not given.
+   * @throws {CommandFailure} for any other value.
+   */
   choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
