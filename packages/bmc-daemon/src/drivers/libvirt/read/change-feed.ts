@@ -106,9 +106,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Compares the machines after a new connection with the last known ones, and reports the differences. Repeats a
-   * failed comparison later, as long as the connection is open.
-   * @throws {DriverError} unavailable
+   * Compares the machines after a new connection with the last known ones, and reports the differences.
+   * Repeats a failed comparison later, as long as the connection is open.
+   * @throws {DriverError} if libvirt cannot list the machines or return one of their states.
    */
   async catchUp(): Promise<void> {
     const { hypervisor } = this.#options.host;
@@ -229,9 +229,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Delays a change until the end of an edit of this daemon that may have caused it, because libvirt does not
-   * say who made a change. The request that made the edit can then report its change first. Stores one change
-   * of each kind.
+   * Delays a change until the end of an edit that may have caused it. libvirt does not say who made a change.
+   * The request that made the edit can then report its change first. Stores one change of each kind.
    */
   #hold(change: MachineChange): void {
     const held = this.#held.get(change.uuid) ?? [];

@@ -73,8 +73,8 @@ export class LastStates {
 
   /**
    * Records an event of a machine.
-   * @param state the state after the event; undefined: the event does not change it. A machine that is new
-   *   after {@link complete} is then off.
+   * @param state the state after the event; undefined: the event does not change it. After {@link complete},
+   *   a machine without a known state then counts as off.
    */
   note(uuid: string, name: string, state: DomainState | undefined): void {
     this.#changed.add(uuid);

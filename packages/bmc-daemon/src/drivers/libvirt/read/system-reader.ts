@@ -113,10 +113,10 @@ export class SystemReader {
   }
 
   /**
-   * Reads a machine. If libvirt did not answer for this machine before, returns the last reading
-   * after 0.1 s. Meanwhile, one new reading of the machine continues, and later readers get its
-   * result. If the state of the machine has changed since the last reading, waits for a new reading.
-   * @throws {DriverError} notFound, unavailable.
+   * Reads a machine. If libvirt did not answer for this machine before, returns the last reading after 0.1 s.
+   * Meanwhile, one new reading of the machine continues, and later readers get its result. If the state of
+   * the machine has changed since the last reading, waits for a new reading.
+   * @throws {DriverError} notFound, unavailable; other kinds for other errors of libvirt.
    */
   read(machine: Machine): Promise<CompleteSnapshot> {
     const running = this.#reading.get(machine.uuid);
@@ -141,8 +141,8 @@ export class SystemReader {
   }
 
   async #readSilent(machine: Machine, reading: Promise<CompleteSnapshot>, silence: Silence): Promise<CompleteSnapshot> {
-    // The reading may fail after the caller has got the old reading. Then nobody handles the error, and Node
-    // would end the process.
+    // The reading may fail after the caller has got the old reading. Without this handler, Node would then
+    // end the process.
     reading.catch(() => undefined);
     const { state } = await this.#inventory.condition(machine);
     if (state !== silence.state) {
@@ -154,10 +154,7 @@ export class SystemReader {
     return outcome ?? silence.answer();
   }
 
-  /**
-   * Returns the last reading of the machine; reads it if there is none.
-   * @throws {DriverError} notFound, unavailable.
-   */
+  /** Returns the last reading of the machine; reads it if there is none. @throws as {@link read}. */
   async recent(machine: Machine): Promise<{ readonly system: CompleteSnapshot; readonly inactiveXml: string }> {
     const system = this.#cached.get(machine.uuid)?.snapshot ?? (await this.read(machine));
     return { system, inactiveXml: this.#cached.get(machine.uuid)?.inactiveXml ?? '' };

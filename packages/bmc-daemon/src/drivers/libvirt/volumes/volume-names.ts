@@ -18,7 +18,7 @@ export interface VolumeNames {
  */
 export const volumePrefix = (uuid: string): string => `rackless-volume-${uuid}-`;
 
-/** Reads the names of a volume. @throws {DriverError} unavailable. */
+/** Reads the names of a volume. @throws {DriverError} if libvirt cannot return the path. */
 export async function volumeNames(volume: StorageVolume, timeoutMs: number): Promise<VolumeNames> {
   const path = await attempt(`looking up volume ${volume.name}`, () => volume.getPath({ timeoutMs }));
   return { path, pool: volume.pool, name: volume.name };

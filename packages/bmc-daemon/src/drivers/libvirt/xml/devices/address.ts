@@ -31,8 +31,8 @@ export type DeviceAddress =
   | { readonly type: 'other'; readonly name: string };
 
 /**
- * Reads a device's address; null if libvirt has not assigned one, for example before the first define, or
- * only the bus of a USB device.
+ * Reads a device's address; null if libvirt has not assigned one, for example before the first define. For a
+ * USB device, also null if there is a bus but no port.
  */
 export function readAddress(device: XmlElement): DeviceAddress | null {
   const element = child(device, 'address');

@@ -38,8 +38,8 @@ export function firstCdrom(domain: Domain): Disk | null {
 
 /**
  * Returns whether a drive of the running machine was hot-plugged: the definition has no drive with this
- * target and bus. The medium of a hot-plugged drive cannot be removed, because libvirt 9 does not see that
- * this drive has a tray ("Tray of device … is not open"). So an eject unplugs the drive.
+ * target and bus. The medium of a hot-plugged drive cannot be removed: libvirt 9 does not see that this drive
+ * has a tray ("Tray of device … is not open"). So an eject unplugs the drive.
  */
 export function isHotplugged(drive: Disk, defined: Domain): boolean {
   return !defined.devices.disks.some((disk) => disk.key === drive.key && disk.bus === drive.bus);
