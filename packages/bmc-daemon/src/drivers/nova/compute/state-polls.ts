@@ -1,8 +1,8 @@
 /**
  * Reads the states of servers for power operations. A few operations read their own servers. Many operations
- * share one listing of changed servers, because a request for each of them would take so much of Nova's time
- * that the operations themselves become slower. A listing of many servers takes long too. So after each
- * answer, the driver rests: it sends no further request for a multiple of the time that the answer took.
+ * share one listing of changed servers. A request for each of them would take so much of Nova's time that the
+ * operations themselves become slower. A listing of many servers takes long too. So after each answer, the
+ * driver rests: it sends no further request for a multiple of the time that the answer took.
  */
 import { CloudFailure } from '../http/cloud-failure.js';
 import { Rest } from '../http/rest.js';
@@ -14,8 +14,8 @@ const MAX_SINGLE = 4;
 /** The rest after the answer to a single read is this many times its duration. */
 const REST_PER_READ = 3;
 /**
- * The same for a shared listing: while operations send actions, the listings together take at most a tenth of
- * the time.
+ * The same for a shared listing. While operations send actions, listings that take a second each use a tenth
+ * of the time.
  */
 const REST_PER_LISTING = 9;
 /** The longest rest while no operation sends an action, because then a listing competes with none. */

@@ -81,8 +81,9 @@ export class RescueBoot {
 
   /**
    * Changes the override and the asset tag. An empty asset tag removes the old one.
-   * @throws {DriverError} unsupported, for a boot mode; invalid, if the asset tag is too long; conflict,
-   *   if Nova stores no settings in the present state of the server.
+   * @throws {DriverError} unsupported, for a boot mode; invalid, if the asset tag is too long; conflict, if
+   *   Nova stores no settings in the present state of the server; unavailable, if another daemon has changed
+   *   the settings meanwhile, or a newer version has stored them.
    */
   async change(id: string, { boot = {}, assetTag }: Pick<SystemChange, 'boot' | 'assetTag'>): Promise<void> {
     const { queue, find, read, partsOf } = this.#options;

@@ -172,7 +172,10 @@ export class StateStore {
     return before?.id === after && last?.action === 'unrescue';
   }
 
-  /** Returns the mark for a boot that begins now: the id of the server's last action; empty if the item cannot hold it. */
+  /**
+   * Returns the mark for a boot that begins now: the id of the server's last action. Empty if there is none,
+   * or if the item cannot hold it.
+   */
   async newMark(id: string): Promise<string> {
     const last = (await this.#options.api.listActions(id)).at(-1)?.id ?? '';
     return last.length <= MAX_ACTION ? last : '';
