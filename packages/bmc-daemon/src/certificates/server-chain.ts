@@ -8,7 +8,10 @@ import type { CertificateDetails } from './extensions.js';
 import { keyUsageAllowsTlsServer, purposesAllowServer, purposesOf } from './key-usage.js';
 import { keyPem, pemOf } from './pem.js';
 
-/** The clocks of the CA and of this host may differ, so a certificate may become valid this much later. */
+/**
+ * The clocks of the CA and of this host may differ. So a certificate that becomes valid within this time is
+ * accepted.
+ */
 const CLOCK_SKEW_MS = 5 * 60_000;
 /**
  * Minimum length of an RSA key. Today's clients require it (OpenSSL's security level 2, browsers).
