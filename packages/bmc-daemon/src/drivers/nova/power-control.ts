@@ -22,8 +22,8 @@ const FIRST_POLL_MS = 100;
 const LAST_POLL_MS = 2000;
 const POLL_GROWTH = 1.5;
 /**
- * Maximum time without an answer. Nova continues an accepted action even while its API does not
- * answer.
+ * Maximum time without an answer. The driver polls until then, because Nova continues an accepted
+ * action even while its API does not answer.
  */
 const SILENCE_MS = 60_000;
 
@@ -40,9 +40,11 @@ type Parts = Pick<PowerControlOptions, 'api' | 'list' | 'polls'>;
 
 /**
  * Executes a power action. Resolves when the server has reached the expected state. If the guest
- * decides about the result, it resolves when Nova has accepted the action.
+ * decides about the result, it resolves when Nova has accepted the action. Resolves at once if there is nothing to do.
  * @param id the UUID.
  * @param known the server, if the operation has just read it.
+ * @throws {DriverError} if the state does not allow the action, if Nova rejects it, or as {@link settle};
+ *   {CloudFailure}; the reason of the signal.
  */
 export async function executeAction(
   id: string,
@@ -61,7 +63,7 @@ interface PlanOptions extends OperationOptions {
   readonly onAccepted?: () => Promise<void>;
 }
 
-/** Executes one action of Nova, as {@link executeAction} does. */
+/** Executes a given action of Nova without a check of the state. Resolves and throws as {@link executeAction}. */
 export async function executePlan(
   server: Server,
   plan: PowerPlan & { readonly body: NonNullable<PowerPlan['body']> },
@@ -74,7 +76,7 @@ export async function executePlan(
   await finish(server.id, { server, doing, plan, accepted }, options, control);
 }
 
-/** Waits for the result of an action. */
+/** Waits for the result of an action, if the action has a result that the driver can see. */
 async function finish(
   id: string,
   { server, doing, plan, accepted }: Begun,
@@ -88,7 +90,7 @@ async function finish(
   await settle(id, goal, settling);
 }
 
-/** An action that Nova has accepted, or that was not necessary. */
+/** An action that Nova has accepted, that a running task of Nova already does, or that was not necessary. */
 interface Begun {
   /** The server before the action. */
   readonly server: Server;
@@ -98,8 +100,8 @@ interface Begun {
 }
 
 /**
- * Plans and sends an action. If the last known state does not allow the action, reads the server
- * again and decides by its new state.
+ * Plans and sends an action. If the last known state does not allow the action, or makes it unnecessary, reads the
+ * server again and decides by its new state.
  */
 async function begin(
   id: string,
@@ -138,7 +140,7 @@ function lastReading(id: string, list: ServerList): Server | undefined {
 
 /**
  * Reads a server. @throws {DriverError} notFound, if the daemon does not serve the server;
- * unavailable.
+ * unavailable, if the cell of the server does not answer. @throws {CloudFailure}
  */
 export async function readServer(id: string, { api, list }: Pick<Parts, 'api' | 'list'>): Promise<Server> {
   const readAt = performance.now();
@@ -172,7 +174,7 @@ export async function readState(
   }
 }
 
-/** Waits, but not for a whole rest, because the rest may become shorter. @throws the signal's reason. */
+/** Waits, but at most {@link LAST_POLL_MS}, because a longer rest may become shorter. @throws the signal's reason. */
 async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   const pause = Math.min(LAST_POLL_MS, Math.max(FIRST_POLL_MS, ms));
   await delay(pause, undefined, { signal }).catch((error: unknown) => {
@@ -190,7 +192,7 @@ async function send(
     list.recordTask(id, taskOf(body));
     return answer;
   }
-  // Nova answers "Instance is not ready" both while it builds a server and after a failed build.
+  // Nova answers "Instance is not ready" both while it builds a server and after a failed build. A read shows which.
   const isUnclear = answer.status === 404 || (answer.status === 409 && answer.reason.includes('is not ready'));
   if (!isUnclear) throw rejectionError(doing, answer, { isKnownServer: true });
   const readAt = performance.now();
@@ -212,8 +214,10 @@ interface Settling extends Omit<PowerControlOptions, 'closing'> {
 }
 
 /**
- * Polls until the task has ended.
- * @throws {DriverError} if the server then does not have the expected state.
+ * Polls until the server has the expected state.
+ * @throws {DriverError} conflict, if Nova reports a failure, or if the task of another client has ended without this
+ *   state; unavailable, after {@link WAIT_MS}; {CloudFailure}, if Nova does not answer for {@link SILENCE_MS}; the
+ *   reason of the signal.
  */
 async function settle(id: string, goal: Goal, options: Settling): Promise<void> {
   const { doing, signal, polls, api, list } = options;

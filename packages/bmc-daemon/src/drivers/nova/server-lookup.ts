@@ -13,12 +13,15 @@ interface LookupOptions {
   readonly freshMs: number;
 }
 
-/** All methods throw a {@link DriverError}: notFound, if a name does not identify one server. */
+/** Finds servers. Methods with an id throw a {@link DriverError}: notFound, if a name does not identify one server. */
 interface ServerLookup {
   readonly listSystems: () => Promise<readonly SystemRef[]>;
   /** Returns the UUID of a server. If the id is a UUID, the server may not exist, or it may not be served. */
   readonly uuidOf: (id: string) => Promise<string>;
-  /** Returns the UUID of a server that the daemon serves. Only an unknown server needs a request. */
+  /**
+   * Returns the UUID of a server that the daemon serves. A known UUID needs no request.
+   * @throws {DriverError} also notFound, if the daemon does not serve the server.
+   */
   readonly servedUuidOf: (id: string) => Promise<string>;
 }
 

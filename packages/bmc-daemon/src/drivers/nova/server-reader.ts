@@ -9,7 +9,7 @@ import { PortReader } from './port-reader.js';
 /** The result of a read of a server. */
 interface ServerReading {
   readonly snapshot: SystemSnapshot;
-  /** Whether no other server was read at the same time. */
+  /** Whether the server was read alone: not with other servers, and not taken from the known states. */
   readonly isSingleRead: boolean;
 }
 
@@ -24,7 +24,7 @@ interface ServerReader {
   /**
    * Returns the present snapshot; undefined if the server is not served.
    * @param wanted `ports`: whether to read the ports too. Nova asks Neutron for them, which takes much longer
-   *   than the read of a server. `maxAgeMs`: a state of this age needs no request; default: none.
+   *   than the read of a server. `maxAgeMs`: a known state of at most this age needs no request; default: none.
    */
   read(id: string, wanted?: Wanted): Promise<ServerReading | undefined>;
 }

@@ -1,4 +1,4 @@
-/** Statistics of servers. Nova has no request for the statistics of several servers. */
+/** Statistics of servers. Nova has no request for several servers, so each server needs its own request. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { MachineStatistics, SingleStatistics } from '../statistics-control.js';
 import type { ComputeApi } from './compute/compute-api.js';
@@ -32,8 +32,8 @@ const FAILED_MS = 30_000;
 export function createServerStatistics({ api, list, timeoutMs, log }: ServerStatisticsOptions): SingleStatistics {
   const queue = new RequestQueue(LIMITS);
   /**
-   * Number of starts of each server that the daemon has seen. Nova does not report when a guest was
-   * started.
+   * Number of starts of each server that the daemon has seen. It is the id of a run, because Nova does
+   * not report when a guest was started.
    */
   const runs = new Map<string, number>();
   const failures = new Map<string, { readonly error: unknown; readonly at: number }>();

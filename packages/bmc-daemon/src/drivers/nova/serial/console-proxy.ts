@@ -33,7 +33,7 @@ const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /**
  * Connects to a console.
- * @param url from Nova; its query is a token. Must not be logged.
+ * @param url from Nova; its query is a token, so the URL must not be logged.
  * @param doing for errors: `connecting to the console of server x`.
  * @returns raw bytes in both directions. The stream closes when the connection ends, or if nothing arrives after
  *   a ping: neither the reply nor a message. A paused stream stays open. The caller destroys the stream.
@@ -52,7 +52,7 @@ export async function connectToProxy(url: URL, doing: string, options: ProxyOpti
   });
   // The stream exists before the connection opens, so that it gets the first message.
   const stream = createWebSocketStream(socket);
-  // Otherwise, the stream waits for the end of its input.
+  // Otherwise, the stream stays open after the connection has ended, until the caller ends its writes.
   stream.once('end', () => stream.destroy());
   const onAbort = (): void => void stream.destroy();
   signal?.addEventListener('abort', onAbort, { once: true });

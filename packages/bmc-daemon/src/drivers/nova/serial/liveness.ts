@@ -6,7 +6,10 @@ interface Liveness {
   readonly heard: () => void;
   /** Call this when the reply to a ping arrives. */
   readonly replied: () => void;
-  /** Returns the next step: a ping if no message has arrived since the last step; the end if nothing follows a ping. */
+  /**
+   * Returns the next step. `ping`: no message has arrived since the last step. `end`: neither a message nor a reply
+   * has arrived since a ping.
+   */
   readonly next: () => 'wait' | 'ping' | 'end';
 }
 

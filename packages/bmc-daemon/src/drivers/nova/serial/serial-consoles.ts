@@ -17,11 +17,11 @@ import { connectToProxy, isProxyThere, proxyTimes, type ProxyTimes } from './con
 
 /** Serial consoles of a cloud. All ids are UUIDs. */
 interface SerialConsoles extends Pick<ConsoleControl, 'open'> {
-  /** Returns whether a client can open the console: the server has one, and its proxy answers. */
+  /** Returns whether a client can open the console, as far as is known: the server has one, and its proxy answers. */
   isAvailable(id: string): boolean;
   /**
-   * Finds out in the background whether the console is available, unless this is known. For this, it
-   * requests a URL that no client uses, and that expires.
+   * Finds out in the background whether the console is available. If the server is known to have a console, checks
+   * only the proxy. Otherwise requests a URL that no client uses, and that expires.
    */
   probe(server: Pick<SystemSnapshot, 'uuid' | 'state'>): void;
 }
@@ -70,12 +70,13 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   const proxies = createProxies(tls, times);
   let nextProbeAt = -Infinity;
   list.onChange(({ kind, uuid }) => {
-    // A hard reboot gives a serial port to a server that is older than the setting of its host.
+    // A hard reboot gives a serial port to a server that is older than the setting of its host, so the
+    // driver then asks again.
     const isNew = kind === 'started' || kind === 'rebooted';
     if (kind === 'undefined' || (isNew && servers.get(uuid)?.proxy === undefined)) servers.delete(uuid);
   });
 
-  /** Requests a URL. @throws {DriverError} */
+  /** Requests a URL. @throws {DriverError} unsupported, if there is no console; consoleNotReady; consoleUnreachable. */
   const accessTo = async (id: string, doing: string): Promise<URL> => {
     const answer = await api.openConsole(id, serialConsole);
     if (!('status' in answer)) {
