@@ -17,8 +17,8 @@ export class BackgroundReads {
   #running = 0;
 
   /**
-   * Runs a read when fewer than four others run. Reads begin in the order of the calls. Rejects only if the read
-   * does.
+   * Runs a read when fewer than four others run. Reads that have run for {@link SLOW_MS} do not count. Reads begin in
+   * the order of the calls. Rejects only if the read does.
    */
   async run(read: () => Promise<void>): Promise<void> {
     if (this.#running < PARALLEL_READS) this.#running += 1;

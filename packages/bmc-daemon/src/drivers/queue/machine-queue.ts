@@ -90,7 +90,7 @@ export class MachineQueue {
     this.#editListeners.push(listener);
   }
 
-  /** Returns whether an edit of the machine is running. */
+  /** Returns whether this daemon runs an edit of the machine. */
   isEditing(uuid: string): boolean {
     return this.#edits.isBusy(uuid);
   }
@@ -154,7 +154,7 @@ export class MachineQueue {
 
   /**
    * Runs an eject. First it cancels inserts into the same drive: they fail with `insertFailed`.
-   * @throws what the eject throws; the signal's reason while it waits.
+   * @throws what the eject throws; while it waits: the signal's reason, or {DriverError} unavailable on {@link close}.
    */
   async eject(
     { uuid }: Named,
@@ -171,8 +171,8 @@ export class MachineQueue {
   /**
    * Runs an action that boots the guest.
    * @param action gets `check` like {@link insert}.
-   * @throws {DriverError} insertFailed, if the insert before it failed; the reason of {@link
-   *   switchOff}; the signal's reason while it waits.
+   * @throws what the action throws. While it waits: {DriverError} insertFailed, if the insert before it failed;
+   *   {DriverError} unavailable on {@link close}; the reason of {@link switchOff}; the signal's reason.
    */
   async power(
     { uuid }: Named,
@@ -184,7 +184,7 @@ export class MachineQueue {
 
   /**
    * Runs the second half of a restart whose guest is already off. An insert that was requested
-   * later and failed does not cancel it.
+   * later and failed does not cancel it; {@link switchOff} and {@link close} do.
    */
   async restart({ uuid }: Named, action: () => Promise<void>): Promise<void> {
     await this.#run(uuid, action, 'restart', undefined);

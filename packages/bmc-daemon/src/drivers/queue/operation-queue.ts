@@ -17,14 +17,15 @@ export interface Operations {
    * Runs the operation after all earlier operations of the key have ended.
    * @param key such as the UUID of a machine.
    * @param operation gets a check only if it can lose its turn to another replica.
-   * @throws what the operation throws; the signal's reason; the reason of a cancellation.
+   * @throws what the operation throws; the signal's reason; the reason of a cancellation; {DriverError} unavailable,
+   *   if the queue closes while the operation waits.
    */
   run<Result>(key: string, operation: (check?: TurnCheck) => Promise<Result>, options?: QueueOptions): Promise<Result>;
   /** Returns whether this daemon runs an operation of the key. */
   isBusy(key: string): boolean;
   /**
    * Rejects waiting operations with the given label.
-   * @param options `before`: only operations in front of the first operation with that label.
+   * @param options `before`: another label. Rejects only operations in front of the first waiting operation with it.
    */
   cancelWaiting(key: string, label: string, reason: DriverError, options?: { readonly before?: string }): void;
   /** Rejects waiting operations, and resolves when the running ones have ended. */

@@ -20,7 +20,8 @@ export async function openSharedQueues(store: SharedStore): Promise<SharedQueues
   const listeners: ((uuid: string, device: string) => void)[] = [];
   await store.listen(EJECTS, (text) => {
     const eject = ejectOf(text);
-    // If the announcement is lost, the eject waits until the insert ends.
+    // Ignores the ejects of this replica, and announcements that it cannot read: such an eject waits
+    // until the insert ends.
     if (eject === undefined || eject.replica === store.replica) return;
     for (const listener of listeners) listener(eject.uuid, eject.device);
   });
@@ -132,7 +133,7 @@ class SharedOperations implements Operations {
   }
 }
 
-/** @throws {DriverError} unavailable, if the turn is lost. */
+/** Checks that the ticket still has its turn. @throws {DriverError} unavailable, if the turn is lost. */
 async function checkTurn(ticket: Ticket): Promise<void> {
   try {
     await ticket.check();
