@@ -50,8 +50,8 @@ export function pathTest(routes: readonly string[]): (path: string) => boolean {
 }
 
 /**
- * Returns the client's address. In X-Forwarded-For only the last entry is reliable: clients can
- * write all other entries.
+ * Returns the client's address. If X-Forwarded-For is used, and the request has it, this is its last entry: only
+ * this entry is reliable, because clients can write all others. Otherwise it is the address of the connection.
  */
 export function clientAddress({ socket, headers }: IncomingMessage, useXForwardedFor: boolean): string {
   const forwarded = useXForwardedFor ? headers['x-forwarded-for'] : undefined;

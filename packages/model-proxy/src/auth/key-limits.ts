@@ -44,7 +44,7 @@ interface Window {
 
 /** Length of the minute. */
 export const WINDOW_MS = 60_000;
-/** Number of new windows after which the proxy removes the windows that have ended. */
+/** Number of new windows after which {@link sweep} removes old windows. */
 const SWEEP_STEP = 10_000;
 
 /**
@@ -133,7 +133,7 @@ export function reachedLimit(used: Counts, limits: Limits, bounds: Limits): Limi
 
 /** Makes the error for a key at a limit. @param waitMs time until the end of its minute. */
 export function limitError({ digest, stored }: VirtualKey, type: LimitType, waitMs: number): ProxyError {
-  // A parallel request may end at any time.
+  // A parallel request may end at any time, so the client need not wait for the end of the minute.
   const wait = type === 'max_parallel_requests' ? 0 : waitMs;
   return keyLimited(digest, {
     type,

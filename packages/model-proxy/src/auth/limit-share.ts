@@ -55,7 +55,7 @@ export class LimitShare {
 
   /** Begins a new minute, if the present one is over. */
   refresh(now: number): void {
-    // The grant will be about the minute of the report.
+    // The grant will be about the minute of the report, so the next minute begins only after the grant.
     if (now < this.#minuteEndsAt || this.isReporting) return;
     this.#minuteEndsAt = now + WINDOW_MS;
     this.#minute = 0;
@@ -97,8 +97,8 @@ export class LimitShare {
 
   /**
    * Whether the proxy must report before the next heartbeat: it has used more tokens than granted, or
-   * many parallel requests of its share are unused, so other proxies get them. Twice the reserve may
-   * stay unused, so that a varying number of requests does not cause a report each time.
+   * many parallel requests of its share are unused, and other proxies may need them. Twice the reserve
+   * may stay unused, so that a varying number of requests does not cause a report each time.
    */
   get mustReport(): boolean {
     const { tpmLimit, maxParallelRequests } = this.stored;

@@ -141,7 +141,7 @@ class SharedLimits implements KeyLimits {
       done(undefined);
       return;
     }
-    // A parallel request may end at any time.
+    // A parallel request may end at any time, so this limit does not reject later requests without a report.
     if (usedUp !== 'max_parallel_requests') share.refused = usedUp;
     done(limitError(key, usedUp, share.waitMs(performance.now())));
   }

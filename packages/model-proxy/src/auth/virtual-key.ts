@@ -9,7 +9,7 @@ export interface VirtualKey {
   readonly stored: StoredKey;
   /** Whether the key may use only some models. */
   readonly isRestricted: boolean;
-  /** Returns whether the key may use a public name of a model. */
+  /** Returns whether the key may use a name: a public name of a model, or an alias of the key. */
   allowsModel(name: string): boolean;
   /** Returns the public name that a name of the client means: an alias of the key, or the name itself. */
   modelOf(name: string): string;
