@@ -19,7 +19,7 @@ interface BlockSearch {
 }
 
 /**
- * Finds a block among the members of a mapping.
+ * Finds a block among the members of a mapping. Warns if only the content identifies the block.
  * @returns undefined: there is no block that can be used. The fault is in `findings`, unless the block is missing.
  */
 export function findBlock(
@@ -76,7 +76,7 @@ function isSet(node: YamlNode | undefined): boolean {
 
 /**
  * Merges the members of several mappings. If two have the same key, the earlier mapping has
- * precedence.
+ * precedence. The result has the path of the first mapping.
  */
 export function mergeBlocks(blocks: readonly FoundBlock[]): FoundBlock | undefined {
   const [first] = blocks;

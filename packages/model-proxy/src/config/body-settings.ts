@@ -15,7 +15,7 @@ type BodySettings = Pick<
   | 'maxResponseBytes'
 >;
 
-/** Resolves the settings. */
+/** Resolves the settings about bodies. A setting that is not set has its default. */
 export function readBodySettings(
   { values: settings }: Block<typeof settingsTable>,
   { values: general }: Block<typeof generalTable>,

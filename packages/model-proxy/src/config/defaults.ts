@@ -4,7 +4,7 @@ export const defaults = {
   host: '0.0.0.0',
   port: 4000,
   numWorkers: 1,
-  /** Kubernetes has its own delay (`preStop` with sleep). */
+  /** No delay: Kubernetes has its own (`preStop` with sleep). */
   drainDelaySeconds: 0,
   /**
    * How long requests in progress may take after the drain delay. Kubernetes kills a container 30 s

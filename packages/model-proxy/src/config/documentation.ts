@@ -31,7 +31,7 @@ function sentences(text: string): string {
   return [summary, others.map((sentence) => wrap(`- ${sentence}`, '  ')).join('\n')].join('\n\n');
 }
 
-/** The texts of a table. */
+/** The texts of a row: its first cells, and the documentation, which is its last cell. */
 interface Item {
   readonly cells: readonly string[];
   readonly doc: string;

@@ -8,7 +8,7 @@ import { COMMAND_LINE, type Findings } from './faults.js';
 import type { Flags } from './listen-settings.js';
 
 /**
- * The setting with further files. Their paths are relative to the file that contains the setting.
+ * The setting with further files. Their paths are relative to the folder of the file that contains the setting.
  */
 const INCLUDE = 'include';
 
@@ -42,7 +42,7 @@ type Source = readonly [text: string, file: string];
 type Reading<Result> = Generator<Source, Result, YamlDocument>;
 
 /**
- * Reads the model that the flags name, a file and, recursively, the files that it includes.
+ * Reads the flags that have counterparts in a file, the named file and, recursively, the files that it includes.
  * @returns the top-level mapping of each readable document. An earlier document has precedence.
  */
 export function readDocuments(options: DocumentOptions, findings: Findings): readonly YamlMapping[] {

@@ -1,5 +1,5 @@
 /**
- * Reads the settings that only a restart changes, and the TLS files, which a reload also changes. Flags override the
+ * Reads the settings that only a restart changes; a reload reads only the TLS files again. Flags override the
  * environment, and the environment overrides the file. Exception: each of the three can enable debug lines, and none
  * can disable them.
  */

@@ -44,7 +44,7 @@ interface LoadOptions {
   readonly file?: string | undefined;
   readonly flags?: Flags;
   readonly environment?: Environment;
-  /** Base of the relative paths in flags, in environment variables, and of `store`. */
+  /** Base of a relative `file`, of relative paths in flags and environment variables, and of `store`. */
   readonly workingDirectory?: string;
   /** Reads a file of the configuration, by its absolute path. Default: from the disk. */
   readonly readText?: ReadText;

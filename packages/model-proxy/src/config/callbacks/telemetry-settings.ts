@@ -14,7 +14,7 @@ const LANGFUSE = 'https://us.cloud.langfuse.com';
 const DEFAULT_INTERVAL_MS = 60_000;
 
 /**
- * Reads the settings.
+ * Reads the settings. `langfuse_otel` gets only traces.
  * @param rest the keys of `litellm_settings` without a row.
  * @returns null: neither callback is configured, or `OTEL_SDK_DISABLED` is true.
  */
@@ -50,7 +50,7 @@ function otelTarget(signal: 'TRACES' | 'METRICS', environment: Environment, find
     ...headersOf(environment['OTEL_HEADERS']),
     ...headersOf(environment[`OTEL_EXPORTER_OTLP_${signal}_HEADERS`]),
   };
-  // LiteLLM's variable may name the path of traces.
+  // LiteLLM's variable may contain the path of traces, which is wrong for metrics.
   const path = `/v1/${signal.toLowerCase()}`;
   const address = variable === own ? url : `${url.replace(/\/v1\/traces$/, '')}${path}`;
   return [{ url: address, headers, usesVariables: true }];

@@ -1,6 +1,6 @@
 /**
- * Reads which addresses get reports about requests: LiteLLM's callback `generic_api`, also under names of
- * `callback_settings`, and `webhook`.
+ * Reads which addresses get reports about requests: those of LiteLLM's callbacks `generic_api`, `generic` and
+ * `webhook`, and of the callbacks that `callback_settings` names.
  * @see https://docs.litellm.ai/docs/observability/generic_api
  */
 import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
@@ -31,7 +31,10 @@ const variablesOf: ReadonlyMap<string, readonly [url: string, headers: string | 
   ['webhook', ['WEBHOOK_URL', null] as const],
 ]);
 
-/** Reads the settings. @returns the webhooks, and the names of all `generic_api` entries of `callback_settings`. */
+/**
+ * Reads the settings. The callbacks in `litellm_settings` decide which entries of `callback_settings` are used.
+ * @returns the webhooks, and the names of all entries of `callback_settings` with the type `generic_api`.
+ */
 export function readWebhooks(input: WebhookInput): {
   readonly webhooks: readonly WebhookSettings[];
   readonly callbacks: ReadonlySet<string>;

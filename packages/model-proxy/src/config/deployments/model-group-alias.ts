@@ -12,7 +12,10 @@ interface Aliases {
   readonly hidden: ReadonlySet<string>;
 }
 
-/** Reads both forms, `name: group` and `name: {model: group, hidden: true}`, and adds faults. */
+/**
+ * Reads both forms, `name: group` and `name: {model: group, hidden: true}`. Other forms are faults. An unknown group
+ * causes a warning.
+ */
 export function readAliases(
   { values, places }: Block<typeof routerTable>,
   deployments: readonly Deployment[],

@@ -30,8 +30,8 @@ export interface Entry {
 const PARAMS = 'litellm_params';
 
 /**
- * Reads the entries and adds faults and warnings. An entry without a name or with a faulty target
- * gives no deployment. Can pause before each entry.
+ * Reads the entries and adds faults and warnings. An entry without a name, with a faulty target or with a model that
+ * the proxy cannot serve gives no deployment. Can pause before each entry.
  */
 export function* readModelList(entries: readonly Entry[], inherited: ListInherited): Steps<ModelList> {
   const deployments: Deployment[] = [];

@@ -44,8 +44,8 @@ interface ParamsInput {
 
 /**
  * Reads the whole block and adds its faults to the findings.
- * @returns undefined if the target has a fault. With other faults the result is a deployment, but
- *   the proxy does not start, because the findings contain the faults.
+ * @returns a deployment, or {@link Unserved}; undefined if the target has a fault. With other faults the result is a
+ *   deployment, but the proxy does not start, because the findings contain the faults.
  */
 export function readParams({
   modelName,
@@ -139,8 +139,8 @@ function pricesOf(values: Block<typeof paramsTable>['values']): Record<string, n
 }
 
 /**
- * Makes a stable id of 64 hexadecimal digits. Clients see it (`x-litellm-model-id`), so it must not
- * contain secrets.
+ * Makes a stable id of 64 hexadecimal digits. Clients see it (`x-litellm-model-id`), so the value must
+ * not contain secrets.
  */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
@@ -148,7 +148,7 @@ export function digestOf(value: unknown): string {
 
 const openaiParameterNames = [...openaiParameters];
 
-/** Reads the keys that are parameters of requests, with their values. */
+/** Reads the keys that are parameters of requests, with their values. Reports the other keys without a row. */
 function readParameters(
   rest: Block<typeof paramsTable>['rest'],
   path: KeyPath,

@@ -54,7 +54,7 @@ export function readTarget(
       );
     return undefined;
   }
-  // The address is already faulty. Other faults may disappear when it is corrected, so they are not
+  // If the address is faulty, other faults may disappear with its correction, so they are not
   // reported.
   const baseIsFaulty = values.apiBase === undefined && places.has('apiBase');
   const named = nameProvider(values.model, values.customLlmProvider, values.apiBase);
@@ -235,7 +235,7 @@ function noteUnsentKey(
   );
 }
 
-/** Removes an endpoint's path from the end of an address. LiteLLM also accepts such an address. */
+/** Removes an endpoint's path from the end of an address, and warns. LiteLLM also accepts such an address. */
 function withoutEndpointPath(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
   const base = apiBase.replace(/\/+$/, '');
   const stripped = base.replace(/\/(chat\/completions|completions|embeddings|responses)$/, '');
