@@ -1,7 +1,8 @@
 /**
  * The HTTP application: answers everything on the port, and logs one line per request. Model
  * requests run on node:http alone, because even an empty Express handler halves the throughput.
- * Express serves pages such as `/health` and `/metrics`, and is loaded after the start.
+ * Express serves pages such as `/health` and `/metrics`, but not the pages that machines poll. It is loaded after the
+ * start.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -93,7 +94,8 @@ export interface App {
    */
   prepare(settings: ProxySettings): Steps<() => void>;
   /**
-   * Starts the shutdown: readiness answers 503, and answers ask clients to close their connection.
+   * Starts the shutdown: readiness answers 503, answers ask clients to close their connection, and the health checks
+   * stop.
    */
   drain(): void;
   /** Announces to WebSockets that their connections will be closed. */

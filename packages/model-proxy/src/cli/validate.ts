@@ -1,6 +1,6 @@
 /**
- * The command `model-proxy --validate_config`: prints the faults to standard error and the
- * effective configuration to standard output.
+ * The command `model-proxy --validate_config`: prints faults and warnings to standard error. If there are no faults,
+ * prints the effective configuration to standard output.
  */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
