@@ -1,7 +1,7 @@
 /**
- * Keeps a login in memory. After a reload, and in further tabs of the same origin, the login is
- * still there. Its secret is in the browser's session storage only while a tab changes from one
- * page to the next.
+ * Keeps a login in memory. The page after a reload, and further tabs of the same origin, get the
+ * login too. It is in the session storage of a tab only from the end of one page to the start of
+ * the next.
  */
 
 /** A login of this tab. */
@@ -10,7 +10,8 @@ interface KeptLogin<Login> {
   readonly current: () => Login | null;
   /**
    * Finds the login of the page before a reload, or of another tab, unless there is a current one. The login of
-   * the page before a reload is the current one at once.
+   * the page before a reload is the current one even before the promise resolves. Afterwards, this tab also gives its
+   * login to other tabs.
    */
   readonly find: () => Promise<Login | null>;
   readonly set: (login: Login) => void;
@@ -29,7 +30,8 @@ const TAB_ANSWER_MS = 200;
  * Creates a place for a login.
  * @param name the name of the storage and of the channel between tabs, such as `rackless.gateway`.
  * @param onForgotten called when another tab logs out, also if the login of this tab has ended before.
- * @param onLateAnswer called with the login of a tab that was too busy to answer in time.
+ * @param onLateAnswer called with a login that another tab sends while this tab has none: an answer that is too late,
+ *   or the answer to a third tab.
  */
 export function keepLogin<Login>(
   name: string,
@@ -68,7 +70,7 @@ export function keepLogin<Login>(
   addEventListener('pagehide', () => {
     if (login !== null) sessionStorage.setItem(name, JSON.stringify(login));
   });
-  // A page that the browser restores from its cache has the login in memory.
+  // A page that the browser restores from its cache has the login in memory, so this removes the stored one.
   addEventListener('pageshow', (event) => {
     if (event.persisted) takeStored();
   });

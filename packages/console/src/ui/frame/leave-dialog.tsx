@@ -3,7 +3,7 @@ import { ConfirmDialog } from '../confirm-dialog.js';
 import { uiTexts as texts } from '../../texts/index.js';
 import { question } from './leaving.js';
 
-/** The question, if one is open. */
+/** Shows the question, if one is open. */
 export function LeaveDialog() {
   if (question.value === null) return null;
   const { lost, go, stay } = question.value;

@@ -1,11 +1,11 @@
-/** Asks a user who is about to leave a page or the console, if unfinished work would be lost. */
+/** If unfinished work would be lost, asks the user who is about to leave a page or the console. */
 import { computed, effect, signal, untracked } from '@preact/signals';
 
 /** Unfinished work. */
 interface Work {
   /** The loss, for a list in the question. Example: `The changes that you have not saved`. */
   readonly lost: string;
-  /** `page`: the work also ends when another page of the console opens. */
+  /** `console`: the work ends when the user leaves the console. `page`: also when another page of the console opens. */
   readonly end: 'page' | 'console';
 }
 
@@ -41,7 +41,8 @@ export const question = computed(() => {
   };
 });
 
-// The work may end before the user answers, for example because a save succeeds. Then the step loses nothing.
+// Takes the step at once if it loses nothing. The work may also end before the user answers, for example because a
+// save succeeds.
 effect(() => {
   const step = waiting.value;
   if (step === null || endedBy(step.end).length > 0) return;
@@ -62,7 +63,7 @@ effect(() => {
   return () => removeEventListener('beforeunload', askToStay);
 });
 
-/** Asks before the user leaves, until the returned function is called. */
+/** Makes the console ask before the user leaves, until the returned function is called. */
 export function holdWork(work: Work): () => void {
   works.value = [...works.peek(), work];
   return () => {
@@ -70,7 +71,7 @@ export function holdWork(work: Work): () => void {
   };
 }
 
-/** Ends all questions, for a page that loads again after its user has logged out. */
+/** Ends all work and the open question. For a page that loads again after its user has logged out, without asking. */
 export function forgetWork(): void {
   waiting.value = null;
   works.value = [];

@@ -37,7 +37,7 @@ export function preloadPage(pages: readonly Page[]): void {
   page?.load().catch(() => undefined);
 }
 
-/** Shows the page of the current address. */
+/** Shows the page of the current address, or that there is no such page. */
 export function CurrentPage({ pages }: { readonly pages: readonly Page[] }) {
   const path = currentPath.value;
   for (const page of pages) {
@@ -59,7 +59,7 @@ interface LazyProps<Properties> {
   readonly properties: Properties;
 }
 
-/** Shows a component that loads on demand. */
+/** Shows a component that loads on demand. If it does not load, shows the error and a button that tries again. */
 export function Lazy<Properties extends object>({ load, properties }: LazyProps<Properties>) {
   const loaded = useSignal<ComponentType<Properties> | null>(null);
   const error = useSignal<string | null>(null);
@@ -88,8 +88,8 @@ export function Lazy<Properties extends object>({ load, properties }: LazyProps<
 const ANSWER_MS = 10_000;
 
 /**
- * Loads the console again if the service answers. After an update of the service, the modules have other names, which
- * only a new page knows.
+ * Loads the console again if the service answers, because after an update of the service, the modules have other names,
+ * which only a new page knows. Asks first if the user would lose work.
  */
 async function loadConsoleAgain(): Promise<void> {
   const request: RequestInit = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) };

@@ -32,9 +32,9 @@ export function startRouter(): void {
     clearTimeout(addressTimer);
     addressTimer = undefined;
     const next = entryOf(state);
-    // A link to a part of the page has made an entry.
+    // A link to a part of the page has made an entry, which has no number yet.
     if (next === null) history.replaceState(stateOf((entry += 1)), '');
-    // The step before is undone. The history may have an older address of the page.
+    // The step before is undone. The history may have an older address of the page, so this writes the present one.
     else if (next === entry) history.replaceState(stateOf(entry), '', addressOf(place.value));
     else {
       const distance = next - entry;

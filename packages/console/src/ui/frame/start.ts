@@ -13,7 +13,7 @@ document.documentElement.classList.add('scripts');
 
 let hasFailed = false;
 
-/** Waits until the service answers, and loads the page again. The pause grows with each failure. */
+/** Waits until the service answers, and loads the page again. The pause grows with each failure, also after a load. */
 async function loadAgain(failures: number): Promise<void> {
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS);
   await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -24,7 +24,7 @@ async function loadAgain(failures: number): Promise<void> {
   location.reload();
 }
 
-// These events do not bubble.
+// These events do not bubble, so the listener captures them.
 addEventListener(
   'error',
   ({ target }) => {

@@ -29,7 +29,7 @@ export function Tabs({
     const { scrollLeft, clientWidth, scrollWidth } = nav.current;
     setEdges(`${scrollLeft > 1 ? ' at-left' : ''}${scrollLeft + clientWidth < scrollWidth - 1 ? ' at-right' : ''}`);
   };
-  // On a narrow window, the open tab may be outside the visible part, or the tab with the focus in part.
+  // On a narrow window, the open tab, or the tab with the focus, may be outside the visible part. Scrolls to it.
   const show = (element: Element | null | undefined): void => {
     const tab = element?.getBoundingClientRect();
     if (nav.current === null || tab === undefined) return;

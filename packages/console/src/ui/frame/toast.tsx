@@ -24,7 +24,10 @@ const SHOWN_MS = 6000;
 const MAX_TOASTS = 4;
 
 const toasts = signal<readonly Toast[]>([]);
-/** The open dialogs, the topmost last. Everything behind it is inert: no user can dismiss or hear a message there. */
+/**
+ * The open dialogs, the topmost last. Everything behind the topmost dialog is inert: no user can dismiss or hear a
+ * message there.
+ */
 let dialogs: readonly string[] = [];
 let nextId = 0;
 
@@ -42,8 +45,8 @@ export function showToast(kind: Toast['kind'], text: string): void {
 }
 
 /**
- * Shows new messages in a dialog. Returns a function that ends this: then they are in the dialog behind it or in the
- * shell. A message that the user has seen stays in its place in the window.
+ * Shows new messages in a dialog. Returns a function that ends this, and moves the messages to the dialog behind it,
+ * or to the shell. In the shell, a message that the user has already seen stays at its position in the window.
  */
 export function showToastsIn(dialog: string): () => void {
   dialogs = [...dialogs, dialog];
@@ -57,7 +60,7 @@ export function showToastsIn(dialog: string): () => void {
   };
 }
 
-/** The messages of the shell. Screen readers do not announce a message again after its dialog has closed. */
+/** The messages of the shell. Screen readers do not announce a message again that the user has seen in a dialog. */
 export function ShellToasts() {
   return (
     <>
@@ -68,7 +71,8 @@ export function ShellToasts() {
 }
 
 /**
- * The messages at a place. Screen readers announce new messages. Earlier messages would cover the title of a dialog.
+ * The messages at a place. Screen readers announce new messages. A dialog has no messages from before it opened,
+ * because they would cover its title.
  * @param place the id of the dialog, or a place in the shell.
  */
 export function Toasts({ place }: { readonly place: string }) {

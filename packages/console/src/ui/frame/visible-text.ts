@@ -41,7 +41,7 @@ export const visibleText = (text: string): string =>
     hidden === undefined ? (match === '\r' ? '' : match) : codeOf(hidden),
   );
 
-/** Returns a text without its middle if it is far too long. */
+/** Returns a text; if it is far too long, with the number of left out characters in place of its middle. */
 export function shortText(text: string): string {
   if (text.length <= MAX_LENGTH) return text;
   // An end never has half of a surrogate pair.
@@ -68,7 +68,7 @@ export function startVisibleTexts(): void {
 }
 
 function change({ type, props }: VNode): void {
-  // A fragment may be a part of `<pre>`, such as JSON.
+  // A fragment may be a part of `<pre>`, such as JSON, whose texts are not cut.
   const isCut = type !== 'pre' && type !== Fragment;
   const shown = (text: string): string => (isCut ? shortText(visibleText(text)) : visibleText(text));
   const all = props as Props; // the properties of an element or a fragment
