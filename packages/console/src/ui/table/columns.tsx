@@ -48,7 +48,10 @@ export const compareNames: (a: string, b: string) => number = new Intl.Collator(
   sensitivity: 'base',
 }).compare;
 
-/** Returns the rows in the order of the sorting. Rows that are equal keep their order. */
+/**
+ * Returns the rows in the order of the sorting. Rows that are equal keep their order, and all rows do if the column
+ * cannot be sorted.
+ */
 export function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

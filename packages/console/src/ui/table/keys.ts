@@ -24,7 +24,7 @@ export function lineAfterKey(
 }
 
 /**
- * Returns the selection with all rows between two rows.
+ * Returns the selection with two rows and all rows between them. If `from` is null or not shown, adds only `to`.
  * @param shown the keys of all rows, in the order of the table.
  */
 export function withRange(

@@ -58,7 +58,8 @@ export function useRowFocus(
     pending.current = null;
     if (wanted !== null) focusControl(region.current, wanted);
     else if (focused !== null && document.activeElement === document.body) {
-      // The row has moved, or it is gone. Then the focus goes to the row in its place.
+      // The row has moved, or it is gone. The focus follows a row that has moved. If the row is gone, the
+      // row in its place gets the focus.
       const line = ids.indexOf(focused.id);
       const next = {
         line: line === -1 ? Math.min(focused.line, ids.length - 1) : line,
@@ -78,7 +79,8 @@ export function useRowFocus(
     onFocusIn() {
       const now = focusedRow(region.current);
       latest.current = now?.id ?? latest.current;
-      // Tab can lead to a row outside of the window, which was in the page because it had the focus before.
+      // Tab can lead to a row outside of the window, which is in the page because it had the focus before. So the
+      // table scrolls to it.
       if (now !== null && region.current?.querySelector('tbody tr:focus-within')?.matches('[data-kept]') === true) {
         scrollToLine(region.current, now.line, places);
         onScroll();
@@ -91,7 +93,7 @@ export function useRowFocus(
 const lineOf = (row: Element): number => Number(row.getAttribute('aria-rowindex')) - 2;
 const controlsOf = (row: Element): readonly HTMLElement[] => [...row.querySelectorAll<HTMLElement>('a, button, input')];
 
-/** Focuses a control, if its row is in the page and has controls. */
+/** Focuses a control. @returns false: its row is not in the page, or has no controls. */
 function focusControl(region: Element | null, { line, isCheckbox }: RowControl): boolean {
   const row = region?.querySelector(`tbody tr[aria-rowindex="${line + 2}"]`) ?? null;
   const controls = row === null ? [] : controlsOf(row);

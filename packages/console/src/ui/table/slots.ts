@@ -8,7 +8,7 @@ const MOVE_COST = 2.5;
  * than removing a row and adding one.
  * @param last the slots before, by line, in the order of the table.
  * @param lines the keys of the lines to show, in order.
- * @param options `isHeld`: the user holds a row, so each slot that is shown again keeps its line.
+ * @param options `isHeld`: the user holds a row, so each line keeps its slot, and no slot gets another line.
  */
 export function assignSlots(
   last: ReadonlyMap<string, number>,

@@ -12,13 +12,13 @@ import { assignSlots } from './slots.js';
 interface VirtualTableProps<Row> extends TableProps<Row> {
   /** Rows in the order of the table. Sorting thousands of rows costs time, so the caller sorts them when they change. */
   readonly rows: readonly Row[];
-  /** Height of each row in pixels, or of the lowest row; it may change. Cells do not wrap. */
+  /** Height of a row in pixels; with `heightOf`, of the smallest row and of headings. May change. Cells do not wrap. */
   readonly rowHeight: number;
   /** Returns the height of a row. Default: `rowHeight`. Must be the same function in each rendering. */
   readonly heightOf?: (row: Row) => number;
   /** Puts the rows into groups. The sorting applies inside each group. */
   readonly grouping?: Grouping<Row> | undefined;
-  /** Called with the rows in the window, after they have changed. */
+  /** Called with the rows in the window, and a few beside it, after they have changed. */
   readonly onVisible?: (rows: readonly Row[]) => void;
 }
 
@@ -43,7 +43,7 @@ const idOf = ({ kind, key }: Line<unknown>): string => `${kind} ${key}`;
 /**
  * The table. It fills the height of its parent, a flex column, and scrolls by itself. Tab leads to the controls of one
  * row. The arrow keys, PageUp, PageDown, Home and End lead to the same control in another row. With Shift, they select
- * the rows.
+ * the rows up to this row. Ctrl+A selects all rows.
  */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { label, columns, rows, keyOf, selection, rowHeight, grouping, onVisible } = props;
@@ -126,8 +126,8 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
 }
 
 /**
- * Returns the lines in the window, and a line outside of it that keeps the focus (`kept`; -1: none). This line is the
- * first one in the page at each place of the window, because browsers scroll to a row with the focus that moves.
+ * Returns the lines in the window, and a line outside of it that keeps the focus (`kept`; -1: none). Wherever the
+ * window is, this line is the first one in the page, because browsers scroll to a row with the focus that moves.
  */
 function linesToShow<Row>(
   lines: readonly Line<Row>[],
