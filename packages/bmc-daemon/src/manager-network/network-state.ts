@@ -46,14 +46,14 @@ export function networkOf({ machines }: ManagerNetworkState, uuid: string): Mach
   return machines[uuid] ?? plain;
 }
 
-/** Returns the state with the settings of one machine. Empty settings are dropped. */
+/** Returns the state with the settings of one machine; without this machine if its settings are empty. */
 export function withNetwork(state: ManagerNetworkState, uuid: string, network: MachineNetwork): ManagerNetworkState {
   const { machines: others } = withoutMachine(state, uuid);
   const isPlain = network.hostName === null && network.fqdn === null && network.addresses.length === 0;
   return { ...state, machines: isPlain ? others : { ...others, [uuid]: network } };
 }
 
-/** Returns the state without one machine. */
+/** Returns the state without the settings of one machine. */
 export function withoutMachine(state: ManagerNetworkState, uuid: string): ManagerNetworkState {
   return { ...state, machines: Object.fromEntries(Object.entries(state.machines).filter(([id]) => id !== uuid)) };
 }

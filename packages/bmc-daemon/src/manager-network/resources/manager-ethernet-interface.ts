@@ -92,7 +92,8 @@ const managerInterface = defineResource({
 
 /**
  * Renders an address.
- * @param gateway the gateway; only the first address has one, as the schema requires.
+ * @param gateway null: the interface has none; undefined: not the first address, and the schema allows the property
+ *   only there.
  */
 function renderIpv4({ address, prefix, isOwn }: ManagerAddress, gateway: string | null | undefined): JsonObject {
   const isLinkLocal = address.startsWith('169.254.');

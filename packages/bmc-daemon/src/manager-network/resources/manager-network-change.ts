@@ -204,7 +204,8 @@ function ipv6Item(item: z.infer<typeof ipv6List>[number]): Item | null {
 /**
  * Returns the manager's own addresses in a list. A list can repeat addresses of the host, but cannot
  * change or remove them.
- * @returns undefined if the list contains only addresses of the host.
+ * @param faults gets the errors of the list.
+ * @returns undefined if nothing changes: the list has no own addresses, and the current list shows those of the host.
  */
 function requestedList(
   property: AddressProperty,
@@ -246,7 +247,7 @@ function requestedList(
     }
     requested.push({ address, prefix, index });
   }
-  // A shorter list without own addresses of the manager removes an address of the host.
+  // A shorter list without own addresses of the manager removes an address of the host, which is an error.
   const removed = shown[items.length];
   if (removed?.isOwn === false && requested.length === 0) faults.push(hostAddressFault(items.length, removed.address));
   return requested.length === 0 && hosts.length > 0 ? undefined : requested;
@@ -277,7 +278,7 @@ function sameNetworks(a: readonly RequestedAddress[], b: readonly RequestedAddre
   );
 }
 
-/** Returns the manager's own name servers: [] to use those of the host; undefined if the body has none. */
+/** Returns the name servers for all managers: [] to use those of the host; undefined if the body has none. */
 function requestedServers(
   { NameServers, StaticNameServers }: NetworkBody,
   { nameServers, ownNameServers }: ManagerView,
