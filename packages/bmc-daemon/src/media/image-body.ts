@@ -17,7 +17,7 @@ interface BodyLimits {
   readonly idleTimeoutMs: number;
 }
 
-/** A slower server never completes an image of useful size. dnf uses the same limit. */
+/** Minimum speed of a server: a slower one never completes an image of useful size. dnf uses the same limit. */
 const MIN_BYTES_PER_SECOND = 1000;
 
 /**
@@ -87,7 +87,8 @@ export function countedBody(
   response.once('close', () => {
     if (!response.complete) fail(undefined);
   });
-  // The stream may fail before a reader exists. A later reader sees the state of the stream.
+  // The stream may fail before a reader exists. Without a listener, this would end the process. A later reader
+  // sees the state of the stream.
   counter.on('error', () => undefined);
   counter.once('close', () => {
     clearInterval(watch);

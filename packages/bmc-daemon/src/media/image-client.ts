@@ -43,7 +43,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /**
  * Opens the download of an image, or the image that a client uploads.
  * @param onReceived receives the number of bytes so far.
- * @throws {ImageError} of every kind except storageFull; `aborted` if the signal aborts.
+ * @throws {ImageError} of every kind except storageFull. If the signal aborts: its reason if that is an ImageError,
+ *   else `aborted`. For an upload, as {@link ImageUpload.open}.
  */
 export async function openImage(
   request: Request,
@@ -91,7 +92,7 @@ interface ImageLocation {
 }
 
 /**
- * Locates an image for streaming, and checks that its server supports ranges.
+ * Locates an image for streaming. Checks that its server supports ranges, and the size if the server sends it.
  * @throws {ImageError} of every kind except storageFull; `aborted` if the signal aborts.
  */
 export async function locateImage(

@@ -46,7 +46,7 @@ export function exchange(
     const cancelConnectLimit = limitSilence(request, url, options);
     request.once('error', fail);
     limitInterimAnswers(request, () => tooManyInterimAnswers(url));
-    // Without a listener, Node.js closes the connection and reports neither a response nor an
+    // Without a listener, Node.js closes the connection after a 101 and reports neither a response nor an
     // error.
     request.once('upgrade', (_response, socket) => {
       socket.destroy();

@@ -13,10 +13,11 @@ import { ImageError } from './image-error.js';
 export interface HostRules {
   /**
    * Names (`images.example.org`, or `*.example.org` for all names below it), addresses and networks
-   * (`10.0.0.0/8`). Null: every host except the {@link forbidden} addresses.
+   * (`10.0.0.0/8`). Null: every host. Without an entry that covers nothing else, the {@link forbidden}
+   * addresses are excluded in both cases.
    */
   readonly allowed: readonly string[] | null;
-  /** Null: both. */
+  /** The only IP version of the addresses; null: both. */
   readonly ipFamily: 4 | 6 | null;
   /** Looks up names. Default: the resolver of the host. */
   readonly lookup?: NameLookup;
@@ -30,8 +31,8 @@ export interface ImageHosts {
    */
   check(url: URL): void;
   /**
-   * Returns the name lookup for the socket of a URL. The lookup fails with an {@link ImageError}
-   * mediaForbidden.
+   * Returns the name lookup for the socket of a URL. It finds only allowed addresses. Without one, it fails with
+   * an {@link ImageError} mediaForbidden.
    */
   lookupFor(url: URL): LookupFunction;
 }
@@ -117,8 +118,8 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
 }
 
 /**
- * Answers a lookup with one address or all of them, as the socket requests; or with an error if
- * there is no address.
+ * Answers a lookup with one of the allowed addresses or with all of them, as the socket requests; with an error if
+ * there is none.
  */
 function answerLookup(
   addresses: readonly LookupAddress[],

@@ -95,7 +95,8 @@ export class ImageUpload {
 
   /**
    * Returns the content, once.
-   * @throws {ImageError} mediaTooLarge; mediaUnreachable, if the upload has failed.
+   * @throws {ImageError} mediaTooLarge; mediaUnreachable, if the content was opened before.
+   * @throws the failure of the upload; the reason of the signal if it has aborted.
    */
   open(maxBytes: number, signal: AbortSignal, onReceived?: (bytes: number) => void): ImageDownload {
     signal.throwIfAborted();
@@ -104,7 +105,7 @@ export class ImageUpload {
     if (this.sizeBytes > maxBytes) throw tooLargeError(this.url, maxBytes);
     this.#isOpen = true;
     this.#onReceived = onReceived;
-    // Its URL is unique, so nothing else has to identify the content.
+    // The URL of an upload is unique, so nothing else has to identify the content.
     return { validator: { etag: null, lastModified: null, sizeBytes: this.sizeBytes }, body: this.#body };
   }
 
@@ -112,7 +113,7 @@ export class ImageUpload {
    * Appends the bytes of a request until the request ends, or has more bytes than the image. Ends an
    * earlier request that is still open, so that a client that lost its connection can continue at
    * once. Bytes before an interruption count.
-   * @throws the failure of the upload; the error of the request, if its client disconnects.
+   * @throws the failure of the upload; an error if the client disconnects.
    */
   async append(request: Readable): Promise<AppendResult> {
     this.#sender?.end('replaced');
@@ -137,7 +138,7 @@ export class ImageUpload {
       });
     } finally {
       request.off('data', receive);
-      // The client reads the answer only after it has sent everything.
+      // The client reads the answer only after it has sent everything, so the rest is read and dropped.
       request.resume();
       if (this.#sender === sender) this.#sender = undefined;
     }

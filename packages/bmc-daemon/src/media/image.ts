@@ -31,7 +31,8 @@ const NOT_IN_NAMES = /[\p{Cc}\u{fffe}\u{ffff}]/u;
 
 /**
  * Returns the name of an image: `image.iso` for `https://host/path/image.iso?token=…`; the host if
- * the path is empty.
+ * the path is empty. Escapes (`%20`) are decoded, unless that is impossible or gives a character that
+ * {@link NOT_IN_NAMES} excludes.
  */
 export function imageName(url: URL): string {
   const segment = url.pathname.split('/').findLast((part) => part !== '');

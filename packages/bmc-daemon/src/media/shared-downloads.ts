@@ -20,7 +20,7 @@ export interface DownloadContext {
   readonly meter: ProgressMeter;
 }
 
-/** Limits of one caller that waits for a download. */
+/** The parameters of one caller that waits for a download. */
 interface DownloadWaiter<Result, Taken> {
   /** Each caller has its own limit: a shared download may end and restart several times. */
   readonly timeLimit: TimeLimit;
