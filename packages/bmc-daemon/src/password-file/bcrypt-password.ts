@@ -8,7 +8,7 @@ import { compare } from 'bcrypt';
 export const MAX_PASSWORD_BYTES = 72;
 
 /**
- * Returns whether a password has the given hash.
+ * Returns whether a password has the given hash; false for a password with a NUL.
  * @param password bytes as the client sent them, UTF-8; bcrypt reads the first 72.
  * @param hash `$2a$`, `$2b$` or `$2y$`.
  */

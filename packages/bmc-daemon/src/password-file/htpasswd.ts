@@ -27,7 +27,7 @@ export interface Htpasswd {
   readonly entries: ReadonlyMap<string, HtpasswdEntry>;
   /** Lines without a usable user. */
   readonly faults: readonly HtpasswdFault[];
-  /** Lines that work but are probably a mistake. */
+  /** Lines that have no effect and are probably a mistake: the user has an earlier line. */
   readonly warnings: readonly HtpasswdFault[];
 }
 
@@ -39,7 +39,7 @@ const MAX_COST = 17;
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const ADVICE = 'make a bcrypt hash with: bmc-daemon htpasswd FILE USER';
 
-/** Describes a password that is not a bcrypt hash. */
+/** Describes a password that is not a valid bcrypt hash. */
 function describeHash(hash: string): string {
   if (hash === '') return 'there is no password';
   if (/^\$2[abxy]?\$/.test(hash)) return 'the bcrypt hash is damaged';

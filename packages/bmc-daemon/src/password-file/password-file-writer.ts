@@ -106,7 +106,10 @@ export function withoutUser(text: string, user: string): string {
     .join('\n');
 }
 
-/** Returns a user's line with a new hash, computed in libuv's threads. */
+/**
+ * Returns a user's line with a new hash, computed in libuv's threads.
+ * @throws {CredentialsError} for an invalid name or password.
+ */
 export async function userLine(user: string, password: string): Promise<string> {
   checkUser(user);
   checkPassword(password);
@@ -120,7 +123,7 @@ interface PasswordFileEdit {
   /**
    * Applies the change.
    * @returns the previous text.
-   * @throws {PasswordFileWriteError}
+   * @throws {PasswordFileWriteError} also if other processes change the file again at each attempt.
    */
   commit(): string;
   /** Removes the prepared change. */
@@ -132,7 +135,7 @@ interface PasswordFileEdit {
  * or the new file. A new file is readable for its owner only; an existing file keeps its mode and
  * owner. A concurrent change by `htpasswd` or an editor is preserved: `commit` applies the edit
  * again, with at most 5 attempts.
- * @throws {PasswordFileWriteError}
+ * @throws {PasswordFileWriteError} if the file cannot be read or written.
  */
 export function preparePasswordFile(file: string, edit: (text: string) => string): PasswordFileEdit {
   const prepare = (): { readonly before: string; readonly next: PreparedFile } => {
@@ -167,7 +170,7 @@ function withWriteError<Result>(file: string, work: () => Result): Result {
 
 /**
  * Adds a user or changes a password, as {@link preparePasswordFile} does.
- * @returns whether the user is new.
+ * @returns `added` for a new user, else `changed`.
  * @throws {CredentialsError} or {@link PasswordFileWriteError}.
  */
 export async function setPassword(file: string, user: string, password: string): Promise<'added' | 'changed'> {
