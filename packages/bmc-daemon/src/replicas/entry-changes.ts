@@ -12,7 +12,7 @@ const MAX_ATTEMPTS = 5;
  * Runs a change. Retries it while other replicas store their changes first.
  * @param what the entry, for messages, such as `the subscriptions`.
  * @param attempt returns undefined if another replica stored a change first.
- * @throws {ChangeRefused} after some attempts; what an attempt throws.
+ * @throws {ChangeRefused} after {@link MAX_ATTEMPTS} attempts; what an attempt throws.
  */
 export async function repeatUntilStored<Result>(
   what: string,

@@ -19,7 +19,7 @@ export interface Ticket {
   readonly held: Promise<void>;
   /**
    * Renews the lease. Call it before each write that the lease protects.
-   * @throws {LeaseLost} if another replica may have the lease.
+   * @throws {LeaseLost} if another replica may have the lease, or if the ticket does not hold it.
    */
   check(): Promise<void>;
   /** Ends the lease, or leaves the queue. */
@@ -41,7 +41,7 @@ export class TicketCancelled extends Error {
 
 /** A ticket that is not renewed for this time expires. */
 const LEASE_MS = 15_000;
-/** How often a replica renews each of its tickets. */
+/** Interval at which a replica renews each of its tickets. */
 const RENEW_MS = 4000;
 /**
  * A write may take this time after its check. So if Redis does not answer, the last write must
@@ -88,7 +88,8 @@ export class LeaseQueues {
   /**
    * Removes the waiting tickets of a key with the given label, at all replicas. Does not remove the
    * first ticket.
-   * @param options `before`: another label. Only tickets in front of its first ticket are removed.
+   * @param options `before`: another label. Only tickets in front of the first waiting ticket with this label are
+   *   removed. Default: all.
    */
   async cancelWaiting(
     key: string,
@@ -124,7 +125,7 @@ class StoredTicket implements Ticket {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // The owner may not wait anymore when the ticket ends.
+    // The owner may not wait anymore when the ticket ends. Without this, Node would report an unhandled rejection.
     this.held.catch(() => undefined);
     this.#timer = setInterval(() => this.wake(), RENEW_MS).unref();
     this.wake();

@@ -15,9 +15,9 @@
 const KEEP_MS = 60_000;
 
 /**
- * Joins a queue, or renews a ticket. Removes expired tickets.
+ * Joins a queue, or renews a ticket. Removes expired tickets, and notifies the owner of a new first ticket.
  * ARGV: the ticket, 1 if it may join, the duration of the lease in ms.
- * Answer: `first`, `waiting`, or `gone` and the reason of the cancellation.
+ * Answer: `first`, `waiting`, or `gone` and the reason of the cancellation; an empty reason: the ticket has expired.
  */
 export const visitScript = `
 local time = redis.call('TIME')
@@ -42,7 +42,7 @@ if before and first and first ~= before then redis.call('PUBLISH', KEYS[5], firs
 if not known then return {'gone', reason or ''} end
 return {first == ARGV[1] and 'first' or 'waiting', ''}`;
 
-/** Removes a ticket. ARGV: the ticket. */
+/** Removes a ticket, and notifies the owner of the first ticket. ARGV: the ticket. */
 export const leaveScript = `
 redis.call('ZREM', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -51,9 +51,9 @@ local first = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
 if first then redis.call('PUBLISH', KEYS[5], first) end`;
 
 /**
- * Removes waiting tickets.
+ * Removes waiting tickets, and notifies their owners.
  * - ARGV[1]: the label of the removed tickets.
- * - ARGV[2]: another label. Its first ticket and all later tickets remain.
+ * - ARGV[2]: another label. The first waiting ticket with this label and all later tickets remain. Empty: no label.
  * - ARGV[3]: the reason.
  */
 export const cancelScript = `

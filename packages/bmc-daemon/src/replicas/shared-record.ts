@@ -60,12 +60,12 @@ export class SharedRecord<Value extends object> {
     return this.#isChanging;
   }
 
-  /** @throws {ChangeRefused} if this replica cannot read the value. */
+  /** Checks that this replica can read the value. @throws {ChangeRefused} if it cannot. */
   checkReadable(): void {
     if (!this.#isReadable) throw unreadableError(this.#options.what);
   }
 
-  /** Sets the function that runs after each new value, and after each change. It must not throw. */
+  /** Sets the function that runs after each new value, and after each change, also a failed one. It must not throw. */
   onLoad(listener: () => void): void {
     this.#onLoad = listener;
   }
@@ -120,7 +120,7 @@ export class SharedRecord<Value extends object> {
     }
   }
 
-  /** @returns false if another replica was faster. */
+  /** Stores the value of this replica. @returns false if another replica was faster. */
   #commit(): Promise<boolean> {
     const { store, kind, id } = this.#options;
     return store.commit([{ kind, id, expected: this.#revision, value: this.#value }]);
@@ -133,7 +133,7 @@ export class SharedRecord<Value extends object> {
     if (revision !== this.#revision) {
       this.#revision = revision;
       // If this replica could not read the last format, its copy is old. Another replica has the
-      // last value.
+      // last value, and restores it.
       this.#isLost = entry === undefined && this.#isReadable;
       this.#isReadable = true;
       try {
