@@ -148,6 +148,6 @@ class RequestCounts {
 
 /**
  * Bounds of the histogram in seconds. A read takes about a millisecond and a shutdown some seconds;
- * a slow insert becomes a task after eight seconds.
+ * a slow insert becomes a task, by default after eight seconds.
  */
 const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -14,7 +14,8 @@ export interface OpenedFeatures {
   readonly onWrite: ChangeListener;
   /**
    * Starts the features, one after the other.
-   * @param redfish the addresses of Redfish. Its `addAddress` adds an address for Redfish only.
+   * @param redfish the addresses of Redfish. Its `addAddress` adds an address for Redfish only. The features get
+   *   one that also adds the address for features with their own protocol.
    */
   start(redfish: Listening): Promise<void>;
   /**

@@ -29,7 +29,7 @@ interface ReloadOptions {
 
 /**
  * Applies the settings that can change, and logs which changed, which need a restart, and which are
- * wrong. Never throws.
+ * wrong. If any is wrong, all old settings stay in use. Reads the certificate and key in each case. Never throws.
  * @returns the certificate of HTTPS; undefined for plain HTTP, or if the old certificate stays in use.
  */
 export function reloadSettings(options: ReloadOptions): TlsOptions | undefined {
@@ -86,7 +86,7 @@ function applyReloadable(checked: CheckedSettings, { live: active, setHosts, log
   Object.assign(live, Object.fromEntries(taken.map((key) => [key, next[key]])));
   const names = (keys: readonly SettingKey[]): string => keys.map((key) => settingsTable[key].name).join(', ');
   const waiting = changed.filter((key) => !taken.includes(key));
-  // The line of a setting may change without its value.
+  // The line of a setting may change without its value, so the sources of all active settings are replaced.
   const current = settingKeys.filter((key) => !waiting.includes(key));
   Object.assign(active.origins, Object.fromEntries(current.map((key) => [key, checked.origins[key]])));
   if (taken.includes('libvirtUri')) {

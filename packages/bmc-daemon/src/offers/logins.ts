@@ -66,7 +66,7 @@ interface LoginAccount {
 export interface Logins {
   /** Authenticates every Redfish request. */
   readonly authenticate: Authenticate;
-  /** Returns the current identity of a client, again and again, for a connection that stays open. */
+  /** Watches the identity of a client whose connection stays open. */
   readonly watchIdentity: WatchIdentity;
   /** Null without a password file: there are no accounts, and every client has all privileges. */
   readonly accounts: { find(user: string): LoginAccount | undefined } | null;
