@@ -119,7 +119,7 @@ function useChoices(
 const VALUES = [powerOf, healthOf, overrideOf, ({ Name }: Machine): string => patternOf(Name)];
 const labels = new Map<string, string>([...Object.entries(powers), ['unknown', machinesTexts.unknown]]);
 
-/** The search. The key `/` leads to it, except from dialogs and fields (check boxes are no fields). Escape empties it. */
+/** The search. The key `/` leads to it, except from dialogs and fields other than check boxes. Escape empties it. */
 function SearchField({
   input,
   value,
