@@ -64,7 +64,7 @@ export interface Listening {
 export interface OpenFeature<Own extends object> {
   readonly services: Own;
   /**
-   * Returns services that show only one machine, for requests at this machine's own address.
+   * Returns services that show only one machine, for requests that use the name or address of its manager.
    * Default: the feature has no data of machines.
    */
   readonly forMachine?: (uuid: string) => Partial<Own>;

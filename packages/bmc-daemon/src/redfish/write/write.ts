@@ -71,14 +71,14 @@ function patchOperation<Services>(
       return jsonAnswer(200, withMessages(renderer.body(changed, params, view), result.messages), { ETag: etag });
     });
   };
-  // PATCH requests for one URI run one after another: if two have the same ETag in If-Match, the second
-  // must see the change of the first and fail.
+  // PATCH requests for one URI run one after another. If two of them have the same ETag in If-Match, the
+  // second must see the change of the first, and fail.
   const queue = new OperationQueue();
   return inTurn(options, async (exchange, params, received) => {
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
-    // If another PATCH runs, loads the entity again after it, because it may change the entity.
+    // After another PATCH, loads the entity again, because that PATCH may have changed it.
     const isAlone = !queue.isBusy(self);
     return queue.run(self, async () =>
       change(isAlone ? entity : await resource.load(request), exchange, params, received),
@@ -99,7 +99,7 @@ function postOperation<Services>(
     const request = { params, services: view.services, requester: exchange.requester };
     // A POST ignores If-Match: an action has no ETag, and the ETag of a collection does not describe the
     // new member. DSP0266 uses If-Match only to protect an update (PATCH, PUT). gofish sends with each
-    // POST the ETag of the object that it read last, so a check would reject valid requests.
+    // POST the ETag of the object that it read last. So a check would reject valid requests.
     const { ifNoneMatch } = exchange.preconditions;
     const entity = await ((ifNoneMatch === undefined ? post.load?.(request) : undefined) ?? resource.load(request));
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
@@ -109,7 +109,7 @@ function postOperation<Services>(
     return withTranslatedErrors(exchange, context, async () => {
       const valid = validate(post.body, body, target);
       const result = await post.run(entity, valid, request);
-      // A task reports its change itself, because the change has not happened yet.
+      // The change of a task happens later, so the task reports it.
       if (target.kind === 'action' && result?.task === undefined) {
         const summary = post.summary === undefined ? '' : post.summary(valid);
         const uri = result?.changed?.location ?? renderer.self(entity, params);
@@ -157,7 +157,7 @@ function deleteOperation<Services>(
 
 /**
  * Checks that the account may change all properties of a body.
- * @throws {RedfishError} 403.
+ * @throws {RedfishError} 403 InsufficientPrivilege or PasswordChangeRequired.
  */
 function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): void {
   if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbiddenError(identity);
