@@ -1,6 +1,6 @@
 /**
- * Finds machines in lists by UUID or name, and makes drivers that forward each call to the driver
- * of its machine.
+ * Finds machines in lists by UUID or name, and makes drivers that forward each call for a machine to the
+ * driver of this machine.
  */
 import { DriverError } from './driver-error.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
@@ -68,7 +68,7 @@ export function byMachine<Group extends object>(
     if (known !== undefined) return known;
     const forward = (id: string, ...rest: unknown[]): Promise<unknown> =>
       onMachine(id, (group, uuid) => {
-        // All other names are methods of one machine: see OtherMembers.
+        // `others` does not have the name, so it is a method for one machine: see OtherMembers.
         const member = Reflect.get(group, name) as (...args: unknown[]) => Promise<unknown>;
         return Reflect.apply(member, group, [uuid, ...rest]);
       });

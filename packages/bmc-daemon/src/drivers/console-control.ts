@@ -23,7 +23,7 @@ export interface ConsoleControl {
    */
   open(id: string, options?: OperationOptions): Promise<Duplex>;
   /**
-   * Sends a break. On a serial console, Linux uses it as the SysRq key.
+   * Sends a break over the serial port. Linux handles a break on its serial console as the SysRq key.
    * @throws {DriverError} conflict: the machine is off; unsupported: the hypervisor cannot do it,
    *   or denies it.
    */

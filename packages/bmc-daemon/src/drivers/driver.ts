@@ -31,8 +31,8 @@ interface MinimalDriver {
   listSystems(): Promise<readonly SystemRef[]>;
   /**
    * Reads one machine. If the machine has not changed, two reads may return the same object.
-   * @param shown details that the caller shows in full. If a detail needs additional requests, a
-   *   driver makes them only for these details. It returns all other details as far as known.
+   * @param shown details that the caller shows in full. Default: none. If a detail needs additional
+   *   requests, a driver makes them only for these details. It returns all other details as far as known.
    * @param options.maxAgeMs data up to this age are sufficient, because the operation that follows reads
    *   the machine again. Default: 0, so the driver reads the machine now.
    */
@@ -47,8 +47,8 @@ interface MinimalDriver {
    * the driver later forces the restart. `create` of a running machine and `destroy` of a stopped machine
    * do nothing. `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert,
    * and fail if it fails, so that a guest never boots from an empty drive.
-   * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the
-   *   machine would be lost; unsupported; insertFailed.
+   * @throws {DriverError} conflict, if the state of the machine does not allow the action; transient, if
+   *   the machine would be lost; unsupported; insertFailed; the reason of the signal.
    */
   power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
 }
@@ -70,8 +70,8 @@ export interface HypervisorDriver extends MinimalDriver {
    */
   ping(): Promise<void>;
   /**
-   * Reports all changes by the hypervisor or by this driver in order, after the start of the
-   * driver. After a lost connection, the driver compares the states of the machines to find the
+   * Reports all changes of machines in order, from the start of the driver on: those of this driver, of
+   * guests and of other programs. After a lost connection, the driver compares the states of the machines to find the
    * changes.
    * @param listener must not throw.
    * @returns the function that removes the listener.

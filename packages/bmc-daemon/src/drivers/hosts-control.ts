@@ -33,7 +33,7 @@ export interface HostFacts {
   readonly cpuTime: HostCpuTime | null;
   /** Load of all CPUs together, from 0 to 1; null if the hypervisor does not report it. */
   readonly cpuLoad: number | null;
-  /** All machines of the host, also those that clients may not see. */
+  /** All machines of the host, also those that the daemon does not show to clients. */
   readonly machines: { readonly total: number; readonly running: number };
 }
 

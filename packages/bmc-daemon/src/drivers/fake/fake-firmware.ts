@@ -39,8 +39,8 @@ function withFirstDevice(boot: BootSnapshot): BootSnapshot {
 }
 
 /**
- * Returns the boot settings without the optional members of an override. Use it before a new override is
- * merged into the settings: the new override omits members that no longer apply.
+ * Returns the boot settings without the optional members of an override. Call this before the members of a
+ * new override are added: it omits members that no longer apply, so their old values would remain.
  */
 export function withoutOverride(boot: BootSnapshot): BootSnapshot {
   return without(boot, 'option', 'httpUri');

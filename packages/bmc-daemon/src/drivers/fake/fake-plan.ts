@@ -24,7 +24,7 @@ export type Duration = number | readonly [min: number, max: number];
 /** Effects of a planned failure. `vanish` removes the machine for the time `lasts`. */
 export const effects = ['error', 'unavailable', 'hang', 'slow', 'vanish'] as const;
 
-/** A planned failure. It applies to a call that meets all its conditions. */
+/** A planned failure. It applies to the calls that meet all conditions below. */
 export interface PlannedFailure {
   /** Path of the failure in its file: `machines[0].failures[1]`. Also a key of its random draws. */
   readonly place: string;

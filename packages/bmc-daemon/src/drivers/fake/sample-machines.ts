@@ -180,7 +180,7 @@ export function plainMachine({ uuid, name, interfaces, hardware = {} }: MachineI
 
 /**
  * Returns a larger running machine: vendor name in its SMBIOS, Secure Boot, two sockets, two disks on two
- * buses, two network interfaces (one without a link).
+ * buses, two network interfaces. One interface has no link.
  */
 function server(number: number, name: string): CompleteSnapshot {
   const small = machine(number, name);
@@ -252,7 +252,7 @@ function legacy(number: number, name: string): CompleteSnapshot {
 
 /**
  * Returns the sample machines: a UEFI machine that is off, a running two-socket server, an old BIOS
- * machine that is off, and then copies of the first with other names, UUIDs and MAC addresses.
+ * machine that is off, and then copies of the first. A copy has its own name, UUID and MAC address.
  * @param count 0 or more.
  */
 export function sampleMachines(count = 3): readonly CompleteSnapshot[] {

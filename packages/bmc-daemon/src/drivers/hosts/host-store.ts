@@ -1,5 +1,5 @@
 /**
- * Stores the last known machines of all hosts in the state folder. With it, a restarted daemon also
+ * Stores the last known machines of all hosts in the state folder. With this file, a restarted daemon also
  * lists the machines of a host that does not answer. While the daemon serves clients, a write does not block
  * its event loop.
  */
@@ -14,7 +14,7 @@ import { storedMachine, type StoredMachine } from './known-machines.js';
 /** Delay of a write after a change. Later changes until the write share it. */
 const WRITE_MS = 5_000;
 
-/** Number of machines that are written before other work may run. */
+/** Number of machines in one step of a write. Between two steps, other work may run. */
 const STEP_MACHINES = 50;
 
 const schema = z.object({

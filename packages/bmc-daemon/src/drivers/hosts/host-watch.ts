@@ -107,8 +107,8 @@ export class HostWatch {
     let reason: string | null = null;
     const since = new Date();
     const silent = setTimeout(() => {
-      // Waits for the end of the first check, because a first connection takes longer, for example over
-      // ssh, and there may be no known data yet. A lost host is silent already.
+      // A host is not silent before the end of its first check: a first connection takes longer, for example
+      // over ssh, and there may be no known data yet. A lost host is silent already.
       if (this.#loss !== null || this.#closed) return;
       this.#unanswered = { reason: null, since };
       this.#failReads(this.#unanswered);

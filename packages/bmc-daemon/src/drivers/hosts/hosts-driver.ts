@@ -95,7 +95,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
 
 /**
  * Rejects a change of a machine that migrates to another host. libvirt sends the definition to the new host
- * at the beginning of the migration, so a later change of the definition on the old host would be lost.
+ * at the beginning of the migration. So a later change of the definition on the old host would be lost.
  * @throws {DriverError} unavailable, so that the client retries after the migration.
  */
 function assertStays(member: HostMember, uuid: string, target: HostMember | undefined): void {

@@ -1,7 +1,7 @@
 /**
  * Merges the changes of all hosts. A migration is reported as one change, `moved`, without the
  * `stopped`, `undefined` and `defined` of the two hosts. Events of two hosts arrive in any order.
- * So the end of a machine on the only host that has it is held for {@link MOVE_WAIT_MS}, and reported
+ * So the end of a machine on the only host that has it is held for {@link MOVE_WAIT_MS}. It is reported
  * only if the machine has not appeared on another host.
  */
 import { arriving, migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
@@ -72,8 +72,8 @@ export class MergedChanges {
 
   /**
    * Records a change that one host reports. Holds the end of a machine. Reports any other change to the
-   * listeners, unless it is a part of a migration, or of a copy of the machine on a host that does not
-   * serve it.
+   * listeners, with two exceptions: parts of a migration, and changes of a copy of the machine on a host
+   * that does not serve it.
    */
   handle(member: HostMember, change: MachineChange): void {
     const { uuid, kind, reason } = change;

@@ -10,7 +10,7 @@ import type { MachineIndex } from './machine-index.js';
 export class ShownSnapshots {
   readonly #index: MachineIndex;
   readonly #log: Pick<Log, 'warn'>;
-  /** The shown snapshot for the host's one, so that two reads of an unchanged machine return the same object. */
+  /** Shown snapshots by those of the hosts, so that two reads of an unchanged machine return the same object. */
   readonly #shown = new WeakMap<SystemSnapshot, SystemSnapshot>();
   readonly #originals = new WeakMap<SystemSnapshot, SystemSnapshot>();
   /** The hosts of the last warning, by UUID. */
@@ -47,8 +47,8 @@ export class ShownSnapshots {
   }
 
   /**
-   * Returns the names of all hosts with a machine of the same UUID; undefined if there is only one, or only
-   * for a short time, and during a migration.
+   * Returns the names of all hosts with a machine of the same UUID. Undefined if there is only one such host,
+   * during a migration, and if there are several for a short time only.
    */
   #duplicatesOf({ uuid, name }: SystemSnapshot): readonly string[] | undefined {
     const holders = this.#index.duplicates(uuid);

@@ -17,7 +17,7 @@ const BLIND_MS = 3_000;
  * of this time for its initialization.
  */
 const BLIND_CPU_MS = 1_500;
-/** Time limit for a firmware that never reads the drive, because the medium is gone. */
+/** Time limit for a firmware that never reads the drive, for example because the image was ejected. */
 const LATEST_MS = 30_000;
 /**
  * The same limit if the drive was read between the setting of the order and the reset event. The limit is
@@ -45,7 +45,7 @@ export async function waitUntilOrderIsUsed(
   evidence: Armed['evidence'],
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  // The timers do not keep this process alive, because the daemon continues after its next start.
+  // The timers do not keep this process alive, because a restarted daemon continues the wait.
   const options = { signal, ref: false };
   const begin = performance.now();
   const first = evidence === null ? null : await readsOf(domain, evidence.drive, timeoutMs);

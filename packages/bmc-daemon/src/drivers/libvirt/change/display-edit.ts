@@ -4,12 +4,12 @@ import { DriverError } from '../../driver-error.js';
 import type { DefinitionEdit } from '../xml/definition-edit.js';
 import { child } from '../xml/tree.js';
 
-/** Bytes of a password. They give 8 characters, and VNC ignores further ones. */
+/** Bytes of a password. They give 8 characters, and VNC ignores further characters. */
 const PASSWORD_BYTES = 6;
 
 /**
- * Adds a VNC display with a new password. Does nothing if the definition has one. libvirt adds a
- * graphics card if the machine has none.
+ * Adds a VNC display with a new password. Does nothing if the definition has a VNC display. libvirt
+ * adds a graphics card if the machine has none.
  *
  * The display listens on a TCP port of its host, because this service has no access to libvirt's VNC
  * sockets, which belong to another user. The password protects the port from other users of the

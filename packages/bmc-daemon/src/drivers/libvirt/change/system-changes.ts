@@ -232,7 +232,8 @@ export class SystemChanges {
       instance === null ? [] : [driveStep(this.#host, machine, { ...definition, instance }, image)];
     ejectMedia(machine, edit, 'cdrom');
     if (cd.image === null) return steps(null);
-    // Another client has emptied the drive while this change waited in the queue.
+    // Before the change waited in the queue, the drive had the image, so nothing was downloaded. Another client has
+    // emptied the drive meanwhile.
     if (lease === null) throw new DriverError('conflict', `changing machine ${machine.name}: its drive was emptied`);
     const insertion = { device: 'cdrom', image: cd.image, place: lease, stick: '' } as const;
     const target = insertMedia(machine, edit, instance, insertion);

@@ -8,7 +8,7 @@ export function foldersOnPath(directory: string): readonly string[] {
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
 }
 
-/** Follows the path to a file. Returns the first folder that this process may not enter; null if there is none. */
+/** Follows the path to a file. Returns the first folder that this process cannot enter; null if there is none. */
 export const closedFolder = (file: string): string | null =>
   foldersOnPath(path.dirname(file)).find((folder) => !mayEnter(folder)) ?? null;
 

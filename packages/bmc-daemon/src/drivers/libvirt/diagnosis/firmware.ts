@@ -55,7 +55,7 @@ export async function examineFirmware(
   ];
 }
 
-/** Returns which firmware libvirt offers; null if its hypervisor driver does not report this, as the test driver. */
+/** Returns which firmware libvirt offers; null if its hypervisor driver, such as the test driver, reports none. */
 async function offeredFirmware(
   hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,
   { timeoutMs }: ExaminedHost,
