@@ -31,7 +31,7 @@ export interface EventLogs {
    * @param uuid the canonical UUID of an existing machine.
    */
   ofSystem(uuid: string): EventLog;
-  /** The log of the service, such as of sessions, accounts, subscriptions and managers. */
+  /** The log of events that belong to no machine, such as those of sessions, accounts, subscriptions and managers. */
   readonly ofService: EventLog;
   /**
    * Removes the logs of machines that were removed while the service did not run.

@@ -1,6 +1,6 @@
 /**
- * Restricts a subscriber to one machine and the service itself, if it subscribed at the machine's
- * own controller.
+ * Restricts a subscriber to one machine and the service itself, if the client subscribed at the name or
+ * address of the machine's manager.
  */
 import { definitionUri } from '../offers/report-source.js';
 import { machineUuidOf } from '../redfish/machine-of.js';

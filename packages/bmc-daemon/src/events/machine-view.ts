@@ -1,4 +1,4 @@
-/** Restricts events to one machine, for requests at this machine's own address. */
+/** Restricts events to one machine, for requests that use the name or address of its manager. */
 import { filtered } from '../redfish/filtered-list.js';
 import { machineUuidOf } from '../redfish/machine-of.js';
 import type { EventLogs, LogRecord } from './event-logs.js';
@@ -16,8 +16,8 @@ export function logsOf(logs: EventLogs, uuid: string): EventLogs {
 }
 
 /**
- * Restricts subscriptions: a client that subscribes at a machine's controller receives events of
- * this machine, and sees only the subscriptions that were created there.
+ * Restricts subscriptions: a client that subscribes at the name or address of a machine's manager receives
+ * events of this machine and of the service. It sees only the subscriptions that were created there.
  */
 export function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscriptions {
   const isShown = (one: Subscription): boolean => (one.kind === 'push' ? one.record.machine : one.machine) === uuid;

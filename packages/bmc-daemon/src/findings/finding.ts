@@ -1,4 +1,4 @@
-/** Findings of `bmc-daemon doctor`: what fails later, and the command that prevents it. */
+/** Findings of `bmc-daemon doctor`: what fails or can fail, and the command that corrects or prevents this. */
 
 /**
  * A fact about a host that has consequences.

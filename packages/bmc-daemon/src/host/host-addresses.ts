@@ -1,5 +1,5 @@
 /**
- * Reads, adds and removes addresses of the host's interfaces. It runs `ip` of iproute2. Nearly
+ * Reads, adds and removes addresses of the host's interfaces. Runs `ip` of iproute2. Nearly
  * every Linux host has this command, and it reports why a change fails. Changes need CAP_NET_ADMIN,
  * reads need no privilege.
  * @see ip-address(8), ip-route(8), ip-neighbour(8)
@@ -159,7 +159,7 @@ function routesOf(route: z.infer<typeof routesJson>[number], isIpv4: boolean): r
 }
 
 /**
- * Sends a datagram, so that the kernel requests the neighbor's hardware address. It needs no
+ * Sends a datagram, so that the kernel requests the neighbor's hardware address. This needs no
  * privilege.
  */
 function requestArp(address: string): Promise<void> {

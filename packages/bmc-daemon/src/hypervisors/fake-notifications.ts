@@ -34,7 +34,7 @@ interface NotifiedMachines {
   bootedFrom(uuid: string): BootChoice | undefined;
 }
 
-/** Time limit for one notification, from the moment it gets a socket. Includes connecting. */
+/** Time limit for one notification, from the moment at which its request gets a socket. Includes connecting. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 16;
 /** Maximum number of queued notifications. Further notifications are dropped, with a warning. */

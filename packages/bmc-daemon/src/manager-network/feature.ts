@@ -41,7 +41,7 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
 };
 
 /**
- * Delays removals of addresses. The reply to a request at a machine's own address may use the
+ * Delays removals of addresses, for requests that use the address of a manager: the reply may use the
  * address that the change removes.
  */
 function withLateRemoval(network: ManagerNetwork): NetworkOfManagers {
@@ -78,7 +78,7 @@ function openNetwork(
   });
 }
 
-/** Removes the settings of machines that were deleted while no daemon ran. Does nothing while the list is incomplete. */
+/** Removes the settings of machines that were deleted while no daemon ran. Does nothing if the list is incomplete. */
 async function forgetMissing(
   network: Pick<ManagerNetwork, 'forget'>,
   driver: Pick<HypervisorDriver, 'listSystems' | 'isListIncomplete'>,

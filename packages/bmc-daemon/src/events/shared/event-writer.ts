@@ -46,7 +46,7 @@ const BATCH_EVENTS = 100;
 const BATCH_LENGTH = 1024 * 1024;
 /**
  * All replicas read the cloud every 10 s. If a replica has reported a state, the other replicas do not
- * report the same state for this time.
+ * report the same state within this time.
  */
 const OBSERVED_MS = 30_000;
 const failuresSchema = z.array(z.string());

@@ -32,7 +32,7 @@ const pushRecord = z.object({
   suspended: z.boolean(),
   /** The user who created it; null without accounts. */
   owner: z.string().nullable(),
-  /** Files older than metric reports lack this property and the next one. */
+  /** State files of versions without metric reports lack this property and the next one. */
   format: z.enum(eventFormats).default('Event'),
   /** Canonical URIs; empty: reports of all definitions. */
   reportDefinitions: strings.default([]),

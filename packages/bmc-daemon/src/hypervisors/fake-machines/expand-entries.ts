@@ -123,8 +123,8 @@ function hardwareOf(machine: MachineMembers, number: number): Parameters<typeof 
 }
 
 /**
- * Returns the schedule of an entry or an override: the given schedule with its own delays, which have
- * precedence, and its own failures, which come first.
+ * Adds the delays and failures of an entry or an override to a schedule. These delays replace those of the
+ * schedule. These failures come first.
  */
 function scheduleOf(schedule: Schedule, { delays, failures = [] }: MachineMembers, path: EntryPath): Schedule {
   return {
