@@ -26,8 +26,8 @@ export interface CreateRequest {
 }
 
 /**
- * Creates the machines that do not exist yet, and compares the others with the spec. Reports each result,
- * also that of a machine that cannot be created, and then stops.
+ * Creates the machines that do not exist yet, and compares the others with the spec. Reports each result. Stops
+ * after a machine that cannot be created, or before the next machine after the signal.
  * @throws {LabError} for a problem before the first machine is created.
  * @throws {DriverError} if libvirt fails during the checks or a comparison; {Error} AbortError, if the signal
  *   ends the wait for other hosts.

@@ -65,7 +65,7 @@ export class ImageStore {
 
   /**
    * Returns the image; the caller releases it. Downloads it first, unless the same content is stored already.
-   * Concurrent callers share one download. Always downloads a private copy.
+   * Concurrent callers share one download. For a private copy, always starts a download.
    * @throws {DriverError} with a media kind (mediaUnreachable also if the download takes too long),
    *   storageFull, unavailable; the signal's reason if it aborts.
    */

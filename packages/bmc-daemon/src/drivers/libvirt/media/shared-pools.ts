@@ -17,8 +17,8 @@ export class PoolContents {
   /** Names of the complete images. */
   readonly complete = new Set<string>();
   /**
-   * Running downloads by target volume. Requests with different passwords have separate downloads, although their
-   * content may be the same.
+   * Running downloads by target volume. Requests with different passwords are separate downloads, but may have the
+   * same content, and so the same volume.
    */
   readonly filling = new Map<string, Promise<void>>();
   /** Number of leases by image name. A leased image is not removed. */
