@@ -1,4 +1,7 @@
-/** Keeps a session alive while its user types, clicks or scrolls, even if this sends no request. Stores the time of it. */
+/**
+ * Keeps a session alive while its user types, clicks or scrolls, even if this sends no request. Stores the time of the
+ * last input.
+ */
 import { exchange } from './wire.js';
 import { sessionUri, token } from './session.js';
 

@@ -108,7 +108,10 @@ export async function cancelUpload(drive: string): Promise<void> {
   forget(drive);
 }
 
-/** Finds an upload that a reload of the page has interrupted, and shows it. Forgets it if the service no longer has it. */
+/**
+ * Finds an upload that a reload of the page has interrupted, and shows it. Forgets it if it is complete, or if the
+ * service no longer has it.
+ */
 export async function findUpload(drive: string): Promise<void> {
   const stored = storedUpload(drive);
   if (stored === null || uploads.value.has(drive)) return;
