@@ -97,7 +97,7 @@ export function pollModels(): () => void {
   };
 }
 
-/** Returns the requests per second between any two successive readings. @param id a deployment. Default: all of them. */
+/** Returns the requests per second between any two successive readings. @param id a deployment. Default: all. */
 export function requestRates(id?: string): readonly number[] {
   return between((older, newer, seconds) => (requestsIn(newer, id) - requestsIn(older, id)) / seconds);
 }
