@@ -77,7 +77,7 @@ class CredentialVerifier {
   readonly #queue: AttemptQueue;
   readonly #memory = new PasswordMemory();
   /**
-   * Verifications in progress, by digest and address: ten parallel connections of a client with the
+   * Verifications in progress, by digest and client network: ten parallel connections of a client with the
    * same password cost one attempt.
    */
   readonly #inProgress = new Map<string, Verification>();

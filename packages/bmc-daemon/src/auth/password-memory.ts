@@ -18,7 +18,7 @@ export class PasswordMemory {
    * is part of the digest, so the digest matches no later password.
    */
   readonly #right = new Map<string, Buffer>();
-  /** Reasons by digest and address. */
+  /** Reasons by digest and client network. */
   readonly #wrong = new RecentMap<string, string>(MAX_KNOWN_WRONG);
 
   /**
@@ -53,9 +53,9 @@ export class PasswordMemory {
   }
 
   /**
-   * Caches a wrong password, because some clients send an old password again and again. The entry
-   * is valid only for one address, so that other clients cannot find out which passwords this
-   * client has tried.
+   * Caches a wrong password, because some clients send an old password again and again. The entry is valid
+   * only for one client network, so that other clients cannot find out which passwords this client has tried.
+   * @param address the network of the client, as `clientNetwork` returns it.
    */
   rememberWrong(digest: Buffer, address: string, reason: string): void {
     this.#wrong.set(wrongKey(digest, address), reason);

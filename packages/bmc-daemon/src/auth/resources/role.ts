@@ -11,7 +11,10 @@ import { defineResource, type Services } from './services.js';
 
 const rolesUri = '/redfish/v1/AccountService/Roles';
 
-/** Maximum number of created roles. Each change writes the whole file of accounts and roles. */
+/**
+ * Maximum number of created roles. Each change writes the whole file of accounts and roles, so the file must
+ * stay small.
+ */
 const MAX_ROLES = 100;
 
 const assignedPrivileges = z.array(z.enum(privilegeNames)).max(privilegeNames.length);

@@ -53,7 +53,7 @@ const sessionCollection = defineResource({
   }),
   post: {
     needsNoLogin: true,
-    // sushycli sends null if it has no user and no password.
+    // sushycli sends null if it has no user and no password, so the schema accepts null.
     body: z.strictObject({ UserName: z.string().nullable(), Password: z.string().nullable() }),
     async run(_sessions, { UserName: user, Password: password }, { services, requester }) {
       const { address, signal } = requester;
