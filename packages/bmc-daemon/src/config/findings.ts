@@ -61,7 +61,7 @@ export class Findings {
     return undefined;
   }
 
-  /** Returns the value. Keys of its mapping get the spelling of `row.keys`. */
+  /** Returns the value. Keys of its mapping get the spelling of `row.keys`, with a warning for each changed key. */
   private respelled({ keys }: SettingDefinition<unknown>, candidate: Candidate): unknown {
     const { name, value } = candidate;
     if (keys === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -1,7 +1,7 @@
 /**
- * Shares each machine's console among all clients. Most hypervisors allow one connection to a serial
- * port, so all readers and writers (SSH clients, the console log) share one stream. The hub opens the
- * stream for the first of them and again at each start of the machine, and closes it after the last.
+ * Shares each machine's console among all clients. Most hypervisors allow one connection to a serial port, so
+ * all readers and writers (SSH clients, the console log) share one stream. The hub opens the stream for the
+ * first client, and again at each start of the machine. It closes the stream when the last client leaves.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';

@@ -26,8 +26,8 @@ export function ipv4OfInterfaces(interfaces: InterfaceLister): readonly (readonl
 }
 
 /**
- * Returns the local address for packets to another host. A connected UDP socket knows it without
- * sending a packet.
+ * Returns the local address for packets to another host. A connected UDP socket knows it without sending a
+ * packet. Returns undefined if there is no route.
  */
 export function localAddressFor(address: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
@@ -58,7 +58,8 @@ export function locationOf(address: string, { addresses, everywhere }: ServiceAd
 }
 
 /**
- * Returns the URL for a client. For a client on this host, any address works.
+ * Returns the URL for a client; undefined if the service does not listen at the given address. For a client
+ * on this host, any address works.
  * @param from the address of this host in packets to the client.
  * @param client the address of the client.
  * @param own the IPv4 addresses of this host.

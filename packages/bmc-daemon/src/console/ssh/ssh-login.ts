@@ -19,7 +19,7 @@ export interface SshUser {
 interface SshLoginOptions {
   readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly client: LoginClient;
-  /** Returns a test for UUIDs and names of machines. */
+  /** Returns a function that tells whether a text is the UUID or the name of a machine. */
   readonly isMachine: () => Promise<(name: string) => boolean>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called before the client is accepted. */

@@ -10,7 +10,7 @@ import { rfbVersion } from './server-login.js';
 /** Maximum length of a message, in bytes; a text for the clipboard can be long. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
-/** A type of message: its length, as far as the received part shows it, and who may send it. */
+/** A type of message: its length, and whether a client that may only watch can send it. */
 interface MessageType {
   /**
    * Returns the length in bytes.

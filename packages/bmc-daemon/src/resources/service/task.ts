@@ -135,7 +135,7 @@ const task = defineResource({
 });
 
 /**
- * The monitor of a task. It answers 202 while the task runs, and then with the response of the
+ * The monitor of a task. It answers 202 while the task runs, and then with the response or the error of the
  * original request (DSP0266, task monitors). For a cancelled task it answers 404.
  */
 const taskMonitor = defineResource({
