@@ -163,7 +163,7 @@ class CredentialVerifier {
   /**
    * Verifies the password once.
    * @returns why the client may not log in; undefined if it may.
-   * @throws {ChangedError}
+   * @throws {ChangedError} if the account was removed or its hash changed meanwhile.
    */
   async #faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
     // Another connection may have sent the same password first.
@@ -244,7 +244,7 @@ function timer(ms: number, call: () => void): () => void {
   return () => clearTimeout(waiting);
 }
 
-/** bcrypt's cost if the file has no users. */
+/** The bcrypt cost of a decoy hash if the password file has no users. */
 const DEFAULT_COST = 12;
 
 /** Returns a bcrypt hash of the given cost that matches no known password. */

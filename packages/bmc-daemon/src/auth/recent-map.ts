@@ -1,4 +1,4 @@
-/** A map of bounded size: a new entry replaces the least recently used one. */
+/** A map of bounded size: above the limit, a new entry replaces the least recently used one. */
 export class RecentMap<Key, Value> {
   // A Map iterates in insertion order, so the first entry is the least recently used.
   readonly #entries = new Map<Key, Value>();

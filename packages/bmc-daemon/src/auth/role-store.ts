@@ -7,7 +7,10 @@ import type { Awaitable } from '../redfish/resource.js';
 import type { Privilege } from '../redfish/privileges.js';
 import type { Role } from './roles.js';
 
-/** The predefined roles and the roles that clients created. */
+/**
+ * The predefined roles and the roles that clients created. With a shared store, a change throws {@link
+ * StoreUnavailable} instead of a StateFileError.
+ */
 export interface Roles {
   /** Lists all roles, predefined ones first; the array is never mutated. */
   list(): readonly Role[];
@@ -34,8 +37,7 @@ export interface Roles {
  *   longer in the password file. Such a user does not prevent the removal of a role.
  */
 export function createRoles(state: StateFile<AccessState>, isAccount: (user: string) => boolean): Roles {
-  // Return the same list while nothing changes, because the cache of rendered resources depends on
-  // it.
+  // Returns the same list while nothing changes, because the cache of rendered resources depends on it.
   let current = { stored: state.state.roles, list: rolesOf(state.state) };
   return {
     list() {

@@ -20,9 +20,9 @@ export interface SessionsOptions {
    * end.
    */
   readonly hashOf: (user: string | null) => string | undefined;
-  /** Maximum number of sessions of one user; another session ends the least recently used one. */
+  /** Maximum number of Redfish sessions of one user; a further session ends the least recently used one. */
   readonly perUser: number;
-  /** Maximum number of sessions in total. */
+  /** Maximum number of Redfish sessions of all users; a further session ends the least recently used one. */
   readonly total: number;
 }
 

@@ -38,11 +38,11 @@ function findRole({ access }: Services, roleId: string): Role {
 }
 
 /**
- * Rejects a privilege that the requester's own account does not have. The privilege registry lets
- * accounts with ConfigureManager write roles. Without this check such an account could add
- * ConfigureUsers to its own role and become an administrator.
+ * Rejects a privilege that the requester's own account does not have. The privilege registry lets accounts
+ * with ConfigureManager write roles. Without this check such an account could add ConfigureUsers to its own
+ * role and become an administrator.
  * @param added privileges that the role does not have yet.
- * @throws {RedfishError} 403.
+ * @throws {RedfishError} 403 if the requester lacks one of them. Never throws in a service without accounts.
  */
 function checkGrant(added: readonly Privilege[], { access }: Services, { user }: Requester): void {
   if (access.accounts === null || user === null) return;
