@@ -52,8 +52,8 @@ export function isOfFakeAgent(name: string): boolean {
 }
 
 /**
- * Names of sushy-tools' configuration, without the prefix, that are accepted without an effect, and
- * their feature.
+ * Names of sushy-tools' configuration, without the prefix, that are accepted without an effect, each with the
+ * feature to which it belongs.
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
 export const recognizedNames: Readonly<Record<string, string>> = {
