@@ -1,6 +1,6 @@
 /**
- * Translates power actions into hypervisor calls by the state of the machine. All drivers share
- * this table, so that the fake driver behaves as libvirt does.
+ * Translates power actions into hypervisor calls by the state of the machine. The drivers for libvirt and for tests
+ * share this table, so that the fake driver behaves as libvirt does. The driver for Nova has its own plans.
  */
 import { DriverError } from './driver-error.js';
 import type { DomainState } from './snapshot/system-snapshot.js';
@@ -20,10 +20,10 @@ const actions = [
 ] as const;
 
 /**
- * Power actions, with libvirt's names. `reboot` is graceful and falls back to a hard restart.
- * `reset` is hard. `cycle` is off and on. `pressButton` acts as the power button: the guest
- * decides, and a machine that is off starts. `suspend` and `resume` pause and continue its CPUs.
- * With `pmSuspend` the guest writes its memory to disk and powers off (ACPI S4).
+ * Power actions, with libvirt's names where it has one. `create` is power-on, `destroy` is power-off. `reboot` is
+ * graceful and falls back to a hard restart. `reset` is hard. `cycle` is off and on. `pressButton` acts as the power
+ * button: the guest decides, and a machine that is off starts. `suspend` and `resume` pause and continue the CPUs of
+ * the machine. With `pmSuspend` the guest writes its memory to disk and powers off (ACPI S4).
  */
 export type PowerAction = (typeof actions)[number];
 

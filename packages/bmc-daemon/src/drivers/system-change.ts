@@ -110,7 +110,7 @@ export function checkPersistence(
 
 /**
  * Rejects firmware settings and a Secure Boot mode that the machine does not support.
- * @throws {DriverError} unsupported; its field is the setting's name, or `secureBoot`.
+ * @throws {DriverError} unsupported; the field of the error is the name of the setting, or `secureBoot`.
  */
 export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot }: SystemChange): void {
   if (settings !== undefined) checkSettings(machine, settings);
@@ -124,7 +124,7 @@ export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot 
  * @param name the machine's name.
  * @returns `keep` if the drive is already in the requested state, or if the image to eject is not
  *   in it; else `insert` or `eject`.
- * @throws {DriverError} mediaInUse, if the drive has an image that the change does not replace.
+ * @throws {DriverError} mediaInUse, if an insert finds an image in the drive that the change does not replace.
  */
 export function cdStep(
   drive: Pick<MediaSnapshot, 'inserted' | 'image' | 'viaUri'>,

@@ -11,7 +11,7 @@ export function mergeSettings(earlier: SettingsChange, later: SettingsChange): S
   return { ...earlier, ...later, ...(Object.keys(kept).length === 0 ? {} : { kept }) };
 }
 
-/** Returns the change that reverts a change: the current values of its settings. */
+/** Returns the change that reverts a change: the current values of its settings, without unknown and stored values. */
 export function resetChange(current: MachineSettings, change: SettingsChange): SettingsChange {
   const undone = Object.entries(current).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
   // All names are members of a change, and no value is null.
@@ -27,7 +27,7 @@ export function without<T extends object, Name extends keyof T>(object: T, ...na
 /**
  * Checks that the machine supports these settings. The hypervisor may have more limits, which the
  * definition does not show.
- * @throws {DriverError} unsupported, with the reason; its field is the setting's name.
+ * @throws {DriverError} unsupported, with the reason; the field of the error is the name of the setting.
  */
 export function checkSettings(
   machine: Pick<CompleteSnapshot, 'name' | 'machineType' | 'architecture' | 'boot' | 'firmware'>,

@@ -33,8 +33,8 @@ export interface BootSnapshot {
   /** Null: unknown, because the hypervisor does not show it here. */
   readonly firmware: FirmwareType | null;
   /**
-   * UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if the device has no address yet, or
-   * if there is no boot device.
+   * UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if there is no boot device, if the device has
+   * no address yet, or if the daemon does not know the UEFI path of such an address.
    */
   readonly firstDevicePath: string | null;
   /**

@@ -26,7 +26,7 @@ export interface DiskSnapshot {
   readonly pending: boolean;
 }
 
-/** A network interface of the running machine, or of the definition. */
+/** A network interface of the running machine, or of the definition if the machine is off. */
 export interface InterfaceSnapshot {
   /** Lower-case, colon-separated. */
   readonly mac: string;
