@@ -1,5 +1,5 @@
 /**
- * Translates power actions into hypervisor calls by the state of the machine. The drivers for libvirt and for tests
+ * Translates power actions into hypervisor calls by the state of the machine. The libvirt driver and the fake driver
  * share this table, so that the fake driver behaves as libvirt does. The driver for Nova has its own plans.
  */
 import { DriverError } from './driver-error.js';
