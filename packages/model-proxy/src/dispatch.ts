@@ -1,6 +1,6 @@
 /**
- * Routes all requests except a POST to a usual path of a model request: pages, raw pass-through, and model requests
- * at other spellings of their paths.
+ * Routes all requests except WebSockets and a POST to a usual path of a model request: pages, raw pass-through, and
+ * model requests at other spellings of their paths.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
