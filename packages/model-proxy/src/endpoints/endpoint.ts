@@ -41,7 +41,10 @@ export interface Endpoint {
    * lead back to the deployment.
    */
   readonly storesAnswers: boolean;
-  /** The model of requests without `model`, if the configuration has such a group; null: requests need `model`. */
+  /**
+   * The model of requests without `model`, if the configuration serves it, and no deployment has the mode of this
+   * endpoint. null: requests need `model`.
+   */
   readonly defaultModel: string | null;
   /** Members that `fill_null_fields` adds to answers, but not to events; null: none. */
   readonly nullable: NullableMembers | null;
