@@ -1,6 +1,6 @@
 /**
- * Allows web pages of every origin to send requests, as LiteLLM does. The browser's own credentials
- * are not allowed: keys are in headers.
+ * Allows web pages of every origin to send requests, as LiteLLM does. The browser's own credentials,
+ * such as cookies, are not allowed: pages send their key in a header.
  */
 import type { ServerResponse } from 'node:http';
 import { answerHeaders, writeHead } from './answer/answer-headers.js';
@@ -15,7 +15,7 @@ const MAX_AGE_S = '600';
 /**
  * Answers OPTIONS requests: the preflight request that a browser sends before a request to another
  * origin, and OPTIONS of other clients.
- * @param allow methods of the path, such as `POST`.
+ * @param allow methods of the path without OPTIONS, such as `POST`.
  * @see https://fetch.spec.whatwg.org/#cors-preflight-fetch
  */
 export function answerOptions(exchange: Exchange, allow: string): void {

@@ -38,7 +38,7 @@ export interface ProxyState extends RoutingState {
   readonly authenticate: Authenticate;
   /** The store and the limits of virtual keys; null: there is no store. */
   readonly keys: KeyServices | null;
-  /** null: all client addresses and all paths are allowed. */
+  /** Limits client addresses and paths; null: all are allowed. */
   readonly gate: Gate | null;
   readonly upstream: Upstream;
   /** Logs requests and answers; null: without `--detailed_debug`. */
@@ -69,14 +69,17 @@ export class Exchange {
   /** The state of the proxy at the start of the request. */
   readonly proxy: ProxyState;
   /**
-   * Id for the log and for the upstream (`x-request-id`): the client's id if it is safe in a header
-   * and in a log.
+   * Id for the log and for the upstream (`x-request-id`): the client's `x-request-id`, its `x-litellm-call-id`, or a
+   * random id. An id of the client must be safe in a header and in a log.
    */
   readonly id: string;
-  /** The value of the header `x-litellm-call-id`. */
+  /** The value of the answer's header `x-litellm-call-id`: the client's value if it is safe, otherwise {@link id}. */
   readonly callId: string;
   readonly startedAt = performance.now();
-  /** When the request had arrived, usually with its body. The time that the proxy itself needs begins here. */
+  /**
+   * When the request had arrived, usually with its body. The time that the proxy itself needs begins here. If the
+   * body goes upstream while it arrives, the time of the upload is added.
+   */
   receivedAt = 0;
   /**
    * When the first attempt began; if the body goes upstream while it arrives: when the body had arrived. The
@@ -104,7 +107,7 @@ export class Exchange {
   client: Client | null = null;
   /** The virtual key whose limits count this request; null: none does. */
   admittedKey: VirtualKey | null = null;
-  /** Whether the request has a place in {@link ProxyState.overload}, which its end frees. */
+  /** Whether the request has a place in {@link ProxyState.overload}. The end of the request frees the place. */
   hasPlace = false;
   selection: Selection | null = null;
   /** Timeouts that the client sets; null: the request has no such header. */
@@ -117,15 +120,18 @@ export class Exchange {
   span: RequestSpan | null = null;
   /** `x-litellm-num-retries`; null: the request has no such header. */
   requestedRetries: number | null = null;
-  /** Number of attempts after the first one. */
+  /** Number of attempts after the first one, without the first attempt at each fallback. */
   retries = 0;
-  /** The maximum of {@link retries} after the last failure; 0: no attempt has failed. */
+  /**
+   * The maximum number of retries in a model group, as of the last failure; 0 also: no attempt has failed. Attempts
+   * at untried deployments may exceed it.
+   */
   maxRetries = 0;
   /** Attempts that failed, for the metrics. */
   failedAttempts: readonly FailedAttempt[] = NO_ATTEMPTS;
-  /** Number of model groups that got the request after the first one. */
+  /** Number of fallbacks that got the request: model groups after the first one. */
   fallbacks = 0;
-  /** The maximum of {@link fallbacks}; 0: the first group has not failed. */
+  /** The maximum of {@link fallbacks}; 0: no fallback has got the request. */
   maxFallbacks = 0;
   /**
    * Whether the connection has changed to another protocol (WebSocket). An HTTP answer is no longer
@@ -140,6 +146,7 @@ export class Exchange {
   usesStoredAnswer = false;
   /** The upstream's id of the response that `/v1/responses` made or reads; null: there is none. */
   responseId: string | null = null;
+  /** The usage that the upstream reported; null: none. */
   usage: Usage | null = null;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
   hidesUsage = false;
@@ -183,8 +190,8 @@ export class Exchange {
   }
 
   /**
-   * Returns the latency of the last attempt in milliseconds: of a stream, the time to its first byte;
-   * of another answer, the time divided by its output tokens.
+   * The latency of the last attempt in milliseconds: for a stream, the time to its first byte; for another answer,
+   * the time until now, divided by the number of output tokens if it is known.
    */
   get latencyMs(): number {
     if (this.streamed) return this.firstByteAt - this.attemptAt;

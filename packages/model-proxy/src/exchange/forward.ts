@@ -1,9 +1,9 @@
 /**
- * Forwards model requests. A request passes these steps: authenticate the client, read and verify
- * the body while it arrives, then the steps of each attempt: select the deployment, make the headers
- * and the body for the upstream, send. The kind of the upstream's answer then decides how it goes to
- * the client. All steps use callbacks: a promise for each chunk would cost more than the work on the
- * chunk.
+ * Forwards model requests. A request passes these steps: authenticate the client, wait for a place in the
+ * process, check the limits of the client's key, read and verify the body while it arrives. Each attempt then has
+ * these steps: select the deployment, make the headers and the body for the upstream, send. The kind of the
+ * upstream's answer decides how the answer goes to the client. All steps use callbacks: a promise for each chunk
+ * would cost more than the work on the chunk.
  */
 import { performance } from 'node:perf_hooks';
 import { takeWholeBody } from '@rackless/daemon/http/shortcut/plain-request.js';
@@ -54,7 +54,10 @@ export function forward(exchange: Exchange, target: Target): void {
   });
 }
 
-/** Runs a request now, or when the process has a place for it. Without a place in time, the client gets an error. */
+/**
+ * Runs a request now, or when the process has a place for it. If there is no place in time, or too many requests wait
+ * or run, the client gets an error.
+ */
 export function enterProxy(exchange: Exchange, proceed: () => void): void {
   const { overload, settings } = exchange.proxy;
   if (settings.overload === null) {
@@ -108,7 +111,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   });
 }
 
-/** Starts a request whose body arrived together with its head. The head has announced its length. */
+/** Starts a request whose body arrived together with its head. `announcedBody` has checked the body's length. */
 function receiveWhole(exchange: Exchange, target: Target, body: RequestBody, bytes: Buffer): void {
   exchange.requestBytes = bytes.length;
   exchange.receivedAt = performance.now();
@@ -127,14 +130,15 @@ function start(exchange: Exchange, target: Target, body: RequestBody): void {
   else startForModels(exchange, target, body, models);
 }
 
-/** Returns whether the answer is complete or has failed. The proxy then discards the rest of the body. */
+/** Returns whether the request failed, or the upstream's answer has ended. The proxy then discards later chunks. */
 function isOver(exchange: Exchange): boolean {
   return exchange.error !== null || exchange.answeredAt !== 0;
 }
 
 /**
- * Begins the upstream's time, because a body that went upstream while it arrived is complete now. Only now is
- * `stream` certain, on which the timeout depends.
+ * Begins the upstream's time, because a body that went upstream while it arrived is complete now. If the upstream
+ * has already begun to answer, the times stay. Stores the timeout again: it depends on `stream`, which is certain
+ * only now.
  */
 function beginUpstreamTime(exchange: Exchange, body: RequestBody): void {
   const { selection, clientTimeouts } = exchange;

@@ -25,7 +25,7 @@ interface Header {
 }
 
 /**
- * Drops the longest of the upstream's headers until the head is small enough.
+ * Drops the longest of the upstream's headers until the head is small enough, essential headers last.
  * @param headers name, value, name, value; changed in place.
  * @param from index of the upstream's first header. Headers before it stay.
  * @returns how many headers were dropped.

@@ -1,7 +1,8 @@
 /**
  * Limits the requests that run at the same time. Requests above `maxInFlight` wait in a queue with a
- * bounded length and time. Requests above `maxParallel` get an error at once. The proxy does not read
- * a waiting request, so its body stays with the client.
+ * bounded length and time. Requests above `maxParallel`, or above the length of the queue, get an
+ * error at once. The proxy does not read the body of a waiting request, so the body stays with the
+ * client.
  */
 import type { ServerResponse } from 'node:http';
 import { overloaded, tooManyParallel } from '../errors/access.js';
@@ -18,7 +19,8 @@ export interface Overload {
   /**
    * Runs a request now or later. The caller calls {@link Overload.leave} at the end of a request that ran.
    * @param response if it closes, a waiting request leaves the queue.
-   * @param refuse called instead of `run` if there is no place in time, with an error of status 429 or 503.
+   * @param refuse called instead of `run`, with an error of status 429 (`maxParallel` is reached) or 503 (the queue
+   *   is full, or no place became free in time).
    */
   enter(response: ServerResponse, run: () => void, refuse: (error: ProxyError) => void): void;
   /**

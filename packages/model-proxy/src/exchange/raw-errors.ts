@@ -26,7 +26,8 @@ const faults: Readonly<Record<string, RawFault>> = {
 const badRequest: RawFault = { status: 400, reason: 'Bad Request', message: 'The request is not valid HTTP.' };
 
 /**
- * Answers and closes the connection, because the proxy cannot read the bytes after the fault.
+ * Answers if this is still possible, and closes the connection, because the proxy cannot read the bytes after the
+ * fault.
  * @returns the status to log; undefined: the client has gone, or a handler has the request and logs
  *   its end.
  */
@@ -57,7 +58,7 @@ function renderAnswer(status: number, reason: string, body: string): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Returns the open response of a connection: the answer to the faulty or to an earlier request. */
+/** Returns the open response of a connection: the answer to the faulty or to an earlier request; undefined: none. */
 function responseOn(socket: Duplex): ServerResponse | undefined {
   // Node does not document this property. Node's own handler of `clientError` reads it, too.
   const { _httpMessage: response } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null };

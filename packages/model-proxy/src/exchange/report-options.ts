@@ -7,7 +7,8 @@ import type { RequestBody } from './request/request-body.js';
 const MAX_USER_LENGTH = 256;
 
 /**
- * Stores the tags and the user of a request, and whether its answer omits the usage.
+ * Stores the tags and the user of a request, and whether its answer omits the usage. Stores the user only for
+ * callbacks, the rest only for callbacks or a store.
  * @throws {ProxyError} 400: the client has set tags, and the configuration forbids it.
  */
 export function storeReportOptions(exchange: Exchange, body: RequestBody): void {

@@ -5,7 +5,7 @@ import { MAX_TIMEOUT_SECONDS, type Deployment, type Timeouts } from '../provider
 
 /** Timeouts that a client sets, in milliseconds; null: the header is missing. */
 export interface ClientTimeouts {
-  /** `x-litellm-timeout`: for the whole answer. For a stream: until its first byte. */
+  /** `x-litellm-timeout`: for the whole answer. For a stream without {@link streamTimeoutMs}: until its first byte. */
   readonly timeoutMs: number | null;
   /** `x-litellm-stream-timeout`: for a stream, until its first byte. */
   readonly streamTimeoutMs: number | null;
@@ -27,8 +27,8 @@ export function clientTimeoutsOf(headers: IncomingHttpHeaders): ClientTimeouts |
 }
 
 /**
- * Returns the timeouts of a request. The client's timeouts replace the deployment's, even if they
- * are longer, as in LiteLLM.
+ * Returns the timeouts of a request. A client's timeout replaces the deployment's total timeout, or for a stream the
+ * timeout until the first byte, as in LiteLLM. It may be longer. The deployment's other timeouts stay.
  */
 export function requestTimeouts(
   clientTimeouts: ClientTimeouts | null,
@@ -53,7 +53,7 @@ export function shownTimeout({ firstByteMs, totalMs }: Timeouts, streams: boolea
 /**
  * Parses seconds in decimal notation, with or without an exponent.
  * @returns milliseconds; null: the header is missing.
- * @throws {ProxyError} 400.
+ * @throws {ProxyError} 400: the value is not a number, is 0, or is more than {@link MAX_TIMEOUT_SECONDS}.
  */
 function milliseconds(name: string, value: string | string[] | undefined): number | null {
   if (value === undefined) return null;

@@ -7,8 +7,8 @@ const MAX_TAGS = 10;
 const MAX_TAG_LENGTH = 100;
 
 /**
- * Frees the request's place at its key, and counts its usage, also without a virtual key. Does nothing without a
- * store. The caller calls it once.
+ * Frees the request's place at its virtual key, if it has one. Counts the usage if a deployment was selected, also
+ * without a virtual key. Does nothing without a store. The caller calls it once, at the end of the request.
  */
 export function settle(exchange: Exchange): void {
   const { selection, admittedKey, proxy, error, response, client } = exchange;
@@ -29,7 +29,10 @@ export function settle(exchange: Exchange): void {
   });
 }
 
-/** Returns the first tags of the key, of the header `x-litellm-tags` and of the body, without duplicates. */
+/**
+ * Returns the first tags of the key, of the header `x-litellm-tags` and of the body, without duplicates. Ignores the
+ * header if clients may not set tags.
+ */
 export function tagsOf({ request, proxy, tags, client }: Exchange): readonly string[] {
   const header = proxy.settings.rejectClientTags === true ? undefined : request.headers['x-litellm-tags'];
   const ofKey = client?.key?.stored.tags ?? [];
@@ -39,7 +42,7 @@ export function tagsOf({ request, proxy, tags, client }: Exchange): readonly str
   return [...new Set(all)].slice(0, MAX_TAGS);
 }
 
-/** Shortens a tag, and replaces control characters, which could break the lines of a report. */
+/** Shortens a tag, and replaces control characters and others that could break the lines of a report. */
 function safe(tag: string): string {
   return tag.slice(0, MAX_TAG_LENGTH).replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?');
 }

@@ -12,18 +12,18 @@ import type { Exchange } from './exchange.js';
 export interface Upload extends Tracked {
   /** The owner sets this to true with each chunk. */
   isMoving: boolean;
-  /** Called if no chunk came for a long time. The upload is then no longer watched, unless it is added again. */
+  /** Called if no chunk came for a long time. The upload is then no longer watched, unless the owner adds it again. */
   onStall(): void;
 }
 
 /**
- * Time between checks. An upload ends 30 to 60 seconds after its last chunk, unless the proxy has paused it.
+ * Time between checks. A stalled upload ends 30 to 60 seconds after its last chunk, unless the proxy has paused it.
  */
 const CHECK_INTERVAL_MS = 30_000;
 
 /** The uploads that are watched. */
 interface Uploads {
-  /** Watches an upload. It gets the full time from now on. */
+  /** Watches an upload. Without a chunk, it stalls after one to two intervals from now on. */
   add(upload: Upload): void;
   remove(upload: Upload): void;
 }
@@ -62,8 +62,8 @@ export function watchUploads(intervalMs: number = CHECK_INTERVAL_MS): Uploads {
 const uploads = watchUploads();
 
 /**
- * Watches the body of a request, and answers 408 to a client that stops sending. The watch ends
- * with the body, or when the connection closes.
+ * Watches the body of a request. Answers 408 to a client that stops sending, or breaks off an answer that has begun.
+ * The watch ends with the body, or when the connection closes.
  * @returns the upload. The caller sets {@link Upload.isMoving} with each chunk.
  */
 export function watchUpload(exchange: Exchange): Pick<Upload, 'isMoving'> {

@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.js';
 /**
  * Remembers a new response without usage, and decides whether a read is counted. The caller calls it once, after
  * the end of a request. If a client leaves a stream before the usage, the read counts like any other stream,
- * and the response is still counted later.
+ * and a later read still counts the response.
  */
 export function countResponseOnce(exchange: Exchange): void {
   const { responseId, usage, usesStoredAnswer, proxy } = exchange;
