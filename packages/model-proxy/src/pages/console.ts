@@ -16,7 +16,7 @@ export function isConsolePath(path: string): boolean {
 /** The files of the console. They are read at the first request. */
 let files: ReturnType<typeof openConsole> | undefined;
 
-/** Answers a GET or HEAD request for a path of the console. @param path result of `plainPath`. */
+/** Answers a GET or HEAD request for a path of the console; 404 without a file. @param path result of `plainPath`. */
 export function showConsole(exchange: Exchange, path: string): void {
   files ??= openConsole('gateway');
   const { request, response } = exchange;

@@ -3,7 +3,7 @@ import type { ProxyState } from '../exchange/exchange.js';
 import type { DeploymentHealthRecord } from '../deployment-metrics.js';
 import type { MetricsSnapshot } from '../metrics-snapshot.js';
 
-/** Returns the states of all configured deployments. */
+/** Returns the states of all configured deployments, as this worker knows them. */
 export function deploymentStates({
   settings,
   health,
@@ -25,7 +25,7 @@ export function scrapedState(proxy: ProxyState) {
   return { deployments: deploymentStates(proxy), queued: proxy.overload.queued };
 }
 
-/** Returns the metrics of the other workers; empty: there are none. */
+/** Returns the metrics of the other workers of the group, also of ended ones; empty: there are none. */
 export async function siblingSnapshots({ siblings }: ProxyState): Promise<readonly MetricsSnapshot[]> {
   return siblings === null ? [] : siblings.snapshots();
 }

@@ -1,7 +1,7 @@
 /**
- * `/health`: the results of the checks in the background. Without such checks, sends a short request
- * to each deployment of the configuration, or of the model in the query. These requests cost tokens,
- * as LiteLLM's do. Probes should use `/health/liveliness`, which sends none.
+ * `/health`: the results of the checks in the background. Without such checks, the proxy sends a short request to
+ * each deployment of the configuration, or of the model in the query. These requests cost tokens, as LiteLLM's do.
+ * Probes should use `/health/liveliness`, for which the proxy sends no request.
  */
 import type { ProxyState } from '../exchange/exchange.js';
 import { shownApiBase } from '../exchange/answer/answer-headers.js';
@@ -27,7 +27,11 @@ export interface HealthReport {
   readonly unhealthy_count: number;
 }
 
-/** Reports on deployments. @param deployments in the order of the report. */
+/**
+ * Returns the results of the checks in the background; without such checks, sends requests and returns their results.
+ * Omits deployments without a result.
+ * @param deployments in the order of the report.
+ */
 export async function healthReport(proxy: ProxyState, deployments: readonly Deployment[]): Promise<HealthReport> {
   const { concurrency, skipsDisabled, background } = proxy.settings.healthChecks;
   if (background !== null) return reportOf(proxy, deployments, (one) => proxy.checks.get(one.id)?.error);
@@ -37,7 +41,7 @@ export async function healthReport(proxy: ProxyState, deployments: readonly Depl
   return reportOf(proxy, checked, (deployment) => errors.get(deployment));
 }
 
-/** @param errorOf returns what is wrong; null: nothing; undefined: the deployment was not checked. */
+/** Makes the report. @param errorOf returns the error; null: healthy; undefined: the deployment was not checked. */
 function reportOf(
   { settings }: Pick<ProxyState, 'settings'>,
   deployments: readonly Deployment[],

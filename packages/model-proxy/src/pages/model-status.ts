@@ -1,4 +1,7 @@
-/** `/model/status`: state, requests, failures and latencies of each deployment, since the start of the process or of its group of workers. */
+/**
+ * `/model/status`: state, requests, failures and latencies of each deployment, since the start of the process or of
+ * its group of workers.
+ */
 import type { DeploymentTotals, Times } from '../series.js';
 import type { Exchange, ProxyState } from '../exchange/exchange.js';
 import type { Metrics } from '../metrics.js';
@@ -7,7 +10,7 @@ import { mergeDeployments, type MetricsSnapshot } from '../metrics-snapshot.js';
 import { pricesOf } from '../providers/prices.js';
 import { deploymentStates } from './deployment-states.js';
 
-/** A state in words. `unknown`: there was neither a request nor a check. */
+/** A state in words. `unknown`: there was no request, and no check whose result counts. */
 type State = 'healthy' | 'failing' | 'cooling_down' | 'unknown';
 
 /** The last check in the background. */
@@ -27,8 +30,9 @@ interface ModelStatus {
   /** Provider and upstream's name, such as `openai/gpt-4o`. */
   readonly model: string;
   readonly state: State;
-  /** Seconds until the end of the cooldown; 0: there is none. */
+  /** Seconds until the end of the cooldown in this worker; 0: there is none. */
   readonly cooldown_seconds: number;
+  /** null: there was no check. */
   readonly health_check: ShownCheck | null;
   readonly in_flight_requests: number;
   readonly requests: number;
@@ -41,7 +45,11 @@ interface ModelStatus {
   readonly output_cost_per_token: number | null;
 }
 
-/** Describes deployments. @param deployments those that the client may use. @param others the other workers. */
+/**
+ * Describes deployments.
+ * @param deployments those that the client may use.
+ * @param others the numbers of the other workers.
+ */
 export function modelStatus(
   { proxy, client }: Pick<Exchange, 'proxy' | 'client'>,
   deployments: readonly Deployment[],
@@ -73,10 +81,10 @@ export function modelStatus(
   });
 }
 
-/** @param state LiteLLM's number: 0 is healthy, 1 has failed its last request, 2 cools down. */
+/** Returns the state in words. @param state 0: healthy, 1: the last request failed, 2: cools down, as in LiteLLM. */
 function stateOf({ health, checks }: ProxyState, id: string, hasRequests: boolean, state: 0 | 1 | 2): State {
   if (state === 2) return 'cooling_down';
-  // A request that succeeds after a failed check removes the failure.
+  // A request that succeeds after a failed check removes the failed check, so only a later check counts.
   if (state === 1 || health.failedChecks.isDown(id)) return 'failing';
   return hasRequests || checks.get(id)?.error === null ? 'healthy' : 'unknown';
 }
