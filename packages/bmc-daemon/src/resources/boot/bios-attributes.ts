@@ -19,8 +19,8 @@ interface AttributeText {
   /** No client can change the attribute. */
   readonly readOnly?: true;
   /**
-   * Which machines show the attribute: those whose settings clients can change, or all others.
-   * Default: all machines.
+   * Machines that show the attribute: those of drivers that can change settings (`changeable`), or those of all other
+   * drivers (`fixed`). Default: all machines.
    */
   readonly settings?: 'changeable' | 'fixed';
 }

@@ -50,8 +50,8 @@ const bios = defineResource({
 });
 
 /**
- * Renders `@Redfish.Settings`. SupportedApplyTimes is an annotation because DMTF's interoperability
- * validator always fails on the array form.
+ * Renders `@Redfish.Settings`, with the reason if the last start could not apply the settings. SupportedApplyTimes is
+ * an annotation because DMTF's interoperability validator always fails on the array form.
  */
 function renderSettings({ firmware: { failure } }: SystemWith<'firmware'>, bios: string): JsonObject {
   const outcome = failure && {

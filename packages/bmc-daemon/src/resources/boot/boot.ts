@@ -201,9 +201,9 @@ export function renderBoot({ boot, architecture }: Bootable, self: string): Json
 }
 
 /**
- * Returns the device kinds of the machine and, with UEFI, the UEFI targets. `None` is accepted, but
- * not in the list. The contract lists devices only. Clients that send None to end an override do
- * not read the list.
+ * Returns the device kinds of the machine and, with UEFI, the UEFI targets that a client can set. `None` is accepted,
+ * but not in the list, because the list in the contract (RF-27) does not have it. Clients that send None to end an
+ * override do not read the list.
  */
 function allowableTargets(boot: BootSnapshot): readonly string[] {
   const devices = boot.available.map((device) => bootSource[device]);
