@@ -81,7 +81,7 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
 
 /**
  * Changes a chassis. A machine's own chassis has the UUID of the machine, so the driver makes the
- * change. A shared chassis has an indicator only, which the service stores.
+ * change. A configured chassis has an indicator only, which the service stores.
  * @throws {DriverError} of the driver. @throws {StateFileError} if the service cannot store the
  *   indicator.
  */

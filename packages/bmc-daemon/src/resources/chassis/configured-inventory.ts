@@ -61,7 +61,7 @@ export interface InventorySettings {
   readonly indicatorLeds: Readonly<Record<string, IndicatorLed>>;
   /** By UUID of the machine. */
   readonly storage: Readonly<Record<string, readonly ConfiguredStorage[]>>;
-  /** By {@link storageKey}. */
+  /** By {@link storageKey}, as `volumes`. */
   readonly drives: Readonly<Record<string, readonly ConfiguredDrive[]>>;
   readonly volumes: Readonly<Record<string, readonly ConfiguredVolume[]>>;
 }

@@ -86,7 +86,7 @@ async function machinesOf(name: string, driver: Services['driver']): Promise<Hos
 }
 
 /**
- * Renders the properties of a host's chassis. libvirt reports no manufacturer and no serial number.
+ * Renders the properties of a host's chassis, without manufacturer and serial number, which libvirt does not report.
  */
 export function renderHostChassis(
   { host, machines }: HostChassis,

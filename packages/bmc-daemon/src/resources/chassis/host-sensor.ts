@@ -31,7 +31,7 @@ export const hostSensorKinds: readonly HostSensorKind[] = [
   },
 ];
 
-/** Renders a sensor in percent. It has no reading while the host does not answer. */
+/** Renders a sensor in percent. Without a share, or while the host does not answer, it has no reading. */
 export function renderHostSensor({ chassis: { host }, kind }: HostSensor): JsonObject {
   const share = host.reachable && host.facts !== null ? kind.read(host.facts) : null;
   return {

@@ -1,10 +1,10 @@
-/** Stores the indicators of shared chassis, because the definition of a machine cannot contain them. */
+/** Stores the indicators of configured chassis, because the definition of a machine cannot contain them. */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import { openStateFile } from '../../state-file.js';
 
-/** The indicators of shared chassis, by chassis id. */
+/** The indicators of configured chassis, by UUID. */
 export interface IndicatorStore {
   /** Returns undefined if no client has set the indicator. */
   get(id: string): IndicatorState | undefined;
@@ -13,7 +13,7 @@ export interface IndicatorStore {
 }
 
 /**
- * Opens the store, which is the file `indicators.json`.
+ * Opens the store, which is the file `indicators.json`. A damaged file is renamed, and the store is empty.
  * @param folder EMULATOR_STATE_DIR.
  * @throws {StateFileError} if the file exists and cannot be read.
  */

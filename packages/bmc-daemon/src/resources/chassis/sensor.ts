@@ -44,7 +44,7 @@ interface MachineSensor {
 
 const isHostSensor = (sensor: MachineSensor | HostSensor): sensor is HostSensor => 'host' in sensor.chassis;
 
-/** @throws {RedfishError} 404 for an unknown id. */
+/** Returns the sensor of a chassis with an id. @throws {RedfishError} 404 for an unknown id. */
 function sensorIn<Chassis, Kind extends { readonly id: string }>(kinds: readonly Kind[], chassis: Chassis, id: string) {
   const kind = kinds.find((each) => each.id === id);
   if (kind === undefined) throw redfishError('ResourceNotFound', 'Sensor', id);
