@@ -37,7 +37,7 @@ function privilegeOf(entity: string, uri: string, method: string, needsNoLogin: 
   return `${any.join(' or ')}${others.join('')}`;
 }
 
-/** Returns what a POST to a collection does. The collection of the HTTPS certificate always has one member. */
+/** Returns what a POST to a collection does. It replaces the HTTPS certificate, because there is always exactly one. */
 const effectOfPost = (uri: string): string =>
   uri.endsWith('/HTTPS/Certificates') ? 'replaces the certificate' : 'creates a member';
 

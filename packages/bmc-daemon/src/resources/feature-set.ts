@@ -6,8 +6,8 @@ import type { Resource } from '../redfish/resource.js';
 import { createRouter } from '../redfish/router.js';
 
 /**
- * `minimum`: systems, tasks, sessions and accounts; `vmedia`: also managers, virtual media and Ethernet
- * interfaces; `full`: everything. The names are those of sushy-tools.
+ * `minimum`: systems, tasks, sessions and accounts; `vmedia`: also managers, virtual media, certificates and
+ * Ethernet interfaces; `full`: everything. The names are those of sushy-tools.
  */
 export const featureSets = ['full', 'vmedia', 'minimum'] as const;
 

@@ -63,8 +63,8 @@ export const coreResources: readonly Resource<Services>[] = [
 ];
 
 /**
- * Returns the resources for a driver. Omits the resources of virtual media, of the action log and of
- * hosts if the driver does not support them, and the boot options if the driver cannot change the boot
+ * Returns the resources for a driver. Omits the resources of virtual media, of the action log, and of the hosts and
+ * their software if the driver does not support them. Omits the boot options if the driver cannot change the boot
  * order. The BIOS settings have no PATCH if the driver cannot change them.
  */
 export function coreResourcesOf({

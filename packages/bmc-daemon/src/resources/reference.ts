@@ -7,8 +7,8 @@ export function reference(uri: string): { readonly '@odata.id': string } {
 }
 
 /**
- * Renders the property `name` with a link; empty if the URI is not served, because its feature is
- * absent.
+ * Renders the property `name` with a link; empty if the URI is not served, because its feature is absent or the
+ * feature set excludes it.
  */
 export function linkIfServed(name: string, uri: string, isServed: (path: string) => boolean): JsonObject {
   return isServed(uri) ? { [name]: reference(uri) } : {};

@@ -15,7 +15,7 @@ interface Schema {
   /** For example `ComputerSystem.v1_27_0` or `ComputerSystemCollection`. */
   readonly id: string;
   readonly odataType: string;
-  /** The place of the file. */
+  /** The URI of the file: at DMTF (`PublicationUri`), or at this service (`Uri`). */
   readonly location: { readonly PublicationUri: string } | { readonly Uri: string };
 }
 
