@@ -1,19 +1,33 @@
-/** Stores the options in the body of a request that concern reports of usage. */
+/** The usage of requests: who requests it, and the options of a request for its reports. */
 import { clientTagsForbidden } from '../errors/model.js';
+import type { Deployment } from '../providers/deployment.js';
+import type { ProxySettings } from '../settings.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
 
 /** Maximum length of a user in reports, in characters. */
 const MAX_USER_LENGTH = 256;
 
+/** Returns whether the proxy needs the usage of requests to a deployment: for reports, keys, or the limit `tpm`. */
+export const needsUsage = ({ countsUsage }: ProxySettings, { tpm }: Deployment): boolean =>
+  countsUsage === true || tpm !== null;
+
 /**
- * Stores the tags and the user of a request, and whether its answer omits the usage. Stores the user only for
- * callbacks, the rest only for callbacks or a store.
+ * Returns whether the stream of a deployment must omit the event with the usage, because only the proxy has requested
+ * it.
+ */
+export function hidesUsage(settings: ProxySettings, deployment: Deployment, body: RequestBody): boolean {
+  return needsUsage(settings, deployment) && !settings.alwaysIncludeStreamUsage && body.streams && !body.asksForUsage;
+}
+
+/**
+ * Stores the tags and the user of a request. Stores the user only for callbacks, the tags only for callbacks or a
+ * store.
  * @throws {ProxyError} 400: the client has set tags, and the configuration forbids it.
  */
 export function storeReportOptions(exchange: Exchange, body: RequestBody): void {
   const { keys, reports, settings } = exchange.proxy;
-  const { countsUsage = false, rejectClientTags = false, alwaysIncludeStreamUsage } = settings;
+  const { rejectClientTags = false } = settings;
   if (reports !== null) {
     const user = body.parameter('user');
     exchange.endUser = typeof user === 'string' ? user.slice(0, MAX_USER_LENGTH) : null;
@@ -22,5 +36,4 @@ export function storeReportOptions(exchange: Exchange, body: RequestBody): void 
   const { tags } = body;
   if (rejectClientTags && tags.length > 0) throw clientTagsForbidden();
   exchange.tags = tags;
-  exchange.hidesUsage = countsUsage && !alwaysIncludeStreamUsage && !body.asksForUsage;
 }

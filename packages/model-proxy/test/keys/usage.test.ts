@@ -101,6 +101,17 @@ describe('a stream', () => {
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
   });
 
+  it('omits the usage that only the tpm limit of the deployment needs, unless the client requests it', async () => {
+    await app.close();
+    app = await serveKeys({ deployment: { ...prices, tpm: 1000 }, settings: {} });
+    streams([...words, last, usageEvent, DONE]);
+    const key = await app.create();
+    expect((await stream(key)).text).toBe(renamed([...words, last, DONE].join('')));
+    expect(sentOptions()).toEqual({ include_usage: true });
+    const answer = await stream(key, { stream_options: { include_usage: true } });
+    expect(answer.text).toContain('"usage"');
+  });
+
   it('loses neither usage in an event with choices nor text that looks like usage', async () => {
     const strange = chunk({ choices: [{ index: 0, delta: { content: '"usage":{} "choices":[]' } }] });
     const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });

@@ -7,6 +7,7 @@ import type { TracedRequest } from '../../trace.js';
 import { BodyStream } from '../../upstream/body-stream.js';
 import type { UpstreamRequest } from '../../upstream/upstream.js';
 import type { Exchange } from '../exchange.js';
+import { hidesUsage } from '../report-options.js';
 import type { RequestBody } from '../request/request-body.js';
 import { upstreamRequest } from '../request/upstream-request.js';
 
@@ -33,6 +34,7 @@ export function outgoingRequest(
   const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
   if (translated !== null && endpoint.path === 'embeddings')
     exchange.encodesEmbeddings = body.parameter('encoding_format') === 'base64';
+  exchange.hidesUsage = hidesUsage(proxy.settings, deployment, body);
   // A literal, because a copy of another object would take as long as the rest of this function.
   const options = {
     proxy,

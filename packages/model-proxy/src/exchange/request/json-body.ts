@@ -12,6 +12,7 @@ import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
 import type { ProxySettings } from '../../settings.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';
+import { needsUsage } from '../report-options.js';
 import { BodyBlocks, isForBlocks } from './body-blocks.js';
 import type { RequestBody } from './request-body.js';
 
@@ -130,16 +131,15 @@ class JsonBody implements RequestBody {
   forUpstream(
     { deployment, upstreamModel }: Selection,
     endpoint: Endpoint,
-    { alwaysIncludeStreamUsage, countsUsage }: ProxySettings,
+    settings: ProxySettings,
     translated: TranslatedCall | null,
   ): readonly Buffer[] | DialectRequest {
     const options = {
       endpoint,
       deployment,
       upstreamModel,
-      alwaysIncludeStreamUsage,
-      // The limit `tpm` needs the number of tokens.
-      countsUsage: countsUsage === true || deployment.tpm !== null,
+      alwaysIncludeStreamUsage: settings.alwaysIncludeStreamUsage,
+      countsUsage: needsUsage(settings, deployment),
       translated,
     };
     return prepareRequestBody(this.#object, options);
