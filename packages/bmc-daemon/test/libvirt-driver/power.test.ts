@@ -274,7 +274,10 @@ describe('a guest whose QEMU hangs', () => {
     // Reads of the hanging machine do not delay other machines.
     for (let each = 0; each < 3; each += 1) await Promise.all([hung, other].map(({ uuid }) => quick.getSystem(uuid)));
     await quick.power(hung.uuid, 'reset');
-    expect((await hung.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot disk']);
+    // The daemon starts the machine twice if libvirt ends the first new QEMU together with the hung one.
+    await until('a new boot', () =>
+      Promise.resolve(hung.serial.events.length > 3 && hung.serial.events.at(-1) === 'boot disk'),
+    );
     await until('a new reading', async () => (await quick.getSystem(hung.uuid)).unansweredSince === undefined);
     await quick.close();
     for (const { uuid } of [hung, other]) await driver.power(uuid, 'destroy');

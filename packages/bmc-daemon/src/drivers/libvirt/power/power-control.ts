@@ -11,7 +11,7 @@ import { attempt, isUnavailable, needsReset } from '../failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
-import { destroy, destroyStarted, isActive, pressButton, reboot, runStep } from './power-steps.js';
+import { destroyBeforeStart, destroyStarted, isActive, pressButton, reboot, runStep } from './power-steps.js';
 import { discardSavedState, forgetRestart, rememberRestart, tryToRememberRestart } from './restart-record.js';
 import { PendingStarts, switchedOffError } from './pending-starts.js';
 import { powerIntent } from '../xml/metadata/intent-record.js';
@@ -236,7 +236,7 @@ export class PowerControl {
     await this.#runStart(machine, (signal) =>
       this.#startOrForget(machine, async () => {
         const isRemembered = await tryToRememberRestart(this.#host, machine);
-        await destroy(machine, this.#host.timeoutMs, { hangs: !isRemembered });
+        await destroyBeforeStart(machine, this.#host.timeoutMs, { hangs: !isRemembered });
         if (!isRemembered) await rememberRestart(this.#host, machine, { force: true });
         signal.throwIfAborted();
         await this.#options.coldStart.startAfterDestroy(machine);

@@ -86,18 +86,12 @@ export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
   }
 }
 
-/** How long `destroy` waits until libvirtd has noticed the end of a QEMU that hung, in milliseconds. */
-const END_OF_HUNG_QEMU_MS = 1_000;
-
 /**
  * Switches the machine off. Ignores a machine that is already off. A transient machine is gone
  * afterwards.
- * @param hangs true if another call still waits for a hung QEMU. libvirt 9.0 then handles the end
- *   of this QEMU in the background, and would also end a new QEMU that starts in the meantime. So
- *   this function waits.
  * @throws {DriverError}
  */
-export async function destroy(machine: Machine, timeoutMs: number, { hangs = false } = {}): Promise<void> {
+export async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
   await attempt(`switching machine ${machine.name} off`, async () => {
     try {
       await machine.domain.destroy({ timeoutMs: DESTROY_TIMEOUT_MS });
@@ -106,7 +100,27 @@ export async function destroy(machine: Machine, timeoutMs: number, { hangs = fal
       throw error;
     }
   });
-  if (hangs) await delay(END_OF_HUNG_QEMU_MS);
+}
+
+/** Milliseconds in which a QEMU ends that obeys SIGTERM. libvirt kills a hung QEMU after 10 s. */
+const OBEYS_SIGTERM_MS = 5_000;
+/** How long libvirtd may need to notice the end of a QEMU that hung, in milliseconds. */
+const END_OF_HUNG_QEMU_MS = 2_000;
+
+/**
+ * Switches the machine off, before a start. libvirt 9.0 handles the end of a hung QEMU in the background. Then it
+ * would also end a new QEMU that starts in the meantime. So this function waits after such an end.
+ * @param options hangs: whether the QEMU is known to hang. Otherwise, the duration of its end shows this.
+ * @throws {DriverError} as {@link destroy}.
+ */
+export async function destroyBeforeStart(
+  machine: Machine,
+  timeoutMs: number,
+  { hangs }: { readonly hangs: boolean },
+): Promise<void> {
+  const began = performance.now();
+  await destroy(machine, timeoutMs);
+  if (hangs || performance.now() - began > OBEYS_SIGTERM_MS) await delay(END_OF_HUNG_QEMU_MS);
 }
 
 /**
