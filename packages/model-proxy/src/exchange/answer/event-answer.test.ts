@@ -67,9 +67,20 @@ describe('a stream', () => {
     ]);
   });
 
-  it('ends with an error event if it has only comments and its end', async () => {
-    stream(': wait\n\n', 'data: [DONE]\n\n');
-    const answer = await ask();
+  it('ends with an error event if only comments have come before its end', async () => {
+    const side = upstreamSide();
+    const opening = begin();
+    const { response } = await side;
+    response.writeHead(200, events);
+    response.write(': wait\n\n');
+    const answer = await opening;
+    // The end would otherwise arrive together with the comment, and the answer would be JSON with status 500.
+    await waitFor(
+      () => (answer.text === ': wait\n\n' ? true : undefined),
+      () => `the comment did not come alone: ${answer.text}`,
+    );
+    response.end('data: [DONE]\n\n');
+    await answer.ended;
     expect(answer.text).toMatch(/^: wait\n\ndata: \{"error":.*the stream ended before the answer had finished/);
     expect(answer.text).not.toContain('[DONE]');
   });
