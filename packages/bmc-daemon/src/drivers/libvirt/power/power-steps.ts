@@ -91,7 +91,7 @@ export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
  * afterwards.
  * @throws {DriverError}
  */
-export async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
+async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
   await attempt(`switching machine ${machine.name} off`, async () => {
     try {
       await machine.domain.destroy({ timeoutMs: DESTROY_TIMEOUT_MS });
