@@ -15,7 +15,7 @@ const MAX_OUTPUT = 1024 * 1024;
 /** A terminal that can ask the user. */
 interface Prompt {
   readonly input: NodeJS.ReadStream;
-  /** Not standard output, because a script may read this stream. */
+  /** A script may read standard output, so questions go to another stream. */
   readonly output: NodeJS.WriteStream;
 }
 

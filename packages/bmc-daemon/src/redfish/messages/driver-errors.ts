@@ -105,7 +105,7 @@ function statusOf(error: DriverError, fault: Message): number {
   // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would
   // boot with an empty drive.
   if (error.kind === 'insertFailed') return 409;
-  // Not the usual 502, after which many clients retry: a repeated request would fail in the same way.
+  // The usual 502 makes many clients retry, but a repeated request would fail in the same way.
   if (error.kind === 'failed') return 500;
   return messageStatus(fault);
 }

@@ -160,7 +160,7 @@ class EmbeddedStore implements OwnedStore {
 
   #addCost(digest: string, cost: number): void {
     const period = this.spendOf(digest);
-    // Not with object spread, which takes many times as long here.
+    // Object spread takes many times as long here.
     const after = { spend: period.spend + cost, resetAt: period.resetAt };
     this.#table.setSpend(digest, after);
     const { onBudgetEvent } = this.#options;
