@@ -43,6 +43,13 @@ describe('counters of machines in memory', () => {
     expect(again?.disks.get('vda')).toMatchObject({ readBytes: 0, writeBytes: 0 });
   });
 
+  it('include the time before a pause if it is the first reading', async () => {
+    driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
+    now += 400_000;
+    await driver.power(uuid, 'suspend');
+    expect(await writtenBytes()).toBeGreaterThan(1e6);
+  });
+
   it('are hidden for hidden machines', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
     const readAllowed = async (allowed: readonly string[]) => {

@@ -40,8 +40,8 @@ export class FakeStatistics implements AllStatistics {
     if (kind === 'started') this.#begin(uuid, this.#now());
     else if (kind === 'stopped' || kind === 'crashed' || kind === 'undefined') this.#runs.delete(uuid);
     else if (kind === 'paused' || kind === 'suspended') {
-      const { id } = run ?? this.#begin(uuid, this.#createdAt);
-      this.#runs.set(uuid, { id, ranMs: ranMs(run, this.#now()), since: undefined });
+      const begun = run ?? this.#begin(uuid, this.#createdAt);
+      this.#runs.set(uuid, { id: begun.id, ranMs: ranMs(begun, this.#now()), since: undefined });
     } else if (kind === 'resumed' && run !== undefined) this.#runs.set(uuid, { ...run, since: this.#now() });
   }
 
@@ -63,8 +63,7 @@ export class FakeStatistics implements AllStatistics {
   }
 }
 
-function ranMs(run: Run | undefined, now: number): number {
-  if (run === undefined) return 0;
+function ranMs(run: Run, now: number): number {
   return run.ranMs + (run.since === undefined ? 0 : now - run.since);
 }
 
