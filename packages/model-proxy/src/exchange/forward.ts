@@ -19,7 +19,6 @@ import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
 import { admitClient } from './admission.js';
 import { announcedBody } from './request/request-head.js';
-import { hasRequiredMembers } from './request/required-members.js';
 import { clientTimeoutsOf, requestTimeouts, shownTimeout } from './request-timeouts.js';
 import { watchUpload } from './stalled-uploads.js';
 
@@ -93,8 +92,6 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
       chunkLimit?.add(chunk);
       body.push(chunk);
       if (exchange.call !== null || !body.canBeSent) return;
-      // A required field may follow a file.
-      if (!hasRequiredMembers(target.endpoint, body, proxy.settings)) return;
       exchange.receivedAt = performance.now();
       new Attempts(exchange, target, body).start();
     } catch (error) {

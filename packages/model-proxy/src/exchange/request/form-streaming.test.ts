@@ -49,21 +49,18 @@ const upstream = createServer((request, response) => {
 
 stopTime();
 let served: ServedApp;
-function serve(settings: { readonly enforceUserParam?: boolean } = {}): Promise<ServedApp> {
+beforeAll(async () => {
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
   const { port } = upstream.address() as AddressInfo; // a TCP server has an AddressInfo
-  return serveApp({
-    settings: { maxRequestBytes: LIMIT, ...settings },
+  served = await serveApp({
+    settings: { maxRequestBytes: LIMIT },
     deployment: {
       apiBase: `http://127.0.0.1:${port}/v1`,
       timeouts: { ...UNBOUNDED, totalMs: 400 },
       streamTimeouts: { ...UNBOUNDED, firstByteMs: 500 },
     },
   });
-}
-beforeAll(async () => {
-  upstream.listen(0, '127.0.0.1');
-  await once(upstream, 'listening');
-  served = await serve();
 });
 const clients: Socket[] = [];
 afterEach(() => {
@@ -187,29 +184,6 @@ describe('a form', () => {
     client.send('0\r\n\r\n');
     expect((await client.answer())[0]).toBe(200);
     expect(textOf(upstreamSide)).toBe(field('model', 'served/model') + FILE + END);
-  });
-
-  it('may have `user` after its file if enforce_user_param is set', async () => {
-    const usual = served;
-    served = await serve({ enforceUserParam: true });
-    try {
-      const client = Client.chunked();
-      client.sendChunk(field('model', 'public') + FILE);
-      client.sendChunk(`sound\r\n${field('user', 'anna')}`);
-      client.sendChunk(FILE);
-      await upstreamHas(10);
-      client.sendChunk(END);
-      client.send('0\r\n\r\n');
-      expect((await client.answer())[0]).toBe(200);
-      const anonymous = Client.chunked();
-      anonymous.sendChunk(field('model', 'public') + FILE);
-      anonymous.sendChunk(END);
-      anonymous.send('0\r\n\r\n');
-      expect((await anonymous.answer())[0]).toBe(400);
-    } finally {
-      await served.close();
-      served = usual;
-    }
   });
 
   it('pauses while the upstream does not read, and is not stored', async () => {
