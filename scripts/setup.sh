@@ -205,8 +205,8 @@ need_modules() {
 # Compiles if a source is newer than the last build.
 need_build() {
   local stamp=.cache/built
-  if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] || [ ! -e packages/model-proxy/dist ] || [ ! -e packages/racklessctl/dist ] ||
-    [ -n "$(find packages/*/src packages/*/*.json tsconfig*.json package-lock.json -newer "$stamp" -print -quit)" ]; then
+  if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] || [ ! -e packages/model-proxy/dist ] || [ ! -e packages/racklessctl/dist/bundle ] ||
+    [ -n "$(find packages/*/src packages/*/*.json packages/*/scripts scripts/bundle tsconfig*.json package-lock.json -newer "$stamp" -print -quit)" ]; then
     say "Building"
     mkdir -p .cache
     # The time of the build is its start, so that files saved during the build count as newer.

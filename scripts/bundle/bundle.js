@@ -3,7 +3,7 @@
  * then finds and reads a few files at the start, not hundreds. All packages that a command imports stay
  * outside of the bundle.
  */
-import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 
@@ -48,7 +48,7 @@ const ownUrls = (bundle, entries) => ({
 for (const [name, files] of Object.entries(commands)) {
   const dist = join(packages, name, 'dist');
   const bundle = join(dist, 'bundle');
-  rmSync(bundle, { recursive: true, force: true });
+  // Keeps the old chunks, whose names contain hashes: a running daemon may still import them.
   await build({
     entryPoints: files.map((file) => join(dist, file)),
     outdir: bundle,
