@@ -30,13 +30,13 @@ export async function prepareFileInBackground(file: string, text: string): Promi
     throw error;
   }
   return {
-    async commit() {
+    commit() {
       try {
         renameSync(temporary, target);
       } finally {
         discard();
       }
-      await syncFolder(path.dirname(target));
+      return syncFolder(path.dirname(target));
     },
     discard,
   };

@@ -88,7 +88,8 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
       isClosed = true;
       clearTimeout(timer);
       const { hosts, text } = runAtOnce(contentOf(served()));
-      if (text === written) return;
+      // A running write would replace the file with an older text.
+      if (text === written && !isWriting) return;
       try {
         file.update(() => ({ hosts }));
         written = text;
