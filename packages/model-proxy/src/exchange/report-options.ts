@@ -17,7 +17,14 @@ export const needsUsage = ({ countsUsage }: ProxySettings, { tpm }: Deployment):
  * it.
  */
 export function hidesUsage(settings: ProxySettings, deployment: Deployment, body: RequestBody): boolean {
-  return needsUsage(settings, deployment) && !settings.alwaysIncludeStreamUsage && body.streams && !body.asksForUsage;
+  if (!needsUsage(settings, deployment) || settings.alwaysIncludeStreamUsage || !body.streams) return false;
+  return !body.asksForUsage && !requestsUsage(deployment);
+}
+
+/** Returns whether the configuration of a deployment requests the usage for its clients. */
+function requestsUsage({ defaults, extraBody }: Deployment): boolean {
+  const options = extraBody['stream_options'] ?? defaults['stream_options'];
+  return typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage === true;
 }
 
 /**

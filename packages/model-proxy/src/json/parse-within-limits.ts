@@ -10,7 +10,10 @@ interface JsonLimits {
   readonly depth: number;
 }
 
-/** Limits of an answer or an event. A long answer with twenty log probabilities for each token has fewer values. */
+/**
+ * Limits of an answer or an event. A token with twenty log probabilities has up to 43 objects and arrays, so a plain
+ * answer with them may have 11,600 tokens.
+ */
 const ANSWER_LIMITS: JsonLimits = { values: 500_000, depth: MAX_DEPTH };
 /** Limits of a member of a request, which costs more to translate than an answer. */
 export const REQUEST_LIMITS: JsonLimits = { values: 100_000, depth: MAX_DEPTH };

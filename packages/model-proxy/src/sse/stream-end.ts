@@ -1,5 +1,6 @@
 /** Recognizes the end of an answer in a stream of events. */
 import type { Span } from '../json/navigate.js';
+import { valueWithinLimits } from '../json/parse-within-limits.js';
 import { dataOf, dataRanges } from './event-lines.js';
 
 /** The reason why a stream is incomplete although its connection ended without an error. */
@@ -69,11 +70,6 @@ export function isComplete(event: Buffer): boolean {
   if (data.startsWith('[DONE]')) return true;
   const last = event[event.length - 1];
   if (!data.startsWith('{')) return last === 0x0a || last === 0x0d;
-  try {
-    JSON.parse(data);
-    return true;
-  } catch {
-    // Incomplete JSON is an expected result.
-    return false;
-  }
+  // Incomplete JSON is an expected result.
+  return valueWithinLimits(data) !== undefined;
 }

@@ -112,6 +112,14 @@ describe('a stream', () => {
     expect(answer.text).toContain('"usage"');
   });
 
+  it('contains the usage if the configuration of the deployment requests it', async () => {
+    await app.close();
+    const defaults = { stream_options: { include_usage: true } };
+    app = await serveKeys({ deployment: { ...prices, tpm: 1000, defaults }, settings: {} });
+    streams([...words, last, usageEvent, DONE]);
+    expect((await stream(await app.create())).text).toContain('"usage"');
+  });
+
   it('loses neither usage in an event with choices nor text that looks like usage', async () => {
     const strange = chunk({ choices: [{ index: 0, delta: { content: '"usage":{} "choices":[]' } }] });
     const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
