@@ -47,19 +47,20 @@ export interface ManagerNetwork extends MachineAddresses {
   /** Returns the network that the manager of a machine shows. */
   viewOf(uuid: string): ManagerView;
   /**
-   * Applies all of a change, also on the host, or none of it. Changes run one after the other.
+   * Applies all of a change, also on the host, or none of it. Exception: the host loses removed addresses
+   * only after the promise resolves, and a failed removal is only logged. Changes run one after the other.
    * @throws {NetworkChangeError}
    * @throws {StateFileError}
    */
   change(uuid: string, change: NetworkChange, options?: ChangeOptions): Promise<void>;
-  /** Sets the stored addresses. Logs failures. */
+  /** Adds the stored addresses to the host. Logs failures. */
   start(): Promise<void>;
   /**
    * Removes the settings of deleted machines, and their addresses from the host.
    * @param isGone returns whether a machine was deleted. It is called for each machine with settings.
    */
   forget(isGone: (uuid: string) => boolean): Promise<void>;
-  /** Removes all addresses from the host. The stored settings do not change. */
+  /** Removes the addresses of all managers from the host. The stored settings do not change. */
   close(): Promise<void>;
 }
 
@@ -173,7 +174,7 @@ class StoredManagerNetwork implements ManagerNetwork {
     const gone = before.addresses.filter((one) => !after.addresses.includes(one));
     try {
       for (const own of added) {
-        // An address with another mask or on another interface must be removed first.
+        // The service may have added this address with another mask or on another interface. So remove it first.
         await this.#addresses.remove(own.address);
         if (change.addresses !== undefined) await this.#add(uuid, own, change.addresses);
       }
@@ -262,7 +263,7 @@ class StoredManagerNetwork implements ManagerNetwork {
     if (gone.length > 0) await this.#restore();
   }
 
-  /** Sets the stored addresses that the host has lost. */
+  /** Adds the stored addresses that the host has lost. */
   async #restore(): Promise<void> {
     if (!this.#isClosed) await this.#addresses.restore(managerAddresses(this.#state));
   }

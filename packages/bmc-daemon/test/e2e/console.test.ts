@@ -46,7 +46,7 @@ describeEndToEnd('the console of a guest', () => {
     await lab.stop();
   });
 
-  it('shows the output from the start, accepts input, and can be taken over by force', async () => {
+  it('shows the output from the start, accepts input, and yields to a program that forces access', async () => {
     const port = Number((await lab.daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
     const client = new SshClient({
       user: `admin/${name}`,
@@ -56,7 +56,7 @@ describeEndToEnd('the console of a guest', () => {
     });
     clients.push(client);
     await client.waitFor(`[${name}: the machine is off; waiting for the console`);
-    // Started by virsh: the console shows the output from the first line on.
+    // virsh starts the machine. The SSH client still shows the output from the first line on.
     await lab.virsh('start', name);
     await client.waitFor(`[connected to ${name}]`);
     await client.waitFor('RACKLESS-DISK label=DISK platform=pc');

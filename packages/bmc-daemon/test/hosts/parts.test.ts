@@ -1,4 +1,7 @@
-/** Tests consoles, volumes, images and statistics of machines behind the driver for several hosts: a real guest. */
+/**
+ * Tests the console, statistics, volumes and power actions of machines behind the driver for several
+ * hosts, with a real guest.
+ */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
  * Tests changes of a machine between two steps of one operation: another program changes its
- * definition, or its QEMU is slow. A replaced method of the machine's `domain` sets the moment.
+ * definition, or its QEMU is slow. A test replaces a method of the machine's `domain`, so that the other
+ * change happens exactly at this call. Other tests read a machine for which libvirt does not answer.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clientError } from '../../../libvirt/src/errors.js';
@@ -123,7 +124,7 @@ describe('a machine that a client switches off while it starts', () => {
 });
 
 describe('the autostart of a machine', () => {
-  it('has its former value again after a change of it is undone', async () => {
+  it('has its former value again after its change is undone', async () => {
     for (const former of [false, true]) {
       const guest = await host.guest();
       await host.virsh('autostart', guest.name, ...(former ? [] : ['--disable']));
@@ -201,10 +202,10 @@ describe('a machine for which libvirt does not answer', () => {
   it('shows its last reading, marked as such, while one read is pending', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
-    const runBefore = await reader.read(machine);
+    const firstReading = await reader.read(machine);
     const { asked, end } = holdXml(machine);
     const last = await reader.read(machine);
-    expect(last).toEqual({ ...runBefore, unansweredSince: expect.any(Date) });
+    expect(last).toEqual({ ...firstReading, unansweredSince: expect.any(Date) });
     // If these waited for the pending read, the test would hang.
     for (let count = 0; count < 3; count += 1) expect(await reader.read(machine)).toBe(last);
     expect(asked()).toBe(4);
@@ -214,7 +215,7 @@ describe('a machine for which libvirt does not answer', () => {
     expect((await reader.read(machine)).unansweredSince).toBeUndefined();
   });
 
-  it('is unavailable at once from the second read on if it was never read', async () => {
+  it('is unavailable at once from the second attempt on, if no read has ever succeeded', async () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     const { asked, end } = holdXml(machine);
@@ -226,7 +227,7 @@ describe('a machine for which libvirt does not answer', () => {
     await until('a reading', async () => (await reader.read(machine)).state === 'running');
   });
 
-  it('shows readers the last reading at once after a change that libvirt did not answer, with one read', async () => {
+  it('shows its last reading at once after a change that libvirt did not answer, without a second read', async () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
@@ -240,7 +241,7 @@ describe('a machine for which libvirt does not answer', () => {
     await until('a new reading', async () => (await reader.read(machine)).unansweredSince === undefined);
   });
 
-  it('is read again after a change, and a read from before the change stores nothing', async () => {
+  it('is read again after a change, and an older read that ends later does not replace the newer reading', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     const first = await reader.read(machine);

@@ -1,6 +1,7 @@
 /**
- * Tests of images with a faulty Glance, and of hostile states of servers. media.test.ts uses a real
- * Glance. In a sweep, the daemon deletes the images that no server uses.
+ * Tests images with a fake Glance that fails or answers late, with other daemons that change images and
+ * servers, and with unexpected metadata of servers. media.test.ts uses a real Glance. In a sweep, the
+ * daemon deletes the images that no server uses.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
@@ -60,12 +61,12 @@ it.each([
   ['is no ISO image', Buffer.alloc(100_000), iso.length],
   ['is shorter than the signature of an ISO image', Buffer.from('CD001'), iso.length],
 ])(
-  'gives the same error for an image that Glance has fetched as for an upload, if it %s',
+  'reports the same error for an image that %s, whether Glance fetches it or the daemon uploads it',
   async (_, content, maxBytes) => {
     const limits = { ...mediaSettings.limits, maxBytes };
     images.contents.set('/boot.iso', content);
     const uploaded = await insert(await cloud.serve({ media: { limits } }));
-    // The image server sends neither size nor validator, so only the image in Glance shows them.
+    // The image server now answers 404, so the daemon can learn size and content only from Glance.
     images.contents.clear();
     glance.content = content;
     for (const sendsRanges of [true, false]) {
@@ -149,7 +150,7 @@ it('deletes an image that Glance has created if its answer to the creation was l
   await untilImages(0);
 });
 
-it('deletes no image of an own upload while Glance has not answered to its creation', async () => {
+it('keeps the image of a running upload in a sweep, even before Glance answers its creation request', async () => {
   cloud.servers.put(2);
   const served = await cloud.serve();
   await untilSweepLists();
@@ -170,7 +171,7 @@ it('deletes no image of an own upload while Glance has not answered to its creat
     () => 'the service creates no image',
   );
   const orphan = glance.put();
-  // The answer to an eject follows a complete sweep.
+  // The daemon answers an eject only after a complete sweep.
   const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`;
   expect((await served.send('POST', other, {})).status).toBe(204);
   const kept = [...glance.images.keys()];
@@ -182,11 +183,12 @@ it('deletes no image of an own upload while Glance has not answered to its creat
 
 it('deletes unused images at the start, except images of others and images that another daemon has marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
-  const later = glance.put();
-  const used = glance.put({ [`rackless_state_${idOf(1)}`]: JSON.stringify({ cd: later }) });
+  const usedByNewerState = glance.put();
+  // A newer state of server 1 is stored with the image `used`: the other image is in its CD drive.
+  const used = glance.put({ [`rackless_state_${idOf(1)}`]: JSON.stringify({ cd: usedByNewerState }) });
   const kept = [
     used,
-    later,
+    usedByNewerState,
     glance.put({ rackless_lease_other: now }),
     glance.put({ name: 'my.iso' }),
     glance.put({ visibility: 'shared' }),
@@ -202,7 +204,7 @@ it('deletes unused images at the start, except images of others and images that 
   expect(await served.get(drive)).toMatchObject({ Inserted: true });
 });
 
-it('deletes no image that another daemon has inserted during the sweep, and sweeps again after its change', async () => {
+it('deletes no image that another daemon inserts during a sweep, and sweeps again as images changed', async () => {
   const [used, unused] = [glance.put(), glance.put()];
   const changed = new Set<string>();
   cloud.api.others.set('image', (request, response, path) => {
@@ -289,7 +291,7 @@ it('shows servers while Glance fails', async () => {
   expect(cloud.requestsTo('/image/v2/images?')).toHaveLength(before);
 });
 
-it('boots the image that another daemon has just inserted, although the daemon has just read the server', async () => {
+it('boots the image that another daemon inserted after this daemon read the server', async () => {
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
   cloud.servers.put(1, off);
   const rescues: string[] = [];
@@ -307,12 +309,12 @@ it('boots the image that another daemon has just inserted, although the daemon h
   cloud.servers.put(1, { ...off, metadata: { 'rackless:state': JSON.stringify(state) } });
   const answer = await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'On' });
   expect(answer.status).toBe(204);
-  // The mark of the boot shows that the rescue was the first action.
+  // The member `after` marks a boot. The daemon stored it before its only action, the rescue.
   expect(rescues).toHaveLength(1);
   expect(rescues[0]).toContain('after');
 });
 
-it('switches off a server that another daemon has just booted from its CD drive, although the daemon has just read the server', async () => {
+it('switches off a server that another daemon booted from its CD drive after this daemon read the server', async () => {
   const served = await cloud.serve();
   expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
   const state = { cd: glance.put(), enabled: 'continuous', target: 'cdrom', after: 'req-1' };
@@ -445,7 +447,7 @@ it('never changes what a newer version has stored for a server, and deletes no i
     expect(JSON.stringify(refusal.body)).toContain('a newer version of the service has stored');
   }
   expect([textOf(), cloud.servers.actions]).toEqual([newer, []]);
-  // The answer to an eject follows a complete sweep.
+  // The daemon answers an eject only after a complete sweep.
   const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`;
   expect((await served.send('POST', other, {})).status).toBe(204);
   expect(glance.images.has(unused)).toBe(true);
@@ -455,7 +457,7 @@ it('never changes what a newer version has stored for a server, and deletes no i
   expect(textOf()).toContain('rack-1');
 });
 
-it('still looks for changes of servers while the daemon waits for Glance to complete an interrupted boot', async () => {
+it('looks for changes of servers while the daemon completes an interrupted boot and Glance is silent', async () => {
   const listings = () => cloud.api.requests.filter((line) => line.includes('/servers/detail')).length;
   const used = glance.put();
   cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used, after: 'req-1' }) } });
@@ -471,7 +473,7 @@ it('still looks for changes of servers while the daemon waits for Glance to comp
     () => (listings() >= before + 2 ? true : undefined),
     () => `the service made ${listings() - before} listings`,
   );
-  // The service waits for the operation before it ends.
+  // Before the service ends, it waits for this operation, so Glance must answer now.
   cloud.api.others.set('image', (_request, response) => sendJson(response, 404, {}));
   for (const answer of answers) answer();
 });

@@ -27,7 +27,7 @@ describe('arguments of bmc-daemon machine', () => {
     for (const name of ['', ' ']) expect(() => args.parseText(name)).toThrow('empty');
   });
 
-  it('reads MAC addresses and prefixes in both notations', () => {
+  it('reads MAC addresses with `-`, and prefixes with or without a final `:`', () => {
     expect(args.parseMac('52-54-00-AA-BB-0c')).toBe('52:54:00:aa:bb:0c');
     expect(args.parseMacPrefix('52:54:00:AA')).toBe('52:54:00:aa');
     expect(args.parseMacPrefix('52:54:00:')).toBe('52:54:00');
@@ -49,7 +49,7 @@ describe('arguments of bmc-daemon machine', () => {
     for (const text of ['', 'usb', 'disk,disk', 'disk,']) expect(() => args.parseSteps(text)).toThrow('at most once');
   });
 
-  it('rejects names with other characters or more than 60, and counts outside of 1 to 10,000', () => {
+  it('rejects empty names, names with forbidden characters or more than 60, and counts outside of 1 to 10,000', () => {
     expect(args.parseName('rack-1.node_2')).toBe('rack-1.node_2');
     for (const name of ['', '-x', 'a/b', '../x', 'ä', 'a b', 'a'.repeat(61)])
       expect(() => args.parseName(name)).toThrow();

@@ -19,7 +19,7 @@ export interface BootOverride {
   readonly httpUri?: string;
 }
 
-/** The override after its one-time boot, and after a client has requested `None`. */
+/** The override after a client has requested `None`, and after a one-time boot without an HTTP URI. */
 export const noOverride: BootOverride = { enabled: 'disabled', target: 'none' };
 
 /** Returns the override of a machine that no client has changed: the first device, continuously. */

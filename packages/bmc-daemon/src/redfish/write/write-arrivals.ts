@@ -1,7 +1,7 @@
 /**
- * Holds writes before their login, so that thousands of new connections do not delay reads. The event
- * loop accepts one connection in a turn. A read behind 2,000 new connections waits for all of them, and
- * so for all work of the service in these turns.
+ * Holds writes before the service verifies their credentials, so that thousands of new connections do not
+ * delay reads. The event loop accepts one connection in a turn. A read behind 2,000 new connections waits
+ * for all of them, and so for all work of the service in these turns.
  */
 
 /**
@@ -10,8 +10,9 @@
  */
 const AT_ONCE = 8;
 /**
- * Time in milliseconds after which held writes continue even if more writes arrive in each turn. The
- * work of eight writes takes 40 ms on a busy computer, and delays new connections for this time.
+ * Time in milliseconds after which held writes continue even if more writes arrive in each turn.
+ * Including all later steps, eight writes take 40 ms on a busy computer, and delay new connections for this
+ * time.
  */
 const MAX_PAUSE_MS = 200;
 
@@ -19,6 +20,7 @@ const MAX_PAUSE_MS = 200;
 export class WriteArrivals {
   readonly #now: () => number;
   readonly #held: (() => void)[] = [];
+  /** Whether a write arrived shortly before. New writes are then held, and the end of each turn is watched. */
   #isMeasuring = false;
   /** Whether a write arrived in the current turn of the event loop. */
   #arrived = false;

@@ -24,8 +24,8 @@ import {
 import { indicatorBody, indicatorProperties, renderIndicator, wantedIndicator } from './indicator.js';
 
 /**
- * The members of the collection. The same chassis and hosts give the same object, for its cached
- * rendering.
+ * The members of the collection. {@link membersOf} returns the same object while chassis and hosts are the
+ * same, because the pipeline caches the rendering of an object.
  */
 const membersByChassis = new WeakMap<Awaited<ReturnType<typeof listChassis>>, { readonly uris: readonly string[] }>();
 

@@ -20,8 +20,8 @@ interface Schema {
 }
 
 /**
- * Returns the schema collection and its members: one for each resource type, including the types of the
- * collection and its members, and one for each OEM schema.
+ * Returns the two resources `JsonSchemas` and `JsonSchemas/{schemaId}`. The collection has a member for each
+ * resource type, including the types of these two, and a member for each OEM schema.
  * @see DSP2046, JsonSchemaFile
  */
 export function jsonSchemaResources(

@@ -26,7 +26,10 @@ const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
 /** Options of {@link openPool}. */
 interface PoolOptions {
   readonly hypervisor: Hypervisor;
-  /** Connection URI. With a session connection, images are in the home folder. */
+  /**
+   * Connection URI. With a session connection, the default pool is in the user's data folder
+   * (XDG_DATA_HOME).
+   */
   readonly uri: string;
   /** EMULATOR_STORAGE_POOL; null: the daemon's default pool. */
   readonly name: string | null;
@@ -45,7 +48,10 @@ export interface ActivePool {
    * streams.
    */
   readonly directory: string | null;
-  /** The same text for the same pool of another host; null: only this host has the pool, as far as known. */
+  /**
+   * A text that identifies the pool: hosts that share a pool have equal texts. Null: no host is known to
+   * share it.
+   */
   readonly identity: string | null;
 }
 
@@ -53,7 +59,8 @@ export interface ActivePool {
  * Finds or creates the pool, and starts it.
  * @returns null if there is no default pool and `create` is false.
  * @throws {DriverError} unsupported, if the configured pool does not exist, or if the default pool would be in the
- *   home folder of another host; unavailable.
+ *   home folder of a user on another host; unavailable, if libvirt does not answer; for other errors see
+ *   {@link attempt}.
  */
 export async function openPool(options: PoolOptions): Promise<ActivePool | null> {
   const { timeoutMs } = options;
@@ -66,6 +73,7 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
     if (!reachable) {
       const { pools } = options;
       const identity = networkIdentity(root);
+      // A pool without another identity gets a mark, an empty volume, that the other hosts find.
       const isMarked = identity === null && directory !== null && pools !== undefined;
       return { pool, directory: null, identity: isMarked ? await markOf(pool, pools, timeoutMs) : identity };
     }
@@ -75,7 +83,9 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
 }
 
 /**
- * Finds or creates the pool, and starts it, as {@link openPool}. Does not examine its directory.
+ * Finds or creates the pool, and starts it, as {@link openPool}. Returns only libvirt's handle of the pool, and does
+ * not examine its directory.
+ * @throws {DriverError} as {@link openPool}.
  */
 export async function activePool(options: PoolOptions): Promise<StoragePool | null> {
   return await attempt(openingPool(options), () => startPool(options));
