@@ -23,7 +23,7 @@ import { performance } from 'node:perf_hooks';
 import { errorCode } from '../error-code.js';
 import { readTextFile } from './text-file.js';
 
-/** Another process changed the file after the caller read it. */
+/** Another process changed the file after the caller read it, or holds its lock. */
 export class FileChangedError extends Error {
   override readonly name = 'FileChangedError';
 }
@@ -41,9 +41,10 @@ interface ReplaceOptions {
 export interface PreparedFile {
   /**
    * Replaces the file. This needs no free disk space.
-   * @throws {FileChangedError} if the text of the file differs from `basedOn`, or if another
-   *   process replaces the file with this function at the same time. `htpasswd` and editors use no lock, so
-   *   a change by them within the same microseconds is lost.
+   * @throws {FileChangedError} if the text of the file differs from `basedOn`, or if another process
+   *   commits a text with `basedOn` at the same time. Without `basedOn`, this error does not occur. A
+   *   process that crashed during its commit causes the error for up to 10 s. `htpasswd` and editors use no
+   *   lock, so a change by them within the same microseconds is lost.
    * @throws the error of node:fs, or of the function that reads the old text; the file is then
    *   unchanged.
    */
@@ -107,7 +108,11 @@ export function placeOf(file: string): Place {
   return { target, folder, temporary, oldStatus, discard: () => rmSync(temporary, { force: true }) };
 }
 
-/** Gives the temporary file the owner and the mode of the file that it replaces. @throws the error of node:fs. */
+/**
+ * Gives the temporary file the owner and the mode of the file that it replaces. If there is no such file and this
+ * process is root, the temporary file gets the owner of its folder.
+ * @throws the error of node:fs.
+ */
 export function setOwnerAndMode({ target, temporary, oldStatus }: Place): void {
   const owner = oldStatus ?? ownerForNewFile(target);
   if (owner !== undefined) {

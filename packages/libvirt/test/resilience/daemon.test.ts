@@ -62,7 +62,7 @@ describe('concurrent failures', () => {
   });
 });
 
-describe('a stopped libvirtd', () => {
+describe('calls while libvirtd (SIGSTOP) or this process hangs', () => {
   let daemon: PrivateLibvirtd;
   beforeAll(async () => {
     daemon = await startLibvirtd({ driver: 'test' });
@@ -73,7 +73,7 @@ describe('a stopped libvirtd', () => {
     await daemon.stop();
   });
 
-  it('fails calls at their timeout, blocks nothing else, and works afterwards', async () => {
+  it('fail at their timeout, block nothing else, and succeed again after libvirtd continues', async () => {
     const hypervisor = await connect(daemon);
     const [domain] = await hypervisor.listAllDomains();
     daemon.signal('SIGSTOP');
@@ -87,7 +87,8 @@ describe('a stopped libvirtd', () => {
       return Promise.all(calls.map((call) => failureOf(call).finally(() => (pending -= 1))));
     };
 
-    // Work that a blocked thread or event loop would stop, while calls without a timeout wait.
+    // These calls have no timeout. Meanwhile, file, DNS and HTTP work must succeed, so the calls block neither a
+    // thread nor the event loop.
     const giveUp = new AbortController();
     const givenUp = callStopped({ signal: giveUp.signal, timeoutMs: Infinity });
     const server = createServer((_request, response) => response.end('alive'));
@@ -118,7 +119,7 @@ describe('a stopped libvirtd', () => {
     await domain?.resume();
   });
 
-  it('causes no timeout if only this process stalled: the reply is in the socket', async () => {
+  it('do not time out if only this process hangs, because the reply is already in the socket', async () => {
     const hypervisor = await connect(daemon);
     const timeoutMs = 2_000;
     const call = hypervisor.getHostname({ timeoutMs });
@@ -129,7 +130,7 @@ describe('a stopped libvirtd', () => {
     expect(await call).not.toBe('');
   });
 
-  it('fails all calls when keepalive detects it, and is connected again afterwards', async () => {
+  it('all fail as soon as keepalive detects that libvirtd hangs, and succeed again after a reconnect', async () => {
     const hypervisor = await connect(daemon, { keepalive: { intervalMs: 1000, count: 3 } });
     daemon.signal('SIGSTOP');
     const errors = await Promise.all(

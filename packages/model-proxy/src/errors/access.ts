@@ -102,6 +102,7 @@ export function modelUnchecked(path: string): ProxyError {
 
 /**
  * Reports that the key has spent its budget; LiteLLM's wording.
+ * @param key the alias and the shortened key, which the client sees.
  * @param retryAfterSeconds time until the next period; null: there is none.
  */
 export function budgetExceeded(

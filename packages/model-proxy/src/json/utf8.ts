@@ -12,8 +12,9 @@ export class Utf8Check {
 
   /**
    * Checks the next piece.
-   * @returns false if the bytes so far cannot begin a UTF-8 text; {@link faultOffset} is then the
-   * position of the first wrong byte.
+   * @returns false if the check finds a fault; {@link faultOffset} is then the position of the first
+   * wrong byte. If a piece ends inside a faulty sequence, a later call or {@link finish} finds the
+   * fault.
    */
   push(piece: Buffer): boolean {
     const before = this.#cut;
@@ -22,7 +23,7 @@ export class Utf8Check {
     return false;
   }
 
-  /** Offset in the rejected piece; negative if the faulty sequence began in an earlier piece. */
+  /** Offset of the first wrong byte in the rejected piece; negative if that byte is in an earlier piece. */
   get faultOffset(): number {
     return this.#faultOffset;
   }

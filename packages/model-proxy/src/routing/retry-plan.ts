@@ -29,8 +29,8 @@ const repetitions: Readonly<Record<FailureKind, Repetition>> = {
 
 /**
  * Failures after which the maximum number of retries also limits attempts at other deployments. After
- * all other failures, every other deployment may be tried once, even above the maximum: this costs little
- * time, and cannot crash another server.
+ * all other failures that allow a retry, every other deployment may be tried once, even above the maximum:
+ * this costs little time, and cannot crash another server. Exception: a maximum of 0 allows no retry.
  */
 const strictlyLimited: ReadonlySet<FailureKind> = new Set<FailureKind>(['timeout', 'interrupted']);
 

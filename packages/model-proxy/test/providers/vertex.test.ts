@@ -1,6 +1,6 @@
 /**
- * Models of Vertex AI whose APIs differ from OpenAI's, with the official SDKs in front. The shapes of
- * answers are those of Google's reference.
+ * Models of Vertex AI whose APIs differ from OpenAI's. The official SDKs send the requests to the proxy.
+ * The shapes of answers are those of Google's reference.
  * @see https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api
  */

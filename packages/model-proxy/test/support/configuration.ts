@@ -23,7 +23,7 @@ export interface ConfigurationFixture {
   /** Makes a self-signed certificate: `<name>.pem` and `<name>.key`. */
   readonly makeCertificate: (name: string) => void;
   /**
-   * Loads a text as config.yaml. Listens only on loopback, to avoid a warning.
+   * Loads a text as config.yaml. Sets the host to 127.0.0.1 unless the flags have one, to avoid a warning.
    * @throws {ConfigError}
    */
   readonly load: (text: string, given?: Given) => LoadedConfig;

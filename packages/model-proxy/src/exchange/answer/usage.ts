@@ -8,8 +8,8 @@ export interface Usage {
   readonly outputTokens: number;
   readonly totalTokens: number;
   /**
-   * Texts of the answer, each from the beginning of a usage object. Other text may follow the object.
-   * Absent: the tokens are an estimate or a sum.
+   * Excerpts of the answer, from which the proxy reads the other kinds of tokens. Each excerpt begins with
+   * a usage object, and may continue after the object. Absent: the tokens are an estimate or a sum.
    */
   readonly sources?: readonly string[];
 }
@@ -22,7 +22,8 @@ const MAX_USAGE_BYTES = 2048;
 
 /**
  * Finds `usage` at the end of an answer or of a stream's last event, without parsing the rest. The
- * search cannot match inside a JSON string, because quotes are escaped there.
+ * search cannot match inside a longer JSON string, because quotes are escaped there. Exception: a later
+ * string that is exactly `usage` hides the real `usage`, so the result is null.
  * @param end the last bytes of the answer. Only the last 8 KiB are searched.
  * @returns null if there is no `usage`, or its members have unknown names.
  */

@@ -10,7 +10,7 @@ import { chatRequest } from './chat-request.js';
 import { messageOf } from './message-answer.js';
 import { MessageStream } from './message-stream.js';
 
-/** The endpoint that gets the requests. */
+/** The endpoint of OpenAI's API for chat. */
 export const CHAT = 'chat/completions';
 
 /** The translation of chat to a dialect. */
@@ -20,7 +20,7 @@ interface ChatTranslation {
 }
 
 /**
- * Makes the endpoint.
+ * Makes the endpoint of the Messages API for an upstream that does not serve it.
  * @param supported OpenAI's parameters that the upstream supports.
  * @param chat the translation of chat; null: the upstream has OpenAI's API.
  */

@@ -24,7 +24,8 @@ export function UrlForm({ drive, onChange }: DriveProps) {
   const running = inserts.value.get(drive['@odata.id']);
   const isBusy = running?.error === null;
   const progress = running?.progress ?? null;
-  // An insert continues on other pages. When the user returns, the form has its URL again, but not its login.
+  // An insert continues while the user is on another page. When the user returns, the form has the URL of the insert
+  // again, but not the login.
   const hasLogin = user !== '' || password !== '';
   const isUnsent = (url !== '' && url !== running?.url) || (hasLogin && !isBusy);
   useLayoutEffect(() => (isUnsent ? holdWork({ lost: mediaTexts.unsent, end: 'page' }) : undefined), [isUnsent]);
