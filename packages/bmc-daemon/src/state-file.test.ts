@@ -98,7 +98,7 @@ describe('a state file', () => {
     ]);
   });
 
-  it('removes temporary files of a killed process when it is opened, with a warning, and no other hidden files', () => {
+  it('loses temporary files of a killed process when it is opened, with a warning; other hidden files stay', () => {
     open().update(increment);
     const leftover = path.join(folder, '.counter.json.0123456789ab');
     const other = path.join(folder, '.counter.json.backup');

@@ -11,7 +11,7 @@ import { accessibilityFaults, browserFixture } from './harness/browser.js';
 
 const MIB = 1_048_576;
 
-describeEndToEnd('the virtual drives of a machine', () => {
+describeEndToEnd('the page of the virtual drives of a machine', () => {
   const { open } = browserFixture();
   let lab: Lab;
   let guest: Guest;
@@ -126,7 +126,7 @@ describeEndToEnd('the virtual drives of a machine', () => {
     await page.context().close();
   });
 
-  it('inserts an image from a server, shows its error, and ejects it', async () => {
+  it('shows the error of a missing image, inserts an image from a server, and ejects it', async () => {
     const page = await openTab();
     const card = cardOf(page);
     await card.getByLabel('URL of the image').waitFor();

@@ -34,7 +34,7 @@ describe('the trace', () => {
     );
   });
 
-  it('is one shell command, whatever the client sent', () => {
+  it('writes each request as one shell command, whatever the client sent', () => {
     const line = curlLine(request(`{"content":"it's $(id) \`id\`"}`)).replace(/^curl /, "printf '%s\\n' ");
     expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8' }).stdout.trimEnd().split('\n').at(-1)).toBe(
       `{"content":"it's $(id) \`id\`"}`,
@@ -65,7 +65,7 @@ describe('the trace', () => {
     ]);
   });
 
-  it('also hides secrets of other headers wherever the upstream repeats them', () => {
+  it("hides secrets of all request headers, not only the deployment's key, if the upstream repeats them", () => {
     const logged: string[] = [];
     const headers = ['x-api-key', 'geheimnis', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
     const asked: TracedRequest = { ...request('{}'), headers, deployment: { apiKey: 'k' } };

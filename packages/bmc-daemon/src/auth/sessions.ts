@@ -67,7 +67,7 @@ interface OpenedSession {
   readonly token: string;
 }
 
-/** Sessions in memory. Their methods return results, not promises. */
+/** Store of sessions in memory. Its methods return results, not promises. */
 export interface LocalSessions extends Sessions {
   create(...owner: Parameters<Sessions['create']>): OpenedSession | undefined;
   end(id: string): boolean;

@@ -13,9 +13,9 @@ import type { CheckedSettings } from '../reload.js';
 import { StartError } from '../start-error.js';
 
 /**
- * Growth of the heap in percent of the used memory, until V8 collects old objects. By default, V8 lets
+ * V8 collects old objects when the heap has grown by this percentage of the used memory. By default, V8 lets
  * the heap grow up to four times. While a client starts 2,000 machines, requests wait and become old
- * objects, so the daemon used 480 MiB instead of 300.
+ * objects: the daemon used 480 MiB with the default, and 300 MiB with this value.
  */
 const HEAP_GROWTH_PERCENT = 80;
 
@@ -62,7 +62,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   return exitCode.done;
 }
 
-/** Returns the settings with their faults and warnings, and those of the files that they name. */
+/** Returns the settings, and the faults and warnings of the settings and of the files that the settings name. */
 function inspected(loaded: LoadedSettings): CheckedSettings & Pick<Inspection, 'machineFile'> {
   const inspection = inspectSettings(loaded, process.env);
   return {

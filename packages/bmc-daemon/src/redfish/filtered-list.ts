@@ -1,4 +1,4 @@
-/** Restricts lists to the items of one machine. */
+/** Filters lists, and returns the same array for the same list. */
 
 /**
  * Returns a filter. As long as the filter receives the same list, it returns the same array, because

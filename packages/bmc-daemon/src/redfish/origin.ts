@@ -22,8 +22,9 @@ export const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEA
  */
 export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {
   const { origin, host, 'x-forwarded-host': forwarded, 'sec-fetch-site': relation } = request.headers;
-  // A page cannot set X-Forwarded-Host or Sec-Fetch-Site. If a proxy replaces Host, the host that the
-  // browser requested is in X-Forwarded-Host.
+  // A page cannot set Sec-Fetch-Site. A page of another site can set X-Forwarded-Host only after a preflight
+  // request, which this service does not permit. If a proxy replaces Host, the host that the browser requested is
+  // in X-Forwarded-Host.
   if (origin === undefined || isRead(request) || relation === 'same-origin') return;
   const site = siteOf(origin);
   if ([host, forwarded].some((name) => String(name).toLowerCase() === site)) return;
@@ -39,6 +40,7 @@ export function checkOrigin(request: Pick<IncomingMessage, 'method' | 'headers'>
  * browser then treats both as one site. Names of this host are `localhost`, the names below `localhost`,
  * the host name, and every IP address, because DNS cannot point an address to another host. The host
  * name must match exactly, because an attacker can register a longer domain that begins with it.
+ * Call this after {@link checkOrigin}, which rejects the origin `null`.
  * @throws {RedfishError} 403.
  */
 export function checkOriginWithoutLogin(request: Pick<IncomingMessage, 'method' | 'headers'>): void {

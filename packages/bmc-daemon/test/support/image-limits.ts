@@ -1,4 +1,4 @@
-/** Limits of image servers for tests, which even a busy machine does not reach. */
+/** Limits for downloads from image servers. Tests do not reach them, even on a busy host. */
 import type { ImageServerLimits } from '../../src/media/image-client.js';
 
 /** The limits. Times are in milliseconds. */

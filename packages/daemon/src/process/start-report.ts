@@ -1,4 +1,4 @@
-/** Prints warnings and errors of the configuration to standard error, before the log exists. */
+/** Prints warnings and errors of a start or a check to standard error, without the log. */
 import { journalPrefix } from '../log/journal.js';
 
 interface StartReport {

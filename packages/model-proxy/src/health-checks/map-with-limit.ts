@@ -3,8 +3,8 @@
 /**
  * Calls a function for each item.
  * @param limit maximum number of calls at the same time.
- * @returns the results in the order of the items. The promise rejects with the first error of a call; the calls for
- *   the other items continue.
+ * @returns the results in the order of the items. The promise rejects with the first error of a call. The calls for
+ *   the other items continue, but each error lowers the limit by one. After `limit` errors, no further call starts.
  */
 export async function mapWithLimit<Item, Result>(
   items: readonly Item[],

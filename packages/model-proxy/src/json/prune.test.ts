@@ -54,7 +54,7 @@ describe('pruning JSON', () => {
       return choose(context, key);
     });
     // One visit for each member, plus the elements: three in the innermost array, two in each
-    // other.
+    // of the other arrays.
     expect(asked).toBe(250 + 3 + 249 * 2);
   });
 });

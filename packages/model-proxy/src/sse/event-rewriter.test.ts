@@ -4,7 +4,7 @@ import { createEventRewriter, renderErrorEvent, type EventRewriter } from './eve
 
 const PATHS = [['model'], ['response', 'model']];
 
-/** Pushes each chunk through `pushLikely` if possible, as answers do. */
+/** Tries `pushLikely` first and then `push`, as the code that forwards answers does. */
 function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/${name}`): EventRewriter {
   const made = createEventRewriter({ modelPaths: PATHS, model });
   return {
@@ -29,7 +29,7 @@ function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/$
   };
 }
 
-/** Returns the client's text of a stream in the given chunks. */
+/** Returns the text that the client gets if the stream arrives in these chunks. */
 function through(pieces: readonly string[], made = rewriter()): string {
   const out = pieces.flatMap((piece) => made.push(Buffer.from(piece)));
   return Buffer.concat([...out, ...made.finish()]).toString();
@@ -86,7 +86,7 @@ describe('a stream of events', () => {
     ['LF', '\n'],
     ['CRLF', '\r\n'],
     ['CR', '\r'],
-  ])('is the same with any chunks, with lines that end with %s', (_name, lineEnd) => {
+  ])('gives the same output for each division into chunks (line end %s)', (_name, lineEnd) => {
     const bytes = Buffer.from(stream.join('').replaceAll('\n', lineEnd));
     const whole = expected.replaceAll('\n', lineEnd);
     for (let at = 0; at <= bytes.length; at += 1) {
@@ -108,7 +108,7 @@ describe('a stream of events', () => {
     expect(Buffer.concat(made.push(Buffer.from('ent\n\n'))).toString()).toBe(': half a comment\n\n');
   });
 
-  it('is the same buffer if nothing changes', () => {
+  it('is forwarded in the buffers in which it arrived if nothing changes', () => {
     const made = rewriter((name) => name);
     for (const text of [chunk('a'), chunk('b') + chunk('c'), ': comment\n\n', 'data: [DONE]\n\n']) {
       const piece = Buffer.from(text);
@@ -118,13 +118,13 @@ describe('a stream of events', () => {
     }
   });
 
-  it('is a single buffer for each chunk, whatever its number of events', () => {
+  it('is forwarded in one buffer for each chunk, whatever the number of events in the chunk', () => {
     const made = rewriter();
     const out = made.push(Buffer.from(chunk('a') + chunk('b') + chunk('c')));
     expect(out.map(String)).toEqual([renamed(chunk('a') + chunk('b') + chunk('c'))]);
   });
 
-  it('renames each event by its own name, even if their beginnings are equal', () => {
+  it('has the model of each event renamed separately, even if the events begin with the same text', () => {
     const events = [chunk('a'), chunk('b', null, 'gpt-oss-20b'), chunk('c', null, 'gpt-oss-120b'), chunk('d')];
     expect(through(events)).toBe(events.map((event) => event.replace('"gpt', '"hosted_vllm/gpt')).join(''));
   });
@@ -198,7 +198,7 @@ describe('a stream of events', () => {
     expect(median).toBeLessThan(4);
   });
 
-  it.each(['\n', '\r', '\r\n'])('counts a run of empty lines as one event (%j)', (line) => {
+  it.each(['\n', '\r', '\r\n'])('counts leading empty lines as one event, and no later ones (%j)', (line) => {
     const made = rewriter();
     const lines = line.repeat(100_000);
     const text = `${lines}${chunk('a')}${lines}${chunk('b')}`;
@@ -237,7 +237,7 @@ describe('the end of a stream', () => {
       });
   });
 
-  it('renames the last event if it lacks only its empty line', () => {
+  it('is complete, with the model renamed, if the last event lacks only the empty line after it', () => {
     const last = chunk('', 'stop').trimEnd();
     expect(endOf(last)).toEqual({ text: renamed(last), interruption: null });
   });

@@ -14,7 +14,7 @@ describe('the path of a program that a variable names', () => {
     process.env = { ...environment };
   });
 
-  it('begins at the folder in which the user called npm', () => {
+  it('is resolved from the folder in which the user called npm if it is relative', () => {
     process.env['RACKLESS_LITELLM'] = '../venv/bin/litellm';
     expect(outsidePath('RACKLESS_LITELLM')).toBe('/venv/bin/litellm');
   });
@@ -24,7 +24,7 @@ describe('the path of a program that a variable names', () => {
     expect(outsidePath('RACKLESS_LITELLM')).toBe('/opt/bin/litellm');
   });
 
-  it('begins at the working directory without npm', () => {
+  it('is resolved from the working directory if it is relative and npm does not run', () => {
     delete process.env['INIT_CWD'];
     process.env['RACKLESS_LITELLM'] = 'litellm';
     expect(outsidePath('RACKLESS_LITELLM')).toBe(`${process.cwd()}/litellm`);

@@ -1,5 +1,5 @@
 /**
- * Azure OpenAI and Azure AI, with the official SDK in front. The shapes of answers and errors are
+ * Models of Azure OpenAI and Azure AI. The client is OpenAI's SDK. The shapes of answers and errors are
  * those of Microsoft's reference.
  * @see https://learn.microsoft.com/azure/ai-foundry/openai/reference
  * @see https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
@@ -86,7 +86,7 @@ describe('models of Azure', () => {
     ['undated', 200],
     ['dated', 400],
   ])(
-    'accept reasoning_effort if the prefix or the name shows a reasoning model: %s with status %s',
+    'accept reasoning_effort only if the prefix or the name shows a reasoning model: %s answers %s',
     async (model, status) => {
       vendors.answers.set(OPENAI_HOST, json(completion));
       const request = client.chat.completions.create({ model, messages, reasoning_effort: 'low' }).asResponse();
@@ -99,7 +99,7 @@ describe('models of Azure', () => {
     },
   );
 
-  it('MP-145 get embeddings, pictures and responses at their own paths', async () => {
+  it('MP-145 get requests for embeddings, images and responses at the paths of these endpoints', async () => {
     vendors.answers.set(OPENAI_HOST, json({ object: 'list', data: [], model: 'ada' }));
     await client.embeddings.create({ model: 'dated', input: 'x' });
     await client.images.generate({ model: 'dated', prompt: 'x' });
@@ -111,7 +111,7 @@ describe('models of Azure', () => {
     ]);
   });
 
-  it.each(['..', '.', '%2e%2e'])('reject %j as the name of a deployment, or escape it', async (name) => {
+  it.each(['..', '.', '%2e%2e'])('reject the deployment name %j, or escape it in the path', async (name) => {
     vendors.answers.set(OPENAI_HOST, json(completion));
     const answer = await fetch(`${proxy.url}/v1/chat/completions`, {
       method: 'POST',
@@ -122,7 +122,7 @@ describe('models of Azure', () => {
     else expect(request?.line).toContain('/openai/deployments/%252e%252e/chat/completions');
   });
 
-  it('stream with the first event of the content filter, which has no choices', async () => {
+  it('stream an answer whose first event, from the content filter, has no choices', async () => {
     const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o' };
     vendors.answers.set(
       OPENAI_HOST,

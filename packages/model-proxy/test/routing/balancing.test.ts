@@ -6,7 +6,7 @@ import { statuses, useSetups } from './fixture.js';
 describe('a group of deployments', () => {
   const setUp = useSetups();
 
-  it('keeps a user, a session or a prompt at one deployment, which may change if it fails', async () => {
+  it('keeps a user, a session or a prompt at one deployment, and uses another one after a failure', async () => {
     const { ask, upstreams } = await setUp([{}, {}, {}], {
       router_settings: { optional_pre_call_checks: ['session_affinity', 'prompt_caching'] },
     });

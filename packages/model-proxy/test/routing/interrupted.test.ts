@@ -11,7 +11,7 @@ const DONE = 'data: [DONE]\n\n';
 const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":60,"completion_tokens":40,"total_tokens":100}}\n\n';
 const overloaded = eventsText([failure('overloaded_error', 'Overloaded')]);
 const begunMessage = documentedStreams.text.split('event: content_block_stop')[0] ?? '';
-/** Without `allowed_fails`, the proxy judges a deployment after this number of requests. */
+/** Without `allowed_fails`, the proxy cools a deployment down after this number of requests if all of them failed. */
 const REQUESTS_BEFORE_COOLDOWN = 5;
 const noRetries = { router_settings: { num_retries: 0 } };
 
@@ -42,12 +42,12 @@ describe('a stream that breaks off', () => {
       { events: `${FIRST_EVENT}data: {"error":"x"}\n\n${DONE}`, end: 'closed' },
     ],
     ['has an error in its dialect', 'anthropic/claude', { events: begunMessage + overloaded, end: 'never' }],
-  ])('frees its slot, counts its tokens, and counts against its deployment: %s', async (_how, model, behavior) => {
+  ])('frees the slot, and its tokens and failure count for the deployment: %s', async (_how, model, behavior) => {
     const setup = await setUp([{ behavior, params: { model, max_parallel_requests: 1, tpm: 1000 } }], {
       router_settings: { num_retries: 0, allowed_fails: 1, cooldown_time: 600 },
     });
     const { ask, upstreams } = setup;
-    // The proxy estimates one token for four characters of the request: more than 400, the second limit below.
+    // The proxy estimates one token for four characters, so a request with this user exceeds 400 tokens.
     const user = 'x'.repeat(1600);
     expect([(await ask({ stream: true, user })).text, upstreams[0]?.count]).toEqual([
       expect.stringContaining('error'),

@@ -1,4 +1,7 @@
-/** A start of the embedded store that is killed before each call that changes a file. */
+/**
+ * Kills starts of the embedded store: the first start before its first call that changes a file, the next start
+ * before its second call, and so on, until a start succeeds.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +35,7 @@ function openAndKill(call: number): boolean {
   return child.signal === 'SIGKILL';
 }
 
-/** Opens the store, after a start that was killed. */
+/** Opens the store after the killed start, and returns its keys with their spends, and its log. Closes the store. */
 async function readStore() {
   const problems: string[] = [];
   const add = (text: string) => void problems.push(text);
@@ -69,7 +72,7 @@ describe('a killed start', () => {
       if (change === damage) expect(copies).toContain(before);
       else expect(copies).toEqual([]);
     }
-    // A start writes at least the first line of the day, and removes its lock.
+    // Each start at least creates a lock, writes the first line of the day's usage file, and removes the lock.
     expect(calls).toBeGreaterThan(3);
   });
 });

@@ -149,7 +149,7 @@ describe('fake driver', () => {
     expect(await driver.getSystem(off)).toMatchObject({ state: 'running', media: emptyDrives });
   });
 
-  it('cancels waiting inserts at once, and then boots no empty drive', async () => {
+  it('cancels a waiting insert at once on abort or eject, and then fails the power-on that waited for it', async () => {
     const { driver, begun, finish } = slowDriver();
     const first = driver.media.insert(off, 'usb', image('http://images.test/a.iso'));
     await begun;
@@ -315,7 +315,7 @@ describe('fake driver with an image server', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('inserts an available image under its requested name, rejects another one, and ejects the image', async () => {
+  it('inserts an image with the name from its URL, rejects another image, and ejects the inserted one', async () => {
     const driver = new FakeDriver();
     await driver.media.insert(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
     expect((await driver.getSystem(off)).media).toEqual([
@@ -348,7 +348,7 @@ describe('fake driver with an image server', () => {
     expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
-  it('rejects an image whose server does not listen or has no TLS', async () => {
+  it('rejects an https URL of a server without TLS, and a URL at which no server listens', async () => {
     const driver = new FakeDriver();
     await expect(kindOf(driver.media.insert(off, 'cdrom', image(base.replace('http', 'https'))))).resolves.toBe(
       'mediaTls',
@@ -358,7 +358,7 @@ describe('fake driver with an image server', () => {
     );
   });
 
-  it('follows a redirect, and sends the credentials to the server each time', async () => {
+  it('follows a redirect, and also sends the credentials to a target with the same origin', async () => {
     const driver = new FakeDriver();
     await driver.media.insert(off, 'cdrom', image(`${base}/moved.iso`, { userName: 'u', password: 'p' }));
     const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;
@@ -366,7 +366,7 @@ describe('fake driver with an image server', () => {
   });
 });
 
-it('gives every interface of a running guest a valid address', async () => {
+it('the fake driver gives every interface of a running guest a valid address', async () => {
   const machines = sampleMachines(1).map((machine) => ({
     ...machine,
     state: 'running' as const,

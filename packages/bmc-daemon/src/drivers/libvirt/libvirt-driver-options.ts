@@ -7,7 +7,7 @@ import type { SecureBootTemplates } from './firmware-catalog.js';
 import type { BootLoaderMap } from './firmware/firmware-choice.js';
 import type { SharedPools } from './media/shared-pools.js';
 
-/** Options from the configuration. Times are in milliseconds. */
+/** Options of the driver: settings, and objects of the daemon. Times are in milliseconds. */
 export interface LibvirtDriverOptions {
   /** Connection URI, for example `qemu:///system`. */
   readonly uri: string;
@@ -15,8 +15,8 @@ export interface LibvirtDriverOptions {
   readonly hostName?: string;
   readonly bootLoaderMap: BootLoaderMap;
   /**
-   * Templates of UEFI variables with and without Secure Boot keys, for images of the map. Default:
-   * the templates of the images.
+   * Templates of UEFI variables with and without Secure Boot keys, for firmware images of `bootLoaderMap`.
+   * Default: the templates that belong to these firmware images.
    */
   readonly secureBootTemplates?: SecureBootTemplates;
   /** libvirt storage pool for images; null: a directory pool that the daemon creates. */

@@ -37,7 +37,7 @@ const duration = value(
 const time = value(seconds, `seconds from 0 to ${MAX_SECONDS}`);
 const share = value(z.number().gt(0).max(1), 'a number above 0, up to 1');
 
-/** The same rules as for libvirt's names of domains. At most 255 characters, because URIs contain the name. */
+/** The same rules as for libvirt's names of domains. URIs contain the name, so its maximum is 255 characters. */
 const name = value(
   z.string().regex(/^[^/\p{Cc}]{1,255}$/u),
   'a text of 1 to 255 characters, without slashes and control characters',

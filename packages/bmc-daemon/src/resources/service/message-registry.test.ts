@@ -44,7 +44,7 @@ const membersOf = async (uri: string) => {
 };
 
 describe('the registries', () => {
-  it('are members with the location of the file', async () => {
+  it('are members of the collection Registries, each with the URIs of its file', async () => {
     expect(await membersOf('/redfish/v1/Registries')).toEqual(
       [
         ['Base.1.22', 'Base.1.22.1'],
@@ -100,7 +100,7 @@ describe('the registries', () => {
     return;
   }
   it.each(messageRegistries.map(({ id, body }) => [id, body] as const))(
-    "contain only messages of DMTF's %s, with its arguments",
+    "contain only messages of DMTF's %s, with the same arguments and our own texts",
     (id, body) => {
       // With RACKLESS_REQUIRE_ALL a missing path fails the test instead of skipping it.
       const theirs = registryBody.parse(JSON.parse(readFileSync(join(schemas ?? '', `registries/${id}.json`), 'utf8')));
@@ -116,7 +116,7 @@ describe('the registries', () => {
 });
 
 describe('the JSON schemas', () => {
-  it('have a member for each served type, which DMTF publishes', async () => {
+  it('have a member for each served type of DMTF, with the URI at which DMTF publishes the schema', async () => {
     const all = await membersOf('/redfish/v1/JsonSchemas');
     const uris = all.flatMap(({ Id, Location: [place] }) =>
       place?.PublicationUri === undefined ? [] : [[Id, place.PublicationUri]],

@@ -1,9 +1,9 @@
-/** The deployments that a request cannot use anymore, or only later. */
+/** Deployments that a request cannot use: not at all, or not before a wait. */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { DeploymentHealth } from '../../routing/deployment-health.js';
 import type { Selection } from '../../routing/router.js';
 
-/** A deployment that has failed the request, or cannot take it. */
+/** A deployment at which the request failed, or to which the proxy could not send the request. */
 export interface Failed {
   readonly selection: Selection;
   /** Whether a later attempt at this deployment may succeed. */
@@ -14,7 +14,7 @@ export interface Failed {
   readonly error: ProxyError | null;
 }
 
-/** The last error of a model group: of an attempt, or the reason why no deployment could take the request. */
+/** The last error of a model group: the error of an attempt, or the reason why no deployment got the request. */
 export interface LastError {
   readonly error: ProxyError;
   /** Headers of the upstream's answer; null: the error is not an answer of the upstream. */
@@ -23,8 +23,8 @@ export interface LastError {
 }
 
 /**
- * Returns the deployment that can get the request again after the shortest Retry-After. Ignores deployments that
- * cool down, or at which a later attempt would fail, too.
+ * Returns the deployment with the shortest Retry-After; a deployment without Retry-After counts as 0. Ignores
+ * deployments that cool down, and deployments at which a later attempt would also fail.
  * @returns undefined: there is no such deployment.
  */
 export function firstToRetry(all: Iterable<Failed>, health: Pick<DeploymentHealth, 'coolingMs'>): Failed | undefined {

@@ -4,23 +4,25 @@
 export const spendNames = ['spends', 'spend-ends', 'spend-changes', 'spend-revision', 'entries'] as const;
 
 /**
- * Adds a batch of a replica, and returns what keys have spent since a revision.
+ * Adds a batch of one proxy (a replica). Returns the spend of each virtual key whose spend changed after a revision.
  *
  * KEYS:
  * - `spends`: a hash of what each key has spent in its period.
  * - `spend-ends`: a hash of the ends of these periods. A key without periods has none.
  * - `spend-changes`: a sorted set of the keys by the revision that changed their spend.
  * - `spend-revision`: the number of changes so far.
- * - `entries`: the hash of the shared store, which has the keys.
- * - the number of the last batch of the replica. Redis ignores a batch that it has added before.
- * - the days with usage, each a hash: for each row six numbers, and in `tags` the number of rows of tags.
+ * - `entries`: the hash of the shared store. Its fields `key/…` are the virtual keys.
+ * - the number of the last batch of the replica, stored for 7 days. Redis ignores a batch without a higher number.
+ * - one hash for each day with usage. A row has six numbers, in the fields `1FIELD` to `6FIELD`. The field `tags`
+ *   is the number of rows that count a tag.
  *
  * ARGV: the number of the batch (0: no batch), the time in ms, the known revision (0: none), then five
  * lists, each after its length:
  * - keys that were deleted;
- * - spends to set: key, spend, end of the period;
- * - costs to add: key, cost, end of the period;
- * - rows: index of the day, field, field of the row that counts further tags or nothing, six numbers;
+ * - spends to set: key, spend, end of the period (the script ignores deleted keys);
+ * - costs to add: key, cost, end of the period (the script ignores deleted keys, and a period that has ended);
+ * - rows: index of the day, field, field of the row that counts further tags (empty: the row counts no tag),
+ *   six numbers;
  * - the times in ms when the days expire.
  * The last argument is the maximum number of rows of tags of a day.
  *

@@ -1,4 +1,7 @@
-/** An upstream that answers `hostile-7-` with the bytes of seed 7, and `probe-7-` with a valid answer. */
+/**
+ * An upstream. A request that contains `hostile-7-` gets the bytes of seed 7. A request that contains `probe-7-`
+ * gets a valid answer with the id 7.
+ */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';

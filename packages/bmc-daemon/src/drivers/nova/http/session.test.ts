@@ -114,7 +114,7 @@ describe('tokens', () => {
     expect(cloud.requests).toEqual(['POST /v3/auth/tokens']);
   });
 
-  /** Moves the clock of the session on. */
+  /** Replaces the clock of the session. `passed` advances it by some seconds. */
   function clock(): { readonly passed: (seconds: number) => void } {
     let passedMs = 0;
     const now = performance.now.bind(performance);
@@ -135,7 +135,7 @@ describe('tokens', () => {
     expect(logins).toEqual([0, 30, 90, 210, 450, 750, 1050]);
   });
 
-  it('are not requested by any request until the end of the Retry-After of a 429', async () => {
+  it('are requested again only after the Retry-After of a 429, whichever request needs them', async () => {
     const { passed } = clock();
     const { keystone } = cloud;
     cloud.keystone = (_request, response) => status(429, { 'retry-after': '120' })(response);
@@ -153,17 +153,17 @@ describe('tokens', () => {
   });
 
   it.each<[string, Parameters<typeof settingsFor>[1], string]>([
-    ['another region', { region: 'R9' }, "clouds.yaml:3: region_name: the catalog has no region 'R9'; it has R1"],
+    ['region', { region: 'R9' }, "clouds.yaml:3: region_name: the catalog has no region 'R9'; it has R1"],
     [
-      'another interface',
+      'interface',
       { interface: 'admin' },
       'clouds.yaml:3: interface: the service compute has no admin endpoint; it has public, internal',
     ],
-  ])('give a fault of the settings if the catalog lacks %s', async (_, parts, message) => {
+  ])('whose catalog lacks the configured %s cause a fault of the settings', async (_, parts, message) => {
     await expect(get(open(parts))).rejects.toEqual(new CloudError([message]));
   });
 
-  it('cause a fault of auth_url if there is no Keystone at this URL', async () => {
+  it('cannot be requested without a Keystone at auth_url, and the error is a fault of this setting', async () => {
     cloud.keystone = (_request, response) => response.writeHead(404).end('nothing here');
     const message = 'clouds.yaml:3: auth.auth_url: there is no Keystone API version 3 (it answers 404)';
     await expect(get(open())).rejects.toEqual(new CloudError([message]));
@@ -184,7 +184,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('show that the cloud lacks a service if the catalog lacks it', async () => {
+  it('give no access to a service that the catalog lacks, and `offers` returns false for this service', async () => {
     const session = open();
     expect(await session.offers('volume')).toBe(false);
     await expect(session.request({ method: 'GET', service: 'volume', path: '/' })).rejects.toEqual(
@@ -214,14 +214,14 @@ describe('tokens', () => {
 });
 
 describe('retries', () => {
-  it.each([429, 502, 503, 504])('follow a GET with the status %d, and wait as Retry-After says', async (code) => {
+  it.each([429, 502, 503, 504])('follow the answer %d to a GET, after the time in Retry-After', async (code) => {
     answerInTurn(status(code, { 'retry-after': '1' }), answerOk);
     const begin = performance.now();
     expect((await get(open())).status).toBe(200);
     expect(performance.now() - begin).toBeGreaterThanOrEqual(990);
   });
 
-  it('follow a POST only with 429 and 503, which mean that it was not executed', async () => {
+  it('follow a POST only after the answers 429 and 503, which mean that Nova did not execute it', async () => {
     const session = open();
     answerInTurn(status(503, { 'retry-after': '0' }), status(429, { 'retry-after': '0' }), answerOk);
     expect((await sendAction(session)).status).toBe(200);
@@ -239,7 +239,7 @@ describe('retries', () => {
     expect(ofNova()).toHaveLength(1);
   });
 
-  it('follow a GET with an incomplete answer', async () => {
+  it('follow an incomplete answer to a GET', async () => {
     answerInTurn((response) => {
       response.writeHead(200, { 'content-length': 100 }).write('{"half":');
       setImmediate(() => response.destroy());
@@ -326,7 +326,7 @@ describe('limits', () => {
     await expect(get(open())).rejects.toThrow('its answer is larger than 64 MiB');
   });
 
-  it('exclude compressed answers and redirects', async () => {
+  it('reject compressed answers and redirects', async () => {
     const session = open();
     answerInTurn((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'));
     await expect(get(session)).rejects.toThrow('it sends its answer compressed (gzip)');
@@ -354,7 +354,7 @@ describe('reasons', () => {
     ['HTML of many tags without an end', 'text/html', '<title'.repeat(100_000), `418: ${'<title'.repeat(50)}…`],
     ["Nova's JSON", 'application/json', '{"conflictingRequest": {"code": 409, "message": "busy"}}', '418: busy'],
     ['other JSON', 'application/json', '{"odd": [1]}', '418'],
-    ['a repeated request', 'text/plain', `a ${PASSWORD} b token-1 c \u0000 d`, '418: a ****** b ****** c d'],
+    ['text that repeats secrets', 'text/plain', `a ${PASSWORD} b token-1 c \u0000 d`, '418: a ****** b ****** c d'],
     ['a long text', 'text/plain', 'y'.repeat(1000), `418: ${'y'.repeat(300)}…`],
   ])('from %s are one line without secrets', async (_, type, text, expected) => {
     answerInTurn((response) => response.writeHead(418, { 'content-type': type }).end(text));
@@ -434,8 +434,8 @@ describe('TLS', () => {
   });
 });
 
-describe('an operation that waits without a request', () => {
-  /** Runs an operation that ends after a limit of 50 ms, while Nova does not answer a request. */
+describe('an operation that waits and sends no request itself', () => {
+  /** Runs an operation of 500 ms while Nova does not answer a request. The limit for silence of Nova is 50 ms. */
   const runWaitingOperation = async (relayedTo?: 'network' | 'host'): Promise<string> => {
     cloud.nova = () => undefined;
     const session = open({}, { silenceTimes: { silentMs: 50, checkMs: 5 } });

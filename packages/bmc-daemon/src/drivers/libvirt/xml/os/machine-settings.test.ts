@@ -8,7 +8,7 @@ import { withHardware } from '../../../../../test/support/xml-edits.js';
 const minimalDomain = (body: string): string => `<domain><name>n</name>${body}<devices/></domain>`;
 
 describe('setHardware', () => {
-  it('changes only vCPUs and memory, and restores the number of vCPUs byte for byte', () => {
+  it('changes only vCPUs and memory, removes `current` for the maximum of vCPUs, and keeps equal values', () => {
     const xml = minimalDomain(
       `<memory unit='MiB'>512</memory><currentMemory>524288</currentMemory><vcpu placement='static'>4</vcpu>`,
     );

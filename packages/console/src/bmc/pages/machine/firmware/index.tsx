@@ -45,7 +45,7 @@ export default function FirmwareTab({ machine }: TabProps) {
   );
 }
 
-/** Reads the current settings, those after the next start, and the registry with their types. */
+/** Shows the form. Reads the current and the pending settings, and the registry with the types of the settings. */
 function BiosSettings({
   path,
   name,

@@ -24,7 +24,10 @@ export interface Sample {
 /** Samples of 2 hours, if there is one every 5 s. */
 const MAX_SAMPLES = 1440;
 
-/** Returns the samples, oldest first, with that of a further report. A report that is not newer changes nothing. */
+/**
+ * Returns the samples and, as the last one, the sample of a newer report. Drops the oldest sample above
+ * `MAX_SAMPLES`. A report that is not newer changes nothing.
+ */
 export function extend(samples: readonly Sample[], report: MetricReport): readonly Sample[] {
   const time = Date.parse(report.Timestamp);
   if (time <= (samples.at(-1)?.time ?? 0)) return samples;
