@@ -42,6 +42,8 @@ export class PlainResponse extends ServerResponse {
   #isCorked = false;
   /** Writes that the socket has not completed. */
   #pendingWrites = 0;
+  /** Whether bytes were lost, because the socket could not be written. */
+  #isCut = false;
   /** Whether a write has filled the socket's buffer. */
   #needsDrain = false;
 
@@ -113,6 +115,10 @@ export class PlainResponse extends ServerResponse {
     const callback = [chunk, encoding, done].find((argument) => typeof argument === 'function');
     if (typeof callback === 'function') this.once('finish', () => void Reflect.apply(callback, this, []));
     if (this.#isEnded) return this;
+    if (this.destroyed) {
+      this.#isEnded = true;
+      return this;
+    }
     if (!this.#isBegun) throw new Error('the shortcut needs the head before the end of the response');
     const bytes = typeof chunk === 'function' || !this.#hasBody ? '' : bytesOf(chunk, encoding);
     const isJoined = typeof bytes === 'string' || bytes.length <= JOINED_BYTES;
@@ -177,7 +183,10 @@ export class PlainResponse extends ServerResponse {
   /** Calls a function that writes, unless the socket cannot be written. @returns whether the socket's buffer has room. */
   #written(write: (socket: Socket, done: Done) => boolean): boolean {
     const { socket } = this;
-    if (socket === null || this.destroyed || !socket.writable) return false;
+    if (socket === null || this.destroyed || !socket.writable) {
+      this.#isCut = true;
+      return false;
+    }
     this.#pendingWrites += 1;
     const hasRoom = write(socket, this.#onWritten);
     this.#needsDrain ||= !hasRoom;
@@ -192,6 +201,10 @@ export class PlainResponse extends ServerResponse {
 
   #sendEnd(): void {
     if (this.#isClosed || this.destroyed) return;
+    if (this.#isCut) {
+      this.destroy();
+      return;
+    }
     this.#isSent = true;
     this.emit('finish');
     this.#close();

@@ -18,11 +18,12 @@ export interface ShortcutSettings {
 }
 
 /**
- * Maximum of bytes and of chunks that wait for the end of a response. Until then, the connection reads on:
- * a server that does not read does not notice that the client has disconnected.
+ * Maximum number of bytes that wait for the end of a response. Until then, the connection reads on: a server that does
+ * not read does not notice that the client has disconnected.
  */
 const MAX_HELD_BYTES = 65_536;
-const MAX_HELD_CHUNKS = 64;
+/** Size of the first buffer for waiting bytes. */
+const FIRST_HELD_BYTES = 1024;
 
 /** A connection. It ends when the socket closes, or when Node's server gets the socket. */
 export class ShortcutConnection {
@@ -34,8 +35,8 @@ export class ShortcutConnection {
   #request: PlainRequest | null = null;
   /** Number of bytes of the body that are still expected. */
   #left = 0;
-  /** Bytes that arrived before the end of the response. */
-  #held: Buffer[] = [];
+  /** A buffer that begins with the bytes that arrived before the end of the response. */
+  #held = Buffer.alloc(0);
   #heldBytes = 0;
   /** The last time when the connection did something, in milliseconds of `performance.now()`. */
   #activeAt = performance.now();
@@ -73,6 +74,8 @@ export class ShortcutConnection {
   }
 
   readonly #onData = (bytes: Buffer): void => {
+    // The connection is about to close, so a request could get no answer.
+    if (!this.#socket.writable) return;
     const rest = this.#left > 0 ? this.#takeBody(bytes) : bytes;
     if (rest.length === 0) return;
     if (this.#response !== null) this.#hold(rest);
@@ -121,10 +124,17 @@ export class ShortcutConnection {
     return bytes.subarray(length);
   }
 
+  /** Copies the bytes, because a chunk of one byte can belong to a buffer of 64 KB. */
   #hold(bytes: Buffer): void {
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes >= MAX_HELD_BYTES || this.#held.length >= MAX_HELD_CHUNKS) this.#socket.pause();
+    const size = this.#heldBytes + bytes.length;
+    if (size > this.#held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#held.length, FIRST_HELD_BYTES));
+      this.#held.copy(larger, 0, 0, this.#heldBytes);
+      this.#held = larger;
+    }
+    bytes.copy(this.#held, this.#heldBytes);
+    this.#heldBytes = size;
+    if (size >= MAX_HELD_BYTES) this.#socket.pause();
   }
 
   readonly #onSent = (): void => {
@@ -134,7 +144,7 @@ export class ShortcutConnection {
     this.#request = null;
     this.#activeAt = performance.now();
     if (!keepsAlive) this.#socket.destroySoon();
-    else if (this.#held.length > 0) this.#leave(Buffer.concat(this.#held));
+    else if (this.#heldBytes > 0) this.#leave(this.#held.subarray(0, this.#heldBytes));
     else if (this.#left > 0) this.#socket.resume();
   };
 

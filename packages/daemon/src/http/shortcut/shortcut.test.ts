@@ -311,6 +311,27 @@ describe('a client of the shortcut that disconnects', () => {
     }
   });
 
+  it('ends the response although many small packets of the next request have arrived', async () => {
+    let closed: (isFinished: boolean) => void = () => undefined;
+    const over = new Promise<boolean>((resolve) => (closed = resolve));
+    let begun: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    const { port } = await listen((_incoming, response) => {
+      response.on('close', () => closed(response.writableFinished));
+      begun();
+    }, 'always');
+    const client = await Client.connect(port);
+    client.socket.setNoDelay(true);
+    client.socket.write(post('abc'));
+    await running;
+    for (let packet = 0; packet < 300; packet += 1) {
+      client.socket.write('P');
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    client.socket.destroy();
+    expect(await over).toBe(false);
+  });
+
   it('before its first request leaves no connection', async () => {
     const { port, listener } = await listen(echo, 'always');
     for (const end of ['destroy', 'end', 'resetAndDestroy'] as const) (await Client.connect(port)).socket[end]();
