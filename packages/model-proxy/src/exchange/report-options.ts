@@ -24,7 +24,9 @@ export function hidesUsage(settings: ProxySettings, deployment: Deployment, body
 /** Returns whether the configuration of a deployment requests the usage for its clients. */
 function requestsUsage({ defaults, extraBody }: Deployment): boolean {
   const options = extraBody['stream_options'] ?? defaults['stream_options'];
-  return typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage === true;
+  return (
+    typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage === true
+  );
 }
 
 /**

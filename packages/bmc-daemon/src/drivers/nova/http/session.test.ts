@@ -159,7 +159,7 @@ describe('tokens', () => {
       { interface: 'admin' },
       'clouds.yaml:3: interface: the service compute has no admin endpoint; it has public, internal',
     ],
-  ])('whose catalog lacks the configured %s cause a fault of the settings', async (_, parts, message) => {
+  ])('cause a fault of the settings if their catalog lacks the configured %s', async (_, parts, message) => {
     await expect(get(open(parts))).rejects.toEqual(new CloudError([message]));
   });
 
