@@ -44,37 +44,6 @@ function cutAt(text: string, ...places: readonly number[]): Buffer[] {
   return sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to));
 }
 
-/** Returns the number of pieces in which a reader passes a body. */
-function piecesOf(wire: string): readonly string[] {
-  const pieces: string[] = [];
-  const reader = new AnswerReader({
-    onAnswerBegun: () => undefined,
-    onHead: () => true,
-    onData: (bytes) => pieces.push(bytes.toString('latin1')) > 0,
-    onAnswerEnd: () => void pieces.push('end'),
-  });
-  reader.expect();
-  const bytes = Buffer.from(wire, 'latin1');
-  expect(reader.read(bytes)).toBe(bytes.length);
-  return pieces;
-}
-
-describe('AnswerReader', () => {
-  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
-  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
-
-  it('joins small chunks of one read', () => {
-    const small = Array.from({ length: 10_000 }, (_, at) => String(at));
-    expect(piecesOf(`${head}${small.map(chunk).join('')}0\r\n\r\n`)).toEqual([small.join(''), 'end']);
-  });
-
-  it('passes larger chunks one by one', () => {
-    const event = 'x'.repeat(64);
-    const wire = [event, 'a', event, 'b', 'c', event].map(chunk).join('');
-    expect(piecesOf(`${head}${wire}1;a=b\r\nd\r\n0\r\n\r\n`)).toEqual([event, 'a', event, 'bc', event, 'd', 'end']);
-  });
-});
-
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: Chunked\r\n\r\n`;
 const answers: readonly [string, string, boolean, readonly string[], string][] = [
