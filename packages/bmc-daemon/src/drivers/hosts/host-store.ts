@@ -78,7 +78,8 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   };
   return {
     machinesOf: ({ name, uri }) => {
-      const hosts = { ...file.state.hosts, ...runAtOnce(contentOf(listed())).hosts };
+      const current = listed().map((member) => [member.name, storedHost(member)] as const);
+      const hosts: StoredHosts = { ...file.state.hosts, ...Object.fromEntries(current) };
       if (Object.hasOwn(hosts, name)) return hosts[name]?.machines;
       return Object.values(hosts).find((host) => host.uri === uri)?.machines;
     },
@@ -100,12 +101,15 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
   };
 }
 
+const storedHost = ({ uri, known }: HostMember): StoredHosts[string] => ({ uri, machines: [...known.stored()] });
+
 /** Returns the content of the file, with one machine in each line, in steps of {@link STEP_MACHINES} machines. */
 function* contentOf(members: readonly HostMember[]): Steps<{ readonly hosts: StoredHosts; readonly text: string }> {
   const entries: [string, StoredHosts[string]][] = [];
   const texts: string[] = [];
-  for (const { name, uri, known } of members) {
-    const machines = [...known.stored()];
+  for (const member of members) {
+    const { name } = member;
+    const { uri, machines } = storedHost(member);
     entries.push([name, { uri, machines }]);
     const lines: string[] = [];
     for (const machine of machines) {
