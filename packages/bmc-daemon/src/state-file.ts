@@ -57,7 +57,7 @@ interface StateFileOptions<State> {
   readonly initial: State;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /**
-   * What happens to a damaged file (not UTF-8, not JSON, or against the schema). `setAside`: renames
+   * Treatment of a damaged file: one that is not UTF-8 or not JSON, or violates the schema. `setAside`: renames
    * it to `<name>.json.broken`, logs an error and starts with the initial state. `refuse`: throws.
    * Use `refuse` if the initial state would weaken security.
    */

@@ -87,7 +87,7 @@ describe('an upstream with deep JSON', () => {
   it.each([
     ['empty objects', `[${'{},'.repeat(1_000_000)}{}]`, 'it has more than 500000 objects and arrays'],
     ['nested arrays', '['.repeat(2_000_000) + ']'.repeat(2_000_000), 'more than 512 objects and arrays are nested'],
-  ])('is told the limit after 4 MB of %s', async (_what, body, limit) => {
+  ])('causes an error that names the limit, for 4 MB of %s', async (_what, body, limit) => {
     const { ask } = await setUp([{ behavior: { status: 200, body }, params: { model: 'anthropic/m' } }]);
     const { status, text } = await ask({}, { 'x-litellm-num-retries': '0' });
     expect(status).toBe(502);

@@ -12,7 +12,7 @@ interface RenderedHead {
   readonly keepsAlive: boolean;
 }
 
-/** What a client can do after the response. */
+/** The connection after the response. */
 interface Connection {
   /** Whether the client wants to send another request. */
   readonly keepsAlive: boolean;
