@@ -54,13 +54,13 @@ const echoAttack = {
   expected: 'no error and no head for a client contains the key',
   seconds: 60,
   run: async (arena) => {
-    let answer = '';
-    const server = await listen((socket) => socket.on('data', () => socket.end(answer)));
+    let currentAnswer = '';
+    const server = await listen((socket) => socket.on('data', () => socket.end(currentAnswer)));
     const daemon = await arena.startProxy(oneModel(server.port, ', use_in_pass_through: true'));
     try {
       for (const [name, bytes] of Object.entries(answers)) {
         for (const [way, request] of Object.entries(ways)) {
-          answer = bytes;
+          currentAnswer = bytes;
           const isUpgraded = (text) => way === 'WebSocket' && text.includes('\r\n\r\n');
           const { text } = await exchange(daemon.port, request, { until: isUpgraded });
           const shown = way === 'model' ? text : text.slice(0, text.indexOf('\r\n\r\n'));

@@ -35,7 +35,7 @@ export const serverCertificate: Probe = {
     }
     const [leaf, ...chain] = certificatesIn(text);
     if (leaf === undefined) return [];
-    const renew = renewCertificate(examined);
+    const renew = renewalCommand(examined);
     return oneCommand(renew, [
       ...validityFindings(leaf, `The certificate ${sslCert}`, 'so clients reject HTTPS connections', renew),
       ...chain.flatMap((each) =>
@@ -61,7 +61,7 @@ const otherFiles: readonly (readonly [
   SettingKey & ('vmediaCaFile' | 'notificationCaFile' | 'notificationCertFile'),
   string,
 ])[] = [
-  ['vmediaCaFile', 'so inserts of images from its servers fail'],
+  ['vmediaCaFile', 'so inserts of images from servers that it certifies fail'],
   ['notificationCaFile', 'so notifications fail'],
   ['notificationCertFile', 'so notifications fail'],
 ];
@@ -85,7 +85,7 @@ export const clientCertificates: Probe = {
  * Returns the command that creates a self-signed certificate. The command uses the existing key if it
  * is usable, and first copies each file that it replaces.
  */
-export function renewCertificate({ loaded: { settings } }: Examined): string {
+export function renewalCommand({ loaded: { settings } }: Examined): string {
   const { sslCert, sslKey, listenIp } = settings;
   const [certificate, key] = [sslCert ?? 'server.pem', sslKey ?? 'server.key'];
   const name = hostname();
@@ -121,7 +121,7 @@ function validityFindings(
   const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
   if (to < now) return [problem(SUBJECT, `${title} expired on ${day(to)}, ${effect}.`, fix)];
   if (from > now) {
-    const message = `${title} is valid only from ${day(from)}, or the clock of this host is slow, ${effect}.`;
+    const message = `${title} is not valid before ${day(from)}, ${effect}. If the clock of this host is wrong, set it.`;
     return [problem(SUBJECT, message, fix)];
   }
   if (to - now > SOON_MS) return [];

@@ -5,15 +5,15 @@ import { inspectSettings, startOfMessage } from '../config/inspect.js';
 import type { SettingKey } from '../config/settings.js';
 import { asRoot, commandLine, editCommand } from '../findings/commands.js';
 import { problem, warning, type Finding } from '../findings/finding.js';
-import { renewCertificate } from './certificates.js';
+import { renewalCommand } from './certificates.js';
 import { changeSetting, type Examined } from './probe.js';
 
 const SUBJECT = 'settings';
 
 /** Fixes for settings that name a file: the file must change, not the line of the configuration. */
 const fileFixes: Partial<Record<SettingKey, (examined: Examined, line: string) => string>> = {
-  sslCert: renewCertificate,
-  sslKey: renewCertificate,
+  sslCert: renewalCommand,
+  sslKey: renewalCommand,
   authFile: passwordFileFix,
 };
 

@@ -214,12 +214,14 @@ class StoredManagerNetwork implements ManagerNetwork {
   async #surroundings(change: AddressChange): Promise<Surroundings> {
     const { host, hostNetwork } = this.#options;
     const managers = new Set(managerAddresses(this.#state).map(({ address }) => address));
-    const port = hostAlone(hostNetwork(), this.#state).interfaces.find(({ name }) => name === change.device);
+    const networkInterface = hostAlone(hostNetwork(), this.#state).interfaces.find(
+      ({ name }) => name === change.device,
+    );
     try {
       const [present, routes] = await Promise.all([host.list(), host.routes()]);
       return {
         hostAddresses: present.filter(({ address }) => !managers.has(address)),
-        networks: [...(port?.ipv4 ?? []), ...(port?.ipv6 ?? [])],
+        networks: [...(networkInterface?.ipv4 ?? []), ...(networkInterface?.ipv6 ?? [])],
         routes,
       };
     } catch (error) {

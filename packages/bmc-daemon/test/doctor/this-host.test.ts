@@ -229,7 +229,7 @@ describe('the certificate', () => {
     const [finding] = findingsAbout(await examine(issued), 'certificate');
     expect(finding).toMatchObject({
       severity: 'problem',
-      message: `The certificate ${at('server.pem')} is valid only from 2100-01-01, or the clock of this host is slow, so clients reject HTTPS connections.`,
+      message: `The certificate ${at('server.pem')} is not valid before 2100-01-01, so clients reject HTTPS connections. If the clock of this host is wrong, set it.`,
     });
     if (finding !== undefined) applyFix(finding);
     const read = (name: string) => readFileSync(at(name), 'utf8');

@@ -21,7 +21,7 @@ export class WriteArrivals {
   readonly #now: () => number;
   readonly #held: (() => void)[] = [];
   /** Whether a write arrived shortly before. New writes are then held, and the end of each turn is watched. */
-  #isMeasuring = false;
+  #isWatchingTurns = false;
   /** Whether a write arrived in the current turn of the event loop. */
   #arrived = false;
   #lastRelease = -Infinity;
@@ -38,8 +38,8 @@ export class WriteArrivals {
    */
   hold(): Promise<void> | undefined {
     this.#arrived = true;
-    if (this.#isMeasuring) return new Promise((resolve) => this.#held.push(resolve));
-    this.#isMeasuring = true;
+    if (this.#isWatchingTurns) return new Promise((resolve) => this.#held.push(resolve));
+    this.#isWatchingTurns = true;
     this.#lastRelease = this.#now();
     setImmediate(() => this.#endTurn());
     return undefined;
@@ -49,7 +49,7 @@ export class WriteArrivals {
     const now = this.#now();
     const isQuiet = !this.#arrived;
     if (isQuiet && this.#held.length === 0) {
-      this.#isMeasuring = false;
+      this.#isWatchingTurns = false;
       return;
     }
     if (isQuiet || now - this.#lastRelease >= MAX_PAUSE_MS) {

@@ -1,7 +1,7 @@
 /** The storage pool of new disks, and the new volumes in it. */
 import type { StoragePool, StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
-import { activePool, isDirectoryPool } from '../media/open-pool.js';
+import { startedPool, isDirectoryPool } from '../media/open-pool.js';
 import { makeVolume, volumeSpec } from '../volumes/disk-volume.js';
 import { LabError } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
@@ -44,7 +44,7 @@ export async function openLabPool(host: LabHost, name: string | null): Promise<L
     throw new LabError([`the host has no storage pool ${name}; it has ${names.join(', ') || 'none'}`]);
   }
   const wanted = name ?? (names.includes(USUAL_POOL) ? USUAL_POOL : storagePool);
-  const pool = await activePool({ hypervisor, uri, name: wanted, create: true, timeoutMs });
+  const pool = await startedPool({ hypervisor, uri, name: wanted, create: true, timeoutMs });
   if (pool === null) throw new LabError(['the host has no storage pool']);
   return await attempt(`reading storage pool ${pool.name}`, async () => {
     // A refresh finds the files that other programs have created. A busy pool rejects the refresh, so these

@@ -74,8 +74,8 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
       const { pools } = options;
       const identity = networkIdentity(root);
       // A pool without another identity gets a mark, an empty volume, that the other hosts find.
-      const isMarked = identity === null && directory !== null && pools !== undefined;
-      return { pool, directory: null, identity: isMarked ? await markOf(pool, pools, timeoutMs) : identity };
+      const needsMark = identity === null && directory !== null && pools !== undefined;
+      return { pool, directory: null, identity: needsMark ? await markOf(pool, pools, timeoutMs) : identity };
     }
     const { dev, ino } = await stat(directory);
     return { pool, directory, identity: `directory ${dev}:${ino}` };
@@ -87,7 +87,7 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
  * not examine its directory.
  * @throws {DriverError} as {@link openPool}.
  */
-export async function activePool(options: PoolOptions): Promise<StoragePool | null> {
+export async function startedPool(options: PoolOptions): Promise<StoragePool | null> {
   return await attempt(openingPool(options), () => startPool(options));
 }
 

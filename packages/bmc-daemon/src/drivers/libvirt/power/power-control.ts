@@ -61,8 +61,8 @@ export class PowerControl {
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#host;
-    // These actions keep the wait for a restart, because a guest that is paused or interrupted can still restart. All
-    // other actions end it.
+    // A guest that gets an NMI, or is paused or resumed, can still restart, so these actions do not end the wait for
+    // its restart. All other actions do.
     if (!actionsBesideRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.bootsGuest(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
