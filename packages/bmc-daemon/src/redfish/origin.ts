@@ -50,7 +50,8 @@ export function checkOriginWithoutLogin(request: Pick<IncomingMessage, 'method' 
   const url = `http://${site}`;
   if (site === null || (URL.canParse(url) && isOwnName(new URL(url).hostname))) return;
   throw crossSiteError(
-    'The request comes from a web page whose host name is not a name of this host. Use an address, or set EMULATOR_AUTH_FILE.',
+    'The request comes from a web page whose host name is not a name of this host. ' +
+      'Open the page at an IP address of this host, or set EMULATOR_AUTH_FILE.',
   );
 }
 

@@ -147,9 +147,12 @@ export const number = (min: number, max: number, given: Row) =>
 export const wholeNumber = (min: number, max: number, given: Row) =>
   row(wholeNumbers(min, max), `a whole number from ${min} to ${max}`, given);
 
-/** Defines a time in seconds. 0 means no limit, except in `retry_after`, where it means no wait. */
-export const seconds = (given: Row) =>
-  row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`, given);
+/**
+ * Defines a time in seconds.
+ * @param zero the meaning of 0.
+ */
+export const seconds = (given: Row, zero: 'no limit' | 'no wait' = 'no limit') =>
+  row(numeric(0, MAX_TIMEOUT_SECONDS), `a number of seconds from 0 (${zero}) to ${MAX_TIMEOUT_SECONDS}`, given);
 
 /** Defines a price, also as a string: YAML 1.1 reads `1e-6` as a string, because it requires a decimal point. */
 export const price = (given: Row) =>

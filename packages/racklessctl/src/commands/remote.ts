@@ -230,7 +230,7 @@ export async function withMachine<T>(call: Call, use: (machine: Machine) => Prom
     const name = call.argument('machine');
     const [machine, ...others] = selectMachines(list, [name]);
     if (machine === undefined || others.length > 0)
-      throw new CommandFailure(exitCode.noMatch, `'${name}' means ${others.length + 1} machines: name one of them`);
+      throw new CommandFailure(exitCode.noMatch, `'${name}' matches ${others.length + 1} machines: name one of them`);
     return use(machine);
   });
 }

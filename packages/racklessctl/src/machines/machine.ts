@@ -225,7 +225,7 @@ function named(all: MachineList, pattern: string): Machine {
   if (others.length > 0)
     throw new CommandFailure(
       exitCode.noMatch,
-      `'${pattern}' means ${others.length + 1} machines: ${list([machine, ...others])}. ` +
+      `'${pattern}' matches ${others.length + 1} machines: ${list([machine, ...others])}. ` +
         `Name one of them, or use '${pattern}*'`,
     );
   return machine;

@@ -48,7 +48,7 @@ describe('list', () => {
   });
 
   it.each([
-    ['node', /'node' means 3 machines: node-1, node-2, node-3\. Name one of them, or use 'node\*'/],
+    ['node', /'node' matches 3 machines: node-1, node-2, node-3\. Name one of them, or use 'node\*'/],
     ['web', /there is no machine 'web'\. The machines are: node-1, node-2, node-3/],
     ['x*', /there is no machine 'x\*'/],
   ])('rejects %s with exit code 66', async (pattern, text) => {

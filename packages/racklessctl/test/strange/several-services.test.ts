@@ -53,7 +53,7 @@ describe('a name that several machines have', () => {
     const { code, stderr } = await run(['power', 'on', 'node', '--url', (await twins()).url]);
     expect({ code, stderr }).toEqual({
       code: 66,
-      stderr: "racklessctl: 'node' means 2 machines: a (node), b (node). Name one of them, or use 'node*'\n",
+      stderr: "racklessctl: 'node' matches 2 machines: a (node), b (node). Name one of them, or use 'node*'\n",
     });
   });
 
@@ -77,7 +77,7 @@ describe('a name that several machines have', () => {
 
   it('is rejected with the chassis of these machines', async () => {
     const { stderr } = await run(['power', 'on', 'node', '--url', (await hosts()).url]);
-    expect(stderr).toContain("'node' means 2 machines: a (node, kvm-1), b (node, kvm-2). Name one");
+    expect(stderr).toContain("'node' matches 2 machines: a (node, kvm-1), b (node, kvm-2). Name one");
   });
 
   it('is rejected with the contexts of these machines', async () => {

@@ -100,13 +100,15 @@ const failureWith = <const Operation extends FailingOperation>(operations: reado
     .superRefine((given, context) => {
       const fault = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message });
       const { effect, operation } = given;
-      if (effect === 'slow' && given.lasts === undefined) fault('effect', 'needs lasts: how long the answer takes');
+      if (effect === 'slow' && given.lasts === undefined)
+        fault('effect', "needs the member 'lasts', the delay of the answer");
       if (effect === 'vanish' && operation === 'list') fault('operation', 'must be an operation of a machine');
       if (effect !== 'vanish' && operation === undefined)
         fault('effect', "needs an operation, such as 'any' for all operations of a machine");
       if (operation !== undefined) return;
       for (const member of ['for', 'calls', 'every', 'share'] as const)
-        if (given[member] !== undefined) fault(member, 'needs an operation, whose calls it selects');
+        if (given[member] !== undefined)
+          fault(member, 'applies to calls of an operation, so the failure needs an operation');
     });
 
 const machineFailures = z.array(failureWith([...machineOperations, 'any'])).optional();

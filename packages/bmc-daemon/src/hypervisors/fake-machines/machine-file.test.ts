@@ -152,9 +152,9 @@ machines:
       'lab.yaml:2: delays.foo is not a known member',
       'lab.yaml:5: machines[0].count must be an integer from 1 to 100000, not the string "x"',
       'lab.yaml:6: machines[0].nics[0].mac must be a MAC address in quotes, such as "52:54:00:00:00:01", not the number 1',
-      'lab.yaml:9: machines[1].failures[0].effect needs lasts: how long the answer takes',
+      "lab.yaml:9: machines[1].failures[0].effect needs the member 'lasts', the delay of the answer",
       "lab.yaml:10: machines[1].failures[1].effect needs an operation, such as 'any' for all operations of a machine",
-      'lab.yaml:11: machines[1].failures[2].share needs an operation, whose calls it selects',
+      'lab.yaml:11: machines[1].failures[2].share applies to calls of an operation, so the failure needs an operation',
       'lab.yaml:12: machines[1].failures[3] must be a mapping, not the number 5',
       'lab.yaml:13: machines[1].failures[4].operation must be one of power_on, power_off, shutdown, reset, insert, ' +
         'eject, change, read, any, not the string "list"',

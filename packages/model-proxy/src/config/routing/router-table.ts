@@ -129,11 +129,14 @@ export const routerTable = {
     name: 'model_group_retry_policy',
     doc: 'Replaces `retry_policy` for some model groups. Example: `{gpt-4o: {RateLimitErrorRetries: 5}}`.',
   }),
-  retryAfter: seconds({
-    name: 'retry_after',
-    default: '0',
-    doc: 'Minimum seconds to wait before the proxy repeats a request at the same deployment.',
-  }),
+  retryAfter: seconds(
+    {
+      name: 'retry_after',
+      default: '0',
+      doc: 'Minimum seconds to wait before the proxy repeats a request at the same deployment.',
+    },
+    'no wait',
+  ),
   retryBudget: number(0, 100, {
     name: 'retry_budget',
     default: `${defaults.retryBudget}`,

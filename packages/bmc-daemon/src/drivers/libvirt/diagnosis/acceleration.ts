@@ -65,7 +65,7 @@ export function examineDevice(
   if (device === undefined) return [];
   if ((device.mode & 0o060) === 0o060 || (device.mode & READ_WRITE) === READ_WRITE) return [];
   const message =
-    `Only root may open ${DEVICE} (mode ${(device.mode & 0o777).toString(8)}), ` +
+    `Neither the group nor all accounts may open ${DEVICE} (mode ${(device.mode & 0o777).toString(8)}), ` +
     'so libvirt examines QEMU again and again, and changes of machines take up to a minute.';
   return [warning(SUBJECT, message, permitCommand(host))];
 }

@@ -59,7 +59,7 @@ describe('streams of images', () => {
     expect(streams.isOffered).toBe(false);
     expect(await fault(streams.open(image(new URL('http://127.0.0.1/x')), never))).toEqual([
       'unsupported',
-      "streaming the image: QEMU of this host has no driver for HTTP (Debian's package qemu-block-extra)",
+      "streaming the image: QEMU on the libvirt host has no driver for HTTP (Debian's package qemu-block-extra)",
     ]);
     await streams.detectDriver(['/nowhere']);
     expect(streams.isOffered).toBe(true);

@@ -168,7 +168,8 @@ function isRestricted({ hosts }: ImageServerLimits): boolean {
 }
 
 function noDriverError(cause: unknown): DriverError {
-  const message = "streaming the image: QEMU of this host has no driver for HTTP (Debian's package qemu-block-extra)";
+  const message =
+    "streaming the image: QEMU on the libvirt host has no driver for HTTP (Debian's package qemu-block-extra)";
   return new DriverError('unsupported', message, { cause, field: 'transferMethod' });
 }
 
