@@ -261,9 +261,13 @@ export class FakeDriver implements CompleteDriver {
     if (kind !== undefined) this.#report(after, kind);
     if (before.media !== after.media) this.#report(after, 'media');
     // Ignores Secure Boot of the current run, because it changes with the state.
-    const rest = (machine: CompleteSnapshot) =>
-      JSON.stringify({ ...machine, ...afterFirmwareStop(machine), state: null, media: null });
-    if (rest(before) !== rest(after)) this.#report(after, 'changed');
+    const rest = (machine: CompleteSnapshot) => ({
+      ...machine,
+      ...afterFirmwareStop(machine),
+      state: null,
+      media: null,
+    });
+    if (isDifferent(rest(before), rest(after))) this.#report(after, 'changed');
   }
 
   #report({ uuid, name }: SystemRef, kind: MachineChangeKind): void {
@@ -271,4 +275,11 @@ export class FakeDriver implements CompleteDriver {
     this.statistics.follow({ kind, uuid, name });
     for (const listener of this.#listeners) listener({ kind, uuid, name });
   }
+}
+
+/** Returns whether two objects have different members. Most members are the same objects, so it compares these first. */
+function isDifferent(left: Readonly<Record<string, unknown>>, right: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys({ ...left, ...right }).some(
+    (key) => left[key] !== right[key] && JSON.stringify(left[key]) !== JSON.stringify(right[key]),
+  );
 }

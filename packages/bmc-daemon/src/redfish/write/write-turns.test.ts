@@ -41,7 +41,7 @@ describe('the queue of writes', () => {
 
   it('starts no write after a long turn of the event loop until the pause is too long', async () => {
     let now = 0;
-    const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, () => (now += 9));
+    const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, { now: () => (now += 9) });
     let started = 0;
     const count = (): Promise<number> => Promise.resolve((started += 1));
     const all = Promise.all([writes.run('a', neverGone, count), writes.run('a', neverGone, count)]);
@@ -53,7 +53,7 @@ describe('the queue of writes', () => {
 
   it('starts no write while others arrive, until the pause is too long', async () => {
     let now = 0;
-    const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, () => now);
+    const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, { now: () => now });
     let started = 0;
     const all: Promise<unknown>[] = [];
     const arrive = (): void => void all.push(writes.run('a', neverGone, () => Promise.resolve((started += 1))));
@@ -76,7 +76,7 @@ describe('the queue of writes', () => {
   });
 
   it('limits the running writes, and starts the next when one ends', async () => {
-    const writes = new WriteTurns({ running: 2, slowMs: 1_000_000, shortTurnMs: Infinity });
+    const writes = new WriteTurns({ running: 2, slowMs: 1_000_000, shortTurnMs: Infinity }, { load: () => 1 });
     const open = Array.from({ length: 5 }, openWrite);
     let running = 0;
     const all = open.map(({ run }) =>
@@ -103,6 +103,46 @@ describe('the queue of writes', () => {
     await expect(writes.run('a', neverGone, () => Promise.resolve('done'))).resolves.toBe('done');
     slow.end();
     await first;
+  });
+
+  it('starts more writes while the running ones leave the event loop idle', async () => {
+    const writes = new WriteTurns({ running: 8, slowMs: 1_000_000, loadIntervalMs: 1 }, { load: () => 0.1 });
+    const open = Array.from({ length: 100 }, openWrite);
+    const started = open.map(
+      ({ run }) =>
+        new Promise<void>((resolve) => {
+          void writes.run('a', neverGone, () => {
+            resolve();
+            return run();
+          });
+        }),
+    );
+    await Promise.all(started);
+    for (const { end } of open) end();
+  });
+
+  it('starts no more writes while the event loop is busy', async () => {
+    let measured = 0;
+    let wake = (): void => undefined;
+    const measuredOften = new Promise<void>((resolve) => (wake = resolve));
+    const load = (): number => {
+      if ((measured += 1) > 20) wake();
+      return 0.9;
+    };
+    const writes = new WriteTurns({ running: 2, slowMs: 1_000_000, loadIntervalMs: 1 }, { load });
+    const open = Array.from({ length: 5 }, openWrite);
+    let running = 0;
+    const all = open.map(({ run }) =>
+      writes.run('a', neverGone, () => {
+        running += 1;
+        return run();
+      }),
+    );
+    await measuredOften;
+    expect(running).toBe(2);
+    for (const { end } of open) end();
+    await Promise.all(all);
+    expect(running).toBe(5);
   });
 
   it('alternates between clients', async () => {

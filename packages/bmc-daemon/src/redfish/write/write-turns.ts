@@ -14,6 +14,14 @@ interface WriteTurnLimits {
    */
   readonly slowMs: number;
   /**
+   * The interval in milliseconds in which the queue measures the load of the event loop, while it is full.
+   * If the load is low, the writes that ran during the interval do not count anymore, because they wait
+   * for something else.
+   */
+  readonly loadIntervalMs: number;
+  /** The load of the event loop below which it is low, from 0 to 1. */
+  readonly lowLoad: number;
+  /**
    * A write that waits starts only after a turn of the event loop of at most this length, in
    * milliseconds.
    */
@@ -29,31 +37,67 @@ interface WriteTurnLimits {
  * libvirt executes four changes of a host at the same time, so a higher limit would not be faster. A read
  * needs about six turns of the event loop, so these must be short.
  */
-const writeTurnLimits: WriteTurnLimits = { running: 8, slowMs: 250, shortTurnMs: 8, maxPauseMs: 40 };
+const writeTurnLimits: WriteTurnLimits = {
+  running: 8,
+  slowMs: 250,
+  loadIntervalMs: 10,
+  lowLoad: 0.5,
+  shortTurnMs: 8,
+  maxPauseMs: 40,
+};
+
+/** The clocks of a queue. */
+interface WriteTurnClocks {
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+  /** Returns the share of the time since its last call in which the event loop did not sleep, from 0 to 1. */
+  readonly load: () => number;
+}
+
+/** Returns a function that measures the load of the event loop since its last call. */
+function loadMeter(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const current = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(current, last);
+    last = current;
+    return utilization;
+  };
+}
+
+/** A running write that counts. */
+interface RunningWrite {
+  readonly startedAt: number;
+  /** Stops counting the write. Has no effect if the write does not count anymore. */
+  readonly leave: () => void;
+}
 
 interface WaitingWrite {
   readonly isGone: () => boolean;
-  /** @param starts false if the client has disconnected. */
-  readonly settle: (starts: boolean) => void;
+  /** @param running undefined if the client has disconnected. */
+  readonly settle: (running: RunningWrite | undefined) => void;
 }
 
 /** The queue of all writes. It alternates between the clients; the writes of one client start in their order. */
 export class WriteTurns {
   readonly #limits: WriteTurnLimits;
   readonly #now: () => number;
+  readonly #load: () => number;
   /** The waiting writes by client. The client whose turn is next comes first. */
   readonly #waiting = new Map<string, WaitingWrite[]>();
-  #running = 0;
+  readonly #running = new Set<RunningWrite>();
+  /** Measures the load while the queue is full and a write waits. */
+  #loadTimer: NodeJS.Timeout | undefined;
   /** Start of the current turn of the event loop; undefined while turns are not measured. */
   #turnBegan: number | undefined;
   #lastStart = -Infinity;
   /** Whether a write arrived in the current turn of the event loop. */
   #arrived = false;
 
-  /** @param now a monotonic clock in milliseconds. */
-  constructor(limits: Partial<WriteTurnLimits> = {}, now = (): number => performance.now()) {
+  constructor(limits: Partial<WriteTurnLimits> = {}, clocks: Partial<WriteTurnClocks> = {}) {
     this.#limits = { ...writeTurnLimits, ...limits };
-    this.#now = now;
+    this.#now = clocks.now ?? (() => performance.now());
+    this.#load = clocks.load ?? loadMeter();
   }
 
   /**
@@ -69,49 +113,60 @@ export class WriteTurns {
   ): Promise<Result | undefined> {
     this.#arrived = true;
     const waits = this.#turnBegan !== undefined || this.#waiting.size > 0 || !this.#hasRoom();
-    if (waits) {
-      if (!(await this.#waitForTurn(client, isGone))) return undefined;
-    } else {
-      this.#countStart();
-      this.#measureTurn();
-    }
-    const leave = this.#countRunning();
+    const running = waits ? await this.#waitForTurn(client, isGone) : this.#countStart();
+    if (running === undefined) return undefined;
+    if (!waits) this.#measureTurn();
     try {
       return await write(waits);
     } finally {
-      leave();
+      running.leave();
     }
   }
 
   #hasRoom(): boolean {
-    return this.#running < this.#limits.running;
+    return this.#running.size < this.#limits.running;
   }
 
-  #waitForTurn(client: string, isGone: () => boolean): Promise<boolean> {
+  #waitForTurn(client: string, isGone: () => boolean): Promise<RunningWrite | undefined> {
     return new Promise((settle) => {
       const line = this.#waiting.get(client);
       if (line === undefined) this.#waiting.set(client, [{ isGone, settle }]);
       else line.push({ isGone, settle });
+      if (!this.#hasRoom()) this.#measureLoad();
     });
   }
 
-  #countStart(): void {
-    this.#running += 1;
-    this.#lastStart = this.#now();
-  }
-
-  /** Counts a write that has started until it is slow or ends. @returns the function for its end. */
-  #countRunning(): () => void {
-    let isCounted = true;
+  /** Counts a write until it is slow, or waits for something else, or ends. */
+  #countStart(): RunningWrite {
+    const startedAt = this.#now();
+    this.#lastStart = startedAt;
     const leave = (): void => {
       clearTimeout(slow);
-      if (!isCounted) return;
-      isCounted = false;
-      this.#running -= 1;
+      if (!this.#running.delete(running)) return;
       if (this.#waiting.size > 0 && this.#turnBegan === undefined) this.#measureTurn();
     };
     const slow = setTimeout(leave, this.#limits.slowMs).unref();
-    return leave;
+    const running = { startedAt, leave };
+    this.#running.add(running);
+    return running;
+  }
+
+  /**
+   * Measures the load of the event loop while the queue is full. Running writes that wait for a hypervisor
+   * leave the event loop idle, and then reads have no reason to wait. Without this rule, the queue could
+   * start 8 writes in {@link WriteTurnLimits.slowMs} at most, whatever the hosts can do.
+   */
+  #measureLoad(): void {
+    if (this.#loadTimer !== undefined) return;
+    this.#load();
+    this.#loadTimer = setTimeout(() => {
+      this.#loadTimer = undefined;
+      const before = this.#now() - this.#limits.loadIntervalMs;
+      if (this.#load() < this.#limits.lowLoad) {
+        for (const { startedAt, leave } of [...this.#running]) if (startedAt <= before) leave();
+      }
+      if (this.#waiting.size > 0 && !this.#hasRoom()) this.#measureLoad();
+    }, this.#limits.loadIntervalMs).unref();
   }
 
   /**
@@ -128,7 +183,11 @@ export class WriteTurns {
       const isQuiet = !this.#arrived && now - (this.#turnBegan ?? now) <= this.#limits.shortTurnMs;
       this.#turnBegan = undefined;
       this.#arrived = false;
-      if (this.#waiting.size === 0 || !this.#hasRoom()) return;
+      if (this.#waiting.size === 0) return;
+      if (!this.#hasRoom()) {
+        this.#measureLoad();
+        return;
+      }
       if (isQuiet || now - this.#lastStart >= this.#limits.maxPauseMs) this.#startNext();
       this.#measureTurn();
     });
@@ -143,11 +202,10 @@ export class WriteTurns {
       if (line.length > 0) this.#waiting.set(client, line);
       if (next === undefined) continue;
       if (next.isGone()) {
-        next.settle(false);
+        next.settle(undefined);
         continue;
       }
-      this.#countStart();
-      next.settle(true);
+      next.settle(this.#countStart());
       return;
     }
   }
