@@ -91,7 +91,7 @@ const anything = expect.anything() as unknown;
 const unavailable = new DriverError('unavailable', 'opening libvirt on <test:///default>: connection refused');
 
 describe('the page of the machines', () => {
-  it('needs the same rights as the machines in Redfish', async () => {
+  it('answers 403 to a user without privileges, and the log names the user', async () => {
     const { status, text } = await client.get('/ui/plain', { Authorization: 'Basic new' });
     expect([status, text.includes('InsufficientPrivilege')]).toEqual([403, true]);
     expect(lines()).toEqual([expect.objectContaining({ path: '/ui/plain', status: 403, user: 'new' })]);
@@ -105,7 +105,7 @@ describe('the log', () => {
     ['/ui/', '/ui/', 200, null],
     ['/healthz', '/healthz', 200, null],
     ['/nowhere', '/nowhere', 404, null],
-  ])('has one line for %s, without its query', async (url, path, status, user) => {
+  ])('has one line for a GET of %s, with the path but without the query', async (url, path, status, user) => {
     const { headers } = await client.get(url, authorization);
     expect(lines()).toEqual([
       {
@@ -123,7 +123,7 @@ describe('the log', () => {
   });
 
   it.each(['/redfish/v1', '/ui/plain'])(
-    'has the reason for a rejection at %s, and never the credentials',
+    'has the reason why %s rejected credentials, but not the credentials',
     async (path) => {
       expect((await client.get(path, { Authorization: 'Basic c2VjcmV0' })).status).toBe(401);
       const [line] = lines();
@@ -132,7 +132,7 @@ describe('the log', () => {
     },
   );
 
-  it.each(['/redfish/v1', '/ui/plain'])('has the cause of a 500 at %s under the id of the request', async (path) => {
+  it.each(['/redfish/v1', '/ui/plain'])('has the cause of a 500 at %s, with the id of the request', async (path) => {
     const { status, text } = await client.get(path, { Authorization: 'Basic broken', 'X-Request-Id': 'mine.1' });
     expect([status, text.includes('bcrypt')]).toEqual([500, false]);
     expect(lines()).toEqual([
@@ -146,7 +146,7 @@ describe('the log', () => {
     ]);
   });
 
-  it("has a client's X-Request-Id if it has at most 64 safe characters", async () => {
+  it("uses a client's X-Request-Id as the id if it has at most 64 safe characters; otherwise makes one", async () => {
     const ids = [];
     for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
       ids.push((await client.get('/redfish', { 'X-Request-Id': id })).headers['x-request-id']);
@@ -173,14 +173,14 @@ describe('a request', () => {
     ]);
   });
 
-  it('may have an absolute URL, as proxies send it; its host has precedence over the Host header', async () => {
+  it('may have an absolute URL, as proxies send it; the host of the URL replaces the Host header', async () => {
     const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\{"v1":"\/redfish\/v1\/"\}$/);
-    // The host of the URL has precedence (RFC 9112 §3.2.2).
+    // RFC 9112 §3.2.2
     expect(scopedBy).toBe('bmc.example');
   });
 
-  it('gets 501 for an unknown method', async () => {
+  it('gets 501 for an unknown method, and the log has the error of the parser', async () => {
     expect(await client.raw('FAKE / HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 501 Not Implemented\r\n/);
     expect(lines()).toEqual([expect.objectContaining({ method: '-', status: 501, refused: 'HPE_INVALID_METHOD' })]);
   });
@@ -193,13 +193,13 @@ describe('malformed requests', () => {
     return [answer.split(' ', 2)[1], body.error.code];
   };
 
-  it('without a Host header get 400, with a Redfish error and a line in the log', async () => {
+  it('with HTTP/1.1 but without a Host header get 400, with a Redfish error and a line in the log', async () => {
     expect(await rawError('GET /redfish/v1 HTTP/1.1\r\nConnection: close\r\n\r\n')).toEqual([
       '400',
       'Base.1.22.HeaderMissing',
     ]);
     expect(lines()).toEqual([expect.objectContaining({ method: 'GET', path: '/redfish/v1', status: 400 })]);
-    // HTTP/1.0 has no such header.
+    // HTTP/1.0 does not require this header, so such a request is valid.
     expect(await client.raw('GET /redfish HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
@@ -222,9 +222,9 @@ describe('malformed requests', () => {
   });
 });
 
-describe('pages of Express', () => {
+describe('the pages outside of Redfish', () => {
   it.each(['/', '/ui/systems/1', '/ui/plain', '/healthz', '/metrics/'])(
-    'accepts only GET and HEAD at %s',
+    'answer 405 to requests that write at %s, and name the allowed methods, also for OPTIONS',
     async (path) => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
         const { status, headers, json } = await client.send(method, path, { body: '{}', headers: authorization });
@@ -241,12 +241,12 @@ describe('pages of Express', () => {
 });
 
 describe('the page of the machines', () => {
-  it('requires the password', async () => {
+  it('requires credentials', async () => {
     const { status, headers } = await client.get('/ui/plain');
     expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="Rackless", charset="UTF-8"']);
   });
 
-  it('shows each machine, and its policy forbids scripts', async () => {
+  it('shows each machine with a link to its system, and has a policy that forbids scripts', async () => {
     const { status, headers, text } = await client.get('/ui/plain', authorization);
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
       200,
@@ -263,14 +263,14 @@ describe('the page of the machines', () => {
     expect(text).not.toContain('<script');
   });
 
-  it('shows that the state of a machine could not be read', async () => {
+  it('shows for which machine the state could not be read, and still answers 200', async () => {
     unreadableUuid = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/ui/plain', authorization);
     expect([status, text.match(/state could not be read/g)?.length]).toEqual([200, 1]);
   });
 
-  it('does not wait for every machine of a host that hangs, and answers 503 after the first few', async () => {
-    // The list is cached, the machines are not.
+  it('answers 503 after a few failed reads if the host hangs, without a read of every machine', async () => {
+    // A driver can list machines from its cache while the host hangs, but cannot read them.
     const machines = sampleMachines(100);
     const asked: string[] = [];
     listed = machines;
@@ -283,7 +283,7 @@ describe('the page of the machines', () => {
     expect(asked.length).toBeLessThan(10);
   });
 
-  it('shows the machines that were read before the host began to hang', async () => {
+  it('shows the machines that it read before the host began to hang, and soon stops reading the others', async () => {
     const machines = sampleMachines(100);
     listed = machines;
     let asked = 0;
@@ -338,7 +338,7 @@ describe('a health check that fails again and again', () => {
     for (const reason of [undefined, unavailable, unavailable, undefined, unavailable]) {
       down = reason;
       await client.get('/healthz');
-      levels.push(lines().map((line) => (line as { readonly level: string }).level)); // every line has its level
+      levels.push(lines().map((line) => (line as { readonly level: string }).level)); // each log line has a level
     }
     expect(levels).toEqual([['info'], ['info', 'warn'], ['info'], ['info'], ['info', 'warn']]);
     await client.get('/ui/plain', authorization);
@@ -352,21 +352,24 @@ describe('the web console', () => {
     expect([status, headers.location]).toEqual([302, '/ui/']);
   });
 
-  it.each(['/ui/', '/ui/systems/1/screen'])('is the same page at %s, without a login', async (path) => {
-    const { status, headers, text } = await client.get(path);
-    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
-      200,
-      'text/html; charset=utf-8',
-      'no-cache',
-    ]);
-    const again = await client.get(path, { 'If-None-Match': String(headers.etag) });
-    expect([again.status, again.text]).toEqual([304, '']);
-    const [, script = ''] = /src="([^"]+)"/.exec(text) ?? [];
-    const asset = await client.get(script);
-    expect([asset.status, asset.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
-  });
+  it.each(['/ui/', '/ui/systems/1/screen'])(
+    'is a page at %s without a login, and browsers can cache its script',
+    async (path) => {
+      const { status, headers, text } = await client.get(path);
+      expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+        'no-cache',
+      ]);
+      const again = await client.get(path, { 'If-None-Match': String(headers.etag) });
+      expect([again.status, again.text]).toEqual([304, '']);
+      const [, script = ''] = /src="([^"]+)"/.exec(text) ?? [];
+      const asset = await client.get(script);
+      expect([asset.status, asset.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+    },
+  );
 
-  it('forbids inline scripts and styles, and other hosts', async () => {
+  it('has a policy that forbids inline scripts, inline styles and content of other hosts', async () => {
     const { headers } = await client.get('/ui/');
     const policy = String(headers['content-security-policy']);
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
@@ -391,7 +394,7 @@ describe('metrics', () => {
       ?.slice(line.length + 1);
   };
 
-  it('count requests by method, route template and status', async () => {
+  it('count requests by method, route template and status, and show how long they took', async () => {
     const count = async (labels: string) => Number((await value(`bmc_http_requests_total{${labels}}`)) ?? 0);
     const before = await count('method="GET",route="/redfish/v1",status="401"');
     await client.get('/redfish/v1');
@@ -406,7 +409,7 @@ describe('metrics', () => {
     expect(Number(await duration('_sum{method="GET",route="unmatched"}'))).toBeGreaterThan(0);
   });
 
-  it('contain the requests in flight and values of the process', async () => {
+  it('contain the number of requests in flight and the memory of the process', async () => {
     expect(await value('bmc_http_requests_in_flight')).toBe('1');
     expect(Number(await value('process_resident_memory_bytes'))).toBeGreaterThan(1e6);
   });
@@ -429,7 +432,7 @@ describe('plain HTTP at the port of HTTPS', () => {
   });
   afterAll(() => plain.close());
 
-  it('is redirected to HTTPS with its method, path and query, and logged without a user or a token', async () => {
+  it('is redirected to HTTPS with its method, path and query; the log has neither user nor query', async () => {
     const answer = await plain.send('POST', '/redfish/v1/Systems?a=b&token=x', {
       headers: { ...authorization, Host: 'bmc:8443' },
     });
@@ -448,7 +451,7 @@ describe('plain HTTP at the port of HTTPS', () => {
     ['GET / HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n', 400],
     ['OPTIONS * HTTP/1.1\r\nHost: bmc\r\nConnection: close\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: [::1]:8443\r\nConnection: close\r\n\r\n', 308],
-  ])('answers %j with %d', async (bytes, status) => {
+  ])('gets, for the request %j, the status %d', async (bytes, status) => {
     expect(await plain.raw(bytes)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 });

@@ -16,7 +16,7 @@ const facts: HostFacts = {
 };
 const answering = { reachable: true, reason: null, since: new Date(), facts };
 
-/** Returns a function that reads the metrics of hosts. A host that is null cannot be read. */
+/** Returns a function that reads the metrics of hosts, one line each. A host that is null cannot be read. */
 function metricsOf(hosts: Record<string, Omit<HostSnapshot, 'name' | 'uri'> | null>) {
   const control: HostsControl = {
     hasHostList: true,
@@ -32,7 +32,7 @@ function metricsOf(hosts: Record<string, Omit<HostSnapshot, 'name' | 'uri'> | nu
   return async () => (await metrics.expose()).text.split('\n').filter((line) => line.startsWith('bmc_host_'));
 }
 
-it('shows whether each host answers, and its versions, capacity and load', async () => {
+it('the metrics show whether each host answers, and its versions, capacity, load and machines', async () => {
   const read = metricsOf({ a: answering });
   const expected = [
     'bmc_host_up{host="a"} 1',
@@ -50,7 +50,7 @@ it('shows whether each host answers, and its versions, capacity and load', async
   expect(await read()).toEqual(expected);
 });
 
-it('shows no values of a host that does not answer, cannot be read, or was removed', async () => {
+it('the metrics show only bmc_host_up for a host that cannot be read, and nothing for a removed host', async () => {
   const hosts: Parameters<typeof metricsOf>[0] = { a: answering, b: answering, c: answering };
   const read = metricsOf(hosts);
   await read();
@@ -60,7 +60,7 @@ it('shows no values of a host that does not answer, cannot be read, or was remov
   expect(await read()).toEqual(['bmc_host_up{host="a"} 0', 'bmc_host_up{host="b"} 0']);
 });
 
-it('shows no values that the hypervisor does not count', async () => {
+it('the metrics omit values that the hypervisor does not report', async () => {
   const read = metricsOf({ a: { ...answering, facts: { ...facts, freeMemoryBytes: null, cpuTime: null } } });
   expect((await read()).join()).not.toMatch(/memory_free|cpu_seconds/);
 });

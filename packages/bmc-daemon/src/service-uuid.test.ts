@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the UUID of the service', () => {
-  it('is derived from the machine id, and differs for each service and host', () => {
+  it('is derived from the machine id without revealing it, and differs for each service and host', () => {
     const machineIdFile = path.join(folder, 'machine-id');
     const id = '0123456789abcdef0123456789abcdef';
     writeFileSync(machineIdFile, `${id}\n`);
@@ -46,7 +46,7 @@ describe('the UUID of the service', () => {
   });
 
   it.each([Buffer.from('no UUID'), Buffer.from([0xff, 0x0a])])(
-    'is replaced if the file is damaged, and the damaged file is renamed',
+    'is replaced if its file is damaged; the damaged file is renamed, with a warning',
     (bytes) => {
       const file = path.join(folder, 'service-uuid');
       writeFileSync(file, bytes);
@@ -58,7 +58,7 @@ describe('the UUID of the service', () => {
     },
   );
 
-  it('is new after each start, with a warning, if it cannot be stored', () => {
+  it('causes a warning that it will change at the next restart if it cannot be stored', () => {
     writeFileSync(path.join(folder, 'file'), '');
     const stateDir = path.join(folder, 'file', 'state');
     expect(serviceUuid({ service: 'a', stateDir, machineIdFile: path.join(folder, 'none'), log })).toMatch(UUID);

@@ -39,7 +39,7 @@ const increment = ({ count }: { count: number }) => ({ count: count + 1 });
 const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
 
 describe('a state file', () => {
-  it('starts with the initial state; the first change creates the file, which only its owner can read', () => {
+  it('has the initial state until the first change, which creates the file for its owner only', () => {
     const file = open();
     expect([file.state, readdirSync(parent)]).toEqual([{ count: 0 }, []]);
     file.update((state) => state);
@@ -60,7 +60,7 @@ describe('a state file', () => {
     ['a block of zeros', '\0'.repeat(4096)],
   ] as const;
 
-  it.each(damages)('with %s is renamed and logged, and never overwritten', (_what, text) => {
+  it.each(damages)('with %s is renamed with an error in the log, and the initial state is used', (_what, text) => {
     open().update(increment);
     const file = path.join(folder, 'counter.json');
     writeFileSync(file, text, 'latin1');
@@ -72,7 +72,7 @@ describe('a state file', () => {
   });
 
   it.each(damages)(
-    'with %s is not renamed and gives an error if the caller chose to refuse broken files',
+    'with %s is not renamed if the caller chose to refuse damaged files; opening it then throws',
     (_what, text) => {
       open().update(increment);
       const file = path.join(folder, 'counter.json');
@@ -98,7 +98,7 @@ describe('a state file', () => {
     ]);
   });
 
-  it('loses temporary files of a killed process when it is opened, with a warning; other hidden files stay', () => {
+  it('opens with a warning after it removed temporary files of a killed process; other hidden files stay', () => {
     open().update(increment);
     const leftover = path.join(folder, '.counter.json.0123456789ab');
     const other = path.join(folder, '.counter.json.backup');
@@ -111,7 +111,7 @@ describe('a state file', () => {
     expect(logged).toEqual([`warn removed ${leftover}, which a killed process left`]);
   });
 
-  it('is read again with a warning if another program has changed it', () => {
+  it('is read again before a change, with a warning, if another program has changed it', () => {
     const [ours, theirs] = [open(), open()];
     theirs.update(() => ({ count: 40 }));
     ours.update(increment);
@@ -119,18 +119,18 @@ describe('a state file', () => {
     expect(logged).toEqual([`warn ${ours.path} was changed by another program and is read again`]);
   });
 
-  it('keeps its state if the file cannot be written, and the error names the file', () => {
+  it('keeps its state in memory if a change cannot be written, and the error names the file', () => {
     const file = open();
     file.update(increment);
     rmSync(folder, { recursive: true });
-    // A file in place of the folder also stops root. In containers, tests run as root.
+    // Tests in containers run as root, which ignores permissions. A file in place of the folder stops root, too.
     writeFileSync(folder, '');
     chmodSync(folder, 0o400);
     expect(() => file.update(increment)).toThrow(/^(reading|writing) .*counter\.json: /);
     expect(file.state).toEqual({ count: 1 });
   });
 
-  it('keeps its state if the file was removed and its folder cannot be created', () => {
+  it('keeps its state in memory if the folder was removed and cannot be created again', () => {
     const file = open();
     file.update(increment);
     rmSync(folder, { recursive: true });
