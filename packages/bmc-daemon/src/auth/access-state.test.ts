@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it } from '@jest/globals';
 import { initialAccessState, openAccessState } from './access-state.js';
 
-it('accepts stored roles whose names clients can no longer choose, so that the daemon starts', () => {
+it('openAccessState accepts stored roles with names that clients can no longer choose, so the daemon starts', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-state-'));
   try {
     const stored = { ...initialAccessState, roles: [{ id: 'Members', privileges: [] }] };

@@ -57,7 +57,7 @@ describe('an account that is renamed', () => {
 
   it('is never an administrator during the change if it was not one before', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
-    // A user without an entry in the state file has all rights.
+    // A user without an entry in the state file has all rights, so each step must leave an entry for the user.
     const roles: unknown[] = [];
     const real = state.update.bind(state);
     state.update = (change) => {
@@ -78,7 +78,7 @@ describe('an account that is renamed', () => {
     expect([await logIn('mallory', 'new apple'), await logIn('mallory', 'apple')]).toEqual(['in', 'wrong password']);
   });
 
-  it('rejects the name of another user or an invalid name, and stays unchanged', async () => {
+  it('stays unchanged if the new name is invalid or exists already; a missing account is reported', async () => {
     const before = text();
     await expect(accounts().change('eve', { user: 'bob' })).rejects.toMatchObject({ kind: 'exists' });
     for (const user of ['', 'a:b', '#eve', '..']) {
@@ -93,7 +93,7 @@ describe('an account that is renamed', () => {
 });
 
 describe('a change of an account whose password file cannot be written', () => {
-  it('fails with the error of the password file, and logs if the old state cannot be restored', async () => {
+  it('fails with the error of the password file, and logs an error if the old state cannot be restored', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     const before = state.state;
     // Another process is writing the file and never finishes.
@@ -108,7 +108,7 @@ describe('a change of an account whose password file cannot be written', () => {
     };
     await expect(accounts().remove('eve')).rejects.toBeInstanceOf(PasswordFileWriteError);
     expect(state.state).toBe(before);
-    // The first write now succeeds, and the write that reverts it fails.
+    // The first write of the state now succeeds, and the write that reverts it fails.
     writesBeforeFailure = 1;
     await expect(accounts().change('eve', { password: 'pear' })).rejects.toBeInstanceOf(PasswordFileWriteError);
     expect(logged).toEqual(['restoring the stored state of an account failed']);

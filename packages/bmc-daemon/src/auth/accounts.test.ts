@@ -15,7 +15,7 @@ import { PasswordFileWriteError } from '../password-file/password-file-writer.js
 let folder: string;
 let file: string;
 let state: StateFile<AccessState>;
-/** The time of both clocks, in milliseconds. */
+/** The time of the monotonic clock and of the clock for locks, in milliseconds. */
 let time: number;
 let access: Access;
 
@@ -49,19 +49,19 @@ function accounts(): Accounts {
   return access.accounts;
 }
 
-/** Returns the lines of the file. Of each hash, only the algorithm and the cost remain. */
+/** Returns the text of the password file. Replaces each hash by its algorithm and cost. */
 const lines = () => readFileSync(file, 'utf8').replace(/(\$2[by]\$\d\d\$)[./A-Za-z0-9]{53}/g, '$1…');
 const fault = (kind: AccountError['kind']) => expect.objectContaining({ name: 'AccountError', kind }) as unknown;
 const newAccount = { password: 'walnut tree', enabled: true, passwordChangeRequired: false };
 
-/** Returns `in` if a password opens a session; otherwise the reason. */
+/** Returns `in` if a password opens a session; otherwise the reason of the rejection. */
 async function logIn(user: string, password: string): Promise<string> {
   const answer = await access.openSession({ user, password }, client);
   return 'refused' in answer ? answer.refused : 'in';
 }
 
 describe('accounts', () => {
-  it('are the users of the file, who are administrators by default', () => {
+  it('are the users of the password file, who are administrators by default', () => {
     const [admin, eve] = accounts().list();
     expect(admin).toEqual({
       user: 'admin',
@@ -83,7 +83,7 @@ describe('accounts', () => {
     expect(accounts().find('__proto__')).toBeUndefined();
   });
 
-  it('can be created, changed and removed; other lines and the mode of the file stay unchanged', async () => {
+  it('can be created, changed and removed; other lines and the mode of the password file stay unchanged', async () => {
     chmodSync(file, 0o640);
     await accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
@@ -99,7 +99,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('give the reason if a client cannot create or change them, and change nothing', async () => {
+  it('stay unchanged after an invalid creation, change or removal, and the error gives the reason', async () => {
     const before = readFileSync(file, 'utf8');
     await expect(accounts().create({ ...newAccount, user: 'eve', roleId: 'ReadOnly' })).rejects.toEqual(
       fault('exists'),
@@ -126,7 +126,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('always include an enabled administrator, even after two concurrent changes', async () => {
+  it('always include an enabled administrator, even after two concurrent removals', async () => {
     await accounts().change('eve', { enabled: false });
     const refusal = fault('lastAdministrator');
     await expect(accounts().remove('admin')).rejects.toEqual(refusal);
@@ -142,7 +142,7 @@ describe('accounts', () => {
     ).toEqual(['eve']);
   });
 
-  it('follow changes by htpasswd; a user who is removed and added again has the same role', async () => {
+  it('follow changes by htpasswd; a user who is removed and added again has the former role', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
     execFileSync('htpasswd', ['-bB', file, 'carl', 'carrot'], { stdio: 'pipe' });
@@ -156,7 +156,7 @@ describe('accounts', () => {
       ['carl', 'Administrator'],
     ]);
     execFileSync('htpasswd', ['-bB', file, 'eve', 'apple'], { stdio: 'pipe' });
-    // A change reads the file first, and does not wait for the next check.
+    // A change of an account reads the file first, so it finds eve before the next check of the file.
     await accounts().change('eve', { passwordChangeRequired: false });
     expect(accounts().find('eve')?.roleId).toBe('ReadOnly');
   });
@@ -171,7 +171,7 @@ describe('accounts', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('permit only a change to a different password if the password must be changed', async () => {
+  it('permit nothing but a change to a different password if the password must be changed', async () => {
     await accounts().change('eve', { passwordChangeRequired: true });
     expect(accounts().find('eve')?.identity).toEqual({
       user: 'eve',
@@ -189,14 +189,14 @@ describe('accounts', () => {
   });
 });
 
-describe('locking accounts out', () => {
+describe('the lock of an account', () => {
   const tryWrongPassword = async (times: number) => {
     for (let attempt = 0; attempt < times; attempt += 1) expect(await logIn('eve', 'pear')).toBe('wrong password');
   };
   const lockAfterThree = async (settings: Partial<AccessSettings> = {}) =>
     access.changeSettings({ lockoutThreshold: 3, lockoutSeconds: 60, lockoutResetSeconds: 30, ...settings });
 
-  it('starts after the threshold of wrong passwords in a row, and lasts the set time', async () => {
+  it('begins after the threshold of wrong passwords in a row, and lasts for the configured time', async () => {
     await lockAfterThree();
     expect(await logIn('eve', 'apple')).toBe('in');
     await tryWrongPassword(2);
@@ -204,7 +204,7 @@ describe('locking accounts out', () => {
     await tryWrongPassword(3);
     expect(accounts().find('eve')?.locked).toBe(true);
     expect(await logIn('eve', 'apple')).toBe('the account is locked');
-    // Open sessions continue. Otherwise, an attacker could log the administrator out.
+    // Open sessions continue. Otherwise, an attacker could end the sessions of a user with wrong passwords.
     expect(access.sessions.list()).toHaveLength(2);
     expect(await logIn('admin', 'secret')).toBe('in');
     time += 59_999;
@@ -214,7 +214,7 @@ describe('locking accounts out', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('forgets wrong passwords after lockoutResetSeconds', async () => {
+  it('ignores earlier wrong passwords after lockoutResetSeconds without a wrong password', async () => {
     await lockAfterThree();
     await tryWrongPassword(2);
     time += 30_001;
@@ -269,13 +269,13 @@ describe('locking accounts out', () => {
   it.each([
     ['the threshold is 0', { lockoutThreshold: 0 }],
     ['the duration is 0', { lockoutSeconds: 0, lockoutResetSeconds: 0 }],
-  ])('does not happen if %s', async (_, settings) => {
+  ])('never begins if %s', async (_, settings) => {
     await lockAfterThree(settings);
     await tryWrongPassword(4);
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('does not count unknown users', async () => {
+  it('does not exist for unknown users: their attempts are not stored', async () => {
     await lockAfterThree();
     for (let attempt = 0; attempt < 4; attempt += 1) expect(await logIn('bob', 'x')).toBe('unknown user');
     expect(state.state.accounts).toEqual([]);
@@ -283,7 +283,7 @@ describe('locking accounts out', () => {
 });
 
 describe('roles', () => {
-  it('include the three roles of Redfish, and the roles that administrators add', async () => {
+  it('include the three roles of Redfish and those of administrators; names must differ not only in case', async () => {
     await access.roles.create('Nurse', ['Login']);
     expect(access.roles.list()).toEqual([
       {
@@ -299,7 +299,7 @@ describe('roles', () => {
     expect(() => access.roles.create('administrator', [])).toThrow('there is a role Administrator already');
   });
 
-  it('apply to their accounts at once, and can be removed if no account has them', async () => {
+  it('apply to their accounts at once after a change, and can be removed if no account has them', async () => {
     await access.roles.create('Nurse', ['Login']);
     await accounts().change('eve', { roleId: 'Nurse' });
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set(['Login']));
@@ -317,7 +317,7 @@ describe('roles', () => {
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set());
   });
 
-  it('give no privileges if they are missing in the state file', () => {
+  it('give an account no privileges if they are missing in the state file', () => {
     state.update((old) => ({
       ...old,
       accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],

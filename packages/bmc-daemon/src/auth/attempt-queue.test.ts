@@ -6,10 +6,13 @@ import { AttemptQueue, attemptLimits, type AttemptLimits } from './attempt-queue
 /** How long one verification takes in these tests. */
 const VERIFY_MS = 100;
 const { pair: pairLimits, address: addressLimits, waitMs } = attemptLimits;
-/** Attempts while the gap between them doubles from its first value to its maximum: 500 ms to 5 s, or 100 ms to 1 s. */
+/** Number of gaps that are longer than the one before: from 500 ms to 5 s for a pair, 100 ms to 1 s for an address. */
 const GROWING_GAPS = 4;
 
-/** Returns the attempts that a pace admits: those without a gap (the next one starts the first gap), and the later ones. */
+/**
+ * Returns the maximum number of attempts that a pace admits in `ms` milliseconds: those without a gap before them,
+ * those after a growing gap, and those after the longest gap.
+ */
 const admittedAttempts = ({ free, maxGapMs }: typeof pairLimits, ms: number): number =>
   free + 1 + GROWING_GAPS + ms / maxGapMs;
 
@@ -44,7 +47,7 @@ class Simulation {
   time = 0;
   /** Verifications that ran. */
   readonly verified: { readonly at: number; readonly user: string; readonly address: string }[] = [];
-  /** In the order of their creation. */
+  /** Events that have not happened yet, in the order of their creation. */
   readonly #events = new Set<SimulatedEvent>();
 
   constructor(limits: Partial<AttemptLimits> = {}) {
@@ -74,7 +77,7 @@ class Simulation {
     return { verdict, at: this.time };
   }
 
-  /** Sends the next guess as soon as the last one is answered, until the time `until`. */
+  /** Sends guess after guess until the time `until`, each after the answer to the previous one. Adds to `answers`. */
   async guess(until: number, sentAt: (attempt: number) => SentAttempt, answers: Answer[] = []): Promise<void> {
     for (let attempt = 0; this.time < until; attempt += 1) answers.push(await this.ask(sentAt(attempt)));
   }
@@ -92,7 +95,7 @@ class Simulation {
     this.time = Math.max(this.time, Math.min(until, Number.MAX_SAFE_INTEGER));
   }
 
-  /** Returns the first event, and of several at the same time the oldest. */
+  /** Returns the earliest event; of several at the same time, the one that was created first. */
   #next(): SimulatedEvent | undefined {
     let first: SimulatedEvent | undefined;
     for (const event of this.#events) if (first === undefined || event.at < first.at) first = event;
@@ -143,7 +146,7 @@ describe('the queue of logins', () => {
     },
   );
 
-  it('accepts the owner of an attacked account from a new address', async () => {
+  it('accepts the owner of an attacked account from a new address within two verifications', async () => {
     const simulation = new Simulation();
     const guessers = Array.from({ length: 1000 }, (_, at) =>
       simulation.guess(40_000, () => ({ address: otherAddress(at), user: 'admin' })),
@@ -158,7 +161,7 @@ describe('the queue of logins', () => {
     await Promise.all(guessers);
   });
 
-  it('answers at the configured rates for an address, and for a user at an address', async () => {
+  it('answers at most at the configured rates for an address, and for a user at an address', async () => {
     const simulation = new Simulation();
     const seconds = 120;
     const answers: Answer[] = [];
@@ -170,7 +173,7 @@ describe('the queue of logins', () => {
     expect(withResult(answers, seconds * 1000).length).toBeLessThanOrEqual(
       admittedAttempts(pairLimits, seconds * 1000),
     );
-    // The account lane verifies as many attempts in addition. The last ones wait for up to `waitMs`.
+    // Each of the two lanes verifies up to this number. The last attempts may wait for `waitMs` after the end.
     expect(simulation.verified.length).toBeLessThanOrEqual(2 * admittedAttempts(pairLimits, seconds * 1000 + waitMs));
 
     const other = new Simulation();
@@ -191,7 +194,7 @@ describe('the queue of logins', () => {
   });
 
   it('does not show by the duration of a login whether a user exists, even if many logins wait', async () => {
-    /** Returns the answers that a guesser gets for one of many names. */
+    /** Returns the answers to guessers of the name `eve`, while others guess the passwords of 60 unknown names. */
     const answersOfOneName = async (exists: boolean): Promise<readonly Answer[]> => {
       const simulation = new Simulation();
       const answers: Answer[] = [];
@@ -236,7 +239,7 @@ describe('the queue of logins', () => {
     ]);
   });
 
-  it('drops the newest attempt of the busiest address if it is full and a new address arrives', async () => {
+  it('drops the newest attempt of the busiest user or of the busiest address if too many attempts wait', async () => {
     const simulation = new Simulation({ maxWaiting: 6, maxWaitingOfAddress: 4 });
     const dropped: string[] = [];
     const send = (address: string, user: string) =>
@@ -246,7 +249,7 @@ describe('the queue of logins', () => {
     send('running', 'x');
     for (const user of ['1', '1', '1', '2', '3']) send('a', user);
     await turn();
-    // Only four attempts of an address wait: the queue drops the newest one of its busiest user.
+    // Address `a` may have four waiting attempts. The queue drops the newest one of the busiest user, `a 1`.
     expect(dropped).toEqual(['a 1']);
     send('b', '1');
     send('c', '1');
@@ -271,7 +274,7 @@ describe('the queue of logins', () => {
     expect(simulation.verified).toHaveLength(1);
   });
 
-  it('rejects an attempt with the error of its verification, and continues', async () => {
+  it('rejects an attempt with the error of its verification, and continues with the next attempt', async () => {
     const simulation = new Simulation();
     const attempt = { address: 'a', pair: 'p', account: 'eve', gone: () => false };
     const failing = simulation.queue.verifyInTurn({ ...attempt, verify: () => Promise.reject(new Error('no thread')) });

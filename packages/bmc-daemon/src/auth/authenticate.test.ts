@@ -21,7 +21,7 @@ const run = promisify(execFile);
 let folder: string;
 let file: string;
 let server: Server | undefined;
-/** Milliseconds of the fake clock. A sleep moves it forward. */
+/** The time of the fake clock in milliseconds. Each wait of the login queue moves the clock forward. */
 let time: number;
 let slept: number[];
 let logged: string[];
@@ -32,7 +32,10 @@ const log = {
   error: (message: string) => logged.push(`error ${message}`),
 };
 
-/** Moves the fake clock forward, after all other pending work is done. */
+/**
+ * Replaces the timer of the login queue: after all other pending work, moves the fake clock forward by `ms` and calls
+ * `call`. Returns a function that cancels this.
+ */
 function advanceClock(ms: number, call: () => void): () => void {
   const timer = setImmediate(() => {
     slept.push(ms);
@@ -42,7 +45,7 @@ function advanceClock(ms: number, call: () => void): () => void {
   return () => clearImmediate(timer);
 }
 
-/** Runs at once, so that no wait ends before it. */
+/** Compares a password with a hash synchronously, so that no wait of the fake clock ends before the result. */
 const verify = (password: Buffer, line: string) => Promise.resolve(compareSync(password, line.replace('$2y$', '$2b$')));
 
 function authentication(): Authenticate {
@@ -55,8 +58,8 @@ function authenticateWith(login: Pick<LoginOptions, 'after' | 'verify'>): Authen
 }
 
 /**
- * Starts a real server. Its answer contains the result of `authenticate`, and whether the result
- * was a promise.
+ * Starts a real server. Its answers contain the result of `authenticate`, and whether the result
+ * was a promise. Returns a function that sends a request and returns the answer.
  */
 async function serve(authenticate: Authenticate): Promise<(credentials?: string) => Promise<unknown>> {
   server = createServer((request, response) => {
@@ -83,7 +86,7 @@ async function serve(authenticate: Authenticate): Promise<(credentials?: string)
   };
 }
 
-/** Resolves with the next request when `authenticate` is called for it. */
+/** Resolves with the next request, after `authenticate` was called for it. */
 async function nextRequest(): Promise<IncomingMessage> {
   if (server === undefined) throw new Error('nothing is served');
   const [request] = (await once(server, 'request')) as [IncomingMessage]; // the documented arguments of this event
@@ -110,7 +113,7 @@ async function askAndDisconnect(credentials: string): Promise<Socket> {
   return socket;
 }
 
-/** Returns the faults that prevent the start. */
+/** Returns the faults that prevent the start; empty if there are none. */
 function startFaults(): readonly string[] {
   try {
     authenticateWith({});
@@ -144,7 +147,7 @@ afterEach(() => {
 });
 
 describe('authentication by password file', () => {
-  it("accepts a user that Debian's htpasswd -cB created, and no other", async () => {
+  it("accepts a user that Debian's htpasswd -cB created, and no other name or password", async () => {
     await run('htpasswd', ['-cbB', file, 'admin', 'pa:ss wörd']);
     const ask = await serve(authentication());
     expect(await ask()).toEqual({ refused: 'no credentials', promised: false });
@@ -154,7 +157,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:pa:ss wörd')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('answers a cached password without a promise, and uses bcrypt for others', async () => {
+  it('answers a cached password without a promise, and verifies other passwords again', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
@@ -208,7 +211,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:old')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('continues a verification while at least one client waits for its result, and stops when none does', async () => {
+  it('verifies a password that waits in the queue only if at least one client still waits for the result', async () => {
     await writeUsers({ admin: 'secret' });
     const wakers: (() => void)[] = [];
     const verified: string[] = [];
@@ -227,7 +230,7 @@ describe('authentication by password file', () => {
         },
       }),
     );
-    // Attempts with unknown names wait only in the common lane.
+    // Unknown names use only the common lane. After these five, the next attempt must wait there.
     for (let attempt = 0; attempt < 5; attempt += 1) await ask(`nobody:wrong ${attempt}`);
     verified.length = 0;
     const wakeWaiters = () => wakers.splice(0).forEach((waker) => waker());
@@ -284,7 +287,7 @@ describe('authentication by password file', () => {
     expect(slept).toEqual([100, 200, 400, 800, 1000, 1000, 1000, 1000, 1000]);
   });
 
-  it('reports no result if the account changes during the verification of its old password', async () => {
+  it('asks the client to retry if the password of the account changes during the verification', async () => {
     await writeUsers({ admin: 'old' });
     const ask = await serve(
       authenticateWith({
@@ -309,11 +312,11 @@ describe('authentication by password file', () => {
     expect(await ask(`admin:${'a'.repeat(1024)}`)).toMatchObject({ refused: 'wrong password' });
   });
 
-  it('has a decoy for unknown users that is a bcrypt hash of the given cost and matches no password', async () => {
+  it('has a decoy for unknown users: a bcrypt hash of the given cost that a password does not match', async () => {
     const decoy = decoyOfCost(4);
     expect(decoy).toMatch(/^\$2b\$04\$[./A-Za-z0-9]{53}$/);
     const salt = decoy.slice(0, 29);
-    // If bcrypt rejected the salt, the answer would come at once. A guesser could measure that.
+    // If bcrypt rejected the salt, the answer would come at once and show that the user is unknown.
     const made = await hash('x', salt);
     expect(made.slice(0, 7)).toBe('$2b$04$');
     expect(await compare('x', made)).toBe(true);
@@ -337,7 +340,7 @@ describe('a password file that changes', () => {
     expect(logged).toEqual(['info password file reloaded']);
   });
 
-  it('is noticed after any kind of replacement: in place with the same size and time, or by renaming', async () => {
+  it('is read again after a change in place with the same size and time, and after a rename onto it', async () => {
     await writeUsers({ admin: 'old1' });
     utimesSync(file, 1000, 1000);
     const ask = await serve(authentication());
@@ -356,7 +359,7 @@ describe('a password file that changes', () => {
     expect(await ask('admin:new3')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('ignores a damaged line, accepts the other users, and rejects users that the file no longer has', async () => {
+  it('may get a damaged line: the user of this line cannot log in, the other users can', async () => {
     await writeUsers({ admin: 'secret', gone: 'secret' });
     const ask = await serve(authentication());
     await ask('admin:secret');
@@ -371,7 +374,7 @@ describe('a password file that changes', () => {
     ]);
   });
 
-  it('rejects all users while it is missing, and accepts the same users when it is back', async () => {
+  it('locks all users out while it is missing, and admits the same users when it is back', async () => {
     await writeUsers({ admin: 'secret' });
     const backup = path.join(folder, 'kept');
     copyFileSync(file, backup);
@@ -395,12 +398,12 @@ describe('a password file at the start', () => {
   it.each([
     ['is missing', undefined, 'there is no such file'],
     ['is not UTF-8', Buffer.from([0x61, 0xff]), 'it is not UTF-8'],
-  ])('stops the start when the file %s', (_, content, reason) => {
+  ])('stops the start if it %s', (_, content, reason) => {
     if (content !== undefined) writeFileSync(file, content);
     expect(startFaults()).toEqual([`${file}: the password file cannot be read: ${reason}`]);
   });
 
-  it('stops the start for every invalid line, and reports all of them', async () => {
+  it('stops the start if it has invalid lines, and the error names each of them', async () => {
     await run('htpasswd', ['-cbm', file, 'md5', 'secret']);
     await run('htpasswd', ['-bs', file, 'sha', 'secret']);
     await run('htpasswd', ['-bB', file, 'good', 'secret']);
@@ -411,7 +414,7 @@ describe('a password file at the start', () => {
     ]);
   });
 
-  it('warns of a file without users', () => {
+  it('causes a warning if it has no users', () => {
     writeFileSync(file, '# empty\n');
     authenticateWith({});
     expect(logged).toEqual([`warn ${file}: the password file has no user, so no user can log in`]);

@@ -4,7 +4,7 @@ import { readBasicCredentials } from './basic-credentials.js';
 const basic = (text: string, encoding: BufferEncoding = 'utf8') =>
   `Basic ${Buffer.from(text, encoding).toString('base64')}`;
 
-describe('Basic credentials', () => {
+describe('readBasicCredentials', () => {
   it.each([
     ['a plain pair', basic('admin:secret'), 'admin', 'secret'],
     ['a password with colons', basic('admin:a:b::'), 'admin', 'a:b::'],
@@ -27,7 +27,7 @@ describe('Basic credentials', () => {
     ['no colon', basic('admin')],
     ['a control character in the name', basic('ad\nmin:secret')],
     ['a NUL in the password', basic('admin:sec\0ret')],
-  ])('rejects %s', (_, header) => {
+  ])('returns undefined for %s', (_, header) => {
     expect(readBasicCredentials(header)).toBeUndefined();
   });
 });

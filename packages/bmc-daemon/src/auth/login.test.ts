@@ -37,7 +37,7 @@ describe('a rejected login', () => {
     await logIn('admin', 'guess');
     await logIn('apple', 'eve');
     await access.accounts?.change('eve', { enabled: false });
-    // The password of this user is right, and is in the cache.
+    // The password of this user is right and cached, but the account is disabled.
     await logIn('eve', 'apple');
     const { address } = client;
     expect(attempts).toEqual([

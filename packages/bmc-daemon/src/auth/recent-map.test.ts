@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { RecentMap } from './recent-map.js';
 
 describe('a map of recent entries', () => {
-  it('drops the entry that was unused for longest when it is full', () => {
+  it('drops the least recently used entry when a new entry exceeds the limit', () => {
     const map = new RecentMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);
@@ -11,7 +11,7 @@ describe('a map of recent entries', () => {
     expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([1, undefined, 3, 2]);
   });
 
-  it('replaces a value without dropping another one, and forgets deleted entries', () => {
+  it('replaces the value of a key without dropping another entry, and deletes entries', () => {
     const map = new RecentMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);

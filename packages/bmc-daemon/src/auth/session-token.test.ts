@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { looksRandom, newSessionToken } from './session-token.js';
 
 describe('tokens of sessions', () => {
-  it('are 64 hexadecimal digits, are all different, and look random to Redfish validators', () => {
+  it('are 64 hexadecimal digits, are all different, and pass the randomness tests of Redfish validators', () => {
     const tokens = Array.from({ length: 2000 }, newSessionToken);
     expect(new Set(tokens).size).toBe(2000);
     for (const token of tokens) {
@@ -21,7 +21,7 @@ describe('tokens of sessions', () => {
     expect(looksRandom(Buffer.from(token, 'hex'))).toBe(false);
   });
 
-  it('look random in about 98 % of cases: each of the two tests of NIST rejects 1 % of random texts', () => {
+  it('are selected, because each of the two NIST tests of looksRandom rejects about 1 % of random texts', () => {
     // Uses its own generator with a fixed seed, so that this test never fails by chance.
     let state = 20_261_120;
     const next = () => {

@@ -27,7 +27,7 @@ function open(user: string | null) {
 }
 
 describe('sessions', () => {
-  it('are found only by their token', () => {
+  it('can be used only with their exact token, and can be found by their id', () => {
     const { session, token } = open('admin');
     expect(session).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown,
@@ -66,7 +66,7 @@ describe('sessions', () => {
     expect(sessions.list()).toEqual([other.session]);
   });
 
-  it('end when the account is removed or gets another password, except the session that changed it', () => {
+  it('end when their account is removed or its password changes, except a session that adopts the new hash', () => {
     const [one, two] = [open('admin'), open('admin')];
     const other = open('eve');
     hashes.set('admin', 'hash 3');
@@ -79,7 +79,7 @@ describe('sessions', () => {
     sessions.adoptNewHash('unknown');
   });
 
-  it('above a limit end the least recently used session, of the user or of all users', () => {
+  it('above the limit for one user or for all users end the least recently used of these sessions', () => {
     const [first, second, third] = [open('admin'), open('admin'), open('admin')];
     time = 10;
     sessions.use(first.token);
@@ -108,7 +108,7 @@ describe('sessions', () => {
     expect(sessions.find(eve.session.id)).toBeUndefined();
   });
 
-  it('can be ended by their id, only once', () => {
+  it('can be ended by their id; a second attempt returns false', () => {
     const { session, token } = open('admin');
     expect([sessions.end(session.id), sessions.end(session.id)]).toEqual([true, false]);
     expect(sessions.use(token)).toBeUndefined();
