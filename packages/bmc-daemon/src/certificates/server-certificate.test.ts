@@ -49,15 +49,15 @@ function open(now = () => new Date()): ServerCertificate {
   });
 }
 
-/** Opens a connection to the server, and trusts the CA of the tests. */
+/** Opens a connection to the server, and trusts only the CA of the tests. */
 async function connection(): Promise<TLSSocket> {
-  const { port } = server.address() as AddressInfo; // It listens on TCP.
+  const { port } = server.address() as AddressInfo; // An object, because the server listens on TCP.
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.root });
   await once(socket, 'secureConnect');
   return socket;
 }
 
-/** Returns the certificate that a new connection receives. */
+/** Returns the common name of the certificate that a new connection receives. */
 async function servedName(): Promise<string | string[] | undefined> {
   const socket = await connection();
   const { subject } = socket.getPeerCertificate();
@@ -65,7 +65,7 @@ async function servedName(): Promise<string | string[] | undefined> {
   return subject.CN;
 }
 
-/** Returns why a certificate is rejected. */
+/** Replaces the certificate. Returns why the new one is rejected; undefined if it is accepted. */
 async function faultOf(pem: string, options?: { readonly passphrase: string }): Promise<unknown> {
   try {
     await certificate.replace(pem, options);
@@ -100,8 +100,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe('a replaced certificate', () => {
-  it('is used for new connections at once, and open connections continue', async () => {
+describe('a new certificate', () => {
+  it('is used for new connections at once, while open connections continue with the old one', async () => {
     const old = await connection();
     const next = authority.issue('second');
     await certificate.replace(`${next.key}${next.certificate}`);
@@ -130,7 +130,7 @@ describe('a replaced certificate', () => {
     ).toEqual(before.filter((name) => !name.startsWith('root.pem-')));
   });
 
-  it('uses the stored key of its signing request once, even after a restart', async () => {
+  it('uses the stored key of its signing request, even after a restart; only this key is then removed', async () => {
     const pem = await certificate.generateSigningRequest(request);
     expect(statSync(state.path).mode & 0o777).toBe(0o600);
     expect(state.state.keys).toHaveLength(1);
@@ -138,12 +138,12 @@ describe('a replaced certificate', () => {
     certificate = open();
     await certificate.replace(authority.sign(pem));
     expect(await servedName()).toBe('requested');
-    // A client may still send the certificate of the other request.
+    // The key of the other request stays, because a client may still send the certificate for it.
     expect(state.state.keys).toHaveLength(1);
     expect(loadTls(files()).key).toContain('BEGIN PRIVATE KEY');
   });
 
-  it('can be renewed for the current key, whose file does not change', async () => {
+  it('can be a renewal for the current key, and the file of the key then does not change', async () => {
     const key = textOf('server.key');
     const { mtimeNs } = statSync(pathOf('server.key'), { bigint: true });
     const { createSigningRequest } = await import('./signing-request.js');
@@ -244,7 +244,7 @@ describe('an unusable certificate', () => {
     expect(await servedName()).toBe('Ed448');
   });
 
-  it('is read in linear time for any content', async () => {
+  it('is rejected in linear time, even if its text has many beginnings of PEM blocks', async () => {
     // A search to the end of the text for each beginning would take minutes.
     expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: the text is truncated, or not PEM');
   });
@@ -294,7 +294,7 @@ describe('an unusable certificate', () => {
     expect(await faultOf(`${good.certificate}${good.key}`)).toMatch(/^value: the certificate is not valid before /);
   });
 
-  it('is rejected for an encrypted key without its passphrase', async () => {
+  it('is rejected if its key is encrypted and the passphrase is wrong; the stored key is not encrypted', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
@@ -314,8 +314,8 @@ describe('an unusable certificate', () => {
     for (const how of [['-iter', '100000'], ['-scrypt'], ['-v1', 'PBE-SHA1-3DES']])
       expect(await opens(lock(...how))).toBeUndefined();
     const tooLong = 'format: the private key takes too long to decrypt: it has too many iterations';
-    // Changes the numbers of ordinary keys in place, because creating such keys takes as long as
-    // opening them.
+    // Changes the cost parameters of ordinary keys in place, because creating such keys takes as
+    // long as opening them.
     const withChangedBytes = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
       const der = Buffer.from(key.replace(/-----[^-]*-----/g, ''), 'base64');
       for (const [from, to] of changes) der.write(to, der.indexOf(from, 'hex'), 'hex');
@@ -340,7 +340,7 @@ describe('an unusable certificate', () => {
 const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
 
 describe('signing requests', () => {
-  it('are rejected if too many of them wait for their keys', async () => {
+  it('are rejected while eight others wait for the generation of their keys', async () => {
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.generateSigningRequest(request)));
     expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
       ...Array.from({ length: 8 }, () => 'made'),
@@ -364,7 +364,7 @@ describe('a certificate file', () => {
 describe('the files of the certificate and of its keys', () => {
   it('stay unchanged if one of them is not writable, and the error names it', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
-    // Root cannot create a file there either.
+    // Nobody can create a file in /proc/self, not even root.
     const pinned = { sslCert: '/proc/self/server.pem', sslKey: pathOf('server.key') };
     const stuck = openServerCertificate({
       tls: loadTls(files()),
@@ -391,7 +391,7 @@ describe('the files of the certificate and of its keys', () => {
     expect(loadTls(files())).toEqual(old);
     writeFileSync(pathOf('server.pem'), next.certificate);
     expect(loadTls(files()).key).toBe(next.key);
-    // The next replacement leaves one key.
+    // The next replacement leaves only its own key in the file.
     certificate = open();
     const third = authority.issue('third');
     await certificate.replace(`${third.certificate}${third.key}`);
@@ -400,7 +400,7 @@ describe('the files of the certificate and of its keys', () => {
     expect(loadTls(files()).cert).toBe(third.certificate);
   });
 
-  it('cause a signing request to fail if its key cannot be stored', async () => {
+  it('make a signing request fail if its key cannot be stored in the state folder', async () => {
     writeFileSync(pathOf('state'), 'a file where a folder should be');
     await expect(certificate.generateSigningRequest(request)).rejects.toThrow(/requests\.json/);
   });

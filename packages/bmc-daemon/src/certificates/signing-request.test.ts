@@ -12,7 +12,7 @@ const request: SigningRequest = {
   unstructuredName: '',
 };
 
-/** Returns openssl's text of a request, after openssl verified it. */
+/** Creates a request. Returns openssl's text of the request; throws if openssl cannot verify the signature. */
 async function readByOpenssl(change: Partial<SigningRequest>): Promise<string> {
   const asked = { ...request, ...change };
   const pem = await createSigningRequest(asked, await generateKey(asked.key));
@@ -26,11 +26,14 @@ describe('a signing request', () => {
     [{ kind: 'ec', curve: 'P-256' }, /NIST CURVE: P-256/, /Signature Algorithm: ecdsa-with-SHA256/],
     [{ kind: 'ec', curve: 'P-384' }, /NIST CURVE: P-384/, /Signature Algorithm: ecdsa-with-SHA384/],
     [{ kind: 'ec', curve: 'P-521' }, /NIST CURVE: P-521/, /Signature Algorithm: ecdsa-with-SHA512/],
-  ] satisfies [KeyKind, RegExp, RegExp][])('with a key %o is valid for openssl', async (key, kind, signature) => {
-    const text = await readByOpenssl({ key });
-    expect(text).toMatch(kind);
-    expect(text).toMatch(signature);
-  });
+  ] satisfies [KeyKind, RegExp, RegExp][])(
+    'with a key %o is valid for openssl, with the signature algorithm of this key',
+    async (key, kind, signature) => {
+      const text = await readByOpenssl({ key });
+      expect(text).toMatch(kind);
+      expect(text).toMatch(signature);
+    },
+  );
 
   it('has all parts of the name in the usual order, without empty ones', async () => {
     const text = await readByOpenssl({
