@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as args from './arguments.js';
 
-describe('arguments of bmc-daemon machine', () => {
+describe('the parser of the arguments of bmc-daemon machine', () => {
   it.each([
     ['512M', 512 * 1024 ** 2],
     ['16g', 16 * 1024 ** 3],
@@ -15,11 +15,14 @@ describe('arguments of bmc-daemon machine', () => {
     expect(() => args.parseSize(text)).toThrow('a number and a unit');
   });
 
-  it.each(['0G', '0.5M', '8192T', '99999999999999999999T'])('rejects the size %j, which no disk has', (text) => {
-    expect(() => args.parseSize(text)).toThrow('from 1M to 8191T');
-  });
+  it.each(['0G', '0.5M', '8192T', '99999999999999999999T'])(
+    'rejects the size %j, because it is not from 1M to 8191T',
+    (text) => {
+      expect(() => args.parseSize(text)).toThrow('from 1M to 8191T');
+    },
+  );
 
-  it('rejects names of bridges that the kernel does not allow, and empty names', () => {
+  it('rejects names of bridges that the kernel does not allow, and empty texts', () => {
     expect([args.parseBridge('br0'), args.parseText('my pool')]).toEqual(['br0', 'my pool']);
     for (const name of ['', 'a b', 'a/b', '..', 'a'.repeat(16), "br0'/>"]) {
       expect(() => args.parseBridge(name)).toThrow('up to 15 characters');
@@ -34,22 +37,22 @@ describe('arguments of bmc-daemon machine', () => {
   });
 
   it.each(['52:54:00:12:34', '52:54:00:12:34:56:78', '01:00:5e:00:00:01', '00:00:00:00:00:00', 'x'])(
-    'rejects the address %j',
+    'rejects the MAC address %j',
     (text) => {
       expect(() => args.parseMac(text)).toThrow();
     },
   );
 
-  it.each(['', '52:54:00:12:34:56', '53:54:00', '5254'])('rejects the prefix %j', (text) => {
+  it.each(['', '52:54:00:12:34:56', '53:54:00', '5254'])('rejects the MAC prefix %j', (text) => {
     expect(() => args.parseMacPrefix(text)).toThrow();
   });
 
-  it('reads a boot order, and rejects unknown and repeated steps', () => {
+  it('reads a boot order, and rejects unknown, repeated and missing steps', () => {
     expect(args.parseSteps('disk, network')).toEqual(['disk', 'network']);
     for (const text of ['', 'usb', 'disk,disk', 'disk,']) expect(() => args.parseSteps(text)).toThrow('at most once');
   });
 
-  it('rejects empty names, names with forbidden characters or more than 60, and counts outside of 1 to 10,000', () => {
+  it('rejects names that are empty, too long or with forbidden characters, and counts not from 1 to 10,000', () => {
     expect(args.parseName('rack-1.node_2')).toBe('rack-1.node_2');
     for (const name of ['', '-x', 'a/b', '../x', 'ä', 'a b', 'a'.repeat(61)])
       expect(() => args.parseName(name)).toThrow();
