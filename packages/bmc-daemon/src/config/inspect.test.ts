@@ -18,8 +18,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /**
- * Returns faults and warnings of a configuration with a loopback address, without the name of the
- * folder.
+ * Returns the faults and warnings of the inspection of a configuration, without the name of the folder. Adds a line
+ * with a loopback address in front, so `text` begins at line 2. Fails if the text itself has a fault.
  */
 function inspect(text: string) {
   writeFileSync(pathOf('bmc.conf'), `EMULATOR_LISTEN_IP = '127.0.0.1'\n${text}`);
@@ -42,7 +42,7 @@ function makePair(name: string): void {
 }
 
 describe('the inspection of settings', () => {
-  it('gives a warning for a filter of servers without a cloud, and a fault for an unknown condition', () => {
+  it('warns about a filter of servers without a cloud; a filter with an unknown condition cannot be loaded', () => {
     expect(inspect("EMULATOR_OS_FILTER = {'name': 'web-*'}").warnings).toEqual([
       'bmc.conf:2: EMULATOR_OS_FILTER has no effect without EMULATOR_OS_CLOUD or --os-cloud',
     ]);
@@ -52,7 +52,7 @@ describe('the inspection of settings', () => {
     ]);
   });
 
-  it('includes the settings of the cloud, and reports all their faults together', () => {
+  it('reports all faults in the settings of the cloud together, and each other driver that is also set', () => {
     const cloud = 'bmc.conf:2: EMULATOR_OS_CLOUD cannot be used:';
     const missing = 'environment OS_CLIENT_CONFIG_FILE: clouds.yaml cannot be read: there is no such file';
     expect(inspect("EMULATOR_OS_CLOUD = 'lab'").faults).toEqual([`${cloud} ${missing}`]);
@@ -71,7 +71,7 @@ describe('the inspection of settings', () => {
     ]);
   });
 
-  it('gives a warning for a drive or a volume without its storage', () => {
+  it('gives a warning for drives of a storage that is not configured', () => {
     const uuid = 'da69abcc-dae0-4913-9a7b-d344043097c0';
     const text = [
       `EMULATOR_STORAGE = {'${uuid}': [{'Id': '1'}]}`,
@@ -212,7 +212,8 @@ describe('the inspection of settings', () => {
     if (text !== undefined) writeFileSync(pathOf('bmc.conf'), text);
     const loaded = loadSettings({ file: pathOf('bmc.conf') });
     expect(loaded.faults).toHaveLength(1);
-    // The test does not know whether this host has the default firmware.
+    // This host may not have the default firmware, so the test sets the map. A missing firmware must not cause a
+    // warning if the map itself has the fault, or if the default is used.
     const mapIsUnknown = text === undefined || text.includes('BOOT_LOADER');
     const bootLoaderMap = mapIsUnknown ? { UEFI: { x86_64: '/none/firmware' } } : {};
     const settings = { ...loaded.settings, bootLoaderMap };

@@ -26,7 +26,7 @@ function load(text: string, options: Omit<LoadOptions, 'file'> = {}) {
 }
 
 describe('the effective settings', () => {
-  it('are the documented defaults', () => {
+  it('are the documented defaults without a file, flags and variables', () => {
     const { settings, origins, faults, warnings } = loadSettings({});
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']));
@@ -77,7 +77,7 @@ describe('the effective settings', () => {
     expect([flagged.settings.dmtfStrict, flagged.origins.dmtfStrict]).toEqual([true, '--dmtf-strict']);
   });
 
-  it('read the text of the environment by the type of the setting', () => {
+  it('have the types of the settings, although the environment has only texts', () => {
     const { settings, faults } = loadSettings({
       environment: {
         EMULATOR_SSL_CERT: 'None',
@@ -104,7 +104,7 @@ describe('the effective settings', () => {
     });
   });
 
-  it('resolve paths from the folder of the file, or from the working directory for flags and environment', () => {
+  it('have paths relative to the folder of the file, or to the working directory for flags and environment', () => {
     const text =
       "EMULATOR_AUTH_FILE = 'users'\nEMULATOR_SSL_CERT = '../cert'\nEMULATOR_SSL_KEY = ''\nEMULATOR_STATE_DIR = '/s'\n";
     const { settings } = load(text, {
@@ -164,7 +164,7 @@ describe('the effective settings', () => {
     expect(renderEffectiveSettings(escaped)).not.toContain('secret');
   });
 
-  it('read several libvirt hosts from the file, from a flag and from the environment', () => {
+  it('can have several libvirt hosts, from the file, from a flag or from the environment', () => {
     const hosts = { 'rack-1': 'qemu+ssh://a/system', 'rack-2': 'qemu+ssh://b/system' };
     expect(load(`EMULATOR_LIBVIRT_URI = ${JSON.stringify(hosts)}`).settings.libvirtUri).toEqual(hosts);
     expect(load("EMULATOR_LIBVIRT_URI = ('qemu+ssh://a/system', 'qemu:///system')").settings.libvirtUri).toEqual([
@@ -184,7 +184,7 @@ describe('the effective settings', () => {
     ]);
   });
 
-  it('find their file in the environment if no flag names it', () => {
+  it('come from the file that EMULATOR_CONFIG names, or else SUSHY_EMULATOR_CONFIG, if it is not empty', () => {
     expect(configFileOf({})).toBeUndefined();
     expect(configFileOf({ SUSHY_EMULATOR_CONFIG: 'b' })).toBe('b');
     expect(configFileOf({ EMULATOR_CONFIG: 'a', SUSHY_EMULATOR_CONFIG: 'b' })).toBe('a');
@@ -307,8 +307,8 @@ describe('the values of a file', () => {
   });
 });
 
-describe('all faults', () => {
-  it('are reported together, in the file and outside it', () => {
+describe('the faults of a configuration', () => {
+  it('are reported together: those of the file, of the command line and of the environment', () => {
     const { faults } = load("EMULATOR_LISTEN_PORT = 'x'\ndel os\nEMULATOR_DMTF_STRICT = 1\n", {
       flags: { listenPort: 'abc', featureSet: 'most' },
       environment: { EMULATOR_ALLOWED_INSTANCES: 'a', EMULATOR_IGNORE_BOOT_DEVICE: 'maybe' },
@@ -327,7 +327,7 @@ describe('all faults', () => {
     ]);
   });
 
-  it('give the reason for an unreadable file', () => {
+  it('include the reason why the file cannot be read', () => {
     expect(loadSettings({ file }).faults).toEqual([`${file}: the configuration cannot be read: there is no such file`]);
     mkdirSync(file);
     expect(loadSettings({ file }).faults).toEqual([`${file}: the configuration cannot be read: it is a folder`]);

@@ -112,7 +112,7 @@ describe('the reader of literals', () => {
     ]);
   });
 
-  it('gives the line at which a member of a value begins, or that of the nearest member for a missing one', () => {
+  it('gives the line of each member of a value; for a missing member, the line of its nearest existing parent', () => {
     const [assignment] = parseAssignments("A = {\n 'UEFI': {\n  'x86_64': 5,\n  'a': [\n1,\n2]}}").assignments;
     expect(assignment).toBeDefined();
     if (assignment === undefined) return;
@@ -124,7 +124,7 @@ describe('the reader of literals', () => {
   });
 });
 
-describe('the reader of literals, which reports all other code as a fault with its line and runs nothing,', () => {
+describe('the reader of literals, which never runs code,', () => {
   it.each([
     ['if True: A = 1', `1: 'if' is Python code; ${ONLY}`],
     ["\nA = os.environ['X']", "2: 'os.…' is Python code, which is not run"],
@@ -171,11 +171,11 @@ describe('the reader of literals, which reports all other code as a fault with i
     ['A = [1 2]', "1: ',' or ']' was expected, not '2'"],
     ['A = [1)', "1: ',' or ']' was expected, not ')'"],
     [`A = ${'['.repeat(60)}`, '1: brackets are nested more than 50 deep'],
-  ])('rejects %j', (text, fault) => {
+  ])('rejects %j with the line and the reason', (text, fault) => {
     expect(faultsOf(text)).toEqual([fault]);
   });
 
-  it('reports all faults of a file', () => {
+  it('reports all faults of a file, and returns the assignments without a fault', () => {
     const text = "A = foo\nB = 2\nC = [1,\nD = 4\nE = {'x': bar,\n 'y': 1}\nF = 6\ndel F\nG = '7'\n";
     expect(faultsOf(text)).toEqual([
       `1: 'foo' is a name: put text in quotes; ${ONLY}`,
@@ -237,7 +237,7 @@ describe('names, imports and functions on paths', () => {
     else expect(evaluate(imports, expression)).toEqual(value);
   });
 
-  it('reads a name from an earlier line', () => {
+  it('include names that an earlier line has assigned', () => {
     const { assignments, faults, used } = parse([
       "BASE = '/etc/sushy'",
       "EMULATOR_X = BASE + '/key.pem'",
@@ -252,7 +252,7 @@ describe('names, imports and functions on paths', () => {
     expect([...used]).toEqual(['BASE', 'EMULATOR_X']);
   });
 
-  it('ignores code in a name that no setting uses', () => {
+  it('cause no fault in a value that no setting uses, even if the value is code', () => {
     const { assignments, faults } = parse([
       'import collections',
       "Host = collections.namedtuple('Host', ['hostname', 'port'])",
@@ -280,7 +280,7 @@ describe('names, imports and functions on paths', () => {
       2,
       "'.read_text(…)' is Python code, which is not run",
     ],
-  ])('names the setting whose value the user must write out: %j', (text, line, message) => {
+  ])('cause a fault that names the setting whose value the user must write out: %j', (text, line, message) => {
     expect(parseAssignments(text, context).faults).toEqual([{ line, message, settingToRewrite: 'EMULATOR_X' }]);
   });
 
@@ -297,7 +297,7 @@ describe('names, imports and functions on paths', () => {
     ['from os', "'import' was expected, not the end of the file"],
     ['import 5', "'5' was not expected here"],
     ['from os import *', `'*' would have to be calculated; ${ONLY}`],
-  ])('describes the fault of %j', (text, message) => {
+  ])('cause a fault with the reason for %j', (text, message) => {
     expect(parseAssignments(text, context).faults.map((fault) => fault.message)).toEqual([message]);
   });
 });

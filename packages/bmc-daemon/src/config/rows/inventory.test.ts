@@ -21,7 +21,7 @@ const faults = (text: string) => load(text).faults.map((fault) => fault.replace(
 
 const machine = 'da69abcc-dae0-4913-9a7b-d344043097c0';
 
-/** The sample of sushy-tools' documentation, in all supported forms. */
+/** The sample of sushy-tools' documentation, with `u''` texts, a UUID in upper case and an unknown member, `Mine`. */
 const sample = `
 SUSHY_EMULATOR_CHASSIS = [
     {u'Id': u'Chassis', u'Name': u'Chassis', u'UUID': u'48295861-2522-3561-6729-621118518810'}

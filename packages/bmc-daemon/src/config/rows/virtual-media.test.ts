@@ -47,7 +47,7 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     expect(Object.keys(settings.vmediaDevices)).toEqual(['constructor']);
   });
 
-  it("do not read members of Object's prototype as environment variables", () => {
+  it("never take members of Object's prototype for environment variables", () => {
     expect(load("EMULATOR_STORAGE_POOL = os.environ.get('constructor')").settings.storagePool).toBeNull();
   });
 
