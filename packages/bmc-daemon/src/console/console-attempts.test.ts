@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Opens a stream, which ends after this time. */
+/** Reports to the pace a stream that ends after this time, with output if `hasOutput` is true. */
 function stream(milliseconds: number, { hasOutput = false } = {}): void {
   pace.onOpened();
   if (hasOutput) pace.onOutput();
@@ -18,14 +18,14 @@ function stream(milliseconds: number, { hasOutput = false } = {}): void {
   pace.onEnded();
 }
 
-it('retries with growing pauses until the console is open', () => {
+it('AttemptPace lengthens the pause after each failed attempt, up to a limit, until the console opens', () => {
   expect([1, 2, 3, 4, 5, 6].map(() => pace.onFailed())).toEqual([1000, 2000, 3000, 4000, 5000, 5000]);
   expect(pace.isFirst).toBe(false);
   pace.onOpened();
   expect([pace.isFirst, pace.onFailed()]).toEqual([true, 1000]);
 });
 
-it('pauses longer and longer if stream after stream ends at once and without output', () => {
+it('AttemptPace lengthens the pause after each stream that ends at once and without output, up to a limit', () => {
   const pauses: number[] = [];
   for (let count = 0; count < 8; count += 1) {
     stream(10);
@@ -38,7 +38,7 @@ it.each<[string, () => void]>([
   ['a stream had output', () => stream(10, { hasOutput: true })],
   ['a stream lasted longer', () => stream(10_000)],
   ['the machine has started', () => pace.reset()],
-])('pauses only for a short time again after %s', (_, use) => {
+])('AttemptPace pauses only for a short time again after %s', (_, use) => {
   stream(10);
   stream(10);
   expect([pace.isUnusable, pace.restMs]).toEqual([true, 1000]);

@@ -25,6 +25,7 @@ function hubOn(driver: Parameters<typeof createConsoleHub>[0]['driver']): Consol
  * Attaches a listener to a console.
  * @param answers the results of the first attempts to open the console.
  * @param after the result of all later attempts.
+ * @returns the listener, and the errors of the warnings so far.
  */
 function attachedTo(
   answers: (DriverError | Duplex)[],
@@ -56,7 +57,7 @@ function attachedTo(
 class RecordingListener implements ConsoleListener, KeyboardClient {
   readonly name: string;
   heard = '';
-  /** The last report. */
+  /** The last status of the keyboard. */
   status: KeyboardStatus | undefined;
   readonly states: string[] = [];
   #changed: (() => void)[] = [];
@@ -84,6 +85,7 @@ class RecordingListener implements ConsoleListener, KeyboardClient {
     while (!reached()) await new Promise<void>((resolve) => this.#changed.push(resolve));
   }
 
+  /** Waits until the output ends with `end`. Returns the output since the last call. */
   async receives(end: string): Promise<string> {
     await this.until(() => this.heard.endsWith(end));
     const { heard } = this;
@@ -91,6 +93,7 @@ class RecordingListener implements ConsoleListener, KeyboardClient {
     return heard;
   }
 
+  /** Waits for as many states as are given, and fails if they are different. Forgets these states. */
   async is(...states: readonly string[]): Promise<void> {
     await this.until(() => this.states.length >= states.length);
     expect(this.states.splice(0)).toEqual(states);
@@ -111,7 +114,7 @@ async function machine(driver: FakeDriver, name: string): Promise<string> {
 }
 
 describe('the console hub', () => {
-  it('shares one console among several clients', async () => {
+  it('shares one console among several clients, of which only the holder of the keyboard can type', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -153,7 +156,7 @@ describe('the console hub', () => {
     expect(listener.states).toEqual([]);
   });
 
-  it('reopens with each start of a machine, and receives its first output', async () => {
+  it('opens the console at each start of its machine, and receives the first output of the start', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-1');
@@ -244,7 +247,7 @@ describe('the console hub', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('delays writers until the guest reads, and releases them when the machine stops', async () => {
+  it('delays writers until the guest reads, and releases them when the stream closes', async () => {
     const driver = new FakeDriver();
     const stream = new PassThrough({ highWaterMark: 4 });
     const hub = createConsoleHub({
@@ -274,7 +277,7 @@ describe('the console hub', () => {
   });
 });
 
-describe('a stream that libvirt loses', () => {
+describe('a stream that libvirt may have lost', () => {
   const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
   const inUse = new DriverError('consoleInUse', 'connecting to the console of machine x: another client is connected');
   const isOff = new DriverError('conflict', 'connecting to the console of machine x: it is off');
@@ -291,7 +294,7 @@ describe('a stream that libvirt loses', () => {
     return port;
   };
 
-  /** Returns a hub on a port; `answer` decides each attempt. */
+  /** Creates a hub for a port. `answer` gives the result of each attempt to open the port. */
   function hubAt(
     answer: () => Promise<Duplex>,
     silence = soon,
@@ -330,7 +333,7 @@ describe('a stream that libvirt loses', () => {
     };
   }
 
-  it('is replaced when the port is free, and listeners learn what is missing', async () => {
+  it('is replaced when the port is free, and listeners learn since when output may be missing', async () => {
     const [lost, next] = [printedPort(), silentPort()];
     const answers: (Duplex | DriverError)[] = [lost, inUse, inUse, inUse, next];
     const port = hubAt(() => {
@@ -351,7 +354,7 @@ describe('a stream that libvirt loses', () => {
     await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));
   });
 
-  it('releases the writers of the lost stream', async () => {
+  it('releases its writers when another stream replaces it', async () => {
     const stuck = new Duplex({ read: () => undefined, write: () => undefined });
     const answers = [stuck, silentPort()];
     const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), { ...never, afterInputMs: 5 });
@@ -380,7 +383,7 @@ describe('a stream that libvirt loses', () => {
     expect(listener.states).toEqual([connected]);
   });
 
-  it('is closed when its machine is off, and opens with the next start', async () => {
+  it('is closed when its machine is off; the next start of the machine opens another stream', async () => {
     const [lost, next] = [silentPort(), silentPort()];
     let isOn = true;
     const answers = [lost, next];
@@ -414,7 +417,7 @@ describe('a stream that libvirt loses', () => {
   });
 
   it.each(['started', 'rebooted', 'stopped'] as const)(
-    'is replaced if the hypervisor cannot check it, and its machine has %s',
+    'is replaced without a check after its machine has %s, if the hypervisor accepts a second client',
     async (kind) => {
       const lost = printedPort();
       const answers = [lost];
@@ -429,7 +432,7 @@ describe('a stream that libvirt loses', () => {
     },
   );
 
-  it('opens at once after a reboot of its machine, also during the pause between attempts', async () => {
+  it('is opened at once after a reboot of its machine, even during a long pause between attempts', async () => {
     let isReady = false;
     const notReady = new DriverError('consoleNotReady', 'connecting to the console of machine x: it is starting');
     const open = () => (isReady ? Promise.resolve(silentPort()) : Promise.reject(notReady));
@@ -442,7 +445,7 @@ describe('a stream that libvirt loses', () => {
     await listener.is(connected);
   });
 
-  it.each(['before', 'after'])('leaves exactly one stream if the old one ends %s a check succeeds', async (order) => {
+  it.each(['before', 'after'])('is replaced by exactly one stream if it ends %s a check succeeds', async (order) => {
     const [old, next] = [printedPort(), silentPort()];
     let finish: ((stream: Duplex) => void) | undefined;
     const checking = new EventEmitter();
@@ -469,7 +472,7 @@ describe('a stream that libvirt loses', () => {
     expect(listener.states.filter((state) => state.startsWith('taken'))).toEqual([]);
   });
 
-  it('runs one check at a time, however many consoles are silent', async () => {
+  it('is checked only while no other stream is checked, however many consoles are silent', async () => {
     let [running, most] = [0, 0];
     const isOpen = new Set<string>();
     const checked = new EventEmitter();

@@ -37,7 +37,7 @@ describe('the keyboard of a console', () => {
     expect(rick.status).toEqual({ holder: 'olga', asker: null, isYours: false });
   });
 
-  it('passes when the holder hands it over', () => {
+  it('passes to the asker when the holder hands it over', () => {
     keyboard.claim(olga);
     keyboard.take(rick);
     expect(olga.status).toEqual({ holder: 'olga', asker: 'rick', isYours: true });
@@ -46,7 +46,7 @@ describe('the keyboard of a console', () => {
     expect(keyboard.claim(olga)).toBe(false);
   });
 
-  it('passes after the time of a hand-over, also while the holder types', () => {
+  it('passes to the asker after the hand-over time, even while the holder types', () => {
     keyboard.claim(olga);
     keyboard.take(rick);
     for (let second = 1; second < 10; second += 1) {
@@ -81,7 +81,7 @@ describe('the keyboard of a console', () => {
     expect(keyboard.claim(rick)).toBe(true);
   });
 
-  it('goes to the asker when the holder leaves, and stays when the asker leaves', () => {
+  it('goes to the asker when the holder leaves, and stays with the holder when the asker leaves', () => {
     keyboard.claim(olga);
     keyboard.take(rick);
     keyboard.leave(olga);
