@@ -15,7 +15,7 @@ function afterHandshake(isViewOnly = false): ClientMessages {
   return messages;
 }
 
-/** One message of each type, with contents that look like other messages. */
+/** Messages that are not input, one of each type. The contents look like the beginning of other messages. */
 const view = [
   Buffer.concat([Buffer.from([0]), Buffer.alloc(19, 4)]),
   Buffer.concat([Buffer.from([2, 0, 0, 3]), Buffer.alloc(12, 5)]),
@@ -23,6 +23,7 @@ const view = [
   Buffer.concat([Buffer.from([150]), Buffer.alloc(9, 4)]),
   Buffer.concat([Buffer.from([248, 0, 0, 0, 0, 0, 0, 0, 5]), Buffer.alloc(5, 4)]),
 ];
+/** Messages with input for the guest. */
 const input = [
   Buffer.concat([Buffer.from([4]), Buffer.alloc(7, 3)]),
   Buffer.concat([Buffer.from([5]), Buffer.alloc(5, 3)]),
@@ -94,7 +95,7 @@ describe('the messages of a VNC client', () => {
       Buffer.concat([version, Buffer.from([2])]),
       'The client chose a security type that was not offered.',
     ],
-  ])('are rejected for %s', (_what, bytes, reason) => {
+  ])('are rejected in the handshake for %s', (_what, bytes, reason) => {
     expect(() =>
       new ClientMessages(
         () => undefined,
