@@ -55,7 +55,7 @@ describe('a restricted driver', () => {
     await restricted.close();
   });
 
-  it('reads the statistics of single machines, if they are allowed', async () => {
+  it('reads the statistics of a single machine only if the machine is allowed', async () => {
     const { driver, first, third } = await someAllowed();
     const statistics = (uuid: string) => ({ uuid, run: '1', processors: {}, memory: {} });
     const single = defineDriver({

@@ -7,7 +7,7 @@ const two = { uuid: '3a1f2c84-5f0e-4a53-9a0d-6d6b4b5a7c11', name: 'web' };
 const three = { uuid: '9c4f3d6e-0b2a-4c8d-8e7f-1a2b3c4d5e6f', name: one.uuid };
 
 describe('looking up a machine', () => {
-  it('finds it by UUID in any case, not another machine whose name is this UUID', () => {
+  it('finds the machine with a UUID in any case, not a machine that has this UUID as its name', () => {
     expect(matching([three, two, one], one.uuid.toUpperCase())).toEqual([one]);
     expect(onlyMachine([three, two, one], one.uuid)).toBe(one);
   });
@@ -37,7 +37,7 @@ describe('an object that forwards calls for one machine', () => {
   const control: Control = { label: 'inner', read: (id, detail) => Promise.resolve(`${id} ${detail}`) };
   const wrapped = byMachine<Control>((id, call) => call(control, id.toUpperCase()), { label: 'outer' });
 
-  it('forwards the method with the replaced id, and has all other members itself', async () => {
+  it('forwards a method with the replaced id, and has the given members itself', async () => {
     expect(await wrapped.read('a', 'b')).toBe('A b');
     expect(wrapped.label).toBe('outer');
   });

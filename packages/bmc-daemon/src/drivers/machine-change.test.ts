@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { changeOfState } from './machine-change.js';
 
-describe('change of a state', () => {
-  it('depends on the old and the new state; some pairs of states are no change', () => {
+describe('changeOfState', () => {
+  it('returns the change from an old to a new state; undefined for some pairs of states', () => {
     expect(changeOfState('running', 'shutoff')).toBe('stopped');
     expect(changeOfState('shutoff', 'running')).toBe('started');
     expect(changeOfState('crashed', 'running')).toBe('started');

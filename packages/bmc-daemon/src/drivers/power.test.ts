@@ -6,6 +6,7 @@ import { type PowerAction, planPower } from './power.js';
 const actions: readonly PowerAction[] = ['create', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi'];
 const others: readonly PowerAction[] = ['cycle', 'pressButton', 'suspend', 'resume', 'pmSuspend'];
 
+/** Returns the steps of an action: `-` if there are none, `409` if the state does not allow the action. */
 function outcome(action: PowerAction, state: DomainState): string {
   try {
     return planPower(action, { state }).join('+') || '-';
@@ -15,7 +16,7 @@ function outcome(action: PowerAction, state: DomainState): string {
   }
 }
 
-describe('power actions by state', () => {
+describe('power actions', () => {
   // Columns: create, destroy, shutdown, reboot, reset, injectNmi.
   it.each<[DomainState, ...string[]]>([
     ['nostate', '-', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi'],
@@ -26,7 +27,7 @@ describe('power actions by state', () => {
     ['shutoff', 'create', '-', '409', '409', 'managedSaveRemove+create', '409'],
     ['crashed', '-', 'destroy', '409', '409', 'destroy+create', '409'],
     ['pmsuspended', 'pmWakeup', 'destroy', '409', '409', 'destroy+create', 'injectNmi'],
-  ])('a machine that is %s follows its row of the table', (state, ...expected) => {
+  ])('have the steps of the table for a machine that is %s: start, stop, restart and NMI', (state, ...expected) => {
     expect(actions.map((action) => outcome(action, state))).toEqual(expected);
   });
 
@@ -40,9 +41,12 @@ describe('power actions by state', () => {
     ['shutoff', 'managedSaveRemove+create', 'create', '409', '409', '409'],
     ['crashed', 'destroy+create', '409', '409', '409', '409'],
     ['pmsuspended', 'destroy+create', 'pmWakeup', '409', 'pmWakeup', '409'],
-  ])('a machine that is %s follows its row for cycle, button, pause, resume and suspend', (state, ...expected) => {
-    expect(others.map((action) => outcome(action, state))).toEqual(expected);
-  });
+  ])(
+    'have the steps of the table for a machine that is %s: cycle, button, pause, resume and suspend',
+    (state, ...expected) => {
+      expect(others.map((action) => outcome(action, state))).toEqual(expected);
+    },
+  );
 
   it('are rejected if they would end a transient machine', () => {
     const state = 'running';

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DriverError } from '../driver-error.js';
 import { FakeDriver } from './fake-driver.js';
 
-/** Reads until the text ends with `end`. */
+/** Reads until the text ends with `end`, and returns the text. */
 async function read(stream: Duplex, end: string): Promise<string> {
   let text = '';
   while (!text.endsWith(end)) {
@@ -54,7 +54,7 @@ describe('consoles of the fake driver', () => {
     await disconnected;
   });
 
-  it('have another id for each run, and the same id after a reboot', async () => {
+  it('have another id for each run, and the same id after a reset', async () => {
     const driver = new FakeDriver();
     const first = await driver.console.instance('node-2');
     await driver.power('node-2', 'reset');

@@ -51,21 +51,21 @@ function slowDriver(): { driver: FakeDriver; begun: Promise<void>; finish: (erro
 const emptyDrives = MEDIA_DEVICES.map((device) => emptyDrive(device));
 
 describe('fake driver', () => {
-  it('finds a machine by UUID in any case and by name, and no other', async () => {
+  it('finds a machine by UUID in any case and by name, and rejects an unknown name', async () => {
     const driver = new FakeDriver();
     const machine = await driver.getSystem(off);
     await expect(driver.getSystem(machine.uuid.toUpperCase())).resolves.toBe(machine);
     await expect(kindOf(driver.getSystem('node-9'))).resolves.toBe('notFound');
   });
 
-  it('prefers a UUID to an equal name', async () => {
+  it('finds the machine with a UUID, not a machine that has this UUID as its name', async () => {
     const [first, second] = sampleMachines(2);
     if (first === undefined || second === undefined) throw new Error('two machines expected');
     const driver = new FakeDriver({ machines: [{ ...first, name: second.uuid }, second] });
     await expect(driver.getSystem(second.uuid)).resolves.toBe(second);
   });
 
-  it('creates the requested number of machines, each with its own UUID, name and MAC', async () => {
+  it('has the requested number of sample machines, each with its own UUID, name and MAC address', async () => {
     for (const count of [0, 1, 200]) {
       const driver = new FakeDriver({ machines: sampleMachines(count) });
       const list = await driver.listSystems();
@@ -136,7 +136,7 @@ describe('fake driver', () => {
     await begun;
     const outcomes = Promise.allSettled([insert, driver.power(off, 'create')]);
     const eject = driver.media.eject(off, 'cdrom');
-    // Requested after the eject, so it expects an empty drive.
+    // A power-on that a client requests after the eject does not need the image.
     const powerOn = driver.power(off, 'reset');
     const why = 'inserting an image into machine node-1: an eject of the drive cancelled it';
     const unbooted = `starting machine node-1: the image that it waited for was not inserted: ${why}`;
@@ -169,7 +169,7 @@ describe('fake driver', () => {
     expect([state, media.filter(({ inserted }) => inserted).map(({ device }) => device)]).toEqual(['shutoff', ['usb']]);
   });
 
-  it('cancels a running insert on close, and accepts no other', async () => {
+  it('cancels a running insert on close, and accepts no later insert', async () => {
     const { driver, begun } = slowDriver();
     const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -232,7 +232,7 @@ describe('fake driver', () => {
     expect((await other.driver.getSystem(off)).state).toBe('running');
   });
 
-  it('switches off at once during a pending insert, and cancels the waiting power-on', async () => {
+  it('switches a machine off at once during a pending insert, and cancels the waiting power-on', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = driver.media.insert(off, 'cdrom', image('http://images.test/a.iso'));
     await begun;

@@ -4,7 +4,7 @@ import { FakeDriver } from './fake-driver.js';
 const running = 'node-2';
 
 describe('firmware of a machine in memory', () => {
-  it('shows the first device of the boot order as override until a client sets one, as with libvirt', async () => {
+  it('shows the first device of the boot order as the override until a client sets an override, as with libvirt', async () => {
     const driver = new FakeDriver();
     const { boot } = await driver.getSystem(running);
     const order = boot.options.filter(({ kind }) => kind !== boot.target).map(({ key }) => key);
@@ -23,7 +23,7 @@ describe('firmware of a machine in memory', () => {
     expect((await driver.getSystem(running)).boot).toMatchObject({ enabled: 'once', target: 'cdrom' });
   });
 
-  it('still shows whether the current run has Secure Boot, after the definition changed to BIOS and back to UEFI', async () => {
+  it('shows whether the current run has Secure Boot, even after the definition changed to BIOS and back', async () => {
     const driver = new FakeDriver();
     const secureBoot = async () => (await driver.getSystem(running)).firmware.secureBoot;
     await driver.power(running, 'reset');

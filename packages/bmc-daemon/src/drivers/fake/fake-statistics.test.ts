@@ -43,14 +43,14 @@ describe('counters of machines in memory', () => {
     expect(again?.disks.get('vda')).toMatchObject({ readBytes: 0, writeBytes: 0 });
   });
 
-  it('include the time before a pause if it is the first reading', async () => {
+  it('include the time before a pause, even if the first reading comes during the pause', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
     now += 400_000;
     await driver.power(uuid, 'suspend');
     expect(await writtenBytes()).toBeGreaterThan(1e6);
   });
 
-  it('are hidden for hidden machines', async () => {
+  it('are absent for machines that are not allowed', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
     const readAllowed = async (allowed: readonly string[]) => {
       const { statistics } = allowSystems(driver, allowed);

@@ -5,7 +5,7 @@ import type { MachinePlan, PlannedFailure } from './fake-plan.js';
 import type { FakeClock } from './fake-timetable.js';
 import { sampleMachines } from './sample-machines.js';
 
-/** A clock that moves only with `pass`. */
+/** A clock that moves only with `pass`. `waiting` has the milliseconds until each planned call. */
 class ManualClock implements FakeClock {
   #time = 0;
   #calls: { readonly at: number; readonly call: () => void }[] = [];
@@ -99,7 +99,7 @@ describe('a delay', () => {
     expect((await driver.getSystem(uuid)).state).toBe('running');
   });
 
-  it('for a power-on ends when the machine is switched off', async () => {
+  it('for a power-on ends when the machine is switched off, and the power-on fails', async () => {
     const driver = await startWith({ delays: { power_on: 30_000 } });
     const starting = outcome(driver.power(uuid, 'create'));
     await untilWaiting();
@@ -202,7 +202,7 @@ describe('a failure', () => {
     expect(await outcome(driver.change(uuid, { cd: { image } }))).toBe('mediaUnreachable');
   });
 
-  it('makes a read hang, or makes it slow', async () => {
+  it('makes a read hang until it fails, or makes a read slow', async () => {
     const driver = await startWith({
       failures: [
         failure({ effect: 'hang', operation: 'read', calls: [1], lasts: 60_000 }),

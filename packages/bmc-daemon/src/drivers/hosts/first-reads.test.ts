@@ -44,7 +44,7 @@ describe('a service with many hosts', () => {
     await driver.close();
   });
 
-  it('does not read machines again that the driver of a host has read in advance', async () => {
+  it('does not read a machine that the driver of a host has already read in advance', async () => {
     const read: string[] = [];
     const refs = ['a', 'b', 'c', 'd'].map((uuid) => ({ uuid, name: uuid }));
     const snapshotOf = (uuid: string): SystemSnapshot => ({ uuid, name: uuid, state: 'shutoff' });
@@ -57,7 +57,7 @@ describe('a service with many hosts', () => {
         listSystems: () => Promise.resolve(refs),
         getSystem: (uuid: string) => {
           read.push(uuid);
-          // The driver reads the next two meanwhile, and one that does not exist anymore.
+          // The driver has read two other machines in advance, and one that does not exist anymore.
           for (const ahead of ['b', 'c', 'removed']) onReadAhead(snapshotOf(ahead));
           return Promise.resolve(snapshotOf(uuid));
         },

@@ -27,7 +27,7 @@ const log = { warn: (line: string) => logged.push(line), error: (line: string) =
 const uuidOf = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 const uri = 'qemu:///system';
 
-/** Opens a store with one host, whose machines are off. */
+/** Opens a store with one host that has this number of machines. */
 function openStore(count: number) {
   const store = openHostStore(folder, log);
   const known = new KnownMachines('rack-1', undefined);
@@ -59,7 +59,7 @@ describe('the store of the last known machines', () => {
   it('writes the machines of a host without a pause of other work', async () => {
     const opened = openStore(2_000);
     change(opened, 'started');
-    // The timer has called the store, and a write that blocks would have ended.
+    // The timer has started the write. A write that blocks other work would have ended already.
     expect(existsSync(file)).toBe(false);
     await until(isOnDisk('running'));
     expect(openHostStore(folder, log).machinesOf({ name: 'rack-1', uri })).toEqual(opened.known.stored());
@@ -78,7 +78,7 @@ describe('the store of the last known machines', () => {
     expect(stateOnDisk()).toBe('shutoff');
   });
 
-  it('keeps the data of the close if an older write still runs', async () => {
+  it('stores the states at the close, even if an older write still runs', async () => {
     const opened = openStore(2_000);
     change(opened, 'started');
     opened.known.note({ kind: 'stopped', uuid: uuidOf(0), name: 'machine-0' });

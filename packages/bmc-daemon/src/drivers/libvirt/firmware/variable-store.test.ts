@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { withVariable } from '../../../../test/harness/variable-store.js';
 import { variableNames, mergeVariables } from './variable-store.js';
 
-/** Returns the template without its keys, with the same size. */
+/** Reads the template that has no keys, but the same size. */
 const emptyOf = (name: string) => readFile(`/usr/share/OVMF/${name.replace('.ms', '')}`);
 
 describe('a store of UEFI variables', () => {
@@ -15,7 +15,7 @@ describe('a store of UEFI variables', () => {
     withKeys = await readFile('/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
   });
 
-  it('gets the keys of another template and keeps the boot entries of the operating system', () => {
+  it('gets the keys of another template, or loses them, and keeps the boot entries of the operating system', () => {
     const installed = withVariable(empty, 'Boot0042', 'debian');
     expect(variableNames(installed)).toEqual(['Boot0042']);
     const secure = mergeVariables(withKeys, installed) ?? Buffer.alloc(0);
@@ -36,7 +36,7 @@ describe('a store of UEFI variables', () => {
   });
 
   it.each(['OVMF_VARS.fd', 'OVMF_VARS_4M.fd', 'OVMF_VARS_4M.ms.fd'])(
-    'has all variables of %s if only the first message of an upload arrived',
+    'has all variables after a merge with %s, even if only the first message of the upload arrived',
     async (name) => {
       const template = await readFile(`/usr/share/OVMF/${name}`);
       const merge = (old: Buffer) => mergeVariables(template, old, { maxEnd: STREAM_CHUNK_BYTES });

@@ -75,7 +75,7 @@ const source = `<domain type='kvm'>
   </devices>
 </domain>`;
 
-describe('cloneXml', () => {
+describe('the definition of a clone', () => {
   const disk = { source: { type: 'file', path: '/images/copy.qcow2' }, format: 'qcow2' } as const;
   const clone = cloneXml(withoutDaemon(source), identity, [disk]);
   const domain = readDomain(clone);
@@ -88,7 +88,7 @@ describe('cloneXml', () => {
     expect(clone).toContain(`<entry name='serial'>7</entry>`);
   });
 
-  it('has the copies of the own disks, the same shared disk, and an empty CD drive', () => {
+  it("has copies of the machine's own disks, the same shared disk, and an empty CD drive", () => {
     expect(domain.devices.disks.map(({ target, source: { name } }) => [target, name])).toEqual([
       ['sda', '/images/copy.qcow2'],
       ['sdc', '/images/shared.img'],

@@ -22,7 +22,7 @@ function hostOf(domains: readonly ReturnType<typeof ownDomain>[]) {
 
 const running = ownDomain('node-1', () => Promise.resolve(true));
 
-it('lists the other machines if another client deletes one after the definitions were read', async () => {
+it('listMachines lists the other machines if a client deletes one after the definitions were read', async () => {
   const deleted = ownDomain('node-2', () => Promise.reject(libvirtError('NO_DOMAIN', 'no domain')));
   const listed = await listMachines(hostOf([running, deleted, ownDomain('node-3', () => Promise.resolve(false))]));
   expect(listed.map(({ name, state }) => [name, state])).toEqual([
@@ -31,7 +31,7 @@ it('lists the other machines if another client deletes one after the definitions
   ]);
 });
 
-it('fails if the host does not answer', async () => {
+it('listMachines fails if the host does not answer', async () => {
   const silent = ownDomain('node-2', () => Promise.reject(libvirtError('CALL_TIMEOUT', 'no answer')));
   await expect(listMachines(hostOf([running, silent]))).rejects.toMatchObject({ kind: 'unavailable' });
 });

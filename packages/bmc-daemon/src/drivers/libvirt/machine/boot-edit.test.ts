@@ -53,7 +53,7 @@ describe('the variables of UEFI', () => {
     expect(mustBeRecreated(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);
   });
 
-  it('are recreated for a machine with an unknown template', () => {
+  it('are recreated after a change from BIOS to UEFI if no record tells their template', () => {
     const never = withMetadata(mode(uefi, 'bios'), emptyRecord);
     expect(mustBeRecreated(mode(never, 'efi'))).toBe(true);
     expect(mustBeRecreated(secure(mode(never, 'efi'), true))).toBe(true);

@@ -103,7 +103,7 @@ describe('the record that version 0.1 left in a running machine', () => {
 });
 
 describe('the mark of a start', () => {
-  it('is in a definition with or without metadata, and replaces a copied record', () => {
+  it('can be added to a definition with or without metadata, and replaces a copied record', () => {
     const foreign = `<domain><name>x</name><metadata><a:b xmlns:a='urn:a'/></metadata></domain>`;
     for (const xml of [`<domain><name>x</name></domain>`, foreign, live(render(record)), version1Xml('armed')]) {
       expect(isStarting({ xml })).toBe(false);

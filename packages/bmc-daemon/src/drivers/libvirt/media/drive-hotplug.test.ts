@@ -8,7 +8,7 @@ const qemuCommandError = (command: string, why: string) =>
 const closed = qemuCommandError('blockdev-insert-medium', 'Tray of the device is not open');
 const closedBefore = qemuCommandError('blockdev-remove-medium', "Tray of device 'sata0-0-0' is not open");
 
-/** Each call rejects with the next of these errors. All further calls succeed. */
+/** Returns a change whose calls reject with these errors in turn and then succeed, and the number of its calls. */
 function changeThatFails(errors: Error[]): { readonly change: () => Promise<string>; readonly calls: () => number } {
   let calls = 0;
   const change = async (): Promise<string> => {

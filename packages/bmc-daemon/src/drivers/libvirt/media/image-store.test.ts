@@ -147,7 +147,7 @@ describe('ImageStore', () => {
     expect(pool.files.size).toBe(0);
   });
 
-  it('deletes nothing if the used images are unknown', async () => {
+  it('deletes nothing and warns if it cannot find out which images are used', async () => {
     const url = await serve((_request, response) => response.end('iso'));
     const pool = new MemoryImages();
     const warnings: string[] = [];

@@ -45,7 +45,7 @@ async function fault(promise: Promise<unknown>): Promise<readonly [string, strin
   if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
   return [error.kind, error.message];
 }
-/** Sends one byte of an image with a thousand bytes. */
+/** Answers a request for a range: sends the first byte of an image of a thousand bytes. */
 const inParts = (_request: IncomingMessage, response: ServerResponse): void => {
   response.writeHead(206, { 'content-length': 1, 'content-range': 'bytes 0-0/1000' }).end('x');
 };
@@ -72,7 +72,7 @@ describe('streams of images', () => {
     expect(streams.isOffered).toBe(false);
   });
 
-  it('open the address after name lookup and redirects', async () => {
+  it('open the address to which redirects and the lookup of the name lead', async () => {
     const target = await serve(inParts);
     const named = new URL(target);
     named.hostname = 'localhost';

@@ -71,7 +71,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('reports the removal of a machine once, even if its event comes during the comparison after a new connection', async () => {
+it('a feed reports the removal of a machine once, even if the event comes during a comparison', async () => {
   let machines = [web];
   let isGone = false;
   const { feed, changes, send, reconnect } = startFeed({
@@ -90,7 +90,7 @@ it('reports the removal of a machine once, even if its event comes during the co
   expect(changes).toEqual(['web undefined']);
 });
 
-it('reports several resets of one boot once, and a reset in the next run again', async () => {
+it('a feed reports several resets of one boot once, and a reset in the next run again', async () => {
   const { feed, changes, send } = startFeed();
   await feed.catchUp();
   for (let count = 0; count < 3; count += 1) send('reboot');
@@ -99,7 +99,7 @@ it('reports several resets of one boot once, and a reset in the next run again',
   expect(changes).toEqual(['web rebooted', 'web stopped', 'web rebooted']);
 });
 
-it('reports a stop during a loss of the connection if the machine starts again before its state is read', async () => {
+it('a feed reports a stop without a connection if the machine starts again before its state is read', async () => {
   let send: (kind: string, event: object) => void = () => undefined;
   let isComparing = false;
   const parts = startFeed({
@@ -117,7 +117,7 @@ it('reports a stop during a loss of the connection if the machine starts again b
   expect(changes).toEqual(['web started', 'web stopped', 'web started']);
 });
 
-it('reports a stop during a loss of the connection also if the start comes before the comparison begins', async () => {
+it('a feed reports a stop without a connection even if a start comes before the comparison begins', async () => {
   const { feed, changes, send, reconnect } = startFeed({ state: () => 'running' });
   await feed.catchUp();
   reconnect();
@@ -126,7 +126,7 @@ it('reports a stop during a loss of the connection also if the start comes befor
   expect(changes).toEqual(['web stopped', 'web started']);
 });
 
-it('reports a start during a loss of the connection if the machine stops again before its state is read', async () => {
+it('a feed reports a start without a connection if the machine stops again before its state is read', async () => {
   const { feed, changes, send, reconnect } = startFeed();
   await feed.catchUp();
   reconnect();
@@ -135,7 +135,7 @@ it('reports a start during a loss of the connection if the machine stops again b
   expect(changes).toEqual(['web started', 'web stopped']);
 });
 
-it('uses the event of a machine, not the older state of the first list', async () => {
+it('a feed uses an event that comes during the first reads, not the older state that was read', async () => {
   let isReading = true;
   let send: (kind: string, event: object) => void = () => undefined;
   const parts = startFeed({
@@ -152,7 +152,7 @@ it('uses the event of a machine, not the older state of the first list', async (
   expect(changes).toEqual(['web started', 'web stopped']);
 });
 
-it('repeats a comparison that failed', async () => {
+it('a feed repeats a failed comparison until it succeeds', async () => {
   jest.useFakeTimers();
   const states: (DomainState | DriverError)[] = [
     'shutoff',
@@ -174,7 +174,7 @@ it('repeats a comparison that failed', async () => {
   expect(changes).toEqual(['web started']);
 });
 
-it('reports the removal of a machine that stopped during a loss of the connection', async () => {
+it('a feed reports the removal of a machine that stopped while there was no connection', async () => {
   let exists = true;
   const { feed, changes, send, reconnect } = startFeed({ list: () => (exists ? [web] : []), exists: () => exists });
   await feed.catchUp();
