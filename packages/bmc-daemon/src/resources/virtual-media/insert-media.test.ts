@@ -6,7 +6,7 @@ import { imageRequest, insertMediaAction, insertMediaBody } from './insert-media
 
 const verify = { verifyCertificate: true, authorities: [] };
 
-/** Returns the error messages for a body. */
+/** Returns the faults of a body, with their texts; an empty list for a valid body. */
 function faultsOf(body: JsonObject): readonly { key: string; text: string; related: readonly string[] }[] {
   const issues = insertMediaBody.safeParse(body).error?.issues ?? [];
   return bodyFaults(issues, body, { kind: 'action', action: insertMediaAction }).map((fault) => ({
@@ -16,8 +16,8 @@ function faultsOf(body: JsonObject): readonly { key: string; text: string; relat
   }));
 }
 
-describe('InsertMedia body', () => {
-  it('requests an image, by default write-protected, with the given verification', () => {
+describe('InsertMedia', () => {
+  it('requests an image, by default write-protected, with the certificate settings of the drive', () => {
     expect(imageRequest({ Image: 'http://h/a.iso', Inserted: true, TransferProtocolType: 'HTTP' }, verify)).toEqual({
       url: new URL('http://h/a.iso'),
       writeProtected: true,
@@ -58,7 +58,7 @@ describe('InsertMedia body', () => {
     expect(fault?.text).not.toMatch(/secret|hidden/);
   });
 
-  it('rejects control characters in a URL and hides the credentials around them', () => {
+  it('rejects control characters in a URL, and its error hides the credentials around them', () => {
     for (const image of ['http://h/a\r\nX: y', 'ht\ntp://user:secret@h/a.iso', 'http:\t//user:secret@h/a.iso']) {
       const [fault] = faultsOf({ Image: image });
       expect(fault).toMatchObject({ key: 'ActionParameterValueFormatError', related: ['#/Image'] });
@@ -85,7 +85,7 @@ describe('InsertMedia body', () => {
     ]);
   });
 
-  it('rejects texts that are too long for the metadata of the machine and for events', () => {
+  it('rejects texts that are too long for the metadata of the machine and for events, and masks the password', () => {
     const long = { Image: `http://h/${'a'.repeat(4_096)}`, UserName: 'u'.repeat(1_001), Password: 'p'.repeat(1_001) };
     expect(faultsOf(long)).toEqual([
       expect.objectContaining({ key: 'StringValueTooLong', related: ['#/Image'] }),
@@ -109,7 +109,7 @@ describe('InsertMedia body', () => {
     ]);
   });
 
-  it("accepts DMTF's parameters only", () => {
+  it("accepts only DMTF's parameters, and requires Image", () => {
     const all = {
       Image: 'http://h/a.iso',
       Inserted: true,

@@ -43,7 +43,7 @@ function opened(upload: ImageUpload, signal: AbortSignal): ImageDownload {
   }
 }
 
-/** Reads an upload like a storage pool. */
+/** Stores an upload in `stored`, as a driver stores it in a pool. @throws {DriverError} if it ends early. */
 async function store(
   { upload }: ImageRequest,
   { signal = new AbortController().signal }: InsertOptions,
@@ -93,7 +93,7 @@ const inspect = (path: string): Promise<Received> => sender().send('HEAD', path,
 const shownDrive = async (): Promise<unknown> => (await sender().get(drive)).json;
 const messageOf = ({ json }: Received): string => JSON.stringify(json);
 
-/** Begins a PATCH that stays open after its first bytes. */
+/** Begins a PATCH. Returns the request, which is still open, when the service has received its first bytes. */
 async function open(path: string, offset: number, bytes: string): Promise<ClientRequest> {
   const outgoing = request({
     host: '127.0.0.1',
@@ -113,6 +113,7 @@ async function statusOf(outgoing: ClientRequest): Promise<number | undefined> {
   outgoing.destroy();
   return response.statusCode;
 }
+/** Waits until the service has received this number of bytes of an upload. */
 async function received(path: string, offset: number): Promise<void> {
   while ((await inspect(path)).headers['upload-offset'] !== String(offset));
 }
@@ -160,7 +161,7 @@ describe('uploads of images', () => {
     });
     const { json: task } = await sender().get((begun.json as { '@odata.id': string })['@odata.id']);
     expect(task).toMatchObject({ TaskState: 'Completed', PercentComplete: 100 });
-    // The client may have lost the last answer.
+    // The client may have lost the last answer, so a repetition of the last request succeeds, too.
     expect((await inspect(path)).headers).toMatchObject({ 'upload-offset': '10', 'upload-length': '10' });
     expect((await append(path, 10, '')).status).toBe(204);
     expect((await announce(5)).status).toBe(409);
@@ -181,7 +182,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual([text]);
   });
 
-  it('continue at once when the connection of the earlier request is still open', async () => {
+  it('continue at once if an earlier request is still open; the earlier one gets 409', async () => {
     await start();
     const path = await begin(10);
     const lost = await open(path, 0, '0123');
@@ -191,7 +192,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual(['0123456789']);
   });
 
-  it('reject another offset without a change, so that two clients cannot mix their bytes', async () => {
+  it('reject bytes at another offset and do not change, so that two clients cannot mix their bytes', async () => {
     await start();
     const path = await begin(10);
     expect((await append(path, 0, '0123')).status).toBe(204);
@@ -221,7 +222,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual(['0123']);
   });
 
-  it('are limited to one for each drive, and free the drive when a client cancels', async () => {
+  it('are limited to one for each drive, which is free again when a client cancels the upload', async () => {
     await start();
     const path = await begin(10);
     expect((await announce(10)).status).toBe(409);
@@ -236,7 +237,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual(['0123']);
   });
 
-  it('end with an eject of the drive and with a cancelled task', async () => {
+  it('end when a client ejects the drive or deletes their task', async () => {
     await start();
     const ejected = await begin(10);
     expect((await sender().send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, { body: {} })).status).toBe(204);
@@ -247,7 +248,7 @@ describe('uploads of images', () => {
     while ((await inspect(headers.location ?? '')).status !== 410);
   });
 
-  it('expire when the client sends nothing', async () => {
+  it('expire when the client sends nothing for the configured time', async () => {
     await start(store, { vmediaUploadExpirySeconds: 0.2 });
     const path = await begin(10);
     while ((await inspect(path)).status !== 410);
@@ -256,7 +257,7 @@ describe('uploads of images', () => {
     expect(stored).toEqual([]);
   });
 
-  it('report a failure of the storage to the client that sends', async () => {
+  it('report a failure of the storage to the client that sends, or at once if the image is too large', async () => {
     await start(async ({ upload }, { signal = new AbortController().signal }) => {
       if (upload === undefined) throw new Error('an upload expected');
       for await (const _chunk of opened(upload, signal).body) {
@@ -309,7 +310,7 @@ describe('uploads of images', () => {
     expect((await announce(5)).status).toBe(201);
   });
 
-  it('belong to their drive only', async () => {
+  it('exist only under their drive, in the trees of systems and managers', async () => {
     await start();
     const id = (await begin(10)).split('/').at(-1) ?? '';
     const elsewhere = uploads.replace(machine.uuid, other.uuid);
@@ -322,7 +323,7 @@ describe('uploads of images', () => {
     expect((await inspect(`${uploads.replace('/Systems/', '/Managers/')}/${id}`)).status).toBe(200);
   });
 
-  it('stop their client while the storage is slow', async () => {
+  it('let the client wait while the storage does not read', async () => {
     let read: () => void = () => undefined;
     const mayRead = new Promise<void>((resolve) => (read = resolve));
     await start(async ({ upload }, options) => {

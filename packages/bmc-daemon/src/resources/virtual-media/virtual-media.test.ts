@@ -15,7 +15,7 @@ const configDrive = 'http://images.test/redfish/configdrive-5ac4fa6e';
 
 let driver: FakeDriver;
 let served: Served | undefined;
-/** The downloaded images. */
+/** The requests of all downloads. */
 let fetched: ImageRequest[] = [];
 afterEach(async () => {
   await served?.close();
@@ -126,7 +126,7 @@ describe('virtual media', () => {
     expect((await send('GET', driveUri('Systems', 'Floppy'))).status).toBe(404);
   });
 
-  it('are write-protected unless requested otherwise; for a CD, the request has no effect and gets 200, not 204', async () => {
+  it('are write-protected by default; a CD always is, so a request for a writable CD gets 200', async () => {
     const { send, get } = await serve();
     expect((await send('POST', insert(usb), { Image: configDrive, WriteProtected: false })).status).toBe(204);
     expect(await get(usb)).toMatchObject({ WriteProtected: false });
@@ -137,7 +137,7 @@ describe('virtual media', () => {
     expect(await get(driveUri('Systems', 'Cd'))).toMatchObject({ Inserted: true, WriteProtected: true });
   });
 
-  it('list their transfer methods and reject others', async () => {
+  it('list their transfer methods, and reject other methods and the method Stream with credentials', async () => {
     const { send, get, messages } = await serve();
     const methods = async (id: string) => JSON.stringify((await get(driveUri('Systems', id)))['Actions']);
     expect(await methods('Cd')).toContain('"TransferMethod@Redfish.AllowableValues":["Upload","Stream"]');
@@ -187,7 +187,7 @@ describe('a PATCH of virtual media', () => {
     expect((await get(driveUri('Managers', 'Usb')))['Inserted']).toBe(false);
   });
 
-  it('accepts the body that GET returned', async () => {
+  it('accepts the writable values that GET returned', async () => {
     const all = await serve();
     const { Inserted, Image, WriteProtected, UserName, Password, TransferMethod } = emptyStick;
     const same = { Inserted, Image, WriteProtected, UserName, Password, TransferMethod };
@@ -218,7 +218,7 @@ describe('certificates of image servers', () => {
   const certificates = `${usb}/Certificates`;
   const sent = { CertificateString: certificatePem, CertificateType: 'PEM' };
 
-  it('are verified as configured until a client changes VerifyCertificate', async () => {
+  it('are verified as configured until a client changes VerifyCertificate of a drive', async () => {
     const { send, get } = await serve({ settings: { vmediaVerifySsl: true } });
     expect((await get(usb))['VerifyCertificate']).toBe(true);
     await send('POST', insert(usb), { Image: configDrive });
@@ -232,7 +232,7 @@ describe('certificates of image servers', () => {
     expect(fetched.map(({ verifyCertificate }) => verifyCertificate)).toEqual([true, false]);
   });
 
-  it('are added to a drive, shown, trusted for its images only, and removed', async () => {
+  it('are added to a drive, shown, trusted only for images of this drive, and removed', async () => {
     const { send, get } = await serve();
     const made = await send('POST', certificates, sent);
     const name = { CommonName: 'images.example.org', Country: 'DE', Organization: 'Example' };
@@ -268,14 +268,14 @@ describe('certificates of image servers', () => {
     );
   });
 
-  it('are stored and shown without other text of their file', async () => {
+  it('are stored and shown without the other text of a PEM file', async () => {
     const { send, get } = await serve();
     const file = `password: secret\n${certificatePem}\u0001\n${certificatePem}more`;
     await send('POST', certificates, { CertificateString: file, CertificateType: 'PEMchain' });
     expect((await get(`${certificates}/1`))['CertificateString']).toBe(certificatePem + certificatePem);
   });
 
-  it('reject other texts and private keys without quoting them', async () => {
+  it('cannot be added with a private key or as another text, and the error does not quote it', async () => {
     const { send, messages } = await serve();
     const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
     for (const pem of ['', 'x', key, key + certificatePem, certificatePem.replace('MII', 'MIX')]) {
@@ -287,7 +287,7 @@ describe('certificates of image servers', () => {
     expect([odd.status, messages(odd)]).toEqual([400, ['PropertyValueNotInList']]);
   });
 
-  it('are limited in number', async () => {
+  it('are limited to eight for each drive', async () => {
     const { send, messages } = await serve();
     for (let count = 0; count < 8; count += 1) expect((await send('POST', certificates, sent)).status).toBe(201);
     expect(messages(await send('POST', certificates, sent))).toEqual(['CreateLimitReachedForResource']);
