@@ -28,7 +28,7 @@ async function start(configured: boolean, group = SSDP_GROUP): Promise<Discovery
 }
 
 /**
- * Returns whether the service answers a search. A second service answers each search. Its answer to a
+ * Returns whether the service answers a search. A second service also answers. Its answer to a
  * later search shows that all answers to the first search have arrived.
  */
 async function isFound(): Promise<boolean> {
@@ -100,13 +100,13 @@ describe('discovery', () => {
     expect(fourth.settings).toEqual({ enabled: true, notifyTtl: 4, notifyIntervalSeconds: 600 });
   });
 
-  it('writes nothing before a client changes a setting', async () => {
+  it('writes no file before a client changes a setting', async () => {
     await start(true);
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it('is off with a warning if the port is unavailable, and a client that enables it gets an error', async () => {
-    // Neither a multicast group nor an address of this host.
+    // This is neither a multicast group nor an address of this host, so the service cannot listen there.
     const discovery = await start(true, '192.0.2.99');
     expect(warnings).toEqual(['clients cannot find the service by SSDP']);
     expect(discovery.settings.enabled).toBe(false);

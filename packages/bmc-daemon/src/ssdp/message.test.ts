@@ -16,7 +16,7 @@ describe('a search', () => {
     ['urn:dmtf-org:service:redfish-rest:2', undefined],
     ['urn:schemas-upnp-org:device:MediaServer:1', undefined],
     ['', undefined],
-  ])('for %s finds %s', (target, found) => {
+  ])('for the target %j gets an answer for %s (undefined: no answer)', (target, found) => {
     expect(read(searchText({ ST: target }))?.target).toBe(found);
   });
 
@@ -24,7 +24,7 @@ describe('a search', () => {
     ['1', 1_000],
     ['3', 3_000],
     ['120', 5_000],
-  ])('allows %s s for its answer, at most five', (wait, withinMs) => {
+  ])('with the MX %s allows %d ms for the answer', (wait, withinMs) => {
     expect(read(searchText({ MX: wait }))?.withinMs).toBe(withinMs);
   });
 
@@ -47,7 +47,7 @@ describe('a search', () => {
     [searchText({ ST: null }), 'without ST'],
     [searchText({ 'USER-AGENT': 'x'.repeat(2_048) }), 'too long'],
     [searchText().replaceAll('\r\n', '\n'), 'without CR at the ends of lines'],
-  ])('is ignored if it is invalid: %#, %s', (text) => {
+  ])('is ignored if it is invalid: %j, %s', (text) => {
     expect(read(text)).toBeUndefined();
   });
 });

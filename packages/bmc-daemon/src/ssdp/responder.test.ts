@@ -66,7 +66,7 @@ describe('a search over the network', () => {
     await respond();
     const client = await openClient();
     await client.send(searchText(), destination());
-    // Repeats the search while the first answer is pending.
+    // Repeats the search while its answer is pending, so there is no second answer.
     await client.send(searchText(), destination());
     await client.send(searchText({ ST: 'upnp:rootdevice' }), destination());
     await client.arrived(2);
@@ -76,7 +76,7 @@ describe('a search over the network', () => {
     ]);
   });
 
-  it('returns an address of the host if the service listens at all addresses', async () => {
+  it('gets the address that received it, with the port, if the service listens at all addresses', async () => {
     await respond({ addresses: ['https://192.0.2.77:8443'], everywhere: true });
     const client = await openClient();
     await client.send(searchText(), destination());
@@ -84,7 +84,7 @@ describe('a search over the network', () => {
     expect(client.received[0]?.text).toBe(answer(redfish, 'https://127.0.0.1:8443/redfish/v1/'));
   });
 
-  it('returns another address of the service to a client on the same host', async () => {
+  it('gets another address of the service if it comes from the same host', async () => {
     await respond({ addresses: ['http://192.0.2.77:8000'] });
     const client = await openClient();
     await client.send(searchText(), destination());
@@ -101,7 +101,7 @@ describe('a search over the network', () => {
     expect(client.received.map(({ text }) => text)).toEqual([answer('upnp:rootdevice')]);
   });
 
-  it('is answered after a flood of searches and garbage; few searches of the flood are answered', async () => {
+  it('is answered after a flood of searches and garbage, of which at most 64 are answered', async () => {
     const responder = await respond();
     const flood = await openClient();
     for (let count = 0; count < 2_000; count += 1) {
@@ -112,7 +112,7 @@ describe('a search over the network', () => {
     }
     const many = await Promise.all(Array.from({ length: 100 }, () => openClient()));
     for (const client of many) await client.send(searchText(), destination());
-    // Later searches are answered again.
+    // Searches after the flood are answered again as soon as the limit of answers per second allows it.
     const late = await openClient();
     const asking = setInterval(() => void late.send(searchText(), destination()), 100);
     await late.arrived(1);
@@ -124,7 +124,7 @@ describe('a search over the network', () => {
 });
 
 describe('notifications', () => {
-  it('announce the service at once, and its end', async () => {
+  it('announce the start of the service at once, and its end', async () => {
     const listener = await openClient(to);
     const responder = await respond({ notifyIntervalMs: 1_200_000 });
     await listener.arrived(1);
@@ -155,7 +155,7 @@ describe('notifications', () => {
     ]);
   });
 
-  it('are repeated, and do not appear if they are disabled', async () => {
+  it('are repeated at their interval, and are not sent if it is 0', async () => {
     const listener = await openClient(to);
     await (await respond()).close();
     await respond({ notifyIntervalMs: 50 });
