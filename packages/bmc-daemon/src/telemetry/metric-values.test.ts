@@ -70,7 +70,7 @@ describe('metric values of a machine', () => {
     expect(values(measurementAt(0))).toEqual(counted);
   });
 
-  it('have rates over the time between two measurements, of all disks, interfaces and CPUs', () => {
+  it('have rates over the time between two measurements, each for all disks, interfaces or CPUs together', () => {
     expect(values(measurementAt(10, later), measurementAt(0))).toMatchObject({
       CPUUtilization: 25,
       DiskReadRate: 210,
@@ -82,7 +82,7 @@ describe('metric values of a machine', () => {
 
   it('have no rates across a start of the machine, or if a counter decreased', () => {
     expect(values(measurementAt(10, { run: '2' }), measurementAt(0))).toEqual(counted);
-    // After a restart of the host, another run of a machine can have the same id.
+    // After a restart of the host, another run can have the same id, but its counters are lower.
     const fallen: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 1e9, count: 2 } },
       disks: new Map([['vda', { readBytes: 0 }]]),
@@ -92,7 +92,7 @@ describe('metric values of a machine', () => {
     expect(found.filter((id) => /Rate$|CPUUtilization/.test(id))).toEqual([]);
   });
 
-  it('have no rate of the disks if a disk was added or removed, nor of the CPUs if their number changed', () => {
+  it('have no rate of the disks after a disk was removed, nor of the CPUs after their number changed', () => {
     const one: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 9e9, count: 1 } },
       disks: new Map([['vda', { readBytes: 3_000 }]]),
@@ -105,12 +105,12 @@ describe('metric values of a machine', () => {
     ]);
   });
 
-  it('have no rates if the host was so slow that the time of the measurement is uncertain', () => {
+  it('have no rates if both measurements together took more than half of the time between them', () => {
     expect(values(measurementAt(10, later, 2_500), measurementAt(0, {}, 2_500))['DiskReadRate']).toBe(210);
     expect(values(measurementAt(10, later, 2_600), measurementAt(0, {}, 2_500))['DiskReadRate']).toBeUndefined();
   });
 
-  it('never exceed 100 % of the CPUs, although the kernel counts in steps', () => {
+  it('never show more than 100 % CPUUtilization, although the kernel counts in steps', () => {
     const full: Partial<MachineStatistics> = { processors: { vcpus: { timeNs: 24.01e9, count: 2 } } };
     expect(values(measurementAt(10, full), measurementAt(0))['CPUUtilization']).toBe(100);
   });
@@ -121,13 +121,13 @@ describe('metric values of a machine', () => {
     expect(metricValues(measurementAt(10, nothing), measurementAt(0, nothing))).toEqual([]);
   });
 
-  it('have their time: values from the guest have the time of its report', () => {
+  it("have the time of the measurement, or of the guest's report for values from the guest", () => {
     const times = new Map(metricValues(measurementAt(0), undefined).map(({ metricId, at }) => [metricId, at]));
     expect(times.get('CPUTime')).toBe(at);
     expect(times.get('MemoryUtilization')).toEqual(new Date('2026-11-20T19:59:00Z'));
   });
 
-  it('are all in the table, without duplicates', () => {
+  it('have only ids of the metric table, which has no duplicates', () => {
     const ids = metrics.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const all = metricValues(measurementAt(10, { ...machine, ...later }), measurementAt(0)).map(

@@ -12,8 +12,9 @@ const web: SystemRef = { uuid: '00000000-0000-4000-8000-000000000001', name: 'we
 const db: SystemRef = { uuid: '00000000-0000-4000-8000-000000000002', name: 'db' };
 
 let machines: readonly SystemRef[];
-/** The running machines. */
+/** UUIDs of the running machines. */
 let running: Set<string>;
+/** Number of samples that the service requested from the host. */
 let samples: number;
 /**
  * How the host answers the next samples: `up`: at once; `down`: with an error; `slow`: when the test
@@ -96,7 +97,7 @@ describe('reports that are read', () => {
     expect(await schedule.read(web)).toBe(await schedule.read(web));
   });
 
-  it('cause no calls before the first read or long after the last one, and are current again for the next reader', async () => {
+  it('cause no samples before the first read or long after the last one; the next read is current', async () => {
     await advanceSeconds(600);
     expect(samples).toBe(0);
     await schedule.read(web);
@@ -110,7 +111,7 @@ describe('reports that are read', () => {
     expect([ageSeconds(next), utilization(next)]).toEqual([0, undefined]);
   });
 
-  it('share samples: the first reader of another machine gets its measured values, including rates', async () => {
+  it('share samples: the first reader of another machine gets rates from an earlier sample', async () => {
     await schedule.read(web);
     await advanceSeconds(10);
     const other = await schedule.read(db);
@@ -154,7 +155,7 @@ describe('reports that are read', () => {
     expect(await schedule.read({ ...web, name: 'www' })).toBe(renamed);
   });
 
-  it('are the latest ones if the host is down, or an error if there are none', async () => {
+  it('are the stored ones while the host is down; without a stored report, the read fails', async () => {
     const last = await schedule.read(web);
     host = 'down';
     await advanceSeconds(90);
@@ -168,7 +169,7 @@ describe('reports that are read', () => {
     expect(health.at(-1)).toBeNull();
   });
 
-  it('fail for all waiting readers of a slow host after a time limit, with only one request to the host', async () => {
+  it('cause an error for all readers after a time limit if the host is slow, and only one request to it', async () => {
     host = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);
@@ -256,7 +257,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
     expect(health).toEqual([null]);
   });
 
-  it('need at most four requests to the hypervisor at the same time', async () => {
+  it('cause at most four requests to the hypervisor at the same time', async () => {
     machines = Array.from({ length: 50 }, (_, index) => ({ uuid: `machine-${index}`, name: `machine-${index}` }));
     running = new Set(machines.map(({ uuid }) => uuid));
     let [now, most] = [0, 0];
@@ -291,7 +292,7 @@ describe('reports that are sent', () => {
     expect([got.length, samples]).toEqual([6, 6]);
   });
 
-  it('arrive at later subscribers too', async () => {
+  it('reach a later subscriber at once, as the latest report of each machine', async () => {
     const first = subscribe(() => true);
     await advanceSeconds(5);
     const second = subscribe(() => true);
@@ -299,7 +300,7 @@ describe('reports that are sent', () => {
     expect(second.got.map(({ body }) => body)).toEqual(first.got.slice(2).map(({ body }) => body));
   });
 
-  it('do not include reports on request, nor a second empty report', async () => {
+  it('include no report of the type onRequest, and no second empty report in a row', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     running = new Set();
     const { got } = subscribe(() => true);
