@@ -116,7 +116,7 @@ describe('accounts', () => {
       { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly', AccountTypes: ['SNMP'] },
       '400 PropertyValueNotInList',
     ],
-  ])('are refused: %j', async (body, expected) => {
+  ])('are not created from %j: the answer is %s', async (body, expected) => {
     const before = readFileSync(fixture.file, 'utf8');
     const answer = await post(body);
     expect(statusAndKeys(answer)).toBe(expected);
@@ -124,7 +124,7 @@ describe('accounts', () => {
     expect(readFileSync(fixture.file, 'utf8')).toBe(before);
   });
 
-  it('always include an administrator who can log in', async () => {
+  it('cannot lose their last administrator who can log in', async () => {
     for (const body of [{ RoleId: 'Operator' }, { Enabled: false }])
       expect(statusAndKeys(await patch('admin', body))).toBe('409 AccountNotModified');
     expect(
@@ -160,7 +160,7 @@ describe('accounts', () => {
     );
     expect(statusAndKeys(await patch('ron', { UserName: 'olga' }))).toBe('400 ResourceAlreadyExists');
     expect(statusAndKeys(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
-    // ConfigureSelf allows users to change their own password, but not their name.
+    // ConfigureSelf allows users to change only their own password, not their name.
     const own = await fixture.client.send('PATCH', `${accounts}/olga`, {
       headers: headersOf('olga'),
       body: { UserName: 'o' },
@@ -180,7 +180,7 @@ describe('accounts', () => {
     expect(fixture.outcomes.at(-1)?.error).toMatchObject({ name: 'PasswordFileWriteError' });
   });
 
-  it('lock after AccountLockoutThreshold wrong passwords, until they are unlocked', async () => {
+  it('are locked after AccountLockoutThreshold wrong passwords, until a client unlocks them', async () => {
     const service = `${root}/AccountService`;
     const settings = { AccountLockoutThreshold: 2, AccountLockoutDuration: 60, AccountLockoutCounterResetAfter: 60 };
     const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: headersOf('admin'), body });
@@ -240,12 +240,12 @@ describe('accounts', () => {
     );
     expect((await send('DELETE')).status).toBe(204);
     expect((await fixture.client.get(uri, headersOf('admin'))).status).toBe(404);
-    // POST there still creates an account.
+    // Accounts/Members is also the URI to which clients POST new accounts.
     const created = await send('POST', { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
     expect([created.status, created.headers.location]).toEqual([201, `${accounts}/ada`]);
   });
 
-  it('log in only by session while HTTPBasicAuth is Disabled, without a Basic challenge', async () => {
+  it('log in only by session while HTTPBasicAuth is Disabled, and a 401 has no Basic challenge', async () => {
     const service = `${root}/AccountService`;
     const admin = tokenHeader(await fixture.logIn('admin', USERS.admin));
     const setBasicAuth = (HTTPBasicAuth: string) =>

@@ -4,7 +4,7 @@ import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { newFolder, openLab, type Lab } from '../events/event-lab.js';
 import { describeSpec, type Body } from '../spec/spec-daemon.js';
 
-/** Valid values of three properties. The tests add `Boot`. */
+/** Valid values of three properties. The tests of several properties add `Boot`. */
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
 describeSpec('a PATCH of several properties', (spec) => {
@@ -46,7 +46,7 @@ describeSpec('a PATCH of several properties', (spec) => {
     await spec().reset('ForceOff');
   });
 
-  it('keeps the image of an HTTP boot when the next one cannot be downloaded', async () => {
+  it('keeps the image of an HTTP boot when the next image cannot be downloaded', async () => {
     expect((await patch({ Boot: httpBoot(spec().imageUrl) })).status).toBe(200);
     const before = await shownValues();
     expect((await patch({ ...parts, Boot: httpBoot(spec().image('gone.iso')) })).status).toBe(400);
@@ -76,7 +76,7 @@ describe('the event of a PATCH', () => {
     folder.remove();
   });
 
-  it('is a single event for all properties, and none for a failed change', async () => {
+  it('is the only one and contains all properties; a failed PATCH has no event', async () => {
     const { uuid } = await driver.getSystem('node-2');
     const seen: unknown[] = [];
     const stop = driver.onChange(({ kind }) => seen.push(kind));

@@ -26,7 +26,7 @@ describeSpec('boot override', (spec) => {
     }
   });
 
-  it('boots once from a one-time target, is Disabled afterwards, and boots from disk the next time', async () => {
+  it('applies a one-time target to one boot, is Disabled afterwards, and the next boot is from disk', async () => {
     await patch({ BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' });
     await expect(boot()).resolves.toEqual(['Once', 'Cd']);
     await spec().reset('On');
@@ -37,7 +37,7 @@ describeSpec('boot override', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('hd');
   });
 
-  it('boots from a continuous target every time', async () => {
+  it('applies a continuous target to every boot', async () => {
     await patch({ BootSourceOverrideEnabled: 'Continuous', BootSourceOverrideTarget: 'Pxe' });
     for (let time = 0; time < 2; time += 1) {
       await spec().reset('On');
@@ -93,12 +93,12 @@ describeSpec('boot override', (spec) => {
       'PropertyValueNotInList',
       'PropertyValueTypeError',
     ]);
-    // One invalid value, and the PATCH changes nothing.
+    // One value is invalid, so the PATCH changes nothing.
     await spec().call('PATCH', path(), { IndicatorLED: 'Off', Boot: { BootSourceOverrideTarget: 'Usb' } });
     await expect(spec().get(path())).resolves.toEqual(before);
   });
 
-  it('rejects a stale ETag with 412 and accepts the current ETag', async () => {
+  it('rejects a change with a stale ETag with 412, and accepts one with the current ETag', async () => {
     const stale = (await spec().call('GET', path())).headers.get('etag') ?? '';
     await patch({ BootSourceOverrideTarget: 'Cd' });
     const body = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
@@ -134,7 +134,7 @@ describeSpec(
       expect(warnings()).toBe(1);
     });
 
-    it('still rejects a target without a device', async () => {
+    it('rejects a target without a device', async () => {
       const answer = await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, {
         Boot: { BootSourceOverrideTarget: 'Usb' },
       });

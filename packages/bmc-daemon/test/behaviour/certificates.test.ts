@@ -42,8 +42,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
- * Starts the service.
- * @param scheme with plain HTTP there is no certificate.
+ * Starts the service with the certificate `first` in server.pem. Clients of the test use plain HTTP in both cases.
+ * @param scheme `http`: the service knows no HTTPS certificate.
  * @param waitMs time until an action becomes a task.
  */
 async function start(scheme: 'http' | 'https', waitMs = 120_000): Promise<void> {
@@ -96,7 +96,7 @@ const post = async (uri: string, body: object) => {
   const { status, headers, json } = await client.send('POST', uri, { body });
   return { status, location: headers.location, body: (json ?? {}) as Body }; // Answers of Redfish are JSON objects.
 };
-/** Returns the texts of the messages of an answer. */
+/** Returns the texts of the messages in an answer. */
 const faults = ({ body }: { readonly body: Body }): readonly string[] =>
   [...JSON.stringify(body).matchAll(/"Message":"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text);
 
@@ -206,7 +206,7 @@ describe('the certificate of HTTPS', () => {
     expect(JSON.stringify(answer.body)).not.toContain('PRIVATE KEY');
   });
 
-  it('does not change if the new certificate is unusable, and the error names the parameter', async () => {
+  it('does not change if the new one is invalid or cannot be written, and the error names why', async () => {
     const next = authority.issue('next');
     const other = authority.issue('other');
     const send = async (CertificateString: string) => {
@@ -242,7 +242,7 @@ describe('the certificate of HTTPS', () => {
     ]);
     writeFileSync(pathOf('server.key'), 'no key');
     rmSync(pathOf('server.pem'));
-    // A folder cannot be overwritten.
+    // The file of the certificate is now a folder, so the service cannot replace it.
     mkdirSync(pathOf('server.pem'));
     const unwritten = await send(`${next.certificate}${next.key}`);
     rmSync(pathOf('server.pem'), { recursive: true });
@@ -293,7 +293,7 @@ describe('the certificate of HTTPS', () => {
     ]);
   });
 
-  it('describes all parameters', async () => {
+  it('can be requested and replaced by actions that describe all their parameters', async () => {
     // The schema requires this property.
     const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> };
     const allowableValueNames = (name: string) =>
@@ -347,7 +347,7 @@ describe('the certificate of HTTPS', () => {
 describe('a signing request with a slow key', () => {
   beforeEach(() => start('https', 0));
 
-  it('becomes a task, whose monitor returns the request at its end', async () => {
+  it('becomes a task, whose monitor returns the signing request at the end of the task', async () => {
     const started = await post(generate, {
       CertificateCollection: { '@odata.id': collection },
       CommonName: 'bmc.example.org',
@@ -380,7 +380,7 @@ describe('a signing request with a slow key', () => {
 describe('the certificate of a drive', () => {
   beforeEach(() => start('https'));
 
-  it('is replaced under its URI, and only by a certificate', async () => {
+  it('keeps its URI when it is replaced, and only a certificate can replace it', async () => {
     const own = `/redfish/v1/Systems/${uuid}/VirtualMedia/Cd/Certificates`;
     expect((await post(own, { CertificateString: certificatePem, CertificateType: 'PEM' })).status).toBe(201);
     const locations = JSON.stringify(await get(`${service}/CertificateLocations`));
@@ -392,7 +392,7 @@ describe('the certificate of a drive', () => {
       CertificateType: 'PEM',
     });
     expect((await post(replace, body(`${own}/1`, next.key))).status).toBe(400);
-    // The definition of the machine stores the certificate.
+    // The definition of the machine stores the certificate, so its length is limited.
     const long = `${next.key}${' '.repeat(32_768)}${next.certificate}`;
     for (const answer of [
       await post(replace, body(`${own}/1`, long)),
@@ -418,7 +418,7 @@ describe('the certificate of a drive', () => {
   });
 });
 
-describe('with plain HTTP', () => {
+describe('a service with plain HTTP', () => {
   beforeEach(() => start('http'));
 
   it('has no certificate and no links to certificates', async () => {

@@ -14,7 +14,7 @@ import { serve, type Client } from '../support/client.js';
 import { testServices } from '../support/services.js';
 
 const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
-/** This machine runs from the start, without output so far. */
+/** This machine already runs when a test begins. Its port has had no output. */
 const name = 'node-2';
 
 let stateDir = '';
@@ -22,7 +22,7 @@ let driver: FakeDriver;
 let consoles: ConsoleRecorder;
 let client: Client;
 let uuid = '';
-/** Number of connections to the machine's port. */
+/** Number of open connections to the serial port of this machine. */
 let connections = 0;
 let privileges: readonly Privilege[] = privilegeNames;
 
@@ -73,7 +73,7 @@ const get = async (path: string): Promise<Body> => {
 const members = async (query = ''): Promise<readonly Body[]> =>
   (await get(`${log()}/Entries${query}`))['Members'] as readonly Body[]; // The schema requires this form.
 const connected = () => until('the recorder', () => connections === 1);
-/** Resets the machine, and waits until the log has the last output of the boot. */
+/** Resets the machine, and waits until the log has the last line of `count` boots. */
 const boot = async (count: number): Promise<void> => {
   await connected();
   await driver.power(name, 'reset');
@@ -161,7 +161,7 @@ describe('the console log', () => {
       expect([id, (await client.get(`${log()}/Entries/${id}`)).status]).toEqual([id, 404]);
   });
 
-  it('returns the whole text of a boot unchanged, as a file that no browser renders', async () => {
+  it('has the whole text of a boot as an attachment, unchanged, as a file that no browser renders', async () => {
     await boot(1);
     const [{ AdditionalDataURI, AdditionalDataSizeBytes } = {}] = await members();
     const { status, headers, text } = await client.get(String(AdditionalDataURI));
@@ -206,7 +206,7 @@ describe('the console log', () => {
     expect((await client.get(`${log()}/Entries/1/attachment`)).status).toBe(200);
   });
 
-  it('is cleared by a client, and the next boot has another number', async () => {
+  it('is empty after a client clears it, and the number of the next boot is new', async () => {
     await boot(1);
     expect((await client.send('POST', `${log()}/Actions/LogService.ClearLog`)).status).toBe(204);
     expect(await members()).toEqual([]);

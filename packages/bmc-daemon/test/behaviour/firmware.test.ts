@@ -16,7 +16,7 @@ describeSpec('Secure Boot', (spec) => {
   };
   const keys = (type: string) => spec().call('POST', `${path()}/Actions/SecureBoot.ResetKeys`, { ResetKeysType: type });
 
-  it('shows a change at once while the machine is off, and applies it at its start', async () => {
+  it('shows a change at once, and applies it at the next start of the machine', async () => {
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}`)).toMatchObject({
       SecureBoot: { '@odata.id': path() },
     });
@@ -34,20 +34,20 @@ describeSpec('Secure Boot', (spec) => {
     expect(await state()).toEqual([false, null, 'SetupMode']);
   });
 
-  it('gets the default keys or no keys', async () => {
+  it('gets the default keys or no keys by ResetKeys, which rejects DeletePK', async () => {
     expect((await keys('ResetAllKeysToDefault')).status).toBe(204);
     expect(await state()).toEqual([true, null, 'UserMode']);
     expect((await keys('DeleteAllKeys')).status).toBe(204);
     expect(await state()).toEqual([false, null, 'SetupMode']);
     await spec().reset('On');
     expect(await state()).toEqual([false, 'Disabled', 'SetupMode']);
-    // The service cannot edit the variables, so it cannot remove a single key.
+    // The service cannot edit UEFI variables, so it cannot remove only one key.
     const refused = await keys('DeletePK');
     expect([refused.status, spec().messageIds(refused)]).toEqual([400, ['ActionParameterValueNotInList']]);
     expect(JSON.stringify(refused.body)).toContain('ResetAllKeysToDefault, DeleteAllKeys');
   });
 
-  it('rejects a text value and does not exist on a machine with legacy BIOS', async () => {
+  it("rejects the text 'true' for SecureBootEnable, and does not exist on a machine with legacy BIOS", async () => {
     const word = await enable('true');
     expect([word.status, spec().messageIds(word)]).toEqual([400, ['PropertyValueTypeError']]);
     const system = `/redfish/v1/Systems/${spec().uuid}`;
@@ -65,7 +65,7 @@ describeSpec('BIOS attributes', (spec) => {
   const currentAttributes = async () => spec().objectAt(await spec().get(path()), 'Attributes');
   const pendingAttributes = async () => {
     const settings = await spec().get(`${path()}/Settings`);
-    // A client would read an annotation within Attributes as an attribute.
+    // The annotation is outside of Attributes, because clients would read it there as an attribute.
     expect(settings['@Redfish.WriteableProperties']).toEqual(['Attributes']);
     return spec().objectAt(settings, 'Attributes');
   };
@@ -83,7 +83,7 @@ describeSpec('BIOS attributes', (spec) => {
     SysPassword: null,
   };
 
-  it('are those of the machine, and the attribute registry contains them', async () => {
+  it('have the values of the machine, and the attribute registry describes exactly them', async () => {
     expect(await currentAttributes()).toEqual(first);
     expect(await pendingAttributes()).toEqual(first);
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}/BIOS`)).toEqual(await spec().get(path()));
@@ -186,7 +186,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await pendingAttributes())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });
     expect((await pendingAttributes())['BootMode']).toBe('Uefi');
-    // The order matters: Secure Boot requires UEFI.
+    // Secure Boot requires UEFI, so it conflicts with the pending boot mode.
     await setPending({ BootMode: 'Bios' });
     const refused = await setPending({ SecureBootStatus: 'Enabled' });
     expect([refused.status, spec().messageIds(refused)]).toEqual([409, ['PropertyValueExternalConflict']]);
@@ -236,7 +236,7 @@ describeSpec('boot options', (spec) => {
     expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueIncorrect']]);
   });
 
-  it('boot once as BootNext, and once or continuously by their UEFI path', async () => {
+  it('boot once as BootNext, and continuously by their UEFI path', async () => {
     expect((await patch({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Cd.sda' })).status).toBe(200);
     expect(await boot()).toMatchObject({
       BootSourceOverrideTarget: 'UefiBootNext',
@@ -307,7 +307,7 @@ describeSpec('an HTTP boot', (spec) => {
   });
 });
 
-describe('a machine that boots by BIOS', () => {
+describe('a machine with legacy BIOS', () => {
   it('shows no UEFI properties', async () => {
     const machine = sampleMachines(3)[2];
     if (machine === undefined) throw new Error('three machines expected');

@@ -1,4 +1,4 @@
-/** Inventory resources of a machine, including those that do not exist. */
+/** Inventory resources of a machine: their spellings, and components and machines that do not exist. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 
@@ -21,7 +21,7 @@ describeSpec('inventory', (spec) => {
     }
   });
 
-  it('returns 404 under an unknown machine', async () => {
+  it('returns 404 for resources of an unknown machine', async () => {
     for (const path of ['Systems/x', 'Systems/x/Bios', 'Systems/x/Memory', 'Managers/x/VirtualMedia', 'Chassis/x']) {
       expect((await spec().call('GET', `/redfish/v1/${path}`)).status).toBe(404);
     }

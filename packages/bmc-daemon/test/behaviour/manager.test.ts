@@ -1,4 +1,4 @@
-/** The management controller: its network and its reset. */
+/** The manager of a machine: its protocols, clock, interfaces, reset and links. Also the health of a failed machine. */
 import { expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { describeSpec, serveDriver } from '../spec/spec-daemon.js';
@@ -6,7 +6,7 @@ import { describeSpec, serveDriver } from '../spec/spec-daemon.js';
 describeSpec('the manager', (spec) => {
   const path = (): string => `/redfish/v1/Managers/${spec().uuid}`;
 
-  it('shows only the protocol and the port that are in use', async () => {
+  it('shows the protocols that are in use as enabled, with their ports', async () => {
     const self = `${path()}/NetworkProtocol`;
     expect((await spec().get(path()))['NetworkProtocol']).toEqual({ '@odata.id': self });
     expect(await spec().get(self)).toEqual({
@@ -118,7 +118,7 @@ describeSpec('the manager', (spec) => {
     expect((await spec().call('GET', `${collection}/eth9`)).status).toBe(404);
   });
 
-  it('accepts a reset and rejects other reset types', async () => {
+  it('accepts a restart, also without a reset type, and rejects ForceOff', async () => {
     const action = `${path()}/Actions/Manager.Reset`;
     expect(spec().objectAt(await spec().get(path()), 'Actions')).toEqual({
       '#Manager.Reset': { target: action, 'ResetType@Redfish.AllowableValues': ['ForceRestart', 'GracefulRestart'] },
@@ -137,7 +137,7 @@ describeSpec('the manager', (spec) => {
   });
 });
 
-it('shows a failed machine as Critical until its next start', async () => {
+it('the service shows a failed machine as Critical until its next start', async () => {
   const driver = new FakeDriver();
   const { get, stop } = await serveDriver(driver);
   try {

@@ -1,4 +1,4 @@
-/** Reset actions beyond the rows of the contract. */
+/** Reset actions, PowerRestorePolicy and asset tags, beyond the rows of the contract. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 
@@ -25,18 +25,18 @@ describeSpec('power', (spec) => {
     await expect(power()).resolves.toBe('On');
   });
 
-  it('is on after ForceRestart of a machine that is off', async () => {
+  it('is On after ForceRestart of a machine that is off', async () => {
     expect((await reset('ForceRestart')).status).toBe(204);
     await expect(power()).resolves.toBe('On');
   });
 
-  it('passes GracefulShutdown and Nmi to a running machine', async () => {
+  it('accepts GracefulShutdown and Nmi for a running machine', async () => {
     await spec().reset('On');
     expect((await reset('Nmi')).status).toBe(204);
     expect((await reset('GracefulShutdown')).status).toBe(204);
   });
 
-  it('shows Pause and Resume in PowerState, and rejects a shutdown of a paused machine', async () => {
+  it('is Paused after Pause and On after Resume, and rejects a shutdown of a paused machine', async () => {
     await spec().reset('On');
     for (const type of ['Pause', 'Pause']) await spec().reset(type);
     await expect(power()).resolves.toBe('Paused');
@@ -46,7 +46,7 @@ describeSpec('power', (spec) => {
     await expect(power()).resolves.toBe('On');
   });
 
-  it('is on after PowerCycle of a machine that runs, is paused or is off', async () => {
+  it('is On after PowerCycle of a machine that is off, runs or is paused', async () => {
     for (const before of ['ForceOff', 'On', 'Pause']) {
       await spec().reset(before);
       await spec().reset('PowerCycle');
@@ -54,7 +54,7 @@ describeSpec('power', (spec) => {
     }
   });
 
-  it('switches a machine on by the power button', async () => {
+  it('is On after PushPowerButton of a machine that is off', async () => {
     await spec().reset('PushPowerButton');
     await expect(power()).resolves.toBe('On');
     expect((await reset('PushPowerButton')).status).toBe(204);
@@ -80,7 +80,7 @@ describeSpec('power', (spec) => {
     expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueNotInList']]);
   });
 
-  it('stores an asset tag with the machine and shows it in its chassis', async () => {
+  it('has an asset tag in the machine and in its chassis, and clients can change it in both', async () => {
     const chassis = `/redfish/v1/Chassis/${spec().uuid}`;
     const tags = async () => Promise.all([path(), chassis].map(async (uri) => (await spec().get(uri))['AssetTag']));
     await expect(tags()).resolves.toEqual([null, null]);

@@ -32,14 +32,14 @@ describe('privileges', () => {
     expect(await patch('olga', `${root}/SessionService`, { SessionTimeout: 60 })).toBe('403 InsufficientPrivilege');
     expect(await patch('olga', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('403 InsufficientPrivilege');
     expect(await patch('admin', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('200');
-    // 401 comes before 405, and 405 before 403, so without credentials a client learns nothing.
+    // 401 comes before 405, so a client without credentials learns nothing. 405 comes before 403.
     expect(statusAndKeys(await fixture.client.send('DELETE', fixture.machine, { headers: headersOf('rick') }))).toBe(
       '405 OperationNotAllowed',
     );
     expect(statusAndKeys(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
   });
 
-  it('let only ConfigureManager read the settings of the service, and their registry is visible to all', async () => {
+  it('let only ConfigureManager read the file of service settings; all roles see the link to it', async () => {
     const member = `${root}/Registries/RacklessServiceAttributeRegistry.v1_0_0`;
     const file = `${member}/RacklessServiceAttributeRegistry.v1_0_0.json`;
     const get = async (uri: string, user: User) => statusAndKeys(await fixture.client.get(uri, headersOf(user)));
@@ -68,7 +68,7 @@ describe('privileges', () => {
     });
   });
 
-  it('allow only a change of the password to users who must change it', async () => {
+  it('let users who must change their password only read their account and change the password', async () => {
     const uri = `${accounts}/olga`;
     expect(await patch('admin', uri, { PasswordChangeRequired: true })).toBe('200');
     const opened = await fixture.logIn('olga', USERS.olga);

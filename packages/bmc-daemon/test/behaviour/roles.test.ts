@@ -8,7 +8,7 @@ describe('roles', () => {
   const send = (method: string, uri: string, body?: object) =>
     fixture.client.send(method, uri, { headers: headersOf('admin'), ...(body === undefined ? {} : { body }) });
 
-  it('include the predefined roles, which cannot change', async () => {
+  it('include the predefined roles, which cannot be changed or deleted', async () => {
     const privileges = {
       Administrator: ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf'],
       Operator: ['Login', 'ConfigureComponents', 'ConfigureSelf'],
@@ -35,7 +35,7 @@ describe('roles', () => {
     expect((await fixture.client.get(roles, headersOf('rick'))).json).toMatchObject({ 'Members@odata.count': 3 });
   });
 
-  it('are created, changed with immediate effect, and deleted if no account has them', async () => {
+  it('are created, are changed with immediate effect, and are deleted if no account has them', async () => {
     const uri = `${roles}/Nurse`;
     const created = await send('POST', roles, { RoleId: 'Nurse', AssignedPrivileges: ['Login', 'Login'] });
     expect([created.status, created.headers.location, created.json]).toMatchObject([
@@ -79,7 +79,7 @@ describe('roles', () => {
     const made = await asDeployer('POST', roles, { RoleId: 'Root', AssignedPrivileges: all });
     expect(statusAndKeys(made)).toBe('403 InsufficientPrivilege');
     expect((await fixture.client.get(uri, headersOf('admin'))).json).toMatchObject({ AssignedPrivileges: deployer });
-    // A role keeps a privilege that the requester does not have.
+    // The requester may change a role that already has a privilege that the requester does not have.
     await send('POST', roles, { RoleId: 'Clerk', AssignedPrivileges: ['ConfigureUsers'] });
     const changed = await asDeployer('PATCH', `${roles}/Clerk`, { AssignedPrivileges: ['ConfigureUsers', 'Login'] });
     expect(changed.status).toBe(200);
@@ -93,7 +93,7 @@ describe('roles', () => {
     [{ RoleId: 'Nurse', AssignedPrivileges: ['Everything'] }, '400 PropertyValueNotInList'],
     [{ RoleId: 'Nurse', AssignedPrivileges: [], OemPrivileges: ['x'] }, '400 ArraySizeTooLong'],
     [{ AssignedPrivileges: ['Login'] }, '400 PropertyMissing'],
-  ])('are refused: %j', async (body, expected) => {
+  ])('are not created from %j: the answer is %s', async (body, expected) => {
     expect(
       statusAndKeys(await send('POST', roles, body))
         .split(' ')

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-/** Starts the service of the machines in memory, one of which has no serial port. */
+/** Starts the service with machines in memory. `uuid` is the first of them; `portless` has no serial port. */
 async function start(parts: Partial<AllServices> = {}) {
   const driver = new FakeDriver();
   const [first] = await driver.listSystems();

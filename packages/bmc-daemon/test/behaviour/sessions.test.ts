@@ -44,11 +44,11 @@ describe('a session', () => {
     expect((await fixture.client.get(location, tokenHeader(other))).json).toEqual(created.json);
   });
 
-  it('gives the same access as HTTP Basic; a wrong or ended token gets 401, and the answer does not contain it', async () => {
+  it('gives the same access as HTTP Basic; a wrong or ended token gets 401, without the token', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const token = tokenHeader(created);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
-    // The token decides, even with other credentials.
+    // The token decides, even if the request also has valid credentials for HTTP Basic.
     const wrong = { 'X-Auth-Token': `f${token['X-Auth-Token'].slice(1)}x`, ...headersOf('admin') };
     for (const uri of [fixture.machine, `${root}/nothing`]) {
       const refused = await fixture.client.get(uri, wrong);
@@ -77,7 +77,7 @@ describe('a session', () => {
     expect('www-authenticate' in answer.headers).toBe(answer.status === 401);
   });
 
-  it('shares the login queue with HTTP Basic, where a login that waits too long gets 503 with Retry-After', async () => {
+  it('shares the login queue with HTTP Basic; a login that waits too long gets 503 with Retry-After', async () => {
     const guesses = Array.from({ length: 16 }, (_, at) =>
       at % 2 === 0
         ? fixture.logIn('rick', `guess ${at}`)
@@ -95,7 +95,7 @@ describe('a session', () => {
     expect(new Set(refusals)).toEqual(
       new Set(['wrong password, user rick', 'no result yet, try again later, user rick']),
     );
-    // After these guesses, the service verifies the correct password.
+    // The queue is empty after these guesses, so the service verifies the correct password.
     expect(statusAndKeys(await fixture.logIn('rick', USERS.rick))).toBe('201');
   });
 
@@ -137,7 +137,7 @@ describe('a session', () => {
     expect(statuses).toEqual([401, 200, 200, 200, 200]);
   });
 
-  it('can be ended only by its user and by accounts with ConfigureManager', async () => {
+  it('can be read and ended only by its user and by accounts with ConfigureManager', async () => {
     const ricks = String((await fixture.logIn('rick', USERS.rick)).headers.location);
     const olgas = String((await fixture.logIn('olga', USERS.olga)).headers.location);
     const end = async (uri: string, user: User) =>
@@ -148,7 +148,7 @@ describe('a session', () => {
     expect(await end(ricks, 'admin')).toBe('404 ResourceNotFound');
   });
 
-  it('ends if the account is removed or another session or the file changes the password', async () => {
+  it('ends if the account is removed, or if another session or the password file changes the password', async () => {
     const [one, two] = [
       tokenHeader(await fixture.logIn('rick', USERS.rick)),
       tokenHeader(await fixture.logIn('rick', USERS.rick)),

@@ -20,7 +20,7 @@ describeSpec(
       expect(monitor).toMatch(/^\/redfish\/v1\/TaskService\/TaskMonitors\/[\w-]+$/);
       return monitor;
     };
-    /** Returns the last answer of the monitor, within four minutes. */
+    /** Waits for the end of a task, and returns the last answer of its monitor. Throws after four minutes. */
     const lastAnswer = async (monitor: string): Promise<Answer> => {
       for (let turn = 0; turn < 12_000; turn += 1) {
         const answer = await spec().call('GET', monitor);
@@ -29,7 +29,7 @@ describeSpec(
       }
       throw new Error(`waiting for ${monitor}: it is still running`);
     };
-    /** Expects 204, immediately or through a task. */
+    /** Expects 204, from this answer or, for a 202, at the end of the task. */
     const expectSuccess = async (answer: Answer): Promise<void> => {
       if (answer.status === 204) return;
       expect((await lastAnswer(monitorOf(answer))).status).toBe(204);
@@ -74,7 +74,7 @@ describeSpec(
     });
 
     it.each(['the action', 'a PATCH'])(
-      'end when %s ejects the image, and this eject does not wait for them',
+      'end with an error when %s ejects the image, and this eject does not wait for them',
       async (how) => {
         const inserting = monitorOf(await insert(spec().image('slow.iso')));
         const powerOn = monitorOf(await reset('On'));
@@ -95,7 +95,7 @@ describeSpec(
       },
     );
 
-    it('end when a change of the boot override ejects the image, and the change does not wait for them', async () => {
+    it('end with an error when a change of the boot override ejects the image without waiting for them', async () => {
       const httpBoot = (image: string): Promise<Answer> =>
         spec().call('PATCH', systemPath(), {
           Boot: {
@@ -117,7 +117,7 @@ describeSpec(
       expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'Hdd' });
     });
 
-    it('fail if the insert that they wait for fails; a later power-on succeeds', async () => {
+    it('fail for a power-on if the insert that it waits for fails; a later power-on succeeds', async () => {
       const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
       const ejecting = monitorOf(await eject('Usb'));
@@ -194,7 +194,7 @@ describeSpec(
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
     });
 
-    it('are cancelled and removed by a DELETE of the task, including a waiting power-on', async () => {
+    it('for a power-on that waits for an image are cancelled and removed by a DELETE of the task', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On')).replace('TaskMonitors', 'Tasks');
       expect((await spec().call('DELETE', powerOn)).status).toBe(204);
@@ -204,7 +204,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
-    it('cannot be deleted while they run if they cannot be cancelled', async () => {
+    it('for an eject cannot be deleted before their end, because they cannot be cancelled', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const ejecting = monitorOf(await eject('Usb'));
       for (const path of [ejecting, ejecting.replace('TaskMonitors', 'Tasks')]) {

@@ -10,7 +10,7 @@ describeSpec('firmware updates', (spec) => {
   const system = (): string => `/redfish/v1/Systems/${spec().uuid}`;
   const update = (body: unknown) => spec().call('POST', `${service}/Actions/UpdateService.SimpleUpdate`, body);
   const bios = async (): Promise<unknown> => (await spec().get(system()))['BiosVersion'];
-  /** Returns the task of a response after its end. */
+  /** Waits for the end of the task in an answer, and returns the task. Throws after two minutes. */
   const endedTask = async ({ status, body = {} }: Answer) => {
     expect(status).toBe(202);
     for (let turn = 0; turn < 2_400; turn += 1) {
@@ -21,7 +21,7 @@ describeSpec('firmware updates', (spec) => {
     throw new Error('waiting for the task of an update: it does not end');
   };
 
-  it("show this service's version, and the firmware of each machine", async () => {
+  it("have an inventory with this service's version and the firmware of each machine", async () => {
     expect((await spec().get('/redfish/v1/'))['UpdateService']).toEqual({ '@odata.id': service });
     const members = await spec().members(`${service}/FirmwareInventory`);
     expect(members.map(({ Id, Updateable }) => [Id, Updateable])).toEqual([
@@ -41,14 +41,14 @@ describeSpec('firmware updates', (spec) => {
     expect([await bios(), (await spec().get(firmware()))['Staged']]).toEqual([null, true]);
     await spec().reset('ForceRestart');
     expect([await bios(), (await spec().get(firmware()))['Staged']]).toEqual(['2.3.4', false]);
-    // Without a version in the file name, an update increments the version of the inventory.
+    // Without a version in the file name, an update increments the last number of the current version.
     expect((await spec().get(firmware()))['Version']).toBe('2.3.4');
     await endedTask(await update({ ImageURI: 'http://192.0.2.1/bios', Targets: [`${system()}/Bios`, system()] }));
     await spec().reset('ForceRestart');
     await expect(bios()).resolves.toBe('2.3.5');
   });
 
-  it('are rejected without a target, for an invalid target, and for an unsupported URL', async () => {
+  it('are rejected without a target, for an invalid target, and for an unsupported URL or protocol', async () => {
     const ImageURI = 'http://192.0.2.1/bios.bin';
     for (const [body, key] of [
       [{ ImageURI }, 'ActionParameterMissing'],

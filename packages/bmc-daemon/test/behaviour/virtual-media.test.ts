@@ -1,4 +1,4 @@
-/** Virtual media as clients use it, and all errors of images. */
+/** Virtual media as clients use it, and the errors of images. */
 import { expect, it } from '@jest/globals';
 import { describeSpec, type Answer, type Body, type SpecDaemon } from '../spec/spec-daemon.js';
 
@@ -33,7 +33,7 @@ describeSpec('virtual media', (spec) => {
     expect(await spec().get(drivePath('Systems'))).toMatchObject(empty);
   });
 
-  it('accepts the same image again and rejects another image while it is inserted', async () => {
+  it('accepts the same image again while it is inserted, and rejects another image until an eject', async () => {
     await spec().insert();
     await spec().insert();
     await expect(refusal({ Image: spec().image('other.iso') })).resolves.toEqual([409, 'ResourceInUse']);
@@ -56,7 +56,7 @@ describeSpec('virtual media', (spec) => {
     }
   });
 
-  it('reports that a CD stays write-protected if a client asks for a writable CD', async () => {
+  it('is write-protected in a CD drive; a request for a writable CD gets a message about this', async () => {
     const answer = await insert({ Image: spec().imageUrl, WriteProtected: false });
     expect([answer.status, spec().messageIds(answer)]).toEqual([200, ['PropertyValueModified']]);
     expect(await drive()).toMatchObject({ Inserted: true, WriteProtected: true });
@@ -115,7 +115,7 @@ describeSpec('virtual media', (spec) => {
     expect(await drive()).toMatchObject(empty);
   });
 
-  it('returns 404 for other drives and other actions', async () => {
+  it('returns 404 for unknown drives and unknown actions, and 400 for an unknown parameter of EjectMedia', async () => {
     expect((await spec().call('GET', `/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Tape`)).status).toBe(404);
     expect((await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.Burn`, {})).status).toBe(404);
     const odd = await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`, { Force: true });
