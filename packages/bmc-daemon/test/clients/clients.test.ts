@@ -11,15 +11,12 @@ import { bootableIso } from '../support/tiny-guest.js';
 import { curl, redfishtool, sushySession, wholeSushy } from './programs.js';
 import { serveMachines, type Served } from './served.js';
 
-// A test starts a dozen Python programs and unaccelerated guests. On a busy host each takes
-// seconds.
-
 const transports = [
   { transport: 'HTTP', secured: false },
   { transport: 'HTTPS with a password', secured: true },
 ];
 
-/** An image server. */
+/** The content of the image that the image server returns for every path. */
 const image = bootableIso({ label: 'inserted' });
 const images = createServer((_request, response) => response.end(image));
 let imageUrl: URL;
@@ -156,8 +153,8 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
   it('boots the image that sushy inserted, and its disk after a restart', async () => {
     const python = await wholeSushy(served.folder);
     const system = `/redfish/v1/Systems/${guest.uuid}`;
-    // The first call waits for two events of the guest, power and a boot, and the second call for a
-    // third. The events may come before the call.
+    // sushy's session calls this after each start. The first call waits for two events of the guest, power
+    // and a boot, and the second call for a third. The events may come before the call.
     let expected = 1;
     const booted = () => {
       expected += 1;
@@ -168,7 +165,7 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
     expect(guest.serial.events).toEqual(['<power on>', 'boot inserted', 'boot disk']);
   });
 
-  it('supports redfishtool and curl', async () => {
+  it('supports a power-on and a graceful shutdown by redfishtool', async () => {
     const system = `/redfish/v1/Systems/${guest.uuid}`;
     const first = ['Systems', '-L', system];
     const before = guest.serial.events.length;
