@@ -11,8 +11,8 @@ const folder = import.meta.dirname;
 const read = (...parts: string[]) => readFileSync(path.join(folder, ...parts), 'utf8');
 
 /**
- * Removes the folder of the checkout, which differs between hosts, and the padding that depends on
- * its length.
+ * Replaces the folder of the checkout, which differs between hosts, by a fixed one. Shortens the
+ * padding of comments, which depends on the length of that folder.
  */
 const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').replace(/ +# /g, '  # ');
 
@@ -20,7 +20,7 @@ const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').repl
 const withoutDefaults = (text: string) => text.replaceAll(/^.* {2}# default\n/gm, '');
 
 describe('the configuration', () => {
-  it.each(['spec-sample', 'sushy-emulator'])('has the settings of the golden file for the file %s.conf', (name) => {
+  it.each(['spec-sample', 'sushy-emulator'])('from %s.conf has the contents of its golden file', (name) => {
     const loaded = loadSettings({ file: path.join(folder, `${name}.conf`) });
     expect(loaded.faults).toEqual([]);
     const warnings = loaded.warnings.map((warning) => `# ${warning}\n`).join('');
