@@ -59,6 +59,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Connects as the user `node-2`. @throws the error of ssh2 if the login fails. */
 async function client(options: ConnectConfig = {}): Promise<ssh2.Client> {
   const connection = new ssh2.Client();
   clients.push(connection);
@@ -97,6 +98,7 @@ function shell(connection: ssh2.Client): Promise<ClientChannel> {
   });
 }
 
+/** Returns the output of a channel up to its greeting, or all output if the channel ends before. */
 async function greeting(channel: ClientChannel): Promise<string> {
   let output = '';
   for await (const bytes of channel) {
@@ -165,7 +167,7 @@ describe('a hostile SSH client', () => {
     expect(await greeting(await shell(connection))).toContain('Connected');
   });
 
-  it('loses its channel if its maximum packet size is too small', async () => {
+  it('loses its channel if its maximum packet size is too small, and disturbs no other client', async () => {
     const { connection, protocol } = await rawClient();
     const closed = new Promise((resolve) => (protocol._handlers['CHANNEL_CLOSE'] = resolve));
     protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);
@@ -175,7 +177,7 @@ describe('a hostile SSH client', () => {
     connection.end();
   });
 
-  it('gets gaps if it offers a window of 4 GiB and stops reading', async () => {
+  it('misses bytes and is told their number if it offers a window of 4 GiB and stops reading', async () => {
     const { connection, protocol } = await rawClient();
     let output = '';
     const gap = new Promise((resolve) => {
@@ -194,7 +196,7 @@ describe('a hostile SSH client', () => {
     quick.on('data', (bytes: Buffer) => (echoed += bytes.length));
     await once(quick, 'data');
     connection._sock.pause();
-    // The machine echoes to both clients more than the sockets of both sides hold.
+    // The machine echoes this input to both clients: more than the sockets of both sides hold.
     const typed = Buffer.alloc(64 * 1024, 'x');
     for (let count = 1; count <= 256; count += 1) {
       quick.write(typed);
@@ -204,7 +206,7 @@ describe('a hostile SSH client', () => {
     await gap;
   });
 
-  it('gets all output and messages once if it opens its window rarely', async () => {
+  it('gets all output and messages exactly once, even if it opens its window rarely', async () => {
     const { protocol } = await rawClient();
     let [output, messages] = ['', ''];
     protocol._handlers['CHANNEL_DATA'] = (_protocol, _channel, bytes) => (output += String(bytes));
@@ -229,7 +231,7 @@ describe('a hostile SSH client', () => {
     quick.on('data', (bytes: Buffer) => (echo += String(bytes)));
 
     for (const [round, text] of ['', 'together'].entries()) {
-      // The guest prints 100 bytes more than the window, and then the client opens it for these.
+      // The guest prints 100 bytes more than the window. Then the client opens its window for these bytes.
       await print(`${'x'.repeat(openedBytes - output.length - messages.length)}${'y'.repeat(100)}`);
       openWindow(100);
       await until(() => output === printed);
@@ -241,7 +243,7 @@ describe('a hostile SSH client', () => {
     }
   });
 
-  it('cannot use the largest Diffie-Hellman groups', async () => {
+  it('cannot use the largest Diffie-Hellman group', async () => {
     await expect(client({ algorithms: { kex: ['diffie-hellman-group18-sha512'] } })).rejects.toThrow(
       /no matching key exchange/,
     );

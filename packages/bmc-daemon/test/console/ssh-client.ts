@@ -27,7 +27,7 @@ export class SshClient {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'bmc-ssh-'));
   #wake: (() => void)[] = [];
   #hasEnded = false;
-  /** Number of characters of `output` that were already searched. */
+  /** Number of characters of `output` up to the end of the last match of `waitFor`. */
   #seen = 0;
   stdout = '';
   stderr = '';
@@ -75,12 +75,12 @@ export class SshClient {
     });
   }
 
-  /** Types text. */
+  /** Writes text to the standard input of ssh, as a user types it. */
   type(text: string): void {
     this.#child.stdin.write(text, 'latin1');
   }
 
-  /** Closes its standard input. */
+  /** Closes the standard input of ssh. */
   endOfInput(): void {
     this.#child.stdin.end();
   }
@@ -94,7 +94,10 @@ export class SshClient {
     this.#child.stdout.resume();
   }
 
-  /** Waits until ssh prints the given text after the last match. */
+  /**
+   * Waits until ssh prints the given text after the last match.
+   * @throws {Error} with the whole output if ssh ends first, or after TIMEOUT_MS.
+   */
   async waitFor(wanted: string | RegExp): Promise<void> {
     const until = Date.now() + TIMEOUT_MS;
     const timer = setInterval(() => this.#wakeAll(), 1000);
@@ -118,13 +121,13 @@ export class SshClient {
 
   /**
    * Waits until ssh ends.
-   * @returns its exit status.
+   * @returns its exit status; null if a signal ended it.
    */
   async exit(): Promise<number | null> {
     return await this.#exit;
   }
 
-  /** Ends ssh. */
+  /** Ends ssh with SIGTERM, and waits for its end. */
   async dispose(): Promise<void> {
     this.#child.kill();
     await this.#exit;

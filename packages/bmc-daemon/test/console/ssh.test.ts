@@ -38,13 +38,13 @@ const clients: SshClient[] = [];
 const note =
   (level: string) =>
   (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-    // These values change with each run.
+    // These values change with each run, so tests cannot compare them.
     const rest = Object.entries(fields).filter(([name]) => name !== 'session' && name !== 'address');
     logged.push(`${level} ${message} ${JSON.stringify(Object.fromEntries(rest))}`);
   };
 const log = { info: note('info'), warn: note('warn'), error: note('error'), debug: () => undefined };
 
-/** @param hasAccounts false: without a password file. */
+/** Starts the SSH server. @param hasAccounts false: there is no password file, so clients need no account. */
 async function start({
   hasAccounts = true,
   ...options
@@ -128,14 +128,14 @@ function ssh(user: string, options: Omit<SshOptions, 'user' | 'port'> = {}): Ssh
   return client;
 }
 
-/** Waits for a value: the server sees an action of the client a moment later. */
+/** Waits for a value, because the server sees an action of the client a moment later. Fails after two minutes. */
 async function becomes<T>(look: () => T, wanted: T): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (look() !== wanted && Date.now() < deadline) await delay(10);
   expect(look()).toBe(wanted);
 }
 
-/** With a terminal, and without OpenSSH's own escapes. */
+/** Options of ssh: with a terminal, and without OpenSSH's own escapes. */
 const terminal = ['-tt', '-e', 'none'];
 const admin = { answers: [USERS.admin] };
 const greeting = 'To leave: ~. at the start of a line, or Ctrl-] and a dot. Help: ~?';
@@ -235,7 +235,7 @@ describe('selecting a console', () => {
 });
 
 describe('access to a console', () => {
-  it('is refused with a wrong password, one that must be changed, or a disabled account', async () => {
+  it('is refused for a wrong password, one that must be changed, an unknown user and a disabled account', async () => {
     await start();
     const asked = ['-o', 'PreferredAuthentications=keyboard-interactive', '-o', 'LogLevel=INFO'];
     const once = [...asked, '-o', 'NumberOfPasswordPrompts=1'];
@@ -419,7 +419,7 @@ describe('a console', () => {
     await watching.dispose();
   });
 
-  it('drops output for a slow client only, and shows it how much', async () => {
+  it('drops output only for a slow client, and tells it how many bytes are missing', async () => {
     const listeners = new Set<ConsoleListener>();
     await start({ hub: hubOf(listeners, () => undefined) });
     const slow = ssh('admin/node-2', { ...admin, options: ['-T'] });
@@ -476,13 +476,13 @@ describe('a console', () => {
 });
 
 describe('the SSH server', () => {
-  it('limits consoles and connections', async () => {
+  it('limits open consoles, and connections of a network that have not logged in', async () => {
     await start({ limits: { consoles: 1, unauthenticatedPerNetwork: 2 } });
     const only = ssh('admin/node-2', { ...admin, options: ['-T'] });
     await only.waitFor('Connected');
     const other = ssh('admin/node-2', { ...admin, options: ['-T'] });
     expect([await other.exit(), other.stderr]).toEqual([1, 'too many consoles are open\n']);
-    // Three connections do not log in; the limit is two.
+    // Three connections do not log in. The limit is two, so the server closes one of them.
     const silent = [1, 2, 3].map(() => connect(server.port, '127.0.0.1').resume());
     await Promise.race(silent.map((socket) => once(socket, 'close')));
     expect(silent.filter(({ closed }) => closed)).toHaveLength(1);
@@ -513,7 +513,7 @@ describe('the SSH server', () => {
     await client.waitFor('Connected to node-2');
     await oldest;
     expect([alone, ...crowd].map(({ closed }) => closed)).toEqual([false, true, false, false]);
-    // With `next`, both networks have two connections, so a further one is closed.
+    // With `next`, both networks have two connections, so the server closes a further one at once.
     const next = await connectFrom('127.0.0.3');
     const full = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.2' }).resume();
     await once(full, 'close');
@@ -527,12 +527,13 @@ describe('the SSH server', () => {
     await server.close();
     await client.waitFor('the service ends\n');
     expect(await client.exit()).toBe(1);
+    // afterEach closes this server.
     await start();
   });
 });
 
 describe('the host key', () => {
-  it('is created once, readable for its owner only, and shown to clients', async () => {
+  it('is created once for each type, readable only for its owner, and accepted by clients', async () => {
     await start();
     expect(openHostKeys(folder)).toEqual(hostKeys);
     expect(hostKeys.map(({ type }) => type)).toEqual(['ssh-ed25519', 'ecdsa-sha2-nistp256']);

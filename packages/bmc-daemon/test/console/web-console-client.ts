@@ -1,11 +1,11 @@
-/** A client of a console's WebSocket, and its messages. */
+/** A client of a console's WebSocket, which collects the output and the text messages of the service. */
 import { once } from 'node:events';
 import { WebSocket, type ClientOptions } from 'ws';
 
 /** The time limit of each wait for output or a message. A healthy server needs a fraction of it. */
 const TIMEOUT_MS = 120_000;
 
-/** A client that reads everything. */
+/** A client that reads everything that the service sends. */
 export class WebConsoleClient {
   readonly #socket: WebSocket;
   readonly #closed: Promise<string>;
@@ -36,7 +36,7 @@ export class WebConsoleClient {
     });
   }
 
-  /** Resolves when the handshake is complete. */
+  /** Resolves when the handshake is complete; rejects if the service rejects it. */
   async opened(): Promise<this> {
     await once(this.#socket, 'open');
     return this;
@@ -50,7 +50,10 @@ export class WebConsoleClient {
     this.#socket.send(JSON.stringify(message));
   }
 
-  /** Waits until the service sends the given output after the last match. */
+  /**
+   * Waits until the service sends the given output after the last match.
+   * @throws {Error} with the whole output if the connection ends first, or after TIMEOUT_MS.
+   */
   async waitFor(wanted: string): Promise<void> {
     await this.#until(
       () => this.output.includes(wanted, this.#seen),
@@ -59,7 +62,11 @@ export class WebConsoleClient {
     this.#seen = this.output.indexOf(wanted, this.#seen) + wanted.length;
   }
 
-  /** Waits for a text message with these members, and removes it and all earlier ones. */
+  /**
+   * Waits for a text message with these members. Returns it, and removes it and all earlier ones from
+   * `messages`.
+   * @throws {Error} with all messages if the connection ends first, or after TIMEOUT_MS.
+   */
   async hears(wanted: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
     const find = () =>
       this.messages.findIndex((message) => Object.entries(wanted).every(([name, value]) => message[name] === value));
