@@ -1,6 +1,6 @@
 /**
- * Tests the behavior of the request pipeline on every resource, including new ones without a change
- * of these tests.
+ * Tests the behavior of the request pipeline on every resource. A new resource needs no change of
+ * these tests.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { beforeEach, describe, expect, it } from '@jest/globals';
@@ -32,13 +32,13 @@ const actionsOf = (body: Body | undefined): readonly [string, Body][] =>
 interface Paths {
   readonly paths: readonly string[];
   readonly monitor: string;
-  /** Files of registries, which are named but not linked. */
+  /** Files of registries and schemas. Resources name them as `Uri`, but do not link to them. */
   readonly files: readonly string[];
 }
 
 /**
- * Returns the paths of all linked resources, including a task and a session, and of the monitor of
- * that task, which has no link.
+ * Creates a task, a certificate, a session, a subscription and a log entry. Returns the paths of all
+ * linked resources, and of the monitor of the task, which has no link.
  */
 async function everyPath(daemon: SpecDaemon): Promise<Paths> {
   const slow = await daemon.call(
@@ -52,7 +52,7 @@ async function everyPath(daemon: SpecDaemon): Promise<Paths> {
   expect((await daemon.call('POST', certificates, certificate)).status).toBe(201);
   const session = { UserName: 'admin', Password: 'secret' };
   expect((await daemon.call('POST', '/redfish/v1/SessionService/Sessions', session)).status).toBe(201);
-  // No server listens there, and no test waits for one.
+  // No server listens there, and no test waits for an event.
   const listener = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish' };
   expect((await daemon.call('POST', '/redfish/v1/EventService/Subscriptions', listener)).status).toBe(201);
   const lit = await daemon.call('PATCH', `/redfish/v1/Systems/${daemon.uuid}`, { IndicatorLED: 'Lit' });
@@ -92,7 +92,7 @@ describeSpec(
       }
     });
 
-    it('has files at the listed URIs, with Allow and without @odata.id', async () => {
+    it('names only URIs of existing files, which have Allow and no @odata.id', async () => {
       expect(files.length).toBeGreaterThan(2);
       for (const path of files) {
         const { status, headers, body = {} } = await spec().call('GET', path);
@@ -102,7 +102,10 @@ describeSpec(
       }
     });
 
-    /** Returns the answers to GET and HEAD for the same state. A sensor can get a new reading between two requests. */
+    /**
+     * Returns the answers to GET and HEAD for the same state. Repeats both if the state has changed:
+     * a sensor can get a new reading between two requests.
+     */
     const getAndHead = async (path: string) => {
       for (;;) {
         const [get, head] = [await spec().call('GET', path), await spec().call('HEAD', path)];
@@ -168,7 +171,7 @@ describeSpec(
       }
     });
 
-    it('has an ETag that stays the same while the resource does, and answers If-None-Match with 304', async () => {
+    it('has an ETag that does not change between two reads, and answers If-None-Match with 304', async () => {
       for (const path of paths) {
         const etag = (await spec().call('GET', path)).headers.get('etag') ?? '';
         const again = await spec().call('GET', path, undefined, { 'If-None-Match': etag });
@@ -250,7 +253,7 @@ describeSpec(
 );
 
 describe('a client without credentials', () => {
-  it('can GET and HEAD the resources without login, and learns nothing about other URIs', async () => {
+  it('can GET and HEAD the resources that need no login, and learns nothing about other URIs', async () => {
     const driver = new FakeDriver();
     const pipeline = createPipeline({
       resources,

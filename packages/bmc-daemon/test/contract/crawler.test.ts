@@ -27,7 +27,7 @@ import { dmtfRules, type DmtfRules } from './dmtf-rules.js';
 const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
 
 interface Host {
-  /** Starts a driver with the given number of machines. */
+  /** Starts a driver with this number of machines, which must not be less than in the call before. */
   readonly withMachines: (count: number) => Promise<HypervisorDriver>;
   readonly close: () => Promise<void>;
 }
@@ -53,10 +53,10 @@ function domainXml(number: number): string {
 </domain>`;
 }
 
-/** Opens test:///default. Its own machine is removed before the first test. */
+/** Opens test:///default, and removes the machine that libvirt defines there. */
 async function onLibvirt(): Promise<Host> {
   const host = await TestHost.start('test');
-  // The machines of the test driver disappear with its last connection.
+  // The machines of the test driver disappear with its last connection, so this driver keeps one open.
   await host.driver();
   await host.virsh('destroy test; undefine test');
   let defined = 0;

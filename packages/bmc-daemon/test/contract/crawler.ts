@@ -16,8 +16,8 @@ export interface Crawled {
 const atOnce = 16;
 
 /**
- * Returns every resource that is reachable by `@odata.id` or by the `Uri` of a registry's file, by
- * path.
+ * Follows `@odata.id`, `@Redfish.ActionInfo`, and the `Uri` of the files of registries and schemas.
+ * Returns the answers by path, whatever their status.
  * @param headers headers of every request, for example credentials.
  */
 export async function crawl(
@@ -57,7 +57,7 @@ export function faultsOf(
   const type = String(body['@odata.type']);
   const [, schema = '', name = ''] = /^#(\w+(?:\.v\d+_\d+_\d+)?)\.(\w+)$/.exec(type) ?? [];
   const isFile = path.endsWith('.json');
-  // A schema has no schema itself, and never changes.
+  // A schema has no schema itself, so no Link. It never changes, so it has no ETag.
   const isSchema = path.startsWith('/redfish/v1/Schemas/');
   const described = `<http://redfish.dmtf.org/schemas/v1/${schema}.json>; rel=describedby`;
   const expected: readonly (readonly [string, unknown, unknown])[] = [
@@ -108,7 +108,7 @@ function linksIn(body: Body): readonly string[] {
   );
 }
 
-/** Returns every list that has a count, with the count. */
+/** Returns each count with its value and the length of its list. Omits lists with a next page. */
 function countsIn(value: unknown): readonly (readonly [string, unknown, unknown])[] {
   if (Array.isArray(value)) return value.flatMap(countsIn);
   if (!isObject(value)) return [];

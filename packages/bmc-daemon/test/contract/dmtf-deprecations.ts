@@ -22,7 +22,7 @@ interface Place {
  * Reads the schemas.
  * @param folder has `json-schema/`, like DSP8010.
  * @returns a function that gives `<path>` for each deprecated URI, and `<path> <property>` for each
- *   deprecated property.
+ *   deprecated property. A type without a file has none.
  */
 export function dmtfDeprecations(folder: string): (resource: Body) => readonly string[] {
   const files = new Map<string, Readonly<Record<string, Definition>>>();

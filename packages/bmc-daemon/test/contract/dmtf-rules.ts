@@ -64,8 +64,8 @@ export function dmtfRules(folder: string): DmtfRules {
         DELETE: definition.deletable,
       };
       return [
-        // A settings resource has the type of its subject (DSP0266, settings resource), and no URI
-        // template.
+        // A settings resource has the type of its subject (DSP0266, settings resource), but no URI
+        // template. So the URI of the subject must match.
         ...(definition.uris?.some((template) => matches(template, id.replace(/\/Settings$/, ''))) === false
           ? [`${id}: no URI of a ${type}`]
           : []),

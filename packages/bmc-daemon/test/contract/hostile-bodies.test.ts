@@ -1,5 +1,5 @@
 /**
- * Sends nearly correct bodies with every kind of fault to every resource. The service names the
+ * Sends nearly correct bodies with every kind of fault to every resource. The service reports the
  * fault, and nothing fails inside.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -78,7 +78,7 @@ function targetsOf(path: string, resource: Resource<AllServices>, params: Readon
   ];
 }
 
-/** Creates members of collections, so that they can be changed. */
+/** Creates a member in each collection that is empty at first, so that requests can change it. */
 async function createMembers(): Promise<void> {
   const create = async (path: string, body: object): Promise<void> => {
     const { status, text } = await client.send('POST', `${root}${path}`, { body });

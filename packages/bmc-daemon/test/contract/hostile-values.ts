@@ -1,4 +1,4 @@
-/** Makes bodies that nearly fit a schema: known names with values of all wrong kinds. */
+/** Makes bodies that nearly fit a schema: known names, with correct values and values of all wrong kinds. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Random } from '../../../daemon/test/support/random.js';
@@ -10,7 +10,7 @@ interface HostileValues {
 }
 
 /**
- * JSON texts instead of values, because `__proto__` is an ordinary name in JSON. Objects imitate
+ * JSON texts instead of values, because `__proto__` is an ordinary name only in JSON. Objects imitate
  * strings, arrays and promises, and have names that JavaScript calls. scripts/attack uses the same
  * values.
  */
@@ -23,7 +23,7 @@ const hostile: readonly string[] = [
 ];
 const { names } = shared;
 
-/** Returns a random JSON text for a schema. */
+/** Returns a random JSON text for a schema: one time in four a hostile value, otherwise one of the right type. */
 export function nearly(schema: unknown, random: Random): string {
   if (random.oneIn(4)) return random.pick(hostile);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {

@@ -14,7 +14,7 @@ import type { Client } from '../support/client.js';
 import { crawlService, itFollowsDmtf } from '../support/crawled-service.js';
 import { faultsOf, type Crawled } from './crawler.js';
 
-/** Returns two machines that can be switched on and off. A real driver would ask its hypervisor. */
+/** Returns a driver with two machines that can be switched on and off. A real driver asks a hypervisor. */
 function minimalDriver(): HypervisorDriver {
   const states = new Map<string, DomainState>([
     ['00000000-0000-4000-8000-000000000001', 'shutoff'],
@@ -68,7 +68,7 @@ describe('a driver that lists, reads and powers machines', () => {
 
   itFollowsDmtf(() => found);
 
-  it('shows identity, power and logs of a machine only', () => {
+  it('shows only identity, power and logs of a machine', () => {
     const { body = {} } = found.get(system) ?? {};
     const names = Object.keys(body).filter((name) => !name.includes('@'));
     expect(names.sort()).toEqual([
@@ -90,7 +90,7 @@ describe('a driver that lists, reads and powers machines', () => {
     expect((await send('GET', `${system}/${name}`)).status).toBe(404);
   });
 
-  it('switches a machine on and off', async () => {
+  it('switches a machine on and off, and rejects other reset types', async () => {
     const state = async () => ((await send('GET', system)).json as { readonly PowerState: string }).PowerState;
     const reset = (type: string) => send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: type });
     expect([(await reset('On')).status, await state()]).toEqual([204, 'On']);

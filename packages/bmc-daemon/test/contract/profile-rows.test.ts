@@ -54,7 +54,7 @@ describe('the check of profiles', () => {
     expect(rows.flatMap((row) => lacking(row, sampleService('GET, HEAD, PATCH')))).toEqual([]);
   });
 
-  it('finds a property that its resource announces as writable without PATCH', () => {
+  it('finds a writable property of a resource that does not allow PATCH', () => {
     const written: ProfileRow = { type: 'Sample', at: 'Boot/Target', writable: true };
     expect(lacking(written, sampleService('GET, HEAD'))).toEqual(['/sample: Boot/Target cannot be written']);
   });

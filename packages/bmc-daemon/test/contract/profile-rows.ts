@@ -8,11 +8,11 @@ import type { Body, Crawled } from './crawler.js';
 export interface ProfileRow {
   /** The type of the resource, such as `ComputerSystem`. */
   readonly type: string;
-  /** Only resources whose path begins with it: `/redfish/v1/Managers/`. Default: all. */
+  /** Prefix of the paths of the resources, such as `/redfish/v1/Managers/`. Default: all resources. */
   readonly below?: string;
   /**
-   * `Boot/BootSourceOverrideTarget`; continues in each item of a list. Default: the resource
-   * itself.
+   * Path of a property, such as `Boot/BootSourceOverrideTarget`. It continues in each item of a list.
+   * Default: the row is about the resource itself.
    */
   readonly at?: string;
   /** The Allow header contains PATCH, and the writable properties contain the property. */
@@ -21,7 +21,7 @@ export interface ProfileRow {
   readonly supports?: readonly string[];
   /** The value, or at least one value of a list, is one of these. */
   readonly anyOf?: readonly string[];
-  /** At least one item has each of these values. */
+  /** Each of these values is the property of at least one item. */
   readonly allOf?: readonly string[];
   /** Minimum number of items. */
   readonly atLeast?: number;
@@ -29,8 +29,9 @@ export interface ProfileRow {
   readonly linksTo?: string;
   /** Minimum version of the type, `1.9.0`. */
   readonly since?: string;
-  /** `Reset` with these parameters, each with an advertised list that contains these values. */
+  /** The resource has this action, such as `Reset`, with all `parameters`. */
   readonly action?: string;
+  /** By parameter: values that the advertised list must contain. Empty: the list must only exist. */
   readonly parameters?: Readonly<Record<string, readonly string[]>>;
   /** The resource accepts POST. */
   readonly creates?: boolean;
@@ -54,7 +55,7 @@ interface Place {
 
 /**
  * Returns the positions of a path, in each item of a list. An empty list has none.
- * @param onlyWithParent returns none if the parent is absent.
+ * @param onlyWithParent true: an absent parent has no positions either.
  */
 function placesOf(value: unknown, [name = '', ...below]: readonly string[], onlyWithParent: boolean): readonly Place[] {
   if (Array.isArray(value)) return value.flatMap((item) => placesOf(item, [name, ...below], onlyWithParent));
@@ -71,7 +72,8 @@ function isOlder(left: string, right: string): boolean {
 }
 
 /**
- * Returns the parts of a row that a service lacks.
+ * Returns a text for each part of a row that a resource of the service lacks, or one text if a
+ * required type has no resource.
  * @param all every resource by its path.
  */
 export function lacking(row: ProfileRow, all: ReadonlyMap<string, Crawled>): readonly string[] {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A requirement and its subject, which is the title of its test. */
+/** The title of a test, and the requirement that the test checks. */
 type Named = readonly [string, ProfileRow];
 /** Requires only that properties exist. */
 const existing = (type: string, names: readonly string[], below?: string): readonly Named[] =>

@@ -35,7 +35,7 @@ export interface RuleService {
    * @returns everything received until the connection closes.
    */
   raw(bytes: string): Promise<string>;
-  /** Returns the body of a GET with status 200. */
+  /** Returns the body of a GET. @throws {Error} if the status is not 200. */
   get(path: string): Promise<Body>;
   /** Returns the paths of the members of a collection. */
   members(path: string): Promise<readonly string[]>;
@@ -44,13 +44,13 @@ export interface RuleService {
   close(): Promise<void>;
 }
 
-/** Returns the message names of a Redfish error, or of a resource: `PropertyUnknown`. */
+/** Returns the names of the messages in a Redfish error or a resource, such as `PropertyUnknown`. */
 export function messagesOf({ json }: Pick<Received, 'json'>): readonly string[] {
   const text = JSON.stringify(json ?? {});
   return Array.from(text.matchAll(/"MessageId":"[^"]*\.(\w+)"/g), ([, key = '']) => key);
 }
 
-/** Returns the body, which is always an object. */
+/** Returns the body. @throws {Error} if it is no JSON object. */
 export function bodyOf({ json }: Pick<Received, 'json'>): Body {
   if (typeof json !== 'object' || json === null) throw new Error(`no object: ${JSON.stringify(json)}`);
   return json as Body;
@@ -69,7 +69,7 @@ export function at(body: unknown, path: string): unknown {
     );
 }
 
-/** Returns the URI of a link. */
+/** Returns the URI of the link at a path of a body, see {@link at}. @throws {Error} if there is none. */
 export function linkIn(body: Body, path: string): string {
   const link = at(body, path);
   const uri = typeof link === 'object' && link !== null ? (link as Body)['@odata.id'] : undefined;
@@ -78,8 +78,9 @@ export function linkIn(body: Body, path: string): string {
 }
 
 /**
- * Starts the daemon.
+ * Starts the daemon, and logs in as administrator.
  * @param lines more lines of the configuration.
+ * @throws {Error} with the faults of the configuration.
  */
 export async function startRuleService(...lines: readonly string[]): Promise<RuleService> {
   const folder = new ConfigurationFolder();
