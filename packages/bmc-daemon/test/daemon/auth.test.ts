@@ -8,7 +8,7 @@ import { run, waitFor, type DaemonProcess } from './process.js';
 const execute = promisify(execFile);
 const { at, config, makeCertificate, start } = daemonFixture();
 
-/** Returns the status that curl gets. */
+/** Returns the status that curl gets. @throws if curl fails, for example if it rejects the certificate. */
 async function curl(...args: string[]): Promise<number> {
   const { stdout } = await execute('curl', [
     '--silent',
@@ -28,7 +28,7 @@ function startWithUsers(...args: string[]): DaemonProcess {
 
 const withUser = (address: string, user: string) => address.replace('://', `://${user}@`);
 
-describe('logging in', () => {
+describe('a daemon with a password file', () => {
   it("accepts users of Debian's htpasswd -cB, with credentials in the URL", async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers();
@@ -53,7 +53,7 @@ describe('logging in', () => {
     ]);
   });
 
-  it('works over HTTPS', async () => {
+  it('also accepts and refuses logins over HTTPS', async () => {
     makeCertificate('one');
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const address = await startWithUsers('--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key')).address();
@@ -61,7 +61,7 @@ describe('logging in', () => {
     expect(await curl('--cacert', at('one.pem'), `${address}/redfish/v1/Systems`)).toBe(401);
   });
 
-  it('follows changes of the password file, and rejects all logins while it is missing', async () => {
+  it('follows changes of this file, and rejects all logins while it is missing', async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'old']);
     const systems = `${await startWithUsers().address()}/redfish/v1/Systems`;
     expect(await curl(withUser(systems, 'admin:old'))).toBe(200);
@@ -84,7 +84,7 @@ describe('logging in', () => {
     ['-s', 'the password is hashed with SHA-1 (htpasswd -s)'],
     ['-d', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
     ['-p', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
-  ])('prevents the start, and names the line, if htpasswd %s has added a user', async (kind, reason) => {
+  ])('does not start, and names the line, if htpasswd %s has added a user', async (kind, reason) => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     await execute('htpasswd', ['-b', kind, at('users'), 'other', 'secret']);
     const { code, stderr } = await run([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n")]);
@@ -163,7 +163,7 @@ describe('stored accounts', () => {
     });
   });
 
-  it('do not lose sessions when certificate and key are read again', async () => {
+  it('do not lose their sessions when the daemon reads certificate and key again', async () => {
     makeCertificate('one');
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers('--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key'));
@@ -202,7 +202,7 @@ describe('bmc-daemon htpasswd', () => {
     ['one\ntwo\n', 'the two passwords differ'],
     [`${'x'.repeat(73)}\n`, 'the password has 73 bytes, and bcrypt uses only the first 72'],
     ['x'.repeat(70_000), 'standard input is too long for a password'],
-  ])('refuses %j', async (input, reason) => {
+  ])('refuses the input %j, and creates no file', async (input, reason) => {
     expect(await run(['htpasswd', at('users'), 'admin'], { input })).toEqual({
       code: 1,
       stdout: '',
@@ -222,7 +222,7 @@ describe('bmc-daemon htpasswd', () => {
     ['Ctrl-C', ['\x03'], 1, /no password was given/],
     ['an erased letter', ['sex\x7fcret', 'secret'], 0, /user admin added to /],
     ['an erased letter where TERM=dumb', ['sex\x7fcret', 'secret'], 0, /user admin added to /, 'dumb'],
-  ])('asks twice at a terminal without echo: %s', async (_, answers, code, said, term = 'xterm') => {
+  ])('asks twice at a terminal, without echo; the user types %s', async (_, answers, code, said, term = 'xterm') => {
     // Gives the command a terminal, and types only after a prompt.
     writeFileSync(at('type.py'), TYPIST);
     const words = [at('type.py'), JSON.stringify(answers), process.execPath, BIN, 'htpasswd', at('users'), 'admin'];
