@@ -1,4 +1,4 @@
-/** Runs a private libvirtd with a driver and tiny guests, for one suite. */
+/** Runs a private libvirtd with drivers and tiny guests, for one test file. */
 import { execFile } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,18 +24,17 @@ import { imageLimits } from '../support/image-limits.js';
 export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPowerButton' | 'panics'>> {
   /** The machine type, such as `pc`. Default `q35`. */
   readonly machine?: string;
-  /** Markup of the drive; default an empty SATA one, `sda`; '' for none. */
+  /** Markup of the CD drive; default: an empty SATA drive, `sda`; '': no drive. */
   readonly cdrom?: string;
-  /** Further markup in `<os>` and `<devices>`. */
+  /** Further markup in `<os>`. */
   readonly os?: string;
+  /** Further markup in `<devices>`. */
   readonly devices?: string;
-  /**
-   * A file to copy for the guest's disk; default: a disk with a small program. UEFI needs more memory than
-   * the default of 16 MiB.
-   */
+  /** A file to copy for the guest's disk; default: a disk with a small program. */
   readonly disk?: string;
+  /** Default 16, which is too little for UEFI. */
   readonly memoryMiB?: number;
-  /** Markup in the disk; default `<boot order='1'/>`. */
+  /** Markup in the `<disk>` of the guest's disk; default `<boot order='1'/>`. */
   readonly diskBoot?: string;
 }
 
@@ -57,7 +56,10 @@ export const emptyIdeDrive = emptyCdDrive.replace(`dev='sda' bus='sata'`, `dev='
 
 let guests = 0;
 
-/** A private libvirtd with its guests and drivers. `messages` has the texts that its drivers have logged. */
+/**
+ * A private libvirtd with its guests and drivers. `messages` has the texts that its drivers have logged at
+ * the levels info and warn.
+ */
 export class TestHost {
   readonly messages: string[] = [];
   readonly #serials: SerialLine[] = [];
@@ -82,7 +84,7 @@ export class TestHost {
     for (const serial of this.#serials.splice(0)) await serial.close();
   }
 
-  /** Starts a driver, which is closed with the host. */
+  /** Starts a driver and waits until it is connected. `stop()` closes the driver. */
   async driver(options: Partial<LibvirtDriverOptions> = {}): Promise<CompleteDriver> {
     const note = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
       this.messages.push(fields === undefined ? message : `${message} ${String(fields['error'])}`);
@@ -105,9 +107,9 @@ export class TestHost {
   }
 
   /**
-   * Returns the shared parts of a driver without the driver, for tests that act between two steps.
-   * They are closed with the host. Machines are listed once, so a replaced method of a `domain`
-   * stays replaced.
+   * Returns the parts that the components of a driver share, but no driver, for tests that act between two
+   * steps. `stop()` closes them. The inventory lists machines only once, so a test can replace a method of a
+   * `domain` permanently.
    */
   parts(): Host {
     const timeoutMs = 30_000;
@@ -129,7 +131,7 @@ export class TestHost {
     return stdout;
   }
 
-  /** Defines a guest. By default, its disk has a program that prints `boot disk`. */
+  /** Defines a guest and does not start it. By default, its disk has a program that prints `boot disk`. */
   async guest(options: GuestOptions = {}): Promise<Guest> {
     guests += 1;
     const number = String(guests).padStart(2, '0');
@@ -164,21 +166,21 @@ export class TestHost {
     return { name, uuid, serial, xml };
   }
 
-  /** Returns the XML of a drive with a bootable image of the user. */
+  /** Returns the XML of a CD drive with a bootable image that the user inserted. */
   async drive(label: string): Promise<string> {
     const path = this.file(`${label}.iso`);
     await writeFile(path, bootableIso({ label }));
     return emptyCdDrive.replace('<target', `<source file='${path}'/><target`);
   }
 
-  /** Returns the persistent definition. */
+  /** Returns the persistent definition, with passwords. */
   async inactiveXml({ name }: Guest): Promise<string> {
     return await this.virsh('dumpxml', '--inactive', '--security-info', name);
   }
 
   /**
-   * Returns the persistent definition without metadata. These guests have only the daemon's
-   * metadata.
+   * Returns the persistent definition without `<metadata>`, which has only the daemon's metadata in these
+   * guests.
    */
   async definitionOf(guest: Guest): Promise<string> {
     return (await this.inactiveXml(guest)).replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
@@ -211,8 +213,9 @@ export class TestHost {
 }
 
 /**
- * Makes the guest read its drive until it finds `what`. The first read after a change fails, because
- * it reports the change.
+ * Makes the guest read its IDE drive until it prints `what`. Reads repeatedly, because the first read after a
+ * change of the medium fails: it only reports the change.
+ * @throws {Error} after two minutes.
  */
 export async function guestFinds({ serial }: Guest, what: string): Promise<void> {
   await until(`the guest to find ${what}`, async () => {
@@ -223,7 +226,7 @@ export async function guestFinds({ serial }: Guest, what: string): Promise<void>
 }
 
 /**
- * Calls `probe` until it returns a true value.
+ * Calls `probe` until it resolves with `true`.
  * @throws {Error} after `timeoutMs`, with the last error of `probe` as its cause.
  */
 export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 120_000): Promise<void> {
@@ -240,15 +243,15 @@ export async function until(what: string, probe: () => Promise<unknown>, timeout
   }
 }
 
-/** Waits until the driver shows a guest in the given state. */
+/** Waits until the driver shows a guest in the given state. @throws {Error} after two minutes. */
 export async function reaches(driver: CompleteDriver, { uuid }: Guest, state: DomainState): Promise<void> {
   await until(`${uuid} to be ${state}`, async () => (await driver.getSystem(uuid)).state === state);
 }
 
 /**
- * Boots a machine once from a device, and then resets it. Expects that the monitor of QEMU has the
- * machine's own order again at the reset. Switches the machine off.
- * @param line the output of the device's program.
+ * Boots a machine once from a device, and then resets it. Expects that the machine boots from its disk at the
+ * reset. Then switches the machine off.
+ * @param line the line that the program on the device prints.
  */
 export async function expectBootOnce(
   driver: CompleteDriver,

@@ -1,6 +1,6 @@
 /**
- * Definitions of version 0.1 in a real libvirtd: their metadata is read, and the next change writes
- * it in the current format.
+ * Tests definitions that version 0.1 wrote, with a real libvirtd: the driver reads their metadata, and writes
+ * it in the current format at the next change.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js
 import { TestHost } from './host.js';
 
 const folder = join(import.meta.dirname, '../fixtures/metadata-0.1');
-/** The records as version 0.1 read them, without members that are not set. */
+/** What version 0.1 read from these definitions, without members that are not set. */
 const records = JSON.parse(readFileSync(join(folder, 'records.json'), 'utf8')) as Readonly<
   Record<string, { readonly owner?: object }> // by the name of the definition
 >;
@@ -22,8 +22,8 @@ let driver: CompleteDriver;
 beforeAll(async () => {
   host = await TestHost.start();
   for (const file of readdirSync(folder)) {
-    // The intents belong to a daemon that was killed. The restarted daemon completes them, see
-    // recovery.test.ts.
+    // This file has intents of a killed daemon. The driver would complete them at its start and change the
+    // definition; recovery.test.ts tests that.
     if (!file.endsWith('.xml') || file === 'intents.xml') continue;
     await writeFile(host.file(file), readFileSync(join(folder, file)));
     await host.virsh('define', host.file(file));
@@ -38,7 +38,7 @@ const uuidOf = (name: string): string =>
 const definition = (name: string): Promise<string> => host.virsh('dumpxml', '--inactive', uuidOf(name));
 
 describe('a definition of version 0.1', () => {
-  it.each(names)('shows its image and its override, and stays unchanged by reads: %s', async (name) => {
+  it.each(names)('shows whether it has an image and a one-time boot, and reads do not change it: %s', async (name) => {
     const before = await definition(name);
     const { media, boot } = await driver.getSystem(uuidOf(name));
     expect(media.some(({ viaUri }) => viaUri)).toBe(name === 'media' || name === 'boot-http');
@@ -57,14 +57,14 @@ describe('a definition of version 0.1', () => {
     });
   });
 
-  it('gets its own boot order again when a client disables its override', async () => {
+  it('gets its own boot order again when a client disables the override', async () => {
     await driver.change(uuidOf('boot-continuous'), { boot: { target: 'none' } });
     const xml = await definition('boot-continuous');
     expect(xml).toContain(`<boot dev='hd'/>\n    <boot dev='cdrom'/>`);
     expect(readMetadata(xml).boot?.saved).toBeNull();
   });
 
-  it('permits the eject of the image that its record names', async () => {
+  it('permits the eject of an image that its record names, and keeps the other image', async () => {
     await driver.media.eject(uuidOf('media'), 'cdrom');
     const { media } = await driver.getSystem(uuidOf('media'));
     expect(media.filter(({ inserted }) => inserted).map(({ device }) => device)).toEqual(['usb']);

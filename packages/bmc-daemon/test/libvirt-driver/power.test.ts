@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
+/** Returns the kind of the DriverError with which a promise rejects. @throws {Error} for any other outcome. */
 async function failure(promise: Promise<unknown>): Promise<string> {
   const error: unknown = await promise.then(
     () => undefined,
@@ -27,8 +28,8 @@ async function failure(promise: Promise<unknown>): Promise<string> {
 const stateOf = async ({ uuid }: Guest): Promise<string> => (await driver.getSystem(uuid)).state;
 
 /**
- * Returns whether libvirt gives the XML of a machine while another call waits for its QEMU. libvirt
- * 11.3 and later do not.
+ * Returns whether libvirt gives the XML of a machine within 10 s while another call waits for its QEMU.
+ * libvirt 11.3 and later do not.
  */
 async function givesXml({ uuid }: Guest): Promise<boolean> {
   const { domain } = await host.parts().inventory.find(uuid);
@@ -38,8 +39,8 @@ async function givesXml({ uuid }: Guest): Promise<boolean> {
   );
 }
 
-// Each test has its own machines, and mostly waits for a guest or a time limit. The longest are
-// first.
+// The tests run concurrently: each has its own machines, and mostly waits for a guest or a time limit. The
+// longest tests are first, so that they do not end alone.
 describe('a real guest', () => {
   it.concurrent('is restarted by force if it does not obey the power button in time', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
@@ -49,7 +50,8 @@ describe('a real guest', () => {
     await guest.serial.reaches(2);
     await impatient.power(guest.uuid, 'reboot');
     expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', 'power button', 'boot disk']);
-    // The reset also ended libvirt's pending restart. If the guest obeys the button later, it stays off.
+    // The reset also cancels libvirt's pending restart (not tested here). So a guest that obeys the button later
+    // stays off.
     await impatient.close();
     await driver.power(guest.uuid, 'destroy');
   });
@@ -62,7 +64,7 @@ describe('a real guest', () => {
     await impatient.power(guest.uuid, 'reboot');
     await guest.serial.reaches(3);
     await impatient.power(guest.uuid, 'destroy');
-    // Requests another restart later. When its time limit passes, that of the first one would have passed too.
+    // Waits until a later restart of another guest is forced. By then, the first restart would have been forced too.
     const other = await host.guest({ ignoresPowerButton: true });
     await impatient.power(other.uuid, 'create');
     await other.serial.reaches(2);
@@ -74,7 +76,7 @@ describe('a real guest', () => {
     await impatient.close();
   });
 
-  it.concurrent('switches on and off, and ignores a request for its current state', async () => {
+  it.concurrent('switches on and off, and ignores a request for the state that it already has', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'destroy');
     await driver.power(guest.uuid, 'create');
@@ -86,7 +88,7 @@ describe('a real guest', () => {
     expect(guest.serial.events).toEqual(['<power on>', 'boot disk']);
   });
 
-  it.concurrent('restarts at once with ForceRestart, or starts if it is off', async () => {
+  it.concurrent('starts with ForceRestart if it is off, and restarts at once if it runs', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'reset');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
@@ -95,7 +97,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('shuts down by ACPI: it sees the power button', async () => {
+  it.concurrent('sees the power button at a graceful shutdown, and switches off', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -104,7 +106,7 @@ describe('a real guest', () => {
     expect(guest.serial.events).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
-  it.concurrent('restarts gracefully in the same process if it obeys the power button', async () => {
+  it.concurrent('sees the power button at a graceful restart, and restarts in the same process', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -113,7 +115,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('pauses, resumes, and continues where it was', async () => {
+  it.concurrent('continues without a new boot after a pause, and rejects the power button during it', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'pressButton');
     await guest.serial.reaches(2);
@@ -128,7 +130,7 @@ describe('a real guest', () => {
     expect(guest.serial.events).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
-  it.concurrent('runs in a new process after a power cycle, also from paused', async () => {
+  it.concurrent('runs in a new process after a power cycle, even if it was off or paused', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'cycle');
     await guest.serial.reaches(2);
@@ -136,7 +138,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'cycle');
     expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', '<power on>', 'boot disk']);
     expect(await stateOf(guest)).toBe('running');
-    // This guest does not support suspend to disk.
+    // The guest has no agent, so it does not support suspend to disk.
     expect(await failure(driver.power(guest.uuid, 'pmSuspend'))).toBe('unsupported');
     await driver.power(guest.uuid, 'destroy');
   });
@@ -156,9 +158,9 @@ describe('a real guest', () => {
 
   it.concurrent.each([
     ['destroy', 'shutoff', ['<power on>', 'boot disk']],
-    // libvirt preserves the process for a memory dump, and power-on does not change that.
+    // libvirt preserves the process for a memory dump, and power-on does nothing, so no output follows.
     ['preserve', 'crashed', []],
-  ] as const)('shows that it has panicked, with <on_crash>%s', async (onCrash, state, afterPowerOn) => {
+  ] as const)('shows its panic until a restart, with <on_crash>%s', async (onCrash, state, afterPowerOn) => {
     const guest = await host.guest({ panics: true, devices: `<panic model='isa'/>` });
     await writeFile(
       host.file(`${guest.name}.xml`),
@@ -180,7 +182,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('has a firmware update after its next start, or after a graceful restart', async () => {
+  it.concurrent('has a staged firmware update installed after its next start or graceful restart', async () => {
     const guest = await host.guest();
     const update = async () => (await driver.getSystem(guest.uuid)).firmwareUpdate;
     await driver.change(guest.uuid, { firmwareVersion: '1.0.1' });
@@ -195,7 +197,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('accepts an NMI while it runs, and rejects it, a shutdown and a restart while it is off', async () => {
+  it.concurrent('accepts an NMI if it runs, and rejects NMI, shutdown and graceful restart if it is off', async () => {
     const guest = await host.guest();
     for (const action of ['shutdown', 'reboot', 'injectNmi'] as const) {
       expect(await failure(driver.power(guest.uuid, action))).toBe('conflict');
@@ -207,7 +209,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('restarts with a definition that has changed since the start', async () => {
+  it.concurrent('uses a definition that changed since its start after a restart, in a new process', async () => {
     const cdrom = await host.drive('cd');
     const guest = await host.guest({ cdrom });
     await driver.power(guest.uuid, 'create');
@@ -222,7 +224,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('rejects actions that would end it if it is transient, and is gone after its end', async () => {
+  it.concurrent('rejects actions that would end it if it is transient, and is not found after its end', async () => {
     const model = await host.guest();
     await host.virsh('undefine', model.name);
     await host.virsh('create', host.file(`${model.name}.xml`));
@@ -248,7 +250,8 @@ describe('a real guest', () => {
   });
 });
 
-// After the tests above, because libvirtd may block while many machines start.
+// These tests run after the concurrent tests above. While many machines start, libvirtd may be too slow for the
+// short timeouts here.
 describe('a guest whose QEMU hangs', () => {
   it('can be restarted, and delays no other machine', async () => {
     const [hung, other] = await Promise.all([host.guest(), host.guest()]);
@@ -268,7 +271,7 @@ describe('a guest whose QEMU hangs', () => {
     else expect(await failure(change)).toBe('unavailable');
     const { state, indicator, unansweredSince } = await quick.getSystem(hung.uuid);
     expect([state, indicator]).toEqual(['running', isKnown ? 'blinking' : null]);
-    // If libvirt gives no XML, readers get the last reading at once, with `unansweredSince`.
+    // If libvirt gives no XML, readers get the same last snapshot at once, with `unansweredSince`.
     expect(unansweredSince).toEqual(isKnown ? undefined : expect.any(Date));
     if (!isKnown) expect(await quick.getSystem(hung.uuid)).toBe(await quick.getSystem(hung.uuid));
     // Reads of the hanging machine do not delay other machines.
@@ -296,7 +299,7 @@ describe('a guest whose QEMU hangs', () => {
 });
 
 describe('changes of a machine by other programs', () => {
-  it('are visible at once', async () => {
+  it('are visible in later reads, and a deleted machine is not found', async () => {
     const guest = await host.guest();
     expect(await stateOf(guest)).toBe('shutoff');
     await host.virsh('start', guest.name);
@@ -350,7 +353,7 @@ describe('a machine', () => {
 });
 
 describe('a libvirtd that hangs, stops and starts', () => {
-  it('fails reads in time, and is used again when it answers', async () => {
+  it('makes reads fail while it hangs, and serves them when it answers again', async () => {
     const guest = await host.guest();
     const quick = await host.driver({ timeoutMs: 10_000 });
     await quick.getSystem(guest.uuid);
@@ -365,12 +368,12 @@ describe('a libvirtd that hangs, stops and starts', () => {
     await quick.close();
   });
 
-  it('may be down at the start, and may restart', async () => {
+  it('may be down when a driver starts, and may restart: drivers then connect and get its events', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await host.libvirtd.stopDaemon('SIGKILL');
-    // Without a socket the driver starts too.
+    // The driver starts although libvirtd's socket does not exist.
     const { createLibvirtDriver } = await import('../../src/drivers/libvirt/libvirt-driver.js');
     const late = createLibvirtDriver({
       uri: host.libvirtd.uri,
@@ -389,7 +392,7 @@ describe('a libvirtd that hangs, stops and starts', () => {
     for (const each of [late, driver]) {
       await until('libvirtd to be back', async () => (await each.getSystem(guest.uuid)).state === 'running');
     }
-    // Events are registered again.
+    // The stop is visible only if both drivers have registered for events again.
     await host.virsh('destroy', guest.name);
     for (const each of [late, driver]) await reaches(each, guest, 'shutoff');
     await late.close();

@@ -1,6 +1,6 @@
 /**
- * Tests the queues that a change passes, with a real libvirtd: requests of one machine exclude each
- * other, none of them waits forever, and no machine waits for another.
+ * Tests the queues through which a change passes, with a real libvirtd: changes of one machine run one after
+ * the other, none of them waits forever, and no machine waits for another.
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -12,7 +12,7 @@ import { TestHost, until } from './host.js';
 
 const uuids = ['00000000-0000-4000-8000-0000000000c1', '00000000-0000-4000-8000-0000000000c2'] as const;
 const path = (machine: 0 | 1): string => `/redfish/v1/Systems/${uuids[machine]}`;
-/** A call without an answer ends after this time. */
+/** A call that libvirt does not answer fails after this time. */
 const TIMEOUT_MS = 10_000;
 
 const folder = newFolder();
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const uri = host.libvirtd.uri.replace(host.libvirtd.socket, relay.path);
   driver = await host.driver({ uri, timeoutMs: TIMEOUT_MS });
   lab = await openLab(driver, folder.path);
-  // The test driver has its machines only while a client is connected.
+  // libvirt's test driver forgets its machines when the last client disconnects. So our driver connects first.
   for (const [index, uuid] of uuids.entries()) {
     const file = host.file(`machine-${index}.xml`);
     await writeFile(
@@ -38,7 +38,8 @@ beforeAll(async () => {
     );
     await host.virsh('define', file);
   }
-  // The first change of a machine completes operations from before the start of the daemon.
+  // The first change of a machine also completes operations from before the start of the daemon. So it comes before
+  // the tests.
   for (const machine of [0, 1] as const) await patch(machine, { AssetTag: 'first' });
 });
 afterAll(async () => {
@@ -53,7 +54,7 @@ const patch = (machine: 0 | 1, body: object, headers: Readonly<Record<string, st
   lab.client.send('PATCH', path(machine), { body, headers });
 
 describe('the requests of a machine', () => {
-  it('with the same ETag succeed once', async () => {
+  it('with the same ETag in If-Match succeed only once', async () => {
     const { headers } = await lab.client.get(path(0));
     const etag = headers.etag ?? '';
     const answers = await Promise.all(
@@ -64,7 +65,7 @@ describe('the requests of a machine', () => {
     expect(answers.find(({ status }) => status === 200)?.json).toMatchObject({ AssetTag: tag });
   });
 
-  it('all end, in any order, and the driver then closes', async () => {
+  it('all get an answer if clients send them together, and the driver then closes', async () => {
     const own = await host.driver();
     const mixed = await openLab(own, folder.path);
     const reset = (ResetType: string): [string, string, object] => [
@@ -96,14 +97,14 @@ describe('the requests of a machine', () => {
         mixed.client.send(method, path(round % 2 === 0 ? 0 : 1) + below, body === undefined ? {} : { body }),
       ),
     );
-    // A start fails if the machine is switched off meanwhile.
+    // 409: a start fails if another request switches the machine off meanwhile.
     const unexpected = answers.filter(({ status }) => ![200, 204, 409].includes(status));
     expect(unexpected.map(({ status, text }) => [status, text])).toEqual([]);
     await mixed.close();
     await own.close();
   });
 
-  it('wait for a call that libvirt does not answer only until its timeout', async () => {
+  it('wait for a call that libvirt does not answer only until its timeout, and delay no other machine', async () => {
     let ignored = 0;
     relay.decideBy(({ name }) => (name === 'domainDefineXmlFlags' && ignored++ === 0 ? 'ignore' : 'forward'));
     const order: string[] = [];

@@ -23,7 +23,7 @@ const override = async (driver: CompleteDriver, { uuid }: Guest) => {
 const used = { enabled: 'disabled', target: 'none' };
 const pending = { enabled: 'once', target: 'cdrom' };
 
-/** Starts a guest, gives it a pending one-time boot, and closes the driver. */
+/** Returns a running guest with a pending one-time boot from CD. The driver that set the boot is closed. */
 async function armedAndLeft(): Promise<Guest> {
   const guest = await host.guest({ cdrom: await host.drive('cd') });
   const first = await host.driver();
@@ -47,7 +47,7 @@ describe('a restarted daemon', () => {
     await next.close();
   });
 
-  it('still ends a one-time boot when the guest restarts', async () => {
+  it('ends a one-time boot that an earlier daemon set, when the guest has used it', async () => {
     const guest = await armedAndLeft();
     const next = await host.driver();
     expect(await override(next, guest)).toEqual(pending);
@@ -60,7 +60,7 @@ describe('a restarted daemon', () => {
     await next.close();
   });
 
-  it('finds the boot order that version 0.1 has set in a running machine', async () => {
+  it('reads the boot order that version 0.1 recorded in a running machine', async () => {
     const guest = await armedAndLeft();
     const xml = await host.virsh('dumpxml', guest.name);
     const id = readDomain(xml).id ?? 0;
@@ -87,7 +87,8 @@ describe('a restarted daemon', () => {
     const parts = host.parts();
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
     try {
-      // The calls of the driver, but in this order and before the firmware reads the drive.
+      // The driver makes the same calls. Here they come in the critical order, and before the firmware reads the
+      // drive.
       boot.onReboot(guest.uuid);
       const machine = await parts.inventory.find(guest.uuid);
       await boot.reconcile(machine, await readDefinition(machine, 30_000));
@@ -104,7 +105,7 @@ describe('a restarted daemon', () => {
     }
   });
 
-  it('preserves an override for a later power-on', async () => {
+  it('preserves the override of a machine that was switched off meanwhile, for its next power-on', async () => {
     const guest = await armedAndLeft();
     await host.virsh('destroy', guest.name);
     const next = await host.driver();
@@ -121,7 +122,7 @@ describe('a restarted daemon', () => {
     const first = await host.driver();
     await first.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await first.close();
-    // The state of a machine after the first step of a start.
+    // Creates the state of a machine after the first step of a start.
     const definition = await host.inactiveXml(guest);
     await writeFile(host.file('start.xml'), withStartingMark(withBootOrder(definition, 'cdrom').xml));
     await host.virsh('create', '--paused', host.file('start.xml'));
@@ -149,7 +150,7 @@ describe('a restarted daemon', () => {
     await next.close();
   });
 
-  it('completes a graceful restart into a changed definition after the shutdown request', async () => {
+  it('completes a graceful restart into a changed definition if the earlier daemon ended during it', async () => {
     const guest = await host.guest({ ignoresPowerButton: true, cdrom: await host.drive('cd') });
     const first = await host.driver();
     await first.power(guest.uuid, 'create');
@@ -165,7 +166,8 @@ describe('a restarted daemon', () => {
     await guest.serial.reaches(3);
     await first.close();
     const next = await host.driver({ gracefulRestartWaitMs: 200 });
-    // The new daemon presses the button again. The guest may ignore it before the restart.
+    // The new daemon presses the button again, and restarts the guest by force. The guest may see this button before
+    // the restart, so the test checks only the last events.
     await until('the restart', () => Promise.resolve(guest.serial.events.at(-1) === 'boot cd'));
     expect(guest.serial.events.slice(-2)).toEqual(['<power on>', 'boot cd']);
     await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);

@@ -1,6 +1,6 @@
 /**
- * Tests the driver with a libvirt behind ssh, as on another host: a real sshd, real guests, and a
- * libvirtd whose folders this process does not have.
+ * Tests the driver with a libvirt behind ssh, as on another host: a real sshd, real guests, and a libvirtd
+ * with its own folders, which this process does not see at their paths.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   sshd = await startSshd(host.libvirtd);
   const parameters = new URLSearchParams({ keyfile: sshd.keyfile, known_hosts: sshd.knownHosts });
   uri = `qemu+ssh://root@127.0.0.1:${sshd.port}/system?${parameters.toString()}`;
-  // The loader exists only on the other host, as far as the daemon knows.
+  // No host has this loader: the driver cannot see the files of another host, and must not check its own.
   driver = await host.driver({
     uri,
     bootLoaderMap: { efi: { x86_64: '/elsewhere/OVMF_CODE.fd' } },
@@ -39,7 +39,7 @@ afterAll(async () => {
 const poolOf = async (): Promise<string> => await host.virsh('vol-list', 'rackless-images');
 
 describeSsh('a libvirt on another host, over ssh', () => {
-  it('boots a machine once from an image that goes through libvirt into its pool', async () => {
+  it('stores an image that the driver sends in its pool, and a machine boots from it once', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');
     await driver.media.insert(guest.uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true });
@@ -61,7 +61,7 @@ describeSsh('a libvirt on another host, over ssh', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('sends input to the console of a machine, and returns its output', async () => {
+  it('sends input to the console of a machine, and returns the output', async () => {
     const disk = await writeEchoDisk(host.libvirtd.dir, 'tmp/echo.img');
     await writeFile(host.file('echo.xml'), echoGuestXml({ name: 'echo', disk }));
     await host.virsh('define', host.file('echo.xml'));
@@ -71,8 +71,8 @@ describeSsh('a libvirt on another host, over ssh', () => {
     const [echoed] = (await once(stream, 'data', { signal: AbortSignal.timeout(240_000) })) as [Buffer];
     expect(echoed.toString()).toBe('x');
     stream.destroy();
-    // The instance has no boot id, because the boot id of this host says nothing about the other
-    // host.
+    // The text begins with a space: the boot id before it is empty, because the boot id of this host says
+    // nothing about the other host.
     expect(await driver.console.instance('echo')).toMatch(/^ \d+$/);
     await driver.power('echo', 'destroy');
   });
@@ -80,7 +80,7 @@ describeSsh('a libvirt on another host, over ssh', () => {
   it.each([
     ['socket', `<graphics type='vnc'><listen type='socket'/></graphics>`],
     ['port', `<graphics type='vnc' autoport='yes' listen='127.0.0.1'/>`],
-  ])('has displays at a %s', async (_place, devices) => {
+  ])('connects the driver to a display at a %s', async (_place, devices) => {
     const guest = await host.guest({ devices });
     await driver.power(guest.uuid, 'create');
     const display = await driver.display?.find(guest.uuid);
@@ -92,13 +92,13 @@ describeSsh('a libvirt on another host, over ssh', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('gets a boot loader of the map without a check of this host’s files', async () => {
+  it('stores a boot loader of the map that this host does not have', async () => {
     const guest = await host.guest();
     await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
     expect(await host.inactiveXml(guest)).toContain('/elsewhere/OVMF_CODE.fd');
   });
 
-  it('reads files of its host through libvirt, and leaves no pool', async () => {
+  it('returns a file of its host to the driver, and has no temporary pool afterwards', async () => {
     await writeFile(host.file('template.fd'), 'variables');
     const files = remoteFiles(host.parts().hypervisor, 240_000);
     expect((await files.read(host.file('template.fd'))).toString()).toBe('variables');

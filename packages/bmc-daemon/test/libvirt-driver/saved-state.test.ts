@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 const image = (url: URL): ImageRequest => ({ url, writeProtected: true, verifyCertificate: true });
-/** Saves the state of a machine, as libvirt-guests does at a host shutdown. */
+/** Saves the state of a machine, as libvirt-guests does at a host shutdown. Waits until the machine is off. */
 async function saveState(guest: Guest): Promise<void> {
   await host.virsh('managedsave', guest.name);
   await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
@@ -25,18 +25,18 @@ const isSaved = async ({ name }: Guest): Promise<boolean> =>
   /Managed save:\s+yes/.test(await host.virsh('dominfo', name));
 const inserted = async ({ uuid }: Guest): Promise<readonly string[]> =>
   (await driver.getSystem(uuid)).media.flatMap(({ device, inserted }) => (inserted ? [device] : []));
-/** Returns the USB disks of the running guest. */
+/** Returns the targets of the USB disks of a running guest, such as `sda`. */
 const sticks = async ({ name }: Guest): Promise<readonly string[]> =>
   (await host.virsh('domblklist', name)).match(/sd[a-z](?= )/g) ?? [];
 
 describe('a machine with a saved state', () => {
-  it('continues from it at a power-on and discards it at a restart', async () => {
+  it('continues from this state at a power-on, and discards the state at a restart or power cycle', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await saveState(guest);
     await driver.power(guest.uuid, 'create');
-    // The same guest in a new process: it did not boot.
+    // A new process, but no boot: the same guest continues.
     expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', '<power on>']);
     await driver.power(guest.uuid, 'pressButton');
     expect((await guest.serial.reaches(4)).at(-1)).toBe('power button');
@@ -54,7 +54,7 @@ describe('a machine with a saved state', () => {
     }
   });
 
-  it('sees an image that was inserted while it was off, and boots it at a restart', async () => {
+  it('sees an image that was inserted while it was off, and boots the image when the guest restarts', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -74,7 +74,7 @@ describe('a machine with a saved state', () => {
     for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
   });
 
-  it('continues although its image was ejected while it was off, and the service then removes the image', async () => {
+  it('continues although its images were ejected while it was off, and the driver then deletes them', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -85,7 +85,7 @@ describe('a machine with a saved state', () => {
     await saveState(guest);
     for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
     expect(await inserted(guest)).toEqual([]);
-    // The files stay, because QEMU opens them when it restores the saved state.
+    // The driver keeps the files, because QEMU opens them when it restores the saved state.
     expect(await readdir(host.file('pool'))).toHaveLength(2);
     await driver.power(guest.uuid, 'create');
     await guestFinds(guest, 'no medium');
@@ -95,7 +95,7 @@ describe('a machine with a saved state', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('preserves the volume that the saved state uses', async () => {
+  it('rejects the removal of a volume that the saved state uses', async () => {
     const guest = await host.guest();
     const volume = {
       bus: 'virtio',

@@ -1,6 +1,6 @@
 /**
- * Tests Secure Boot with real definitions: what libvirt makes of them, which machines support it,
- * and what happens to UEFI variables. Also tests pending settings that libvirt rejects.
+ * Tests Secure Boot with real definitions: the `<os>` that libvirt stores, which machines support Secure Boot,
+ * and what happens to UEFI variables. Also tests a pending setting that the machine cannot have.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,8 +24,8 @@ const vars = (suffix: string): string => `/usr/share/OVMF/OVMF_VARS_4M${suffix}.
 const templates = { enabled: vars('.ms'), disabled: vars('') };
 
 /**
- * Makes a guest boot by UEFI, without Secure Boot.
- * @param change edits the XML after that.
+ * Defines a guest again so that it boots by UEFI, without Secure Boot.
+ * @param change a further edit of the XML.
  */
 async function withUefi(guest: Guest, change: (xml: string) => string = (xml) => xml): Promise<void> {
   const xml = guest.xml.replace('<os>', `<os firmware='efi'>`).replace('</os>', `${noSecureBoot}</os>`);
@@ -33,7 +33,7 @@ async function withUefi(guest: Guest, change: (xml: string) => string = (xml) =>
   await host.virsh('define', host.file(`${guest.name}.xml`));
 }
 
-/** Returns a guest that is off and has run once, so that it has a variable file. */
+/** Returns a UEFI guest that is off and has run once, so that it has a file with variables: `file`. */
 async function withVariables() {
   const driver = await host.driver();
   const guest = await host.guest(uefi);
@@ -44,6 +44,7 @@ async function withVariables() {
   return { driver, guest, file: join(host.libvirtd.dir, 'lib/qemu/nvram', `${guest.name}_VARS.fd`) };
 }
 
+/** Returns kind, field and message of the DriverError of a change. @throws {Error} for any other outcome. */
 async function refusal(change: Promise<void>): Promise<readonly unknown[]> {
   const error: unknown = await change.catch((reason: unknown) => reason);
   if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
@@ -52,7 +53,7 @@ async function refusal(change: Promise<void>): Promise<readonly unknown[]> {
 
 const state = async (driver: CompleteDriver, { uuid }: Guest) => (await driver.getSystem(uuid)).firmware.secureBoot;
 
-/** Returns `<os>` and `<smm>` of the definition on one line. */
+/** Returns `<os>` and `<smm>` of the definition, without space between the elements. */
 async function definedOs(guest: Guest): Promise<string> {
   const xml = await host.inactiveXml(guest);
   const [os = ''] = /<os[\s\S]*<\/os>/.exec(xml) ?? [];
@@ -60,11 +61,12 @@ async function definedOs(guest: Guest): Promise<string> {
   return `${os.replaceAll(/>\s+</g, '><')}${smm}`;
 }
 
-/** Returns the machine type. libvirt replaces `pc` by the newest type of its QEMU. */
+/** Returns the machine type of the definition. libvirt stores the newest type of its QEMU instead of `pc`. */
 async function machineTypeOf(guest: Guest): Promise<string> {
   return /<type [^>]*machine='([^']*)'/.exec(await host.inactiveXml(guest))?.[1] ?? '';
 }
 
+/** Enables and then disables Secure Boot. Returns what the driver showed in the run after each change. */
 const switchOnAndOff = async (driver: CompleteDriver, guest: Guest): Promise<readonly unknown[]> => {
   const seen: unknown[] = [];
   for (const enabled of [true, false]) {
@@ -94,12 +96,12 @@ describe('Secure Boot', () => {
     const driver = await host.driver();
     const guest = await host.guest({ memoryMiB: 128 });
     await withUefi(guest, (xml) => xml.replace(noSecureBoot, ''));
-    // Debian's first descriptor has keys.
+    // libvirt takes Debian's first matching descriptor, whose variables have keys.
     expect(await state(driver, guest)).toEqual({ ...on, current: null });
     await driver.close();
   });
 
-  it("can be switched with the files of sushy-tools' settings, which need SMM", async () => {
+  it("can be switched with the firmware files of sushy-tools' settings, and turns SMM on", async () => {
     const driver = await host.driver({
       bootLoaderMap: { efi: { x86_64: code('.secboot') } },
       secureBootTemplates: templates,
@@ -108,7 +110,7 @@ describe('Secure Boot', () => {
     await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
     expect(await state(driver, guest)).toEqual({ ...off, current: null });
     expect(await switchOnAndOff(driver, guest)).toEqual([on, off]);
-    // Later versions of libvirt add the formats.
+    // Later versions of libvirt add the attributes with the formats.
     expect(await definedOs(guest)).toMatch(
       /<loader readonly='yes' secure='yes' type='pflash'[^>]*>\/usr\/share\/OVMF\/OVMF_CODE_4M\.secboot\.fd<\/loader><nvram template='\/usr\/share\/OVMF\/OVMF_VARS_4M\.fd'[^>]*>.*<smm state='on'\/>$/,
     );
@@ -139,7 +141,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('keeps the boot entries of the installed system, and replaces only the keys', async () => {
+  it('keeps the boot entries of the installed system when it is switched, and replaces only the keys', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));
@@ -149,7 +151,7 @@ describe('Secure Boot', () => {
     await driver.change(guest.uuid, { secureBoot: 'off' });
     expect(await names()).toContain('Boot0042');
     expect(await names()).not.toContain('PK');
-    // The variables of a running firmware do not change until its next start or reset.
+    // The driver does not change the variables of a running firmware before the next start or reset.
     await driver.power(guest.uuid, 'create');
     await driver.change(guest.uuid, { secureBoot: 'on' });
     expect(await names()).not.toContain('PK');
@@ -160,7 +162,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('resets the variables and logs it if the file is unreadable', async () => {
+  it('is enabled with new variables if their file is invalid, and the driver logs the loss', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, 'QFI');
     await driver.change(guest.uuid, { secureBoot: 'on' });
@@ -175,7 +177,7 @@ describe('Secure Boot', () => {
 });
 
 describe('pending settings', () => {
-  it('do not prevent the start if libvirt rejects them, and the snapshot has the reason', async () => {
+  it('do not prevent the start if the definition does not permit them, and the snapshot has the reason', async () => {
     const driver = await host.driver();
     const guest = await host.guest();
     await driver.change(guest.uuid, { settings: { memoryMiB: 15 } });

@@ -1,4 +1,4 @@
-/** Tests statistics of real guests, and of a fake libvirtd. */
+/** Tests the statistics that a fake libvirtd sends, and those of real guests. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Hypervisor } from '@rackless/libvirt';
 import { FakeLibvirtd, HANG } from '../../../libvirt/test/fake/fake-libvirtd.js';
@@ -20,7 +20,7 @@ describe('statistics of a libvirtd', () => {
   beforeEach(async () => {
     fake = await FakeLibvirtd.start();
     hypervisor = Hypervisor.connect(fake.uri, { callTimeoutMs: 2_000 });
-    // The timeout of statistics is short, and connecting may take longer on a busy host.
+    // Connects first: connecting may take longer than the short timeout of statistics on a busy host.
     await hypervisor.connected({ timeoutMs: 120_000 });
     statistics = new LibvirtStatistics({ hypervisor, timeoutMs: 2_000 }, 200);
     definitions = 0;
@@ -37,7 +37,10 @@ describe('statistics of a libvirtd', () => {
     await fake.stop();
   });
 
-  /** Answers with the given values. Their types alternate between `ullong` and `int`. */
+  /**
+   * Makes libvirtd answer with one machine and these values. Numbers that are not negative have the types `ullong` and
+   * `int` in turn.
+   */
   const answer = (id: number, parameters: Readonly<Record<string, number | string>>): void =>
     fake.on(connectProcedures.getAllDomainStats, () => [
       {
@@ -53,7 +56,7 @@ describe('statistics of a libvirtd', () => {
     return long && value >= 0 ? { type: 'ullong', value: BigInt(value) } : { type: 'int', value };
   };
 
-  it('are numbers by target and by MAC address; missing counters are omitted', async () => {
+  it('have numbers by disk target and by MAC address, and omit missing counters', async () => {
     answer(7, {
       'cpu.time': 9_000,
       'vcpu.current': 2,
@@ -107,7 +110,7 @@ describe('statistics of a libvirtd', () => {
     ]);
   });
 
-  it('read the definition once, and again after a new interface or a restart', async () => {
+  it('need the XML of a machine only once, and again after a change of its interfaces or a restart', async () => {
     const two = { 'net.count': 2, 'net.1.name': 'vnet3' };
     for (const id of [7, 7, 7]) {
       answer(id, two);
@@ -150,7 +153,7 @@ describe('statistics of real guests', () => {
   });
   afterAll(() => host.stop());
 
-  it('cover all running guests, grow, and continue for the others while one hangs', async () => {
+  it('cover all running guests, and while one QEMU hangs, omit only its disks', async () => {
     const statistics = new LibvirtStatistics(host.parts(), 3_000);
     const [first, second] = guests;
     await until('the guests to have read their disks', async () =>
@@ -176,7 +179,7 @@ describe('statistics of real guests', () => {
     const pid = await host.libvirtd.guestPid(first?.name ?? '');
     process.kill(pid, 'SIGSTOP');
     try {
-      // The first call times out. Later calls omit values that only the hanging QEMU knows.
+      // The first call to libvirt times out. The driver's later calls get no values that only the hanging QEMU knows.
       for (const all of [await statistics.all(), await statistics.all()]) {
         expect(all.find((machine) => machine.uuid === second?.uuid)?.disks.get('vda')).toBeDefined();
         expect(all.find((machine) => machine.uuid === first?.uuid)?.disks).toEqual(new Map());

@@ -1,4 +1,4 @@
-/** Reset actions on guests that QEMU cannot continue. */
+/** Tests power actions on guests that QEMU cannot continue without a reset. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
@@ -20,7 +20,7 @@ afterAll(() => host.stop());
 
 const monitorOf = ({ name }: Guest): string => host.file(`${name}.qmp`);
 
-/** Gives a guest a second monitor, which answers while libvirtd does not run. */
+/** Defines a guest with a second monitor, with which the test can talk while libvirtd does not run. */
 async function withMonitor(guest: Guest): Promise<Guest> {
   const monitor = ['-qmp', `unix:${monitorOf(guest)},server=on,wait=off`];
   const args = monitor.map((value) => `<qemu:arg value='${value}'/>`).join('');
@@ -32,7 +32,7 @@ async function withMonitor(guest: Guest): Promise<Guest> {
   return guest;
 }
 
-/** Continues a paused guest and presses its power button, until QEMU waits for a reset. */
+/** Continues a paused guest and presses its power button. Waits until QEMU has stopped and needs a reset. */
 async function powerOffBehindLibvirt(guest: Guest): Promise<void> {
   const socket = createConnection(monitorOf(guest));
   await once(socket, 'connect');
@@ -49,7 +49,7 @@ async function powerOffBehindLibvirt(guest: Guest): Promise<void> {
   socket.destroy();
 }
 
-/** Returns the kind of the error of an action, or `done`. */
+/** Returns `done`, the kind of the DriverError of an action, or the text of another error. */
 async function outcome({ uuid }: Guest, action: PowerAction): Promise<string> {
   return await driver.power(uuid, action).then(
     () => 'done',
@@ -58,7 +58,7 @@ async function outcome({ uuid }: Guest, action: PowerAction): Promise<string> {
 }
 
 describe('a guest that stopped and needs a reset', () => {
-  it('restarts for On, and has no reset type that fails without a reason', async () => {
+  it('restarts for On, and each other action succeeds or fails as a conflict', async () => {
     const guest = await withMonitor(await host.guest());
     const transient = await withMonitor(await host.guest());
     await host.virsh('undefine', transient.name);
@@ -68,7 +68,8 @@ describe('a guest that stopped and needs a reset', () => {
       await each.serial.reaches(2);
       await driver.power(each.uuid, 'suspend');
     }
-    // libvirt shows a guest as paused if QEMU stopped it for an internal error, or while libvirtd did not run.
+    // libvirt shows a guest as paused if QEMU stopped it after an internal error, or while no libvirtd ran. The test
+    // uses the second way.
     await host.libvirtd.stopDaemon('SIGKILL');
     for (const each of [guest, transient]) await powerOffBehindLibvirt(each);
     await host.libvirtd.start();
@@ -88,7 +89,7 @@ describe('a guest that stopped and needs a reset', () => {
       injectNmi: 'done',
     });
     await expect(driver.power(guest.uuid, 'resume')).rejects.toThrow('Resetting the Virtual Machine is required');
-    // Its process cannot continue, and a new one would lose the machine.
+    // The transient machine needs a new process, but it would be lost when its process ends.
     expect(await outcome(transient, 'create')).toBe('transient');
 
     await driver.power(guest.uuid, 'create');

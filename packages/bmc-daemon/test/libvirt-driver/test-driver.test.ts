@@ -1,6 +1,6 @@
 /**
- * Tests a host without QEMU monitors: libvirt's test driver. Its domains have no guests, so the tests
- * read the boot order from the XML of the machine.
+ * Tests a host without QEMU monitors: libvirt's test driver. No guest boots there, so the tests read the boot
+ * order from the XML of the machine.
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -55,7 +55,7 @@ describe('a host without a monitor', () => {
     expect((await driver.getSystem(uuid)).indicator).toBe('off');
   });
 
-  it('changes the machine that a request has read, with its passwords', async () => {
+  it('keeps the passwords of a machine at a change that is based on a snapshot', async () => {
     const screen = xml.replace('</devices>', `<graphics type='vnc' port='-1' passwd='secret'/></devices>`);
     await writeFile(host.file('screen.xml'), screen);
     await host.virsh('define', host.file('screen.xml'));
@@ -65,7 +65,7 @@ describe('a host without a monitor', () => {
     await host.virsh('define', host.file('dummy.xml'));
   });
 
-  it('keeps what another program or another client changed after the read of a request', async () => {
+  it('keeps what another program or client changed after the snapshot on which a change is based', async () => {
     const basis = await driver.getSystem(uuid);
     const seen = new Promise<void>((resolve) => {
       const leave = driver.onChange(() => {
@@ -90,7 +90,7 @@ describe('a host without a monitor', () => {
     await host.virsh('define', host.file('dummy.xml'));
   });
 
-  it('applies a one-time boot for one power cycle and logs it', async () => {
+  it('applies a one-time boot until power-off, and logs this limit', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(uuid, 'create');
     expect(await bootOrder()).toEqual(['2', '1']);
@@ -105,7 +105,7 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'destroy');
   });
 
-  it('preserves changes by other tools while a one-time boot starts', async () => {
+  it('preserves a change that another program makes while a one-time boot starts', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     const parts = host.parts();
     const machine = await parts.inventory.find(uuid);
@@ -123,7 +123,7 @@ describe('a host without a monitor', () => {
     await host.virsh('desc', 'dummy', '--config', '');
   });
 
-  it('applies an override of a running machine at its next power-on and logs it', async () => {
+  it('applies an override of a running machine only in a new process, and logs this limit', async () => {
     await driver.power(uuid, 'create');
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     expect(host.messages).toContain(
@@ -136,7 +136,7 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'destroy');
   });
 
-  it('restores the boot order that a killed daemon left overridden', async () => {
+  it('restores the boot order of a definition that a killed daemon left with an override', async () => {
     const { withBootOrder, withMetadata } = await import('../support/xml-edits.js');
     const { readMetadata } = await import('../../src/drivers/libvirt/xml/metadata/metadata.js');
     const definition = await host.virsh('dumpxml', '--inactive', 'dummy');
@@ -146,14 +146,14 @@ describe('a host without a monitor', () => {
     await writeFile(host.file('left.xml'), withMetadata(ordered.xml, record));
     await host.virsh('define', host.file('left.xml'));
     const next = await host.driver();
-    // The first change waits in the queue for the restoration.
+    // The first change waits in the queue until the driver has restored the order.
     await next.change(uuid, { indicator: 'lit' });
     expect(await bootOrder('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await next.close();
   });
 
-  it('reports that it cannot store an image', async () => {
+  it('rejects an insert as unsupported, because it cannot store the image', async () => {
     await host.virsh('change-media', 'dummy', 'hdc', '--eject', '--config').catch(() => undefined);
     await driver.media.eject(uuid, 'cdrom');
     const url = await host.serve((_request, response) => response.end('iso'));

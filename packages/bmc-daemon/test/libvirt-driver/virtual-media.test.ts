@@ -46,7 +46,10 @@ const driveWith = (url: URL): MediaSnapshot => ({
   transferMethod: 'upload',
 });
 
-/** Starts a server that sends the rest of its answer, or aborts it, on demand. */
+/**
+ * Starts a server that sends 2 KiB of an image: then `asked` resolves. The server sends the rest at `finish()`, or
+ * aborts the answer at `drop()`.
+ */
 async function slowServer(
   label: string,
 ): Promise<{ url: URL; asked: Promise<void>; finish: () => void; drop: () => void }> {
@@ -62,6 +65,7 @@ async function slowServer(
   return { url, asked, finish: () => pending?.end(iso.subarray(2048)), drop: () => pending?.destroy() };
 }
 
+/** Returns the kind of the DriverError with which a promise rejects. @throws {Error} for any other outcome. */
 async function failure(promise: Promise<unknown>): Promise<string> {
   const error: unknown = await promise.then(
     () => undefined,
@@ -71,7 +75,8 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   return error.kind;
 }
 
-// The daemon's pool is visible only to the private libvirtd: images reach it through streams.
+// The daemon's own pool is a folder that only the private libvirtd sees, so the driver sends images there through
+// libvirt's streams.
 describe.each([
   ['written into the directory of a pool', 'shared'],
   ["streamed into the daemon's own pool", null],
@@ -80,7 +85,7 @@ describe.each([
   beforeAll(async () => {
     driver = await host.driver({ storagePool });
   });
-  // One daemon per host: two daemons would overwrite each other's changes.
+  // Drivers of one host overwrite each other's changes, so each suite closes its driver.
   afterAll(() => driver.close());
   const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
   const volumes = async (): Promise<readonly string[]> => {
@@ -89,7 +94,7 @@ describe.each([
     return (await host.virsh('vol-list', pool)).split('\n').flatMap((line) => /\S+/.exec(line)?.[0] ?? []);
   };
 
-  it('boot a machine that was off, and are gone with the last eject', async () => {
+  it('boot a machine that was off, and are deleted at the eject', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
@@ -103,11 +108,11 @@ describe.each([
     await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     expect(await volumes()).toEqual([]);
-    // Ejects an empty drive once more.
+    // An eject of an empty drive also succeeds.
     await driver.media.eject(guest.uuid, 'cdrom');
   });
 
-  it('boot a machine from a floppy drive that was added for them', async () => {
+  it('boot a machine from a floppy drive that the driver adds for them', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
     await driver.media.insert(guest.uuid, 'floppy', image(url));
@@ -116,7 +121,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are copied for a guest that may write; an eject removes the copy', async () => {
+  it('are copied for each drive to which the guest may write, and an eject deletes the copy', async () => {
     const [reader, writer] = [await host.guest(), await host.guest()];
     const { url } = await host.serveImage('own');
     await driver.media.insert(reader.uuid, 'usb', image(url));
@@ -156,7 +161,7 @@ describe.each([
     await driver.power(writer.uuid, 'destroy');
   });
 
-  it('appear in a running guest at once, and disappear', async () => {
+  it('appear in a running guest at an insert, and disappear at an eject', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('live');
     await driver.power(guest.uuid, 'create');
@@ -189,7 +194,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are downloaded again when they changed on their server', async () => {
+  it('are downloaded again at an insert if they changed on their server', async () => {
     const [first, second] = await Promise.all([host.guest(), host.guest()]);
     let version = 1;
     const url = await host.serve((request, response) => {
@@ -212,7 +217,7 @@ describe.each([
     const insert = driver.media.insert(guest.uuid, 'cdrom', image(url));
     await asked;
     const powerOn = driver.power(guest.uuid, 'create');
-    // Other changes of the machine do not wait.
+    // Other changes of the machine do not wait for the download.
     await driver.change(guest.uuid, { indicator: 'off' });
     expect((await driver.getSystem(guest.uuid)).state).toBe('shutoff');
     finish();
@@ -238,7 +243,7 @@ describe.each([
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('leave no file if the download fails halfway, and the error names the reason', async () => {
+  it('leave no file if the download fails, and the kind of the error shows the reason', async () => {
     const guest = await host.guest();
     const broken = await host.serve((_request, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
@@ -253,7 +258,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('leave no file if the client cancels', async () => {
+  it('leave no file if the client cancels the insert', async () => {
     const guest = await host.guest();
     const { url, asked } = await slowServer('never');
     const controller = new AbortController();
@@ -278,7 +283,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are removed at the start of the daemon if no machine uses them', async () => {
+  it("are removed at the start of the daemon if no machine uses them; the user's files stay", async () => {
     const { url, requests } = await host.serveImage('kept');
     const guest = await host.guest();
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
@@ -292,7 +297,7 @@ describe.each([
     const next = await host.driver({ storagePool });
     await until('the sweep', async () => (await volumes()).length === 2);
     expect(await volumes()).toEqual(['mine.iso', kept]);
-    // An image in use is complete, and is not downloaded again.
+    // The new driver knows that the image in use is complete: it does not download the image again.
     const second = await host.guest();
     await next.media.insert(second.uuid, 'cdrom', image(url));
     expect(requests).toEqual(['GET', 'HEAD']);
@@ -303,7 +308,7 @@ describe.each([
     await host.virsh('vol-delete', '--pool', pool, 'mine.iso');
   });
 
-  it('are removed with their machine', async () => {
+  it('are removed when their machine is undefined', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('orphan');
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
@@ -312,7 +317,7 @@ describe.each([
     await until('the image to be removed', async () => (await volumes()).length === 0);
   });
 
-  it('are removed with a transient machine', async () => {
+  it('are removed when their transient machine ends', async () => {
     const guest = await host.guest();
     await host.virsh('undefine', guest.name);
     await host.virsh('create', host.file(`${guest.name}.xml`));
@@ -324,7 +329,7 @@ describe.each([
     await until('the image to be gone', async () => (await volumes()).length === 0);
   });
 
-  it('are downloaded with user name and password, which are not stored', async () => {
+  it('are downloaded with user name and password, which the driver neither stores nor logs', async () => {
     const guest = await host.guest();
     const iso = bootableIso({ label: 'secret' });
     const url = await host.serve((request, response) => {
@@ -351,7 +356,7 @@ describe('drives', () => {
   afterAll(() => driver.close());
   const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
 
-  it('reject a second image, and accept the same image again at once', async () => {
+  it('reject another image, and accept the same image again without a request to its server', async () => {
     const guest = await host.guest();
     const { url, requests } = await host.serveImage('a');
     const other = await host.serveImage('b');
@@ -363,7 +368,7 @@ describe('drives', () => {
     await driver.media.eject(guest.uuid, 'cdrom');
   });
 
-  it('with an image of the user are full, and an eject does not delete the file', async () => {
+  it('with an image of the user reject another image, and an eject does not delete the file', async () => {
     const guest = await host.guest({ cdrom: await host.drive('mine') });
     const { url } = await host.serveImage('a');
     expect(await media(guest)).toEqual({
@@ -378,7 +383,7 @@ describe('drives', () => {
     expect(await readdir(host.file('.'))).toContain('mine.iso');
   });
 
-  it('are added to a machine without one while it is off', async () => {
+  it('are added to a machine without a CD drive at an insert while it is off', async () => {
     const guest = await host.guest({ cdrom: '' });
     const { url } = await host.serveImage('added');
     await driver.change(guest.uuid, { boot: { enabled: 'continuous', target: 'cdrom' } });
@@ -390,7 +395,7 @@ describe('drives', () => {
     expect(await host.inactiveXml(guest)).toContain(`device='cdrom'`);
   });
 
-  it('are hot-plugged into a running machine without one, and it can boot from them', async () => {
+  it('are hot-plugged into a running machine without a CD drive, which can then boot from the image', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='qemu-xhci'/>` });
     const { url } = await host.serveImage('plugged');
     await driver.power(guest.uuid, 'create');
@@ -410,7 +415,7 @@ describe('drives', () => {
     await driver.media.eject(guest.uuid, 'cdrom');
   });
 
-  it('get the image at the next start of a machine without hot-plug', async () => {
+  it('get the image at the next start if the running machine accepts no new drive', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='none'/>` });
     const { url } = await host.serveImage('next');
     await driver.power(guest.uuid, 'create');
@@ -418,14 +423,14 @@ describe('drives', () => {
     await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(host.messages.join('\n')).toContain(`machine ${guest.name} accepts no drive while it runs`);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
-    // The running process has no such drive, so the restart starts a new one.
+    // The running process has no such drive, so the restart starts a new process.
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot next']);
     await driver.power(guest.uuid, 'destroy');
     await driver.media.eject(guest.uuid, 'cdrom');
   });
 
-  it('keep all other settings of the user', async () => {
+  it('keep all settings of the user through an insert and an eject', async () => {
     const cdrom = emptyCdDrive.replace('<readonly/>', `<readonly/><serial>CD-1</serial><alias name='ua-cd'/>`);
     const guest = await host.guest({ cdrom });
     const definition = await host.inactiveXml(guest);
@@ -435,7 +440,7 @@ describe('drives', () => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('keep an image in the pool if its URL has a path to another folder', async () => {
+  it('get an image from the folder of the pool, even if its URL has a path to another folder', async () => {
     const guest = await host.guest();
     await writeFile(host.file('pool/keep'), '');
     const iso = bootableIso({ label: 'x' });

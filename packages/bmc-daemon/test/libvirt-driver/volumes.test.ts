@@ -1,7 +1,7 @@
 /**
- * Volumes of machines. Machines that are off belong to libvirt's test driver, which has working
- * pools. Running machines are QEMU guests, because the test driver does not attach disks (libvirt 9),
- * or attaches but does not detach them (libvirt 11).
+ * Tests volumes of machines. Machines that are off belong to libvirt's test driver, which has working
+ * pools. Running machines are QEMU guests, because the test driver cannot attach disks (libvirt 9), or can
+ * attach but not detach them (libvirt 11).
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -65,7 +65,7 @@ describe('a volume on a libvirt host', () => {
       expect.stringMatching(new RegExp(`^rackless-volume-${first}-[0-9a-f]{8}\\.qcow2$`)),
       [],
     ]);
-    // The test driver gives all disks of a machine the same size.
+    // The test driver reports a wrong capacity: the same for all disks of a machine. So the test ignores it.
     expect({ ...(await diskOf(first, 'vdb')), capacityBytes: null }).toEqual({
       target: 'vdb',
       device: 'disk',
@@ -84,7 +84,7 @@ describe('a volume on a libvirt host', () => {
     expect((await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata\/>/, '')).toBe(before);
   });
 
-  it('is not deleted if another machine uses it, or if it is in no pool', async () => {
+  it('is not removed if another machine uses it, or if its file is in no pool', async () => {
     expect(await failure(control().removeVolume(first, 'vda'))).toEqual([
       'unsupported',
       'looking up the volume of a disk: no storage pool of the host has /x.img',
@@ -107,7 +107,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('is not deleted if another volume is based on it', async () => {
+  it('is not removed if another volume is based on it', async () => {
     const target = await control().createVolume(first, wanted);
     const source = (await diskOf(first, target))?.source ?? '';
     await writeFile(
@@ -154,11 +154,11 @@ describe('a volume on a libvirt host', () => {
     const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');
     const attached = await control().createVolume('one', wanted);
     const [present] = await names();
-    // The record names this volume, but the machine uses it.
+    // The record names this volume as unattached, but the machine uses it. So the daemon must not delete it.
     const { xml } = await readDefinition(machine, 30_000);
     const unattached = [{ pool: 'default-pool', volume: present ?? '' }];
     await saveRecord(parts.hypervisor, machine, xml, { ...readMetadata(xml), unattached }, 30_000);
-    // The daemon ends as soon as the volume exists.
+    // As in a daemon that ends as soon as the volume exists: the creation never continues.
     const real = pool.storageVolCreateXml.bind(pool);
     const made = new Promise<void>((resolve) => {
       pool.storageVolCreateXml = async (...args) => {
@@ -179,7 +179,7 @@ describe('a volume on a libvirt host', () => {
     await next.close();
   });
 
-  it('is created only once for a configuration, in the pool that it names or in the configured one', async () => {
+  it('is created only once for a configuration that is applied again, with or without a pool name', async () => {
     for (let round = 0; round < 2; round += 1) {
       await control().provideVolume(first, { pool: null, name: 'configured' }, mib);
       await control().provideVolume(first, { pool: 'default-pool', name: 'configured' }, mib);
@@ -191,7 +191,7 @@ describe('a volume on a libvirt host', () => {
     ]);
   });
 
-  it("can be added and removed during a boot override, which then restores the user's boot order", async () => {
+  it("can be added and removed during a boot override; the override's end restores the user's boot order", async () => {
     const definition = async () =>
       (await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata(\/>|>[^]*<\/metadata>)/, '');
     await control().setDriveIndicator(first, 'vda', 'off');
@@ -205,7 +205,7 @@ describe('a volume on a libvirt host', () => {
     expect(await definition()).toBe(before);
   });
 
-  it('is no longer a disk of its machine if another client deletes it during its removal', async () => {
+  it('is no longer a disk of its machine after a removal during which another program deleted its file', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const target = await control().createVolume(first, wanted);
@@ -269,11 +269,11 @@ describe('a volume of a running guest', () => {
     expect(await disks()).toMatchObject([{ target: 'vda' }]);
   });
 
-  it('is attached again if libvirt refuses to delete it', async () => {
+  it('is attached as before if libvirt refuses to delete it', async () => {
     const { uuid, name } = await qemu.guest({ cdrom: '', devices: "<controller type='usb' model='qemu-xhci'/>" });
     await qemu.virsh('start', name);
     const guests = await qemu.driver();
-    // A guest without an operating system releases disks on this bus.
+    // On this bus, even a guest without an operating system releases a disk.
     const create = async () => await guests.volumes.createVolume(uuid, { ...wanted, bus: 'usb' });
     const [plugged, defined] = [await create(), await create()];
     await qemu.virsh('detach-disk', name, defined, '--live');
