@@ -47,7 +47,7 @@ async function virsh(...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** virsh adds a line break to its output. */
+/** Returns the definition, without the line break that virsh adds to its output. */
 const inactiveXml = async (name: string): Promise<string> =>
   (await virsh('dumpxml', '--inactive', '--security-info', name)).replace(/\n\n$/, '\n');
 const liveXml = (name: string): Promise<string> => virsh('dumpxml', '--security-info', name);
@@ -67,7 +67,8 @@ interface Machine {
 }
 
 /**
- * VNC uses a socket, because two libvirtds that start guests at the same time choose the same port.
+ * Returns the XML of a machine. VNC uses a socket, because two libvirtds that start guests at the same time
+ * would choose the same port.
  */
 const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): string => `
 <domain type='qemu' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
@@ -87,7 +88,7 @@ const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): stri
   <qemu:commandline><qemu:arg value='-fw_cfg'/><qemu:arg value="name=opt/x,string=it's"/></qemu:commandline>
 </domain>`;
 
-/** Returns a disk, or an empty drive if it is removable. A definition needs no files. */
+/** Returns the XML of a disk; of an empty drive if `source` is ''. A definition is valid without the file. */
 const disk = (target: string, bus: string, device = 'disk', source = image(`${target}.img`)): string =>
   `<disk type='file' device='${device}'>${source === '' ? '' : `<source file='${source}'/>`}` +
   `<target dev='${target}' bus='${bus}'/></disk>`;
@@ -123,7 +124,7 @@ describe.each([
   };
 
   it.each(['cdrom', 'network', 'hd'] as const)(
-    'accepts a boot order with %s first, and has the same bytes after it is restored',
+    'accepts a boot order with %s first, and stores the original bytes after the order is restored',
     async (target) => {
       const { xml, saved } = withBootOrder(original, target);
       const stored = await redefine(xml);
@@ -138,7 +139,7 @@ describe.each([
     },
   );
 
-  it('accepts media in the drive, and has the same bytes after the eject', async () => {
+  it('accepts media in the drive, and stores the original bytes after the eject', async () => {
     const stored = await redefine(withDriveMedia(original, cdrom, { type: 'file', path: `/it's & "x".iso` }));
     expect(readDomain(stored).devices.disks.find((found) => found.target === cdrom)?.source.name).toBe(
       `/it's & "x".iso`,
@@ -154,7 +155,7 @@ describe.each([
     await redefine(original);
   });
 
-  it('accepts UEFI firmware of its own choice and of a file, and has the same bytes after Legacy', async () => {
+  it('accepts UEFI firmware of its own choice and of a file, and stores the original bytes after Legacy', async () => {
     const none = { loaderPath: null, nvramTemplate: null };
     const selected = await redefine(withFirmware(original, 'efi', none));
     expect(readDomain(selected).firmware).toBe('efi');
@@ -221,7 +222,10 @@ describe('an edit of a running machine', () => {
     const answer: unknown = JSON.parse(await virsh('qemu-monitor-command', name, JSON.stringify(command)));
     return answer;
   };
-  /** Returns the QEMU property of a device. A floppy drive has a property of its controller. */
+  /**
+   * Returns the object and the property with a device's boot index in QEMU. The object of a floppy drive is its
+   * controller; that of a USB CD drive is a second object in some versions of QEMU.
+   */
   const placeOf = async (name: string, { qomPath, floppyUnit, isUsbCdrom }: BootIndex) => {
     if (isUsbCdrom === true) {
       const [second, property] = [`${qomPath}-device`, 'bootindex'];
@@ -238,7 +242,7 @@ describe('an edit of a running machine', () => {
   it.each([
     ['q35', disks, rest],
     ['pc', () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', '') + disk('sda', 'scsi'), ''],
-  ])('gives every bootable device of %s a bootindex in QEMU at its path', async (machine, disksOf, more) => {
+  ])('sets the bootindex of every bootable device of %s in QEMU at its path', async (machine, disksOf, more) => {
     const name = `indexes-${machine}`;
     await define(definition({ name, machine, disks: disksOf(), rest: more }));
     await virsh('start', '--paused', name);
@@ -268,7 +272,7 @@ describe('an edit of a running machine', () => {
   it.each([
     ['q35', ['sdb', 'sdd'], disks, rest],
     ['pc', ['hdc'], () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', ''), ''],
-  ] as const)('lets libvirt insert and eject media on %s in the drives %j', async (machine, targets, disksOf, more) => {
+  ] as const)('inserts and ejects media on %s in the drives %j', async (machine, targets, disksOf, more) => {
     const name = `media-${machine}`;
     await define(definition({ name, machine, disks: disksOf(), rest: more }));
     await virsh('start', '--paused', name);
@@ -316,9 +320,10 @@ describe('an edit of a running machine', () => {
 
 describe('devicePath', () => {
   /**
-   * Collects the output of the firmware until it contains all texts. If a network card's firmware
-   * prints in the middle of a line, the serial port sometimes loses the rest. The machine then
-   * starts again.
+   * Returns the output of the firmware as soon as it contains all texts, or when QEMU ends. If a network card's
+   * firmware prints in the middle of a line, the serial port sometimes loses the rest. So if a boot has printed the
+   * last text but not all others, the function calls `again` to restart the machine.
+   * @throws {Error} after 240 s, or if `again` fails.
    */
   const untilPrinted = (socket: string, texts: readonly string[], again: () => Promise<unknown>): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -348,17 +353,16 @@ describe('devicePath', () => {
   it.each([
     ['q35', (): string => disk('sda', 'sata') + disk('sdc', 'scsi') + disk('sde', 'usb')],
     ['pc', (): string => disk('hda', 'ide') + disk('sdc', 'scsi') + disk('sde', 'usb')],
-  ])('returns paths of the devices of a %s machine as UEFI firmware does', async (machine, disksOf) => {
+  ])('returns the paths that UEFI firmware prints for the devices of a %s machine', async (machine, disksOf) => {
     const name = `paths-${machine}`;
     const socket = image(`${name}.sock`);
-    // EDK II of 2024 and later boots from no network without a random number generator.
+    // Without a random number generator, EDK II of 2024 and later does not try to boot from a network.
     const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>
         <serial type='unix'><source mode='bind' path='${socket}'/></serial>
         <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`;
     const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
     await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
-    // Boots every disk, then the network cards. None of them boots, and the firmware reports each
-    // failure.
+    // The firmware tries every disk, then the network cards. None of them boots, so it prints the path of each.
     await define(withBootOrder(await inactiveXml(name), 'hd').xml);
     await virsh('start', '--paused', name);
     try {
