@@ -13,7 +13,7 @@ describeNetwork("a manager's own address", () => {
   beforeEach(async () => {
     lab = await openNetworkLab();
   });
-  // Ends the daemon first: it runs in a namespace of the lab.
+  // Ends the daemon before the lab, because the daemon runs in a namespace of the lab.
   afterEach(async () => {
     await daemon?.dispose();
     daemon = undefined;
@@ -21,7 +21,10 @@ describeNetwork("a manager's own address", () => {
   });
 
   let daemon: DaemonProcess | undefined;
-  /** Starts a daemon on the host, and returns the URL of its first address. */
+  /**
+   * Starts a daemon on the host, and returns its URL at the host's address.
+   * @param through the start of a command line that runs the daemon.
+   */
   const serve = async (args: readonly string[] = [], through: readonly string[] = []): Promise<string> => {
     daemon = start(['--fake', '-p', '8000', ...args], { through: [...lab.onHost, ...through] });
     await daemon.logged(new RegExp(`^serving fake at .*${HOST}`));
@@ -43,13 +46,13 @@ describeNetwork("a manager's own address", () => {
     ]);
   };
 
-  it('is set on the host. The address and the host name of a manager show only its machine', async () => {
+  it("is set on the host; requests to it, or with the manager's host name, see only this manager", async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await lab.ip('host', 'route', 'add', '198.51.100.0/24', 'via', CLIENT, 'dev', DEVICE, 'metric', '100');
     await lab.ip('host', 'route', 'add', 'default', 'via', '192.0.2.254');
     const routes = await lab.routes();
-    // An address that the host already routes, and a router that does not answer.
+    // The service rejects an address that the host routes elsewhere, and the address of a router that does not answer.
     for (const Address of ['198.51.100.9', '192.0.2.254']) {
       const refused = await patch(url, first, { IPv4StaticAddresses: [{ Address, SubnetMask: '255.255.255.0' }] });
       expect([refused.status, await lab.routes()]).toEqual([400, routes]);
@@ -89,7 +92,7 @@ describeNetwork("a manager's own address", () => {
     await expect(managers(url)).resolves.toHaveLength(3);
   });
 
-  it('is removed when the service stops and set when it starts, also after a kill', async () => {
+  it('is removed when the service stops and set when it starts, even if the last daemon was killed', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -102,7 +105,7 @@ describeNetwork("a manager's own address", () => {
     await expect(managers(`http://${OWN}:8000`)).resolves.toEqual([first]);
 
     await daemon?.dispose();
-    // Addresses of a killed daemon are not treated as the host's.
+    // The killed daemon left the address. The next daemon does not regard it as an address of the host.
     await expect(lab.addresses()).resolves.toEqual(both);
     await serve();
     expect(daemon?.messages().filter((line) => line.startsWith('serving'))).toEqual([
@@ -119,7 +122,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`]);
   });
 
-  it('is removed at the next start if its machine is undefined', async () => {
+  it('is removed at the next start of the service if its machine does not exist anymore', async () => {
     const url = await serve();
     const [first = ''] = await managers(url);
     await patch(url, first, { HostName: 'gone', IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -139,7 +142,7 @@ describeNetwork("a manager's own address", () => {
     expect([stored, await lab.addresses()]).toEqual([{}, [`${HOST}/24`]]);
   });
 
-  it('can be removed by a request to itself, and the answer comes first', async () => {
+  it('can be removed by a request that it received, and the answer arrives before the removal', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -176,7 +179,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`, `${OWN}/32`]);
   });
 
-  it('is rejected if the daemon lacks CAP_NET_ADMIN; the error has the reason, and a name alone is accepted', async () => {
+  it('is rejected with the reason if the daemon lacks CAP_NET_ADMIN; a host name alone is accepted', async () => {
     const url = await serve([], ['setpriv', '--bounding-set=-net_admin']);
     const [first = ''] = await managers(url);
     const answer = await patch(url, first, {
@@ -194,7 +197,7 @@ describeNetwork("a manager's own address", () => {
     expect([named.status, named.body?.['HostName']]).toEqual([200, 'web1']);
   });
 
-  it('gets a listener if the service listens at a single address, with TLS, and with IPv6', async () => {
+  it('gets its own listener if the service listens at one address only, also with TLS and IPv6', async () => {
     makeCertificate('server');
     const tls = ['--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')];
     const url = await serve(['-i', HOST, ...tls]);
@@ -214,7 +217,7 @@ describeNetwork("a manager's own address", () => {
     await lab.ip('client', 'address', 'add', '198.51.100.200/24', 'dev', 'client0');
     for (const host of ['198.51.100.7', `[${six}]`]) {
       expect(membersOf(await lab.ask(`https://${host}:8000/redfish/v1/Managers`, insecure))).toEqual([first]);
-      // Plain HTTP is redirected to HTTPS there, too.
+      // This listener also redirects plain HTTP to HTTPS.
       expect((await lab.ask(`http://${host}:8000/redfish/v1/`)).status).toBe(308);
     }
   });

@@ -44,7 +44,7 @@ describeNetwork('the name servers of managers', () => {
     await lab.close();
   });
 
-  it('resolve image servers and event listeners, for all machines, until they are removed', async () => {
+  it('resolve the names of image servers and event listeners for all machines, until they are removed', async () => {
     const url = `http://${HOST}:8000`;
     const { body: list = {} } = await lab.ask(`${url}/redfish/v1/Managers`);
     const members = list['Members'] as readonly { readonly '@odata.id': string }[]; // The schema requires this form.

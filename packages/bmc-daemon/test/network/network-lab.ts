@@ -1,6 +1,6 @@
 /**
- * A host and a client on one link, each in a network namespace. Addresses are really set and used
- * from outside. The machine that runs the tests is unchanged.
+ * A host and a client on one link, each in a network namespace. A daemon on this host sets real addresses, and
+ * the client uses them. The network of the computer that runs the tests does not change.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ export interface NetworkLab {
   readonly onHost: readonly string[];
   /**
    * Sends a request from the client with curl.
-   * @throws {Error} if there is no answer.
+   * @throws {Error} if there is no answer within 30 s.
    */
   ask(url: string, options?: AskOptions): Promise<Answer>;
   /**
@@ -49,7 +49,7 @@ export interface NetworkLab {
   addresses(): Promise<readonly string[]>;
   /** Returns the host's routes in the format of `ip route`. */
   routes(): Promise<string>;
-  /** Runs `ip` on the host or on the client. */
+  /** Runs `ip` on the host or on the client, and returns its output. @throws {Error} if the command fails. */
   ip(where: 'host' | 'client', ...args: readonly string[]): Promise<string>;
   /**
    * Starts a Node program in the client's namespace, and waits until it prints its first line. The program ends with the
@@ -80,7 +80,7 @@ export function describeNetwork(title: string, suite: () => void): void {
 
 let count = 0;
 
-/** Creates both namespaces. */
+/** Creates both namespaces and the link between them. The caller closes the lab. */
 export async function openNetworkLab(): Promise<NetworkLab> {
   count += 1;
   const [host, client] = [`bmc-host-${process.pid}-${count}`, `bmc-client-${process.pid}-${count}`];
