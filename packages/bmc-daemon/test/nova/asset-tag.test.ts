@@ -1,4 +1,4 @@
-/** Asset tags in the metadata of servers. */
+/** Tests asset tags, which the service stores in the metadata of servers. */
 import { beforeEach, expect, it } from '@jest/globals';
 import { sendJson } from '../support/cloud-server.js';
 import { createGlance, type Glance } from '../support/glance.js';
@@ -20,7 +20,7 @@ const setTag = (served: Served, tag: unknown, path = system) => served.send('PAT
 const tagOf = async (served: Served, path = system) => (await served.get(path))['AssetTag'];
 const metadata = () => test.servers.all.get(idOf(1))?.body['metadata'];
 
-it('stores a tag for all daemons and the chassis, and removes it', async () => {
+it('stores a tag that all daemons show for the system and its chassis, and removes the tag', async () => {
   const [first, second] = [await test.serve(), await test.serve()];
   expect(await tagOf(first)).toBeNull();
   expect((await setTag(first, 'rack "7" 架')).status).toBe(200);
@@ -39,7 +39,7 @@ it('stores a tag for all daemons and the chassis, and removes it', async () => {
 it.each([
   ['x'.repeat(64), 200],
   ['x'.repeat(65), 400],
-  ['"'.repeat(33), 400], // JSON needs two characters for a quote.
+  ['"'.repeat(33), 400], // JSON needs two characters for a quote, so this tag needs 66.
 ])('answers the tag %j with status %d', async (tag, status) => {
   const served = await test.serve();
   for (const path of [system, chassis]) {
@@ -53,7 +53,7 @@ it.each([
   }
 });
 
-it('changes tag and override together or not at all', async () => {
+it('changes the tag and the boot override of one request together or not at all', async () => {
   const served = await test.serve();
   const boot = { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } };
   expect((await served.send('PATCH', system, { ...boot, AssetTag: 'x'.repeat(65) })).status).toBe(400);
@@ -80,7 +80,7 @@ it('reports an exceeded quota of metadata items as 507 with the message of Nova'
   expect(await tagOf(served)).toBeNull();
 });
 
-it('keeps a tag that is set while the server runs from a boot image, and rejects a tag while the owner rescues the server', async () => {
+it('keeps a tag that is set during a network boot, and rejects a tag while the owner rescues the server', async () => {
   const ipxe = glance.put({ name: 'ipxe', tags: [], hw_rescue_device: 'cdrom' });
   const served = await test.serve({ media: { networkImage: ipxe } });
   const reset = () => served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceRestart' });

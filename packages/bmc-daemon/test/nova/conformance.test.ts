@@ -1,4 +1,4 @@
-/** The resources of servers follow DMTF's schemas and have no dead link. */
+/** Tests that the resources of servers follow DMTF's schemas and have no dead link. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
@@ -51,7 +51,7 @@ describe('the service with a cloud', () => {
     await cloud.close();
   });
 
-  it('has no dead link', () => {
+  it('has no dead link, and has the optional resources of a server', () => {
     expect([...found.values()].flatMap((crawled) => faultsOf(crawled, found))).toEqual([]);
     for (const part of [
       'Processors/CPU0',
@@ -69,7 +69,7 @@ describe('the service with a cloud', () => {
 
   itFollowsDmtf(() => found);
 
-  it('shows the state of each server, and offers nothing that Nova does not have', () => {
+  it('shows the state of each server, no indicator, and only boot settings that Nova supports', () => {
     const bodyOf = (index: number) => found.get(`/redfish/v1/Systems/${idOf(index)}`)?.body ?? {};
     expect([1, 2, 3].map((index) => bodyOf(index)['PowerState'])).toEqual(['On', 'Off', 'PoweringOn']);
     expect(bodyOf(2)['Status']).toMatchObject({ Health: 'Critical' });

@@ -1,6 +1,6 @@
 /**
- * Lets each service of a cloud fail in several ways. Clients do not notice a short failure, and get
- * 503 during a long one.
+ * Lets each service of a cloud fail in several ways. Clients do not notice a failure of one request to the
+ * cloud, and get 503 during a long failure.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { sendJson, type NovaHandler } from '../support/cloud-server.js';
@@ -26,7 +26,7 @@ const silence: NovaHandler = () => undefined;
 
 const cloud = servedCloud();
 beforeEach(() => {
-  // Each server has its own image or boot volume, so that no cache contains it.
+  // Each server has its own image or boot volume. So no cache has it, and the first read needs the service.
   for (let index = 1; index < 20; index += 1) {
     cloud.servers.put(index, { image: { id: `image-${index}` } });
     cloud.servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
@@ -36,11 +36,11 @@ beforeEach(() => {
   cloud.api.others.set('volumev3', (_request, response) => sendJson(response, 200, { volume }));
 });
 
-/** A service, its handler, and a resource that needs it for each server. */
+/** A service of the cloud: its usual handler, and for each server a resource that needs the service. */
 interface Part {
   readonly handler: NovaHandler;
   replace(handler: NovaHandler): void;
-  /** Makes the next request of a client need the service. */
+  /** Makes the next request of a client need the service. Missing if each request for `pathOf` needs it. */
   require?(): void;
   pathOf(index: number): string;
 }
@@ -66,7 +66,7 @@ const parts: Readonly<Record<string, () => Part>> = {
       replace: (handler) => {
         cloud.api.keystone = handler;
       },
-      // The daemon requests a token only if Nova rejects its present token.
+      // The daemon requests a token only if Nova rejects the present token. So Nova rejects it once.
       require: () => {
         cloud.api.nova = (...request) => {
           cloud.api.nova = nova;
@@ -90,8 +90,8 @@ describe.each(Object.keys(parts))('a failure of %s', (name) => {
   it('is invisible to the client if it happens once', async () => {
     const { send } = await cloud.serve();
     const part = partOf();
-    // A 401 of Keystone means wrong credentials, and the daemon does not retry a request for a
-    // token that Keystone may have executed.
+    // Keystone has fewer faults here. A 401 of Keystone means wrong credentials, and the daemon does not retry a
+    // request for a token that Keystone may have executed.
     const short = name === 'Keystone' ? [answerWith(429), answerWith(503)] : [rejectedToken, ...Object.values(faults)];
     for (const [index, fault] of short.entries()) {
       let isRepeated = false;
@@ -107,7 +107,7 @@ describe.each(Object.keys(parts))('a failure of %s', (name) => {
     }
   });
 
-  it.each(Object.entries(faults))('gives the client a 503 until the service recovers: it %s', async (_, fault) => {
+  it.each(Object.entries(faults))('gives the client a 503 until the service recovers (it %s)', async (_, fault) => {
     const { send } = await cloud.serve();
     const part = partOf();
     part.replace(fault);

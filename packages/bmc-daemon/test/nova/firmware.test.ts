@@ -1,4 +1,4 @@
-/** Tests of Bios and SecureBoot, which depend on the properties of images and flavors. */
+/** Tests Bios and SecureBoot of servers, which depend on the properties of images and flavors. */
 import { expect, it } from '@jest/globals';
 import { sendJson, type NovaHandler } from '../support/cloud-server.js';
 import { idOf, IMAGE_ID } from '../support/listed-servers.js';
@@ -9,13 +9,13 @@ const cloud = servedCloud();
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const flavor = { vcpus: 2, ram: 512, disk: 1, original_name: 'm1' };
 
-/** Glance with one image. */
+/** Gives the cloud a Glance in which every image has these properties. */
 const glance = (properties: object): void => {
   cloud.api.others.set('image', (_request, response) => sendJson(response, 200, { id: IMAGE_ID, ...properties }));
 };
 const attributes = ({ Attributes: all }: Body) => all;
 
-it('shows the properties of the image, which clients cannot change', async () => {
+it('shows the firmware properties of the image, and rejects changes of them', async () => {
   cloud.servers.put(1, { flavor });
   glance({ hw_firmware_type: 'uefi', os_secure_boot: 'required', hw_machine_type: 'q35' });
   const { get, send, messages } = await cloud.serve();
@@ -54,7 +54,7 @@ it.each<[string, object, object, string | null, boolean | null]>([
   ['an image that leaves it to the host', { hw_firmware_type: 'uefi', os_secure_boot: 'optional' }, {}, 'Uefi', null],
   ['a flavor with Secure Boot', { hw_firmware_type: 'uefi' }, { 'os:secure_boot': 'required' }, 'Uefi', true],
   ['hostile properties', { hw_firmware_type: '__proto__', os_secure_boot: ['required'] }, {}, null, false],
-])('reads %s', async (_, properties, extraSpecs, mode, isSecure) => {
+])('reads boot mode and Secure Boot from %s', async (_, properties, extraSpecs, mode, isSecure) => {
   cloud.servers.put(1, { flavor: { ...flavor, extra_specs: extraSpecs } });
   glance(properties);
   const { get } = await cloud.serve();
@@ -80,7 +80,7 @@ it('reads the properties of the boot volume of a server without an image', async
 it.each<[string, NovaHandler | undefined]>([
   ['without Glance', undefined],
   ['that has deleted the image', (_request, response) => sendJson(response, 404, { message: 'gone' })],
-])('shows unknown values with a cloud %s', async (_, handler) => {
+])('shows boot mode and Secure Boot as null with a cloud %s', async (_, handler) => {
   cloud.servers.put(1);
   if (handler !== undefined) cloud.api.others.set('image', handler);
   const { get } = await cloud.serve();
@@ -88,7 +88,7 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: null, SecureBootCurrentBoot: null });
 });
 
-it('answers 503 with the name of a service that fails, and still shows the server', async () => {
+it('answers a read of Bios with 503 and the name of the failed service, and still shows the server', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2, { image: '', 'os-extended-volumes:volumes_attached': [{ id: 'v1' }] });
   const fail: NovaHandler = (_request, response) => void response.writeHead(418).end('<b>no</b> tea');
@@ -118,7 +118,7 @@ it.each<[string, object, string, string]>([
   expect(await get(`${system}/Processors/CPU0`)).toMatchObject({ ProcessorArchitecture, InstructionSet });
 });
 
-it('shows the boot mode of a server that is read alone, and only known modes in a listing', async () => {
+it('reads the boot mode of a server that a client reads alone; a listing shows only modes read before', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2);
   cloud.servers.put(3, { image: '' });
@@ -142,7 +142,7 @@ it('shows the boot mode of a server that is read alone, and only known modes in 
   expect((await get(system.replace(idOf(1), idOf(3))))['Boot']).not.toHaveProperty(mode);
 });
 
-it('shows a server without its boot mode while Glance fails, and with it later', async () => {
+it('shows a server without its boot mode while Glance fails, and another with its mode afterwards', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2, { image: { id: '00000000-0000-4000-8000-0000000000fe' } });
   cloud.api.others.set('image', (_request, response) => response.writeHead(500).end());

@@ -1,4 +1,4 @@
-/** Graphical consoles in a browser. lab.test.ts uses a real Nova. */
+/** Tests graphical consoles, which open in a browser, with a fake Nova. lab.test.ts uses a real Nova. */
 import { expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
 import { sendJson, whenRead } from '../support/cloud-server.js';
@@ -12,8 +12,8 @@ const action = `${system}/Actions/Oem/RacklessComputerSystem.OpenConsole`;
 const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dsecret';
 
 /**
- * Gives the cloud consoles of one type, with the given answer. @returns the types that the driver
- * has requested.
+ * Gives the cloud consoles of one type: Nova sends this answer for this type, and an error for all others.
+ * @returns the types that the driver has requested so far, without `serial`.
  */
 function offer(type: string, answer: { readonly status: number; readonly body: object }): string[] {
   const asked: string[] = [];
@@ -34,7 +34,7 @@ function offer(type: string, answer: { readonly status: number; readonly body: o
 
 const spice = { status: 200, body: { remote_console: { protocol: 'spice', type: 'spice-html5', url } } };
 
-/** Reads the server until it shows a console. */
+/** Reads the server until it shows a graphical console, and returns this property. */
 async function untilShown({ get }: Served): Promise<unknown> {
   return await waitFor(
     async () => (await get(system))['GraphicalConsole'],
@@ -42,7 +42,7 @@ async function untilShown({ get }: Served): Promise<unknown> {
   );
 }
 
-it('shows graphical consoles if the cloud has them, and an action creates the URL', async () => {
+it('shows graphical consoles if the cloud has them, and returns the URL of a console for an action', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2);
   const asked = offer('spice-html5', spice);
@@ -61,7 +61,7 @@ it('shows graphical consoles if the cloud has them, and an action creates the UR
   expect(JSON.stringify(await served.get(`${system}/LogServices/EventLog/Entries`))).not.toContain('secret');
 });
 
-it('shows no graphical consoles if the cloud has none, and not every reader causes another attempt', async () => {
+it('shows no graphical consoles if the cloud has none, and does not ask Nova again at the next read', async () => {
   cloud.servers.put(1);
   const asked = offer('none', spice);
   const { get, send } = await cloud.serve();
@@ -87,7 +87,7 @@ it.each<[string, number, object, number, string]>([
     503,
     'form',
   ],
-])('a graphical console for a server %s cannot be opened', async (_, status, body, expected, reason) => {
+])('does not open the graphical console of a server %s', async (_, status, body, expected, reason) => {
   cloud.servers.put(1);
   let answer = spice;
   cloud.answer((_request, response, path) => {

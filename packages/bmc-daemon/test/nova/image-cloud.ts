@@ -1,11 +1,11 @@
-/** A cloud with a Glance of the test, for tests of images. */
+/** Gives a cloud a Glance that the test controls, for tests of images. */
 import { createGlance, type Glance } from '../support/glance.js';
 import type { ServedCloud } from '../support/served-cloud.js';
 import { iso, startImages, type Images } from './media-lab.js';
 
 /**
- * Adds a server and an empty Glance to a cloud, and starts an image server with `/boot.iso`. The
- * caller closes the image server.
+ * Adds server 1 and an empty Glance to a cloud, and starts an image server with `/boot.iso`. The caller
+ * closes the image server.
  */
 export async function startImageCloud({
   api,
