@@ -20,12 +20,13 @@ import type { TlsOptions } from './tls.js';
 
 const openListeners: Listener[] = [];
 
-/** Some containers have no IPv6. */
+/** Whether this host has IPv6, which some containers lack. Without it, the tests of IPv6 addresses are left out. */
 const hasIpv6 = Object.values(networkInterfaces()).some(
   (list) => list?.some(({ family }) => family === 'IPv6') === true,
 );
 const usable = (ip: string) => hasIpv6 || !ip.includes(':');
 
+/** The `onClientError` of all listeners. A test may replace it. */
 let refuse: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 
 beforeEach(() => {
@@ -35,6 +36,7 @@ afterEach(async () => {
   await Promise.all(openListeners.splice(0).map((listener) => listener.close(0)));
 });
 
+/** Opens a listener that closes after the test. */
 async function listen(
   handle: RequestListener,
   ip = '127.0.0.1',
@@ -53,7 +55,7 @@ async function listen(
   return listener;
 }
 
-/** Sends a request and returns the response without waiting for its body. */
+/** Sends a GET request. Returns the response as soon as its header arrives, and discards its body. */
 async function begin(url: string, agent: Agent): Promise<IncomingMessage> {
   const request = get(url, { agent });
   const [response] = (await once(request, 'response')) as [IncomingMessage]; // what Node documents for this event
@@ -67,14 +69,14 @@ describe('the listening socket', () => {
     ['::1', /^http:\/\/\[::1\]:\d+$/],
     ['localhost', /^http:\/\/localhost:\d+$/],
   ];
-  it.each(single.filter(([ip]) => usable(ip)))('on %s reports a URL that clients can use', async (ip, pattern) => {
+  it.each(single.filter(([ip]) => usable(ip)))('reports a URL that clients can use, on %s', async (ip, pattern) => {
     const { addresses } = await listen((_request, response) => response.end('hello'), ip);
     expect(addresses).toEqual([expect.stringMatching(pattern)]);
     expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
   });
 
   it.each(['', '0.0.0.0', '::'].filter(usable))(
-    'on %j reports every address of the host, including loopback',
+    'reports only URLs that clients can use, with 127.0.0.1 among them, on %j',
     async (ip) => {
       const { addresses } = await listen((_request, response) => response.end('hello'), ip);
       expect(addresses).toContainEqual(expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/));
@@ -82,7 +84,7 @@ describe('the listening socket', () => {
     },
   );
 
-  it('works if a sandbox hides the interfaces', async () => {
+  it('reports only 127.0.0.1 if a sandbox hides the network interfaces, and accepts connections there', async () => {
     const interfaces = () => {
       throw new Error('A system error occurred: uv_interface_addresses returned 97');
     };
@@ -91,7 +93,7 @@ describe('the listening socket', () => {
     expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
   });
 
-  it('reports the wrong setting if it cannot listen', async () => {
+  it('fails with a ListenError that has the reason, and names the setting to correct', async () => {
     const other = createServer();
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -115,7 +117,7 @@ describe('the listening socket', () => {
     await once(other, 'close');
   });
 
-  it('reports a name server that does not answer, not a wrong host name', async () => {
+  it('fails because the name server does not answer, not because of a wrong host name, at EAI_AGAIN', async () => {
     const server = createServer();
     server.listen = () => {
       queueMicrotask(() => server.emit('error', Object.assign(new Error('EAI_AGAIN'), { code: 'EAI_AGAIN' })));
@@ -127,7 +129,7 @@ describe('the listening socket', () => {
   });
 });
 
-describe('a request that Node answers itself by default', () => {
+describe('a request that Node rejects by default', () => {
   const ask = async (head: string) => {
     const listener = await listen((_request, response) => response.end('ours'));
     const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
@@ -145,7 +147,7 @@ describe('a request that Node answers itself by default', () => {
     expect(await ask(head)).toMatch(/^HTTP\/1\.1 200 [^]*ours/);
   });
 
-  it('is passed to onClientError if its method is CONNECT', async () => {
+  it('is passed to onClientError with HPE_INVALID_METHOD if its method is CONNECT', async () => {
     refuse = (error, socket) => socket.end(`HTTP/1.1 501 ${error.code ?? ''}\r\n\r\n`);
     expect(await ask('CONNECT example:443 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 501 HPE_INVALID_METHOD\r\n/,
@@ -163,7 +165,7 @@ describe('a request for another protocol', () => {
     return { listener, socket };
   };
 
-  it('goes to onUpgrade with its socket and the bytes after the header', async () => {
+  it('goes to onUpgrade with its socket and the bytes after its header, if the protocol is WebSocket', async () => {
     const { socket } = await open({
       onUpgrade: (request, taken, rest) => taken.end(`HTTP/1.1 101 \r\n\r\n${request.url} ${rest.toString()}`),
     });
@@ -180,7 +182,7 @@ describe('a request for another protocol', () => {
     socket.destroy();
   });
 
-  it('is answered as plain HTTP, with its body, if the protocol is not WebSocket', async () => {
+  it('goes to the handler as plain HTTP, with its body, if the protocol is not WebSocket', async () => {
     const onUpgrade = jest.fn();
     const bodies: string[] = [];
     const handle: RequestListener = (request, response) => {
@@ -205,7 +207,7 @@ describe('a request for another protocol', () => {
   it.each([
     ['after it', `${head}\0\0 no HTTP\r\n\r\n`, 1],
     ['in its body', head.replace('GET', 'POST').replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'), 0],
-  ])('does not hide malformed bytes %s: the client gets an error and a close', async (_where, bytes, answered) => {
+  ])('does not hide malformed bytes %s: onClientError gets them and can answer', async (_where, bytes, answered) => {
     const codes: (string | undefined)[] = [];
     refuse = (error, socket) => {
       codes.push(error.code);
@@ -246,7 +248,7 @@ describe('a request for another protocol', () => {
     ]);
   });
 
-  it('loses no later packets if requests before it wait', async () => {
+  it('loses no packet that arrives on its connection while earlier requests wait', async () => {
     const waiting: ServerResponse[] = [];
     const handle: RequestListener = (request, response) => {
       if (request.url === '/slow') waiting.push(response);
@@ -272,7 +274,7 @@ describe('a request for another protocol', () => {
     ]);
   });
 
-  it('may come 200 times on one connection without a listener leak', async () => {
+  it('may come 200 times on one connection without a leak of event listeners', async () => {
     const warnings: Error[] = [];
     const warned = (warning: Error): void => void warnings.push(warning);
     process.on('warning', warned);
@@ -284,7 +286,7 @@ describe('a request for another protocol', () => {
     expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([]);
   });
 
-  it('loses its socket when the listener closes', async () => {
+  it('is disconnected when the listener closes, even if onUpgrade has its socket', async () => {
     const { listener, socket } = await open({ onUpgrade: (_request, taken) => taken.write('HTTP/1.1 101 \r\n\r\n') });
     await once(socket, 'data');
     const ended = once(socket, 'close');
@@ -312,11 +314,11 @@ describe('a request with Expect: 100-continue', () => {
     return rest.split('\r\n').filter((line) => line.startsWith('HTTP/1.1 '));
   };
 
-  it('gets 100 Continue without onExpectContinue', async () => {
+  it('gets 100 Continue, then its answer, if there is no onExpectContinue', async () => {
     expect(await post({})).toEqual(['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK']);
   });
 
-  it('is rejected by onExpectContinue before it sends its body', async () => {
+  it('can be rejected by onExpectContinue before the client sends the body', async () => {
     const onExpectContinue: RequestListener = (_request, response) => {
       response.writeHead(413, { Connection: 'close' }).end();
     };
@@ -325,7 +327,7 @@ describe('a request with Expect: 100-continue', () => {
 });
 
 describe('the server options', () => {
-  it('replace the defaults of Node', async () => {
+  it('replace the defaults of Node, such as the maximum size of a header', async () => {
     const listener = await listen((_request, response) => response.end(), '127.0.0.1', 0, {
       server: { maxHeaderSize: 2000 },
     });
@@ -336,10 +338,10 @@ describe('the server options', () => {
     expect(big).toBe('refused');
   });
 
-  it('keep the deadline for headers if they set no deadline for requests', async () => {
+  it('keep the 60 s deadline for headers if they remove the deadline for requests', async () => {
     let server: Partial<Server> = {};
     const handle: RequestListener = ({ socket }, response) => {
-      // Node's socket has its server, which the types do not know.
+      // Node's socket has a property `server`, which is missing in Node's types.
       ({ server } = socket as typeof socket & { readonly server: Server });
       response.end();
     };
@@ -349,8 +351,8 @@ describe('the server options', () => {
   });
 });
 
-describe('closing', () => {
-  it('ends idle connections immediately and waits for running requests', async () => {
+describe('closing a listener', () => {
+  it('rejects new connections, waits for running requests, and ends before the deadline', async () => {
     let finish: ((response: ServerResponse) => void) | undefined;
     const started = new Promise<ServerResponse>((resolve) => (finish = resolve));
     const listener = await listen((request, response) => {
@@ -368,12 +370,12 @@ describe('closing', () => {
     const answer = await slow;
     await once(answer, 'end');
     expect(answer.statusCode).toBe(200);
-    // Long before the deadline: only the request delayed it.
+    // The listener closes long before its deadline of 60 s, because only the request delayed it.
     await closed;
     agent.destroy();
   });
 
-  it('destroys connections at the deadline', async () => {
+  it('destroys connections with an unanswered request at the deadline', async () => {
     const listener = await listen(() => undefined);
     const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -383,18 +385,18 @@ describe('closing', () => {
     await ended;
   });
 
-  it('does not wait for connections without a request', async () => {
+  it('does not wait until the deadline for connections without a request', async () => {
     const listener = await listen((_request, response) => response.end());
     const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
     socket.on('error', () => undefined);
     await once(socket, 'connect');
     const ended = once(socket, 'close');
-    // Longer than the timeout of the test.
+    // This deadline is longer than the timeout of the test.
     await listener.close(60_000);
     await ended;
   });
 
-  it('does not wait for TLS handshakes, nor for TLS connections without a request', async () => {
+  it('does not wait until the deadline for TLS handshakes, nor for unused or idle TLS connections', async () => {
     const listener = await listen((_request, response) => response.end('hello'), '127.0.0.1', 0, { tls: selfSigned() });
     const port = Number(new URL(listener.addresses[0] ?? '').port);
     const trusting = { port, host: '127.0.0.1', rejectUnauthorized: false };
@@ -422,7 +424,7 @@ describe('a further address of the listening socket', () => {
     return text;
   };
 
-  it('works like the first address until it is removed', async () => {
+  it('accepts connections until it is removed, and serves its open connections even after that', async () => {
     const listener = await listen(hello);
     const url = `http://127.0.0.2:${portOf(listener)}/`;
     const agent = new Agent({ keepAlive: true });
@@ -436,7 +438,7 @@ describe('a further address of the listening socket', () => {
     agent.destroy();
   });
 
-  it('changes nothing if the listener already covers it', async () => {
+  it('still accepts connections after its removal if the own address of the listener covers it', async () => {
     const listener = await listen(hello, '0.0.0.0');
     const leave = await listener.addAddress('127.0.0.2');
     leave();
@@ -448,7 +450,7 @@ describe('a further address of the listening socket', () => {
     await expect(listener.addAddress('192.0.2.77')).rejects.toThrow(ListenError);
   });
 
-  it('lets running requests end when the listener closes', async () => {
+  it('still answers its running requests while the listener closes', async () => {
     const held: ServerResponse[] = [];
     const listener = await listen((_request, response) => void held.push(response));
     await listener.addAddress('127.0.0.2');
@@ -461,7 +463,7 @@ describe('a further address of the listening socket', () => {
   });
 });
 
-describe('plain HTTP on a TLS port', () => {
+describe('a TLS port', () => {
   const onPlainHttp: RequestListener = ({ url, headers }, response) => {
     response.writeHead(308, { Location: `https://${headers.host ?? ''}${url ?? ''}` }).end();
   };
@@ -476,7 +478,7 @@ describe('plain HTTP on a TLS port', () => {
     return answer;
   };
 
-  it('is answered by onPlainHttp, once per connection', async () => {
+  it('answers plain HTTP with onPlainHttp, once per connection', async () => {
     const { port } = await secured();
     const socket = connect(port, '127.0.0.1');
     const ask = `GET /redfish/v1?a=b HTTP/1.1\r\nHost: bmc:${port}\r\n\r\n`;
@@ -487,14 +489,14 @@ describe('plain HTTP on a TLS port', () => {
     expect(answer).toContain('\r\nConnection: close\r\n');
   });
 
-  it('never gets 100 Continue', async () => {
+  it('never answers plain HTTP with 100 Continue', async () => {
     const { port } = await secured();
     const socket = connect(port, '127.0.0.1');
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n');
     expect((await all(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 308']);
   });
 
-  it('does not change TLS connections: long bodies both ways, several requests', async () => {
+  it('with onPlainHttp still serves several TLS requests on one connection, with long bodies both ways', async () => {
     const { port } = await secured((request, response) => request.pipe(response));
     const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
     const body = 'x'.repeat(300_000);
@@ -506,18 +508,18 @@ describe('plain HTTP on a TLS port', () => {
     expect(answer.match(/x/g)?.length).toBeGreaterThanOrEqual(600_000);
   });
 
-  it('is detected if the first byte arrives alone', async () => {
+  it('detects plain HTTP even if its first byte arrives alone', async () => {
     const { port } = await secured();
     const socket = connect(port, '127.0.0.1');
     socket.setNoDelay(true);
     socket.write('G');
-    // The server has read the byte when it has answered another connection.
+    // When the server has answered a later connection, it has read the byte of this one.
     await once(httpRequest({ host: '127.0.0.1', port }).end(), 'response');
     socket.write('ET / HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(await all(socket)).toMatch(/^HTTP\/1\.1 308 /);
   });
 
-  it('closes connections with other bytes or without any', async () => {
+  it('closes connections with bytes that are neither TLS nor HTTP, or without any bytes', async () => {
     const { port } = await secured();
     const [nonsense, empty] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
     nonsense.write('\x00\x01\x02');
@@ -536,7 +538,7 @@ describe('plain HTTP on a TLS port', () => {
       await once(socket, 'connect');
       socket.write(bytes);
       const ended = all(socket);
-      // The server has read the bytes when it has answered another connection.
+      // When the server has answered a later connection, it has read the bytes of this one.
       await once(httpRequest({ host: '127.0.0.1', port }).end(), 'response');
       jest.advanceTimersByTime(ms - 1);
       expect(socket.destroyed).toBe(false);
@@ -547,19 +549,19 @@ describe('plain HTTP on a TLS port', () => {
     }
   });
 
-  it('ends at the deadline when the listener closes', async () => {
+  it('destroys connections without a complete request at the deadline when the listener closes', async () => {
     const { listener, port } = await secured();
     const [mute, half] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
     for (const socket of [mute, half]) socket.on('error', () => undefined);
     half.write('GET / HTTP/1.1\r\n');
     await Promise.all([once(mute, 'connect'), once(half, 'connect')]);
-    // A reset is fine too: it happens if the server has not read all bytes.
+    // `once` would throw at a reset, which is also correct: it happens if the server has not read all bytes.
     const ended = Promise.all([mute, half].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
     await listener.close(100);
     await ended;
   });
 
-  it('is closed without a response if there is no onPlainHttp', async () => {
+  it('closes connections with plain HTTP if there is no onPlainHttp, and does not call the handler', async () => {
     const listener = await listen((_request, response) => response.end('secret'), '127.0.0.1', 0, {
       tls: selfSigned(),
     });
@@ -570,7 +572,7 @@ describe('plain HTTP on a TLS port', () => {
   });
 });
 
-describe('a busy event loop', () => {
+describe('a blocked event loop', () => {
   it('loses none of 1,000 new connections', async () => {
     const { port } = new URL((await listen((_request, response) => response.end())).addresses[0] ?? '');
     const client = `
@@ -578,13 +580,13 @@ describe('a busy event loop', () => {
       for (let each = 0; each < 1000; each += 1) {
         require('node:net').connect(${port}, '127.0.0.1', () => (left -= 1) === 0 && process.exit(0));
       }`;
-    // This process waits for the client, so only the kernel accepts the connections.
+    // The wait for the client blocks this process, so only the kernel accepts the connections.
     const { status } = spawnSync(process.execPath, ['-e', client], { timeout: 30_000 });
     expect(status).toBe(0);
   });
 });
 
-/** Sends bytes to a listener and returns everything it sends until it closes the connection. */
+/** Sends bytes to a listener. Returns everything that the listener sends until it closes the connection. */
 async function exchange(address: string, bytes: string): Promise<string> {
   const { protocol, port, hostname: host } = new URL(address);
   const options = { port: Number(port), host, rejectUnauthorized: false };
@@ -597,7 +599,7 @@ async function exchange(address: string, bytes: string): Promise<string> {
   return answer;
 }
 
-/** Creates a certificate and its key, both PEM. */
+/** Returns TLS options with a new self-signed certificate and its key. */
 function selfSigned(): TlsOptions {
   const pem = execFileSync(
     'openssl',
@@ -607,6 +609,6 @@ function selfSigned(): TlsOptions {
     ],
     { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' },
   );
-  // The text contains both. Each parser finds its part.
+  // The text contains the certificate and the key. Each parser finds its part.
   return { cert: pem, key: pem, minVersion: 'TLSv1.2' };
 }

@@ -8,7 +8,7 @@ import { loadTls, TlsFilesError } from './tls.js';
 let folder: string;
 const at = (name: string) => path.join(folder, name);
 
-/** Creates a certificate and its key. `type`: arguments of `openssl req`. */
+/** Writes NAME.pem, a new self-signed certificate, and NAME.key. `type`: the arguments after `-newkey`. */
 function makePair(name: string, ...type: string[]): void {
   const subject = ['-subj', '/CN=localhost', '-days', '2'];
   execFileSync(
@@ -29,7 +29,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('certificate and key', () => {
+describe('a certificate and its key', () => {
   it('are loaded with TLS 1.2 as the minimum version', () => {
     const options = loadTls({ sslCert: at('one.pem'), sslKey: at('one.key') });
     expect(options.minVersion).toBe('TLSv1.2');
@@ -37,7 +37,7 @@ describe('certificate and key', () => {
     expect(options.key).toContain('PRIVATE KEY');
   });
 
-  it('match if the key file also contains another key, first or last', () => {
+  it('are accepted if the key file also contains another key, first or last', () => {
     const [one, two] = [readFileSync(at('one.key'), 'utf8'), readFileSync(at('two.key'), 'utf8')];
     writeFileSync(at('both.key'), `${one}${two}`);
     for (const [name, key] of Object.entries({ one, two })) {
@@ -48,7 +48,7 @@ describe('certificate and key', () => {
     );
   });
 
-  it('match if other keys in the file are encrypted or truncated', () => {
+  it('are accepted if other keys in the file are encrypted or damaged', () => {
     const [one, locked] = [readFileSync(at('one.key'), 'utf8'), readFileSync(at('locked.key'), 'utf8')];
     const broken = '-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n';
     for (const text of [`${one}${locked}`, `${locked}${one}`, `${broken}${one}`]) {
@@ -67,7 +67,7 @@ describe('certificate and key', () => {
     ['one.pem', 'two.key', 'using the key <folder>/two.key: it is not the key of the certificate'],
     ['one.pem', 'rsa.key', 'using the key <folder>/rsa.key: it is not the key of the certificate'],
     ['locked.pem', 'locked.key', 'using the key <folder>/locked.key: it has a passphrase'],
-  ])('%s with %s is rejected with a reason', (cert, key, reason) => {
+  ])('are rejected with a reason: %s with %s', (cert, key, reason) => {
     let message: unknown;
     try {
       loadTls({ sslCert: at(cert), sslKey: at(key) });

@@ -2,12 +2,12 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { OutputWatch } from './output-watch.js';
 
-/** Returns a stream whose writes fail. */
+/** Returns a stream whose writes fail with this error code. */
 const failing = (code: string): Writable =>
   new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
 
 describe('OutputWatch', () => {
-  it('returns why the output is incomplete, and calls the function', async () => {
+  it('returns why the output is incomplete, and calls onEnd', async () => {
     let ends = 0;
     const stream = failing('ENOSPC');
     const watch = new OutputWatch(stream, () => (ends += 1));
@@ -16,7 +16,7 @@ describe('OutputWatch', () => {
     expect(ends).toBe(1);
   });
 
-  it('only calls the function if the reader has closed the pipe', async () => {
+  it('calls onEnd but returns no failure if the reader has closed the pipe', async () => {
     let ends = 0;
     const stream = failing('EPIPE');
     const watch = new OutputWatch(stream, () => (ends += 1));

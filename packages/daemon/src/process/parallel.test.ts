@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { forEachInParallel } from './parallel.js';
 
-it('calls the work for all items in order, with at most the limit at a time', async () => {
+it('calls the work for all items in order, with at most as many calls at a time as the limit', async () => {
   const begun: number[] = [];
   let running = 0;
   let most = 0;
@@ -15,7 +15,7 @@ it('calls the work for all items in order, with at most the limit at a time', as
   expect([begun, most, running]).toEqual([[1, 2, 3, 4, 5], 2, 0]);
 });
 
-it('rejects with the first failure, and still works on the remaining items', async () => {
+it('rejects with the first failure, and still calls the work for the remaining items', async () => {
   const done: number[] = [];
   const all = forEachInParallel([1, 2, 3, 4], 2, async (item) => {
     if (item === 1) throw new Error('first');

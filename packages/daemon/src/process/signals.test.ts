@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 describe('coalesced calls', () => {
-  it('cause one run immediately, and one more after a pause for all calls in between', async () => {
+  it('cause one run at once, and one more after the pause for all calls during that run and pause', async () => {
     let begun = 0;
     const ends: (() => void)[] = [];
     const ask = coalesce(() => {

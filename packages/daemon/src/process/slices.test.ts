@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { runAtOnce, runInSlices, type Steps } from './slices.js';
 
-/** Does some steps, each of which takes a time on the clock. */
+/** Calls `step` as many times as `count`, and can pause after each call. Returns `done`. */
 function* steps(count: number, step: () => void): Steps<string> {
   for (let n = 0; n < count; n += 1) {
     step();
@@ -10,8 +10,8 @@ function* steps(count: number, step: () => void): Steps<string> {
   return 'done';
 }
 
-describe('slices', () => {
-  it('let other work run between long steps', async () => {
+describe('steps', () => {
+  it('let other work run as soon as a slice of 5 ms has passed, if they run in slices', async () => {
     const clock = { ms: 0 };
     const order: string[] = [];
     setImmediate(() => order.push('other work'));
@@ -23,7 +23,7 @@ describe('slices', () => {
     expect(order).toEqual(['step', 'step', 'other work', 'step', 'step']);
   });
 
-  it('reject with the error of a step', async () => {
+  it('fail with the error of a step, in slices or at once', async () => {
     const fail = () => {
       throw new Error('no');
     };

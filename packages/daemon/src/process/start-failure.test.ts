@@ -24,7 +24,7 @@ describe('the exit code of a start that fails', () => {
     ['a file of another user', failing('EACCES')],
     ['a damaged file', new Error('access.json is damaged')],
     ['no cause', undefined],
-  ])('is 78 for %s, because only a person can correct it', (_, cause) => {
+  ])('is 78 for %s, because a later start would fail too', (_, cause) => {
     expect(codeOf(cause)).toBe(78);
   });
 });

@@ -8,6 +8,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+/** Starts the watchdog of process 42, and returns all assignments that it sends within this time. */
 function reportsWithin(milliseconds: number, environment: Readonly<Record<string, string>>): readonly string[] {
   const reports: string[] = [];
   const notify = (...assignments: readonly string[]) => {

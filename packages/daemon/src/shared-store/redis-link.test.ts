@@ -8,7 +8,7 @@ describe('a link to Redis', () => {
   let redis: PrivateRedis;
   let between: Server;
   let link: RedisLink | undefined;
-  /** Replaces what Redis sends; undefined: nothing is replaced. */
+  /** The link gets this text in place of all that Redis sends; undefined: the link gets what Redis sends. */
   let broken: string | undefined;
   const sockets = new Set<Socket>();
 
@@ -70,7 +70,7 @@ describe('a link to Redis', () => {
   );
 });
 
-/** Waits until the check is true. */
+/** Waits until the check is true. @throws {Error} if it is still false after 30 s. */
 async function until(check: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + 30_000;
   while (!(await check())) {

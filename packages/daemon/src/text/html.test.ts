@@ -8,13 +8,13 @@ describe('html', () => {
     );
   });
 
-  it('replaces control characters, which HTML forbids and terminals execute', () => {
+  it('replaces the control characters that HTML forbids and that terminals execute', () => {
     expect(html`<b>${'\u001b[31m\u009b2J\u0000\u007f\r a\tb\nc'}</b>`.text).toBe(
       '<b>\ufffd[31m\ufffd2J\ufffd\ufffd\ufffd a\tb\nc</b>',
     );
   });
 
-  it('does not escape HTML and numbers, alone or in lists', () => {
+  it('inserts Html objects and numbers unchanged, and joins lists', () => {
     expect(html`<p>${[html`<b>${'<'}</b>`, 1, ['&']]}</p>`.text).toBe('<p><b>&lt;</b>1&amp;</p>');
   });
 });

@@ -13,14 +13,14 @@ describe('maskUrl', () => {
     ['http:u:p@images/a.iso', 'http:images/a.iso'],
     ['http:\\\\u:p@images/a.iso', 'http:\\\\images/a.iso'],
     [' http:/u:p@images/a.iso?t', ' http:/images/a.iso?******'],
-    // Passwords with an unescaped delimiter: their end is unknown.
+    // The end of a password is unknown if it has an unescaped delimiter.
     ['http://u:p/ss@images/a.iso', 'http://******'],
     ['http://u:p?ss@images/a.iso', 'http://******'],
     ['http://u:p#ss@images/a.iso', 'http://******'],
     ['http://u:12/ss@images/a.iso', 'http://******'],
     ['http://u:/ss@images/a.iso', 'http://******'],
     ['http://u:12?ss@images/a.iso', 'http://******'],
-    // These are not passwords: an IPv6 address, and an at sign without a port before it.
+    // No password: an IPv6 address with an at sign in the path, and a port without an at sign after it.
     ['http://[::1]/a@b.iso', 'http://[::1]/a@b.iso'],
     ['http://images:80/a.iso', 'http://images:80/a.iso'],
     ['//u:p@images/a.iso?t', '******'],

@@ -12,7 +12,7 @@ describe('plain text', () => {
     expect(JSON.parse(plainJson(value))).toEqual(value);
   });
 
-  it('is cut at whole characters', () => {
+  it('is cut at whole characters, and takes no more columns than allowed', () => {
     expect(cutLine('节点节点', 5)).toBe('节点…');
     expect(cutLine('abc', 3)).toBe('abc');
   });

@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { parseYaml } from './yaml-document.js';
 import { nodeAt, toPlain } from './yaml-node.js';
 
-/** Returns the value, or each fault as `line: message`. */
+/** Returns the value of a YAML text; if the text is faulty, each fault as `line: message`. */
 function read(text: string): unknown {
   const { root, faults } = parseYaml(text, 'config.yaml');
   return root === undefined ? faults.map(({ line, message }) => `${line ?? '-'}: ${message}`) : toPlain(root);
 }
 
-/** Returns the line of the value at a path. */
+/** Returns the line of the value at a path; undefined if the text is faulty. */
 function lineOf(text: string, ...path: readonly (string | number)[]): number | undefined {
   const { root } = parseYaml(text, 'config.yaml');
   return root === undefined ? undefined : nodeAt(root, path).line;
@@ -33,7 +33,7 @@ describe('parsing YAML like LiteLLM', () => {
     expect(read(text)).toEqual(expected);
   });
 
-  it('merges with <<: own keys override merged ones, and earlier mappings override later ones', () => {
+  it('merges mappings at <<: own keys override merged keys, and earlier mappings override later ones', () => {
     const text = [
       'x: &x {a: 1, b: 1}',
       'y: &y',
@@ -59,7 +59,7 @@ describe('parsing YAML like LiteLLM', () => {
     expect(lineOf(text, 'two')).toBe(6);
   });
 
-  it('adds the text of numbers on request, also of merged ones and of aliases', () => {
+  it('adds the text of each number if keepsNumbers is set, also in merged mappings and aliases', () => {
     const text = 'x: &x {a: 0777, b: "08", c: !!int "0x10"}\ny: {<<: *x}\nz: *x\n';
     const { root } = parseYaml(text, 'config.yaml', { keepsNumbers: true });
     const sources = ['x', 'y', 'z'].map((name) =>
@@ -76,7 +76,7 @@ describe('parsing YAML like LiteLLM', () => {
     expect(sources).toEqual([numbers, numbers, numbers]);
   });
 
-  it('reports the line of every value: the line of its key, or of the item in a list', () => {
+  it('reports the line of every value: the line of its key in a mapping, or of the item in a list', () => {
     const text = '# first\nmodel_list:\n  - model_name: a\n    params:\n      model: |\n        x\n\n  - *none_yet\n';
     expect(lineOf(text)).toBeUndefined();
     const whole = text
@@ -89,7 +89,7 @@ describe('parsing YAML like LiteLLM', () => {
   });
 });
 
-describe('text that is not a configuration', () => {
+describe('a text', () => {
   it.each([
     ['', ['-: the file is empty']],
     ['# nothing\n\n', ['-: the file is empty']],
@@ -113,15 +113,15 @@ describe('text that is not a configuration', () => {
         '4: a occurs twice in the same mapping, first on line 1',
       ],
     ],
-  ])('%j is rejected, with the number of its line if a line is wrong', (text, faults) => {
+  ])('is rejected if it is %j, with the number of the line if a line is wrong', (text, faults) => {
     expect(read(text)).toEqual(faults);
   });
 
-  it('may have more lines than a function can have arguments', () => {
+  it('may have 500,001 lines, more than a function can have arguments', () => {
     expect(read(`${'# comment\n'.repeat(500_000)}a: 1\n`)).toEqual({ a: 1 });
   });
 
-  it('may have 150,000 values and as many keys', () => {
+  it('may have 150,000 keys with values', () => {
     const members = Array.from({ length: 150_000 }, (_, index) => `k${index}: {}`);
     expect(parseYaml(members.join('\n'), 'config.yaml').faults).toEqual([]);
   });
