@@ -1,4 +1,4 @@
-/** The files of a command: the bundle, and the compiled files that it was made from. */
+/** Tests which files a command runs: its bundle, or the compiled files from which the bundle was made. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
   const at = (file: string): string => join(folder, name, file);
   const bin = `bin/${name}.js`;
 
-  /** Writes a file of an earlier or later second. */
+  /** Writes a file whose modification time is this second. */
   function write(file: string, text: string, second: number): void {
     mkdirSync(dirname(at(file)), { recursive: true });
     writeFileSync(at(file), text);
@@ -32,7 +32,7 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
     write('dist/bundle/cli.js', cli('bundle'), 20);
   });
 
-  it('runs the bundle', () => {
+  it('runs the bundle if the compiler ran before the bundler', () => {
     expect(runs()).toBe('bundle');
   });
 
@@ -46,12 +46,12 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
     expect(runs()).toBe('compiled files');
   });
 
-  it('runs the bundle of a package from npm, which has no information for the compiler', () => {
+  it('runs the bundle if there is no dist/.tsbuildinfo, as in a package from npm', () => {
     rmSync(at('dist/.tsbuildinfo'));
     expect(runs()).toBe('bundle');
   });
 
-  it('reports an error in the bundle instead of running other files', () => {
+  it('exits with 1 after an error in the bundle, and does not run the compiled files', () => {
     write('dist/bundle/cli.js', "import 'rackless-missing';", 20);
     const { status, stderr } = spawnSync(process.execPath, [at(bin)], { encoding: 'utf8' });
     expect([status, stderr]).toEqual([1, expect.stringContaining('rackless-missing')]);

@@ -1,5 +1,5 @@
 /**
- * The beginnings of comments. "Starts it" has no noun before "it". "Not root:" does not say what is
+ * Rejects some unclear comments. "Starts it" has no noun before "it". "Not root:" does not say what is
  * not root. "Exits 1 above a goal" is wrong for a goal that is a minimum.
  */
 import { expect, it } from '@jest/globals';
@@ -11,7 +11,7 @@ const UNCLEAR =
 const unclearBeginnings = (text: string): readonly string[] =>
   Array.from(text.matchAll(UNCLEAR), ([found]) => found.trim());
 
-it('comments begin with a clear subject', () => {
+it('no comment begins with "Starts it" or "Not", or says "Exits 1 above"', () => {
   const files = [
     ...repositoryFiles(
       '*.ts',

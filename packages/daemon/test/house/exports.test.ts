@@ -23,7 +23,7 @@ const sources = new Map(
 );
 const isProduct = (file: string): boolean => /^packages\/[\w-]+\/src\//.test(file) && !/\.test\.tsx?$/.test(file);
 
-/** Returns the source file of an import; undefined: another package. */
+/** Returns the source file of an import; undefined: a package that is not in this repository. */
 function targetOf(file: string, specifier: string): string | undefined {
   if (specifier === '@rackless/libvirt') return 'packages/libvirt/src/index.ts';
   const own = /^@rackless\/([\w-]+)\/(.*)$/.exec(specifier);
@@ -94,8 +94,8 @@ const exported = [...sources]
   .flatMap(([file, source]) => exportsOf(source).map(({ name, node }) => ({ file, name, node })));
 
 /**
- * TypeScript writes these types into the declaration of another export, and needs their names
- * (TS4023).
+ * Types that are exported although no file imports them. TypeScript writes them into the declaration of
+ * another export, and needs their names (TS4023).
  */
 const namedInDeclarations = new Set([
   'packages/bmc-daemon/src/redfish/resource.ts#ResourceDefinition',
@@ -141,7 +141,7 @@ const listed = Object.values(forTests).flatMap((files) =>
   Object.entries(files).flatMap(([file, names]) => names.split(' ').map((name) => `${file}: ${name}`)),
 );
 
-/** Returns whether another export of the file names a type in its declaration. */
+/** Returns whether an export is a type, and another export of the same file contains its name. */
 function isPartOfSignature({ file, name, node }: Exported & { readonly file: string }): boolean {
   if (!ts.isInterfaceDeclaration(node) && !ts.isTypeAliasDeclaration(node)) return false;
   const word = new RegExp(`\\b${name}\\b`);
@@ -162,7 +162,7 @@ describe('an export', () => {
     expect(unused.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
   });
 
-  it('is imported by another file than a test, or listed with a reason', () => {
+  it('is listed with a reason if only tests import it, and else not listed', () => {
     const onlyByTests = exported.filter((each) => {
       const key = `${each.file}#${each.name}`;
       const isUsed = importedByProduct.has(key) || importedByProduct.has(`${each.file}#*`);

@@ -1,4 +1,4 @@
-/** The folders of the repository, and the architecture page about them. */
+/** Compares the folders of the repository with the architecture page, and checks the numbers of the decisions. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -50,7 +50,7 @@ describe(`the folders of packages, scripts and docs with more than ${limit} file
 });
 
 describe('docs/internals/architecture.md', () => {
-  it('lists only files and folders of packages that exist', () => {
+  it('names only files and folders of `packages` that exist', () => {
     const named = [...page.matchAll(/`(packages\/[\w./-]+)`/g)].map(([, path = '']) => path);
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
@@ -58,7 +58,7 @@ describe('docs/internals/architecture.md', () => {
 });
 
 describe('the decisions', () => {
-  it('have a number each, also in their title', () => {
+  it('have different numbers, and begin with their number in the title', () => {
     const folder = join(repository, 'docs/decisions');
     const files = readdirSync(folder).filter((name) => /^\d{3}-/.test(name));
     const numbers = files.map((name) => name.slice(0, 3));

@@ -1,6 +1,6 @@
 /**
- * Compares the recipes of docs/internals/how-to with the source code. `scripts/how-to` also follows
- * them.
+ * Compares the recipes of docs/internals/how-to with the source code. `scripts/how-to` also applies
+ * the recipes in copies of the repository.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,23 +9,24 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 
 const repository = join(import.meta.dirname, '../../../..');
+/** Runs the check of the recipes, and returns the faults that it prints. */
 const check = (...options: readonly string[]): string =>
   spawnSync(process.execPath, [join(repository, 'scripts/docs.d/how-to.js'), '--check', ...options], {
     encoding: 'utf8',
   }).stderr;
 
-it('the recipes name existing files, existing places in them, and the number of files', () => {
+it('the recipes name files that exist, places that exist in them, and the right number of files', () => {
   expect(check()).toBe('');
 });
 
-it('all recipes are in the index of the pages', () => {
+it('all recipes are listed in docs/README.md', () => {
   const index = readFileSync(join(repository, 'docs/README.md'), 'utf8');
   const recipes = readdirSync(join(repository, 'docs/internals/how-to'));
   expect(recipes.length).toBeGreaterThan(5);
   expect(recipes.filter((name) => !index.includes(`(internals/how-to/${name})`))).toEqual([]);
 });
 
-it('a recipe that does not fit the source code is reported', () => {
+it('each fault of a recipe that does not fit the source code is reported', () => {
   const pages = mkdtempSync(join(tmpdir(), 'rackless-recipes-'));
   const page = [
     'This changes **5 files**, see `packages/nowhere/x.ts`.',

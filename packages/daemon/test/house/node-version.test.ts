@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs a command with this Node, which then reports the given version. */
+/** Runs `--version` of a command. Its Node reports the given version. Returns the exit code and standard error. */
 async function runAs(version: string, bin: string): Promise<{ readonly code: unknown; readonly stderr: string }> {
   const preload = join(folder, 'version.cjs');
   await writeFile(preload, `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });`);
@@ -32,7 +32,7 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
   const bin = join(packages, name, 'bin', `${name}.js`);
 
   it.each(['10.19.0', '12.22.12', '18.20.4', '20.18.1'])(
-    'refuses Node %s in one sentence, with exit code 78',
+    'refuses Node %s with exit code 78, and says which version it needs',
     async (version) => {
       const { code, stderr } = await runAs(version, bin);
       expect({ code, stderr }).toEqual({
@@ -48,7 +48,7 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
     expect(await runAs(version, bin)).toEqual({ code: 0, stderr: '' });
   });
 
-  it('requires the same version as its package.json', async () => {
+  it('requires Node 20.19 or newer in its package.json too', async () => {
     const manifest = JSON.parse(await readFile(join(packages, name, 'package.json'), 'utf8')) as {
       readonly engines: { readonly node: string };
     };
@@ -56,7 +56,7 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
   });
 
   it('has a first file that Node 10 can parse', async () => {
-    // ES2018 and `import()`, which Node 10 supports although ES2018 does not.
+    // Node 10 supports ES2018. It also supports `import()`, which ES2018 lacks, so the test replaces it.
     const code = (await readFile(bin, 'utf8')).replaceAll('import(', 'load(');
     expect(() => parse(code, { ecmaVersion: 2018, sourceType: 'script', allowHashBang: true })).not.toThrow();
   });

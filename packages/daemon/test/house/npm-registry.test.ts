@@ -29,7 +29,7 @@ class Registry {
     return registry;
   }
 
-  /** `//127.0.0.1:12345/` */
+  /** The address without a scheme: `//127.0.0.1:12345/`. */
   get address(): string {
     const address = this.#server.address();
     return `//127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/`;
@@ -61,8 +61,9 @@ afterEach(async () => {
 });
 
 /**
- * Downloads version 1.0.0 of a package without the npm settings of this host. Returns the bytes as
- * text.
+ * Downloads version 1.0.0 of the package `package`. The only npm settings are this .npmrc of the user and these
+ * variables. Returns the bytes as text.
+ * @throws if the script fails. The error contains its `stderr`.
  */
 async function download(npmrc: string, environment: Readonly<Record<string, string>> = {}): Promise<string> {
   await writeFile(join(home, '.npmrc'), npmrc);
@@ -75,8 +76,8 @@ async function download(npmrc: string, environment: Readonly<Record<string, stri
   return readFile(file, 'utf8');
 }
 
-describe('the download of Node and npm', () => {
-  it("comes from the registry of the user's .npmrc, without credentials where it needs none", async () => {
+describe('the download of a package', () => {
+  it("comes from the registry of the user's .npmrc, without credentials if the file has none", async () => {
     const registry = await start(tarball);
     expect(await download(`; mine\nregistry = "http:${registry.address}npm"\n`)).toBe('bytes');
     expect(registry.requests).toEqual([{ url: '/npm/package/-/package-1.0.0.tgz', authorization: undefined }]);
@@ -107,7 +108,7 @@ describe('the download of Node and npm', () => {
     expect(registry.requests.map((request) => request.authorization)).toEqual([authorization]);
   });
 
-  it('follows the tarball URL of the manifest and sends no credentials to another host', async () => {
+  it('follows the tarball URL of the manifest if the usual one fails, but sends another server no token', async () => {
     const files = await start(tarball);
     const registry = await start((request, response) => {
       if (request.url !== '/package/1.0.0') response.writeHead(404).end();
@@ -133,7 +134,7 @@ describe('the download of Node and npm', () => {
     expect(proxy.requests.map(({ url }) => url)).toEqual(['http://registry.invalid/package/-/package-1.0.0.tgz']);
   });
 
-  it('fails with the error message of curl', async () => {
+  it('fails with the error message of curl if the registry answers 403', async () => {
     const registry = await start((_, response) => response.writeHead(403).end());
     await expect(download(`registry=http:${registry.address}\n`)).rejects.toMatchObject({
       stderr: expect.stringContaining('403') as unknown,

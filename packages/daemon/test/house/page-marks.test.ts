@@ -1,6 +1,6 @@
 /**
- * A misspelled mark above a block is a fault. Otherwise `scripts/docs-commands` would run the
- * block.
+ * A misspelled mark before a block is a fault. Otherwise `scripts/docs-commands` would run a block
+ * that must not run.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Returns the faults of a page: line and text. */
+/** Returns the faults of a page with these lines, each as `line: text`. */
 function faultsOf(lines: readonly string[]): readonly string[] {
   const page = join(folder, 'page.md');
   writeFileSync(page, `${lines.join('\n')}\n`);
@@ -33,7 +33,7 @@ function faultsOf(lines: readonly string[]): readonly string[] {
 
 const block = ['', '```sh', 'true', '```', ''];
 
-it('accepts the marks of scripts/docs-commands --help, and other comments that are not before a block', () => {
+it('accepts a known mark, also on two lines, and any other comment that is not directly before a block', () => {
   const page = [
     '<!-- commands: clone -->',
     '# Page',

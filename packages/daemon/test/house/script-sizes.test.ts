@@ -26,7 +26,7 @@ interface Measured {
   readonly lines: number;
 }
 
-/** Prints `file:name lines` for each function of the Python files that follow. */
+/** Python program that prints `file:name lines` for each function of the files in its arguments. */
 const MEASURE_PYTHON = `
 import ast, sys
 for file in sys.argv[1:]:
@@ -44,7 +44,7 @@ function pythonFunctions(): readonly Measured[] {
     .map(([name = '', lines]) => ({ name, lines: Number(lines) }));
 }
 
-/** A function of bash begins with `name() {` and ends with the next `}` in the same column. */
+/** Finds bash functions: each begins with `name() {` or `name() (`, and ends with the next bracket in its column. */
 function shellFunctions(file: string): readonly Measured[] {
   return [...read(file).matchAll(/^( *)([\w-]+)\(\) [{(]\n[^]*?\n\1[})]/gm)].map(([text, , name = '']) => ({
     name: `${file}:${name}`,
@@ -55,8 +55,8 @@ function shellFunctions(file: string): readonly Measured[] {
 const tooLong = (functions: readonly Measured[]): readonly Measured[] =>
   functions.filter(({ lines }) => lines > MAX_FUNCTION_LINES);
 
-describe('Python and shell', () => {
-  it(`have at most ${MAX_FILE_LINES} lines in a file`, () => {
+describe('Python and shell files', () => {
+  it(`have at most ${MAX_FILE_LINES} lines`, () => {
     expect([python.length > 10, shell.length > 10]).toEqual([true, true]);
     const lines = [...python, ...shell].map((file) => ({ file, lines: read(file).trimEnd().split('\n').length }));
     expect(lines.filter((each) => each.lines > MAX_FILE_LINES)).toEqual([]);

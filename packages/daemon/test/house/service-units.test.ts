@@ -22,20 +22,20 @@ afterAll(() => rm(folder, { recursive: true }));
 
 describe.each(['bmc-daemon', 'model-proxy'])('%s.service', (name) => {
   it('passes systemd-analyze verify without a warning', async () => {
-    // A copy: systemd-analyze also warns about the owner and mode of the repository's folder.
+    // Verifies a copy, because systemd-analyze also warns about the owner and mode of the repository's folder.
     const copy = join(folder, `${name}.service`);
     await copyFile(unitOf(name), copy);
     expect(await verify(copy)).toBe('');
   });
 
-  it('has a lower exposure level than MEDIUM', async () => {
-    // The command exits with 1 if the exposure is above the threshold (in tenths).
+  it('has an exposure level of at most 3.0', async () => {
+    // The command exits with 1 if the exposure is above the threshold, which is in tenths.
     const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--threshold=30', unitOf(name)]);
     expect(stdout).toContain(`Overall exposure level for ${name}.service`);
   });
 
   it('lets Node list the addresses of the host', async () => {
-    // getifaddrs(3) uses netlink.
+    // Node lists the addresses with getifaddrs(3), which uses netlink.
     expect(await readFile(unitOf(name), 'utf8')).toMatch(/^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
   });
 });

@@ -12,14 +12,14 @@ const TITLE =
 const unclearTitles = (text: string): readonly string[] =>
   Array.from(text.matchAll(TITLE), ([, , title = '']) => title);
 
-it('begin with a verb', () => {
+it('no title in the repository begins with one of these words', () => {
   const files = [...repositoryFiles('*.test.ts', '*.test.tsx')];
   expect(files.length).toBeGreaterThan(400);
   expect(files.flatMap(([file, text]) => unclearTitles(text).map((title) => `${file}: ${title}`))).toEqual([]);
 });
 
 it.each(['of', 'that', 'whose', 'where', 'and', 'or', 'is named', 'are named'])(
-  'do not begin with "%s", in plain tests and behind tables',
+  'titles that begin with "%s" are found, in plain tests and behind tables',
   (word) => {
     const text = [
       `it('${word} a run ends', test);`,

@@ -17,7 +17,7 @@ describe('the workflows', () => {
     expect(commands.length).toBeGreaterThan(8);
     expect(commands.filter(({ script }) => !existsSync(join(repository, script)))).toEqual([]);
     const paths = commands.flatMap(({ words }) => words.filter((word) => word.startsWith('packages/')));
-    // A path may be the beginning of a file name.
+    // A path may be the beginning of a file name: jest runs all files whose path contains this text.
     const missing = paths.filter((path) => {
       const parent = join(repository, path, '..');
       return !existsSync(parent) || !readdirSync(parent).some((name) => name.startsWith(path.split('/').at(-1) ?? ''));
@@ -25,7 +25,7 @@ describe('the workflows', () => {
     expect(missing).toEqual([]);
   });
 
-  it('run each test script', () => {
+  it('run each of scripts/test-*, clients, conformance and how-to', () => {
     const scripts = readdirSync(join(repository, 'scripts')).filter((name) =>
       /^(test-|clients$|conformance$|how-to$)/.test(name),
     );

@@ -4,7 +4,7 @@ import { createLog, type Log, type LogOptions } from '../../src/log/log.js';
 /**
  * Creates a log that is ready to write. A log of the product loads winston up to 250 ms after its
  * first line. If a test file ends within that time, Jest can no longer load modules and reports a
- * failure.
+ * failure. This function therefore loads winston at once, with a first line that `write` does not get.
  */
 export function createTestLog(options: LogOptions & Required<Pick<LogOptions, 'write'>>): Log {
   let isReady = false;

@@ -3,9 +3,9 @@
  * repeated.
  */
 export interface Random {
-  /** An integer from 0 to below `limit`. */
+  /** Returns an integer from 0 to `limit` - 1. */
   integer(limit: number): number;
-  /** @throws {Error} for an empty list. */
+  /** Returns one of the items. @throws {Error} for an empty list. */
   pick<Item>(items: readonly Item[]): Item;
   /** Returns true with probability 1/`cases`. */
   oneIn(cases: number): boolean;

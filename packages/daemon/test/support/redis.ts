@@ -8,30 +8,33 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis } from '../../src/shared-store/redis-link.js';
 
-/** Longer than a start takes on a busy machine. */
+/** How long a start may take. It is shorter even on a busy host. */
 const PATIENCE_MS = 120_000;
 
-/** A Redis of the test. */
+/** A Redis server that a test started. */
 export interface PrivateRedis {
   readonly url: string;
-  /** Removes its content. */
+  /** Removes all its keys. */
   flush(): Promise<void>;
-  /** Stops its process, so that it no longer answers and its connections stay open. */
+  /** Suspends its process. The server then does not answer, but its connections stay open. */
   pause(): void;
+  /** Continues its process after {@link pause}. */
   resume(): void;
-  /** Stores its content, to which the next {@link restart} returns. */
+  /** Stores its content in a file, which the next {@link restart} reads. */
   save(): Promise<void>;
   /**
    * Kills the server, and starts it again with the content of the last {@link save}. A persistent
-   * server has the content of its last change.
+   * server has its content from before the kill.
    */
   restart(): Promise<void>;
+  /** Kills the server and removes its files. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts Redis on a free port. Debian's package redis-tools has the server under another name.
+ * Starts Redis on a free port. Debian's package redis-tools has the server as `redis-check-rdb`.
  * @param options `isPersistent`: Redis stores each change in a file before it answers.
+ * @throws {Error} if Redis cannot be started, or does not answer within two minutes.
  */
 export async function startRedis({
   isPersistent = false,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../../../..');
 
 /**
- * Reads the files of the repository, with new files that git does not ignore.
+ * Reads the files of the repository, also new files, except those that git ignores.
  * @param patterns as git expects them: `*.test.ts`.
  * @returns path from the root → text.
  */
