@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { FakeClock } from '../test/fake/fake-clock.js';
 import { Keepalive } from './keepalive.js';
 
+/** Starts a keepalive with an interval of 1 s and at most 3 PINGs. `log` gets PINGs and the report of a dead peer. */
 function setUp(): { clock: FakeClock; keepalive: Keepalive; log: string[] } {
   const clock = new FakeClock();
   const log: string[] = [];
@@ -16,7 +17,7 @@ function setUp(): { clock: FakeClock; keepalive: Keepalive; log: string[] } {
 }
 
 describe('keepalive', () => {
-  it('sends `count` PINGs to a silent peer, then reports it dead', () => {
+  it('sends `count` PINGs to a silent peer, then reports the peer dead', () => {
     const { clock, log } = setUp();
     clock.advance(10_000);
     expect(log).toEqual(['ping', 'ping', 'ping', 'dead after 4000']);
@@ -32,7 +33,7 @@ describe('keepalive', () => {
     expect(log).toEqual([]);
   });
 
-  it('accepts any data as an answer', () => {
+  it('accepts any received data as an answer to its PINGs', () => {
     const { clock, keepalive, log } = setUp();
     for (let round = 0; round < 5; round += 1) {
       clock.advance(3000);
@@ -41,7 +42,7 @@ describe('keepalive', () => {
     expect(log.filter((entry) => entry !== 'ping')).toEqual([]);
   });
 
-  it('stops its timer, and restarts with one timer', () => {
+  it('does nothing after `stop`, and has only one timer after two calls of `start`', () => {
     const { clock, keepalive, log } = setUp();
     keepalive.stop();
     clock.advance(60_000);

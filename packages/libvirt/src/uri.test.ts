@@ -51,7 +51,7 @@ describe('a connection URI', () => {
         serverName: 'qemu:///embed',
       },
     ],
-    // As in libvirt's parser: names may be escaped, and a semicolon is a separator.
+    // As in libvirt, the name of a parameter may be escaped, and a semicolon separates parameters.
     [
       'qemu:///system?mode=auto;%73ocket=/s',
       { driver: 'qemu', path: '/system', parameters: withParameters({ socket: '/s' }), serverName: 'qemu:///system' },
@@ -60,7 +60,7 @@ describe('a connection URI', () => {
       'lxc:///?socket=/s&own=1',
       { driver: 'lxc', path: '/', parameters: withParameters({ socket: '/s' }), serverName: 'lxc:///?own=1' },
     ],
-  ])('%s is parsed', (text, parts) => {
+  ])('is parsed: %s', (text, parts) => {
     expect(parseUri(text)).toEqual({ text, ...local, ...parts });
   });
 
@@ -103,7 +103,7 @@ describe('a connection URI', () => {
       'qemu+ssh://h/system?mode=direct',
       { transport: 'ssh', host: 'h', parameters: withParameters({ mode: 'direct', proxy: 'netcat' }) },
     ],
-  ])('%s is parsed with the parameters of its transport', (text, parts) => {
+  ])('is parsed with its remote transport and parameters: %s', (text, parts) => {
     const common = { driver: 'qemu', path: '/system', serverName: 'qemu:///system' };
     expect(parseUri(text)).toEqual({ text, ...local, ...common, ...parts });
   });
@@ -142,7 +142,7 @@ describe('a connection URI', () => {
     ['qemu+unix:///system?socket=sock', 'the socket must be an absolute path without a zero byte'],
     ['qemu+unix:///system?socket=%zz', 'parameter "socket" is badly escaped'],
     ['qemu+unix:///system?socket=/run/a%00b', 'the socket must be an absolute path without a zero byte'],
-  ])('"%s" is rejected with a reason', (text, why) => {
+  ])('is rejected with a reason: "%s"', (text, why) => {
     let error: unknown;
     try {
       parseUri(text);
@@ -153,7 +153,7 @@ describe('a connection URI', () => {
     expect(error).toHaveProperty('message', `reading the connection URI "${text}": ${why}`);
   });
 
-  it('is rejected without its password in the error', () => {
+  it('is rejected if it has a password, which the error does not contain', () => {
     expect(() => parseUri('qemu+ssh://root:secret@host/system')).toThrow(
       'reading the connection URI "qemu+ssh://root:***@host/system": a password in a URI is not supported; ' +
         "write it into libvirt's auth.conf",
@@ -183,22 +183,22 @@ describe('the sockets of a URI', () => {
       ['/run/user/7/libvirt/libvirt-sock', '/run/user/7/libvirt/virtqemud-sock'],
       true,
     ],
-    // A libvirtd that root starts is the system daemon, so it is never started for a session.
+    // A libvirtd that root starts is the system daemon, so the client never starts one for a session of root.
     ['qemu:///session', root, ['/run/user/0/libvirt/libvirt-sock', '/run/user/0/libvirt/virtqemud-sock'], false],
     ['test:///default', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtqemud-sock'], false],
     ['lxc:///', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtlxcd-sock'], false],
-  ])('%s for %o are those of libvirtd and the modular daemon', (text, places, paths, mayStartDaemon) => {
+  ])('are those of libvirtd and of the modular daemon: %s for %o', (text, places, paths, mayStartDaemon) => {
     expect(socketCandidates(parseUri(text), places)).toEqual({ paths, mayStartDaemon });
   });
 
-  it('are only those of libvirtd or of the modular daemon, if the mode selects it', () => {
+  it('are only that of libvirtd for mode=legacy, and only that of the modular daemon for mode=direct', () => {
     expect(socketCandidates(parseUri('qemu:///system?mode=legacy'), root).paths).toEqual(['/run/libvirt/libvirt-sock']);
     expect(socketCandidates(parseUri('qemu:///system?mode=direct'), root).paths).toEqual([
       '/run/libvirt/virtqemud-sock',
     ]);
   });
 
-  it('are only the given socket, if there is one', () => {
+  it('are only the socket that the URI names, if it names one', () => {
     expect(socketCandidates(parseUri('qemu:///session?socket=/tmp/s'), user)).toEqual({
       paths: ['/tmp/s'],
       mayStartDaemon: false,

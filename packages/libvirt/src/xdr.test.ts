@@ -24,7 +24,7 @@ const encoded = <T>(codec: Codec<T>, value: T): Buffer => {
 const roundTrip = <T>(codec: Codec<T>, value: T): T => codec.decode(new XdrReader(encoded(codec, value)));
 
 describe('XDR values', () => {
-  it('are big-endian and padded to four bytes', () => {
+  it('are big-endian and padded to a multiple of four bytes', () => {
     expect(encoded(int, -2).toString('hex')).toBe('fffffffe');
     expect(encoded(hyper, 1n).toString('hex')).toBe('0000000000000001');
     expect(encoded(string, 'abcde').toString('hex')).toBe('000000056162636465000000');
@@ -32,7 +32,7 @@ describe('XDR values', () => {
     expect(encoded(optional(int), null).toString('hex')).toBe('00000000');
   });
 
-  it('are preserved by encoding and decoding', () => {
+  it('are the same after encoding and decoding', () => {
     const codec = struct({
       small: int,
       large: uhyper,
@@ -58,26 +58,26 @@ describe('XDR values', () => {
     expect(roundTrip(codec, value)).toEqual(value);
   });
 
-  it('decode opaque bytes as a copy', () => {
+  it('have their own copy of opaque bytes after decoding', () => {
     const message = encoded(opaque, Buffer.from('data'));
     const bytes = opaque.decode(new XdrReader(message));
     message.fill(0);
     expect(Buffer.from(bytes).toString()).toBe('data');
   });
 
-  it('reject a truncated message', () => {
+  it('are rejected if the message is truncated', () => {
     expect(() => string.decode(new XdrReader(Buffer.from('0000000861626364', 'hex')))).toThrow(XdrError);
     expect(() => hyper.decode(new XdrReader(Buffer.alloc(4)))).toThrow(XdrError);
   });
 
-  it('reject impossible lengths before they allocate memory', () => {
+  it('are rejected if their length is above the limit, or if the message is too short for it', () => {
     const lie = Buffer.from('ffffffff', 'hex');
     expect(() => string.decode(new XdrReader(lie))).toThrow('text of 4294967295 bytes');
     expect(() => opaque.decode(new XdrReader(lie))).toThrow(XdrError);
     expect(() => array(int).decode(new XdrReader(lie))).toThrow('array of 4294967295 elements in 0 bytes');
   });
 
-  it('do not read beyond the end of the message', () => {
+  it('are not read beyond the end of the message, even if the buffer is longer', () => {
     const buffer = Buffer.concat([encoded(int, 1), encoded(int, 2)]);
     const reader = new XdrReader(buffer, 0, 4);
     expect(reader.int32()).toBe(1);
@@ -85,7 +85,7 @@ describe('XDR values', () => {
   });
 });
 
-describe('the writer', () => {
+describe('the writer of XDR messages', () => {
   it('returns buffers that remain valid while it continues to write', () => {
     const writer = new XdrWriter(16);
     const views: Buffer[] = [];
@@ -96,7 +96,7 @@ describe('the writer', () => {
     expect(views.map((view) => view.readUInt32BE(0))).toEqual(Array.from({ length: 50 }, (_, value) => value));
   });
 
-  it('writes the length of each message, also when its memory grows', () => {
+  it('writes the length of each message, even if its memory grows within the message', () => {
     const writer = new XdrWriter(16);
     writer.openFrame();
     writer.uint32(7);
@@ -108,7 +108,7 @@ describe('the writer', () => {
     expect([bytes.readUInt32BE(0), bytes.readUInt32BE(8)]).toEqual([8, 4 + 4 + 100 + 1000]);
   });
 
-  it('drops an incomplete message but not the previous message', () => {
+  it('drops an incomplete message at cancelFrame, but not the message before it', () => {
     const writer = new XdrWriter();
     writer.openFrame();
     writer.closeFrame();
@@ -118,7 +118,7 @@ describe('the writer', () => {
     expect(writer.finish().toString('hex')).toBe('00000004');
   });
 
-  it('rejects a message over 32 MiB, counted per message', () => {
+  it('rejects a message of more than 32 MiB, without the bytes of the message before it', () => {
     const writer = new XdrWriter();
     writer.openFrame();
     writer.fixed(Buffer.alloc(1_000_000));

@@ -12,9 +12,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
+/** Returns the text of a file with the user `alice` and this password for all hosts. */
 const file = (password: string): string =>
   `# comment\n[credentials-lab]\nauthname=alice\npassword=${password}\n[auth-libvirt-default]\ncredentials=lab\n`;
 
+/** Writes the files into `dir`, where `home` and `etc` are, and reads the credentials for a URI. */
 async function read(
   files: Readonly<Record<string, string>>,
   options: { readonly uri?: string; readonly variables?: Readonly<Record<string, string>> } = {},
@@ -29,7 +31,7 @@ async function read(
 }
 
 describe('the credentials of auth.conf', () => {
-  it('come from the URI, the environment, the user or the host, in this order', async () => {
+  it('come from the file of the URI, else of the environment, else of the user, else of the host', async () => {
     const files = {
       uri: file('1'),
       env: file('2'),
@@ -47,7 +49,7 @@ describe('the credentials of auth.conf', () => {
     expect(found.map(({ password }) => password)).toEqual(['1', '2', '3', '4']);
   });
 
-  it('are those of the host, else the default, and a password may contain = ; # [ ] and end with a space', async () => {
+  it('are in the section of the host or the default one; a password may have = ; # [ ] and a final space', async () => {
     const text =
       '[credentials-a]\nauthname=a\npassword= p=1;#[x] \r\n[credentials-b]\nusername=b\npassword=2\n' +
       '[auth-libvirt-host]\ncredentials=a\n[auth-libvirt-default]\ncredentials=b\n';
@@ -56,7 +58,7 @@ describe('the credentials of auth.conf', () => {
     expect(await read(files, { uri: 'qemu+tls://other/system' })).toEqual({ authname: 'b', password: '2' });
   });
 
-  it('take a missing user name from the URI, but reject a URI with another user name', async () => {
+  it('have the user name of the URI if the file has none, and are rejected if the two names differ', async () => {
     const files = { 'etc/auth.conf': file('secret').replace('authname=alice\n', '') };
     expect(await read(files, { uri: 'qemu+tls://bob@host/system' })).toEqual({ authname: 'bob', password: 'secret' });
     const error = await failureOf(read({ 'etc/auth.conf': file('secret') }, { uri: 'qemu+tls://bob@host/system' }));
@@ -77,7 +79,7 @@ describe('the credentials of auth.conf', () => {
     expect(message).not.toContain('secret');
   });
 
-  it('are missing without a file, and the error names the files', async () => {
+  it('are missing if no file exists, and the error names the files', async () => {
     expect(await failureOf(read({}))).toHaveProperty(
       'message',
       `no user name and password: there is no ${dir}/home/.config/libvirt/auth.conf and no ${dir}/etc/auth.conf`,

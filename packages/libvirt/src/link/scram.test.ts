@@ -9,14 +9,14 @@ const serverFirst = `r=${nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096`;
 const user = { authname: 'user', password: 'pencil' };
 
 describe('SCRAM-SHA-256', () => {
-  it('computes the example of RFC 7677', async () => {
+  it('computes and accepts the messages of the example in RFC 7677', async () => {
     const exchange = new ScramExchange(user, clientNonce);
     expect(exchange.first()).toBe(`n,,n=user,r=${clientNonce}`);
     expect(await exchange.answer(serverFirst)).toBe(`c=biws,r=${nonce},p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=`);
     expect(() => exchange.verify('v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=')).not.toThrow();
   });
 
-  it('escapes the name, and uses a new nonce each time', () => {
+  it('escapes the user name, and uses a new nonce in each exchange', () => {
     const [one, two] = [1, 2].map(() => new ScramExchange({ authname: 'a=b,c', password: 'x' }).first());
     expect(one).toMatch(/^n,,n=a=3Db=2Cc,r=[A-Za-z0-9+/]{32}$/);
     expect(one).not.toBe(two);
@@ -46,7 +46,7 @@ describe('SCRAM-SHA-256', () => {
     },
   );
 
-  it('rejects a last message before the first one', () => {
+  it('rejects a last message if there was no first one', () => {
     expect(() => new ScramExchange(user, clientNonce).verify('v=')).toThrow('does not prove');
   });
 });

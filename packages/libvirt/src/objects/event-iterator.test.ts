@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EventIterator } from './event-iterator.js';
 
+/** Creates an iterator. `ends` returns the number of calls of `onEnd`. */
 const counted = (maxQueued = 10): { readonly iterator: EventIterator<number>; readonly ends: () => number } => {
   let ends = 0;
   const iterator = new EventIterator<number>(maxQueued, () => (ends += 1));
@@ -26,7 +27,7 @@ describe('an event iterator', () => {
     expect(ends()).toBe(1);
   });
 
-  it('ends all waiting consumers', async () => {
+  it('ends the iteration of all waiting consumers', async () => {
     const { iterator } = counted();
     const waiters = [iterator.next(), iterator.next()];
     iterator.end();
@@ -46,7 +47,7 @@ describe('an event iterator', () => {
     expect(ends()).toBe(1);
   });
 
-  it('fails if the consumer is too far behind', async () => {
+  it('fails after the queued events if one event too many waits for the consumer', async () => {
     const { iterator, ends } = counted(2);
     for (const event of [1, 2, 3, 4]) iterator.push(event);
     expect(ends()).toBe(1);
@@ -55,7 +56,7 @@ describe('an event iterator', () => {
     await expect(iterator.next()).rejects.toThrow('iterating over events: the consumer is 2 events behind');
   });
 
-  it('calls onEnd when the loop exits', async () => {
+  it('calls onEnd and drops the queued events when the loop exits early', async () => {
     const { iterator, ends } = counted();
     iterator.push(1);
     iterator.push(2);

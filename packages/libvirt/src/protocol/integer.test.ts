@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { XdrError, XdrReader, XdrWriter } from '../xdr.js';
 import { flags, hyperNumber, uhyperNumber } from './integer.js';
 
+/** Encodes a value, and returns the decoded result. */
 const round = (codec: typeof flags, value: number): number => {
   const writer = new XdrWriter();
   codec.encode(writer, value);
@@ -9,17 +10,17 @@ const round = (codec: typeof flags, value: number): number => {
 };
 
 describe('64-bit integers as numbers', () => {
-  it('preserve safe integers', () => {
+  it('are the same after encoding and decoding, if they are safe integers', () => {
     expect(round(uhyperNumber, Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
     expect(round(hyperNumber, -1)).toBe(-1);
   });
 
-  it('reject values that are not exact, when they are sent', () => {
+  it('are rejected when they are encoded, if they are not safe integers', () => {
     expect(() => round(uhyperNumber, 2 ** 53)).toThrow(XdrError);
     expect(() => round(uhyperNumber, 0.5)).toThrow(XdrError);
   });
 
-  it('are rounded if a received value is not exact', () => {
+  it('are rounded when they are decoded, if a number cannot represent the value', () => {
     const writer = new XdrWriter();
     writer.uint64(2n ** 64n - 1n);
     expect(uhyperNumber.decode(new XdrReader(writer.finish()))).toBe(2 ** 64);
@@ -27,7 +28,7 @@ describe('64-bit integers as numbers', () => {
 });
 
 describe('a flag word', () => {
-  it('accepts bit 31 as `|` returns it', () => {
+  it('may be the negative number that `|` returns for bit 31', () => {
     expect(round(flags, 0x8000_0000 | 1)).toBe(0x8000_0001);
   });
 });

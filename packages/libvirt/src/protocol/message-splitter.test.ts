@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { MAX_MESSAGE_BYTES, XdrError } from '../xdr.js';
 import { MessageSplitter } from './message-splitter.js';
 
-/** Creates a message of `length` bytes with the value `fill`. */
+/** Creates a message of `length` bytes: the length in the first four bytes, then only the byte `fill`. */
 function message(length: number, fill: number): Buffer {
   const bytes = Buffer.alloc(length, fill);
   bytes.writeUInt32BE(length, 0);
@@ -14,7 +14,11 @@ const stream = Buffer.concat(messages);
 
 const toHex = (bytes: Buffer): string => bytes.toString('hex');
 
-/** Passes the stream in chunks of `size` bytes, which all use the same memory. @returns the messages. */
+/**
+ * Passes the stream to a splitter in chunks of `size` bytes. All chunks use the same memory, so the splitter must
+ * copy incomplete messages.
+ * @returns copies of the messages.
+ */
 function split(size: number): Buffer[] {
   const out: Buffer[] = [];
   const splitter = new MessageSplitter((buffer, start, end) => {
@@ -32,7 +36,7 @@ function split(size: number): Buffer[] {
 
 describe('the message splitter', () => {
   it.each([1, 2, 3, 5, 27, 28, 29, 157, 65_536, 1_000_000])('assembles messages from chunks of %d bytes', (size) => {
-    // As text, because jest needs a second to compare these buffers.
+    // Compares texts, because jest needs a second to compare these buffers.
     expect(split(size).map(toHex)).toEqual(messages.map(toHex));
   });
 
@@ -47,7 +51,7 @@ describe('the message splitter', () => {
     expect(owned).toEqual([false, true]);
   });
 
-  it('returns a message that the callback defers by returning false, and all following bytes', () => {
+  it('returns the message for which the callback returned false, and all bytes of the chunk after it', () => {
     for (const split of [0, 3, 10]) {
       const seen: number[] = [];
       const splitter = new MessageSplitter((buffer, start) => {
@@ -62,7 +66,7 @@ describe('the message splitter', () => {
     }
   });
 
-  it.each([0, 4, 27, MAX_MESSAGE_BYTES + 1, 0xffff_ffff])('rejects a length of %d bytes', (length) => {
+  it.each([0, 4, 27, MAX_MESSAGE_BYTES + 1, 0xffff_ffff])('rejects a length of %d bytes, even in parts', (length) => {
     const word = Buffer.alloc(4);
     word.writeUInt32BE(length);
     expect(() => new MessageSplitter(() => true).push(word)).toThrow(XdrError);

@@ -12,6 +12,7 @@ import { PROGRAM } from './procedure.js';
 import { qemuProcedures } from './qemu.js';
 import { storagePoolProcedures, storageVolumeProcedures } from './storage.js';
 
+/** A call or an event of the protocol. */
 interface Line {
   readonly name: string;
   readonly program: number;
@@ -33,6 +34,7 @@ const all: readonly Line[] = [
   ...Object.values<Line>(storageVolumeProcedures),
 ];
 
+/** Encodes a UUID. */
 const bytes = (value: string): Buffer => {
   const writer = new XdrWriter();
   uuid.encode(writer, value);
@@ -40,7 +42,7 @@ const bytes = (value: string): Buffer => {
 };
 
 describe('the protocol table', () => {
-  it('contains each number and each name once per program', () => {
+  it('contains each number only once per program, and each name only once', () => {
     expect(all.length).toBeGreaterThan(90);
     expect(new Set(all.map(({ program, number }) => `${program}:${number}`)).size).toBe(all.length);
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
@@ -58,7 +60,7 @@ describe('the protocol table', () => {
     });
   });
 
-  it('contains the direction of each stream', () => {
+  it('contains the direction of the stream for each call that opens one', () => {
     const streams = all.filter(({ stream }) => stream !== undefined).map(({ name, stream }) => [name, stream]);
     expect(Object.fromEntries(streams)).toEqual({
       domainOpenConsole: 'both',
@@ -80,7 +82,7 @@ describe('the protocol table', () => {
 });
 
 describe('a UUID', () => {
-  it('is decoded to canonical lower case and encoded from any spelling', () => {
+  it('is encoded from upper case or without hyphens, and decoded to lower case with hyphens', () => {
     const canonical = '01234567-89ab-cdef-0123-456789abcdef';
     expect(uuid.decode(new XdrReader(bytes(canonical.toUpperCase())))).toBe(canonical);
     expect(uuid.decode(new XdrReader(bytes(canonical.replaceAll('-', ''))))).toBe(canonical);

@@ -13,13 +13,13 @@ const parameters: readonly { field: string; value: TypedParameterValue }[] = [
 ];
 
 describe('typed parameters', () => {
-  it('round-trip in each of the seven types', () => {
+  it('are the same after encoding and decoding, in each of the seven types', () => {
     const writer = new XdrWriter();
     typedParameters.encode(writer, parameters);
     expect(typedParameters.decode(new XdrReader(writer.finish()))).toEqual(parameters);
   });
 
-  it('become a record without a prototype', () => {
+  it('become a record without a prototype, even with the name __proto__', () => {
     const record = toRecord(parameters);
     expect(Object.getPrototypeOf(record)).toBeNull();
     expect(Object.entries(record)).toEqual(parameters.map(({ field, value }) => [field, value.value]));

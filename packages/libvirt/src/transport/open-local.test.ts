@@ -29,7 +29,7 @@ async function listen(name: string): Promise<void> {
   await new Promise<void>((resolve) => server.listen(socketAt(name), resolve));
 }
 
-/** Connects to a URI and returns the name that the daemon sends. By default, no daemon can be started. */
+/** Connects to a URI, and returns the name that the daemon sends. By default, the start of a daemon fails. */
 async function reach(
   uri: string,
   startDaemon: () => Promise<void> = () => Promise.reject(new Error('not to be started')),
@@ -47,8 +47,8 @@ async function reach(
   return heard;
 }
 
-describe('opening a local daemon', () => {
-  it('prefers the monolithic daemon', async () => {
+describe('opening a connection to a local daemon', () => {
+  it('prefers the monolithic daemon to the modular daemon', async () => {
     await listen('virtqemud-sock');
     await listen('libvirt-sock');
     expect(await reach('qemu:///session')).toBe('libvirt-sock');
@@ -71,7 +71,7 @@ describe('opening a local daemon', () => {
     expect(started).toBe(1);
   });
 
-  it('stops waiting for a daemon that never listens when the signal aborts', async () => {
+  it('fails when the signal aborts, if the daemon that it started does not listen', async () => {
     const controller = new AbortController();
     const startDaemon = (): Promise<void> => {
       setTimeout(() => controller.abort(new Error('long enough')), 120);
@@ -81,7 +81,7 @@ describe('opening a local daemon', () => {
     expect(error).toHaveProperty('message', 'long enough');
   });
 
-  it('uses only the given socket, and does not start a daemon for it', async () => {
+  it('tries only the socket that the URI names, and does not start a daemon', async () => {
     await listen('libvirt-sock');
     const path = socketAt('other');
     expect(await failureOf(reach(`qemu+unix:///session?socket=${path}`))).toMatchObject({
@@ -91,7 +91,7 @@ describe('opening a local daemon', () => {
   });
 
   it('does not try the next socket after an error other than a missing daemon', async () => {
-    // Root never gets EACCES. A path that is too long is an error for every user.
+    // The paths are too long, which is an error for every user. EACCES would not work, because root never gets it.
     const deep = join(runtimeDir, 'x'.repeat(120));
     const open = openLocal(parseUri('qemu:///session'), {
       environment: { uid: 1000, runtimeDir: deep },
@@ -103,7 +103,7 @@ describe('opening a local daemon', () => {
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'ENAMETOOLONG' } });
   });
 
-  it('lists all sockets in its error', async () => {
+  it('lists all sockets in its error if none of them exists', async () => {
     const open = openLocal(parseUri('qemu:///session'), {
       environment: { uid: 0, runtimeDir },
       startDaemon: () => Promise.reject(new Error('not to be started')),

@@ -19,6 +19,7 @@ const install = (name: string): Promise<void> =>
     mode: 0o755,
   });
 
+/** Waits for a program of `install`, and returns what it wrote. @throws {Error} after two minutes. */
 async function result(): Promise<string> {
   let text = '';
   await until('the daemon to run', () => {
@@ -32,7 +33,7 @@ async function result(): Promise<string> {
 }
 
 describe('starting a session daemon', () => {
-  it('starts the first installed daemon with an idle timeout', async () => {
+  it('starts the first daemon of the list that is installed, with an idle timeout', async () => {
     await install('rackless-second');
     await startSessionDaemon(environment(), ['rackless-first', 'rackless-second']);
     expect(await result()).toBe('rackless-second --timeout=120');

@@ -5,17 +5,17 @@ import { sshCommand, sshTunnelCommand, type TunnelTarget } from './ssh-command.j
 
 const always = [
   ...['-T', '-e', 'none', '-o', 'BatchMode=yes', '-o', 'ControlMaster=no'],
-  // Without ConnectTimeout, ssh waits forever for the banner of a host after its client was killed.
+  // Without ConnectTimeout, ssh waits forever for a silent host if the process that started ssh is killed.
   ...['-o', 'ConnectTimeout=60'],
 ];
 const netcatOf = (program: string, socket: string): string =>
   `if '${program}' -q 2>&1 | grep "requires an argument" >/dev/null 2>&1; then exec '${program}' -q0 -U '${socket}'; fi; ` +
   `exec '${program}' -U '${socket}'`;
 
-/** Returns the words that the shell of the remote host sees. */
+/** Returns the words of the command that the shell of the remote host runs. */
 function remoteWords(uri: string): readonly string[] {
   const command = sshCommand(parseUri(uri)).args.at(-1) ?? '';
-  // The shell itself splits the command.
+  // A shell splits the command, as on the remote host.
   return execFileSync('/bin/sh', ['-c', `set -- ${command}; printf '%s\\0' "$@"`], { encoding: 'utf8' })
     .split('\0')
     .slice(0, -1);
@@ -66,10 +66,10 @@ describe('the ssh command', () => {
   });
 });
 
-describe('the ssh command for another server of the host', () => {
+describe('the ssh command for another server of the remote host', () => {
   const args = (uri: string, target: TunnelTarget) => sshTunnelCommand(parseUri(uri), target).args.slice(always.length);
 
-  it('connects to a port through ssh itself', () => {
+  it('connects to a port with option -W of ssh', () => {
     expect(args('qemu+ssh://host/system', { host: '127.0.0.1', port: 5900 })).toEqual([
       ...['-W', '127.0.0.1:5900', '--', 'host'],
     ]);
@@ -80,7 +80,7 @@ describe('the ssh command for another server of the host', () => {
     const path = "/run/it's a $(socket)";
     const command = args('qemu+ssh://host/system?netcat=/opt/nc', { path }).at(-1) ?? '';
     expect(command).toContain('/opt/nc');
-    // The shell itself splits the command.
+    // A shell splits the command, as on the remote host.
     const words = execFileSync('/bin/sh', ['-c', `set -- ${command}; printf '%s\\0' "$@"`], { encoding: 'utf8' });
     expect(words.split('\0')[2]).toContain(`-U '/run/it'\\''s a $(socket)'`);
   });

@@ -6,14 +6,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { failureOf, until } from '../../test/fake/until.js';
 import { Hypervisor } from '../index.js';
 
-// These programs replace ssh, for faults that a real ssh has only sometimes.
+// Shell scripts replace ssh, because a real ssh has these faults only sometimes.
 let dir: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'rackless-ssh-'));
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-/** Returns a URI whose ssh is this script. The script first writes its process id to a file. */
+/** Returns a URI whose ssh is this script. The script first writes its process id to the file `pid`. */
 async function uriOf(script: string): Promise<string> {
   const command = join(dir, 'ssh');
   const pid = join(dir, 'pid');
@@ -21,6 +21,7 @@ async function uriOf(script: string): Promise<string> {
   return `test+ssh://host/default?command=${command}`;
 }
 
+/** Waits until the process whose id is in this file has ended. @throws {Error} after two minutes. */
 async function pidsEnd(name: string): Promise<void> {
   const pid = (await readFile(join(dir, name), 'utf8')).trim();
   // A process that has ended but was not reaped is still in /proc.
@@ -71,7 +72,7 @@ describe('an ssh client', () => {
     );
   });
 
-  it('is ended by close if it hangs, with the processes that it started; an attempt has a timeout', async () => {
+  it('is killed by close if it hangs, with its child processes; an attempt to connect has a timeout', async () => {
     const uri = await uriOf(`trap '' TERM; sleep 1000 & echo $! >${join(dir, 'child')}; while :; do wait; done`);
     const hypervisor = Hypervisor.connect(uri, { connectTimeoutMs: 240_000 });
     await until('both processes', () => existsSync(join(dir, 'child')) && existsSync(join(dir, 'pid')));

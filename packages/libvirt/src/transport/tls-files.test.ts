@@ -46,11 +46,11 @@ describe('the certificate files of a client', () => {
     expect(await read([...system, ...own.slice(0, 2)])).toEqual([own[0], null, system[1], system[2]]);
   });
 
-  it('need no client certificate', async () => {
+  it('may lack the certificate and the key of the client', async () => {
     expect(await read(system.slice(0, 1))).toEqual([system[0], null, null, null]);
   });
 
-  it('need a certificate authority, except without verification', async () => {
+  it('must have a certificate authority, except without verification', async () => {
     const why = `no certificate authority: there is neither ${dir}/home/.pki/libvirt/cacert.pem nor ${dir}/pki/CA/cacert.pem`;
     expect(await failureOf(read([]))).toHaveProperty('message', why);
     expect(await read([], { verify: false })).toEqual([null, null, null, null]);
@@ -65,7 +65,7 @@ describe('the certificate files of a client', () => {
     );
   });
 
-  it('are reported if they cannot be read', async () => {
+  it('cause an error with the path of a file that cannot be read', async () => {
     await mkdir(join(dir, 'pki/CA/cacert.pem'), { recursive: true });
     expect(String(await failureOf(read([])))).toContain(`reading ${dir}/pki/CA/cacert.pem: EISDIR`);
   });

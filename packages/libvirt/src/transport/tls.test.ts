@@ -10,7 +10,7 @@ import { parseUri } from '../uri.js';
 import { openTls } from './tls.js';
 import type { Transport } from './transport.js';
 
-// These servers replace libvirtd, for faults that libvirtd does not have.
+// The servers of these tests replace libvirtd, which does not have these faults.
 let dir: string;
 let authority: Authority;
 let files: CertificateFiles;
@@ -30,6 +30,7 @@ afterEach(async () => {
   await new Promise((resolve) => server?.close(resolve));
 });
 
+/** Starts a server that is closed after the test. Returns its port. */
 async function listen(started: Server): Promise<number> {
   server = started;
   started.on('connection', (socket: Socket) => {
@@ -42,6 +43,7 @@ async function listen(started: Server): Promise<number> {
   return (started.address() as AddressInfo).port;
 }
 
+/** Starts a TLS server that calls `serve` for each client. Returns its port. */
 async function listenTls(serve: (socket: TLSSocket) => void): Promise<number> {
   const [cert, key] = [await readFile(files.cert), await readFile(files.key)];
   const started = createServer({ cert, key });
@@ -52,12 +54,14 @@ async function listenTls(serve: (socket: TLSSocket) => void): Promise<number> {
   return await listen(started);
 }
 
+/** A transport, the text that it received, and whether it was closed. */
 interface Opened {
   readonly transport: Transport;
   readonly received: () => string;
   readonly closed: () => boolean;
 }
 
+/** Opens a transport with the client certificate in `pkipath`. @throws what `openTls` throws. */
 async function open(port: number, more = '', host = 'localhost', limitMs = 60_000): Promise<Opened> {
   const chunks: Buffer[] = [];
   let isClosed = false;
@@ -75,14 +79,14 @@ async function open(port: number, more = '', host = 'localhost', limitMs = 60_00
 }
 
 describe('a TLS transport', () => {
-  it('is open after the confirmation of the server, and forwards the bytes after it', async () => {
+  it('opens at the confirmation byte of the server, and forwards only the bytes after it', async () => {
     const port = await listenTls((socket) => socket.end('\u0001rest'));
     const { received, closed } = await open(port);
     await until('the end', closed);
     expect(received()).toBe('rest');
   });
 
-  it('sends the name of the server in SNI, but not an IP address', async () => {
+  it('sends the host of the URI in SNI if it is a name, but not if it is an IP address', async () => {
     const names: unknown[] = [];
     const port = await listenTls((socket) => {
       names.push(socket.servername);
@@ -114,13 +118,13 @@ describe('a TLS transport', () => {
     ],
     ['closes', (socket: TLSSocket) => socket.end(), 'libvirtd closed the connection'],
     ['resets', () => [...sockets].forEach((socket) => socket.resetAndDestroy()), 'libvirtd closed the connection'],
-  ])('fails if the server %s instead of confirming', async (_, serve, why) => {
+  ])('fails if the server %s instead of sending its confirmation', async (_, serve, why) => {
     const port = await listenTls(serve);
     expect(String(await failureOf(open(port)))).toContain(why);
     await until('the end of the connection', () => sockets.size === 0);
   });
 
-  it('waits for the confirmation until the signal aborts', async () => {
+  it('waits for the confirmation until the signal aborts, then closes the connection', async () => {
     const port = await listenTls(() => undefined);
     expect(String(await failureOf(open(port, '', 'localhost', 200)))).toContain('aborted due to timeout');
     await until('the end of the connection', () => sockets.size === 0);
@@ -144,7 +148,7 @@ describe('a TLS transport', () => {
     await until('the end of the connection', () => sockets.size === 0);
   });
 
-  it('fails with the path of a missing certificate file', async () => {
+  it('fails with the path of a certificate file that is missing in the folder of pkipath', async () => {
     const port = await listenTls(() => undefined);
     const folder = await authority.clientFolder();
     await rm(join(folder, 'clientcert.pem'));
