@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const pathOf = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
 describe('the README', () => {
-  it('begins with an example of at most 18 lines that runs', async () => {
+  it('begins with an example of at most 18 lines, which runs and prints two events', async () => {
     const readme = await readFile(pathOf('README.md'), 'utf8');
     const example = /```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
     expect(example.split('\n').length).toBeLessThanOrEqual(18);
@@ -49,7 +49,7 @@ describe('the README', () => {
   });
 });
 
-describe('the package', () => {
+describe('the npm package', () => {
   it('contains only the documented files, the license and the compiled client', async () => {
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: pathOf('.') });
     const [{ files }] = JSON.parse(stdout) as [{ files: readonly { readonly path: string }[] }];
@@ -66,11 +66,11 @@ describe('the package', () => {
 });
 
 describe('the API page', () => {
-  it('matches the doc comments', async () => {
+  it('is what scripts/api-page.js makes from the docstrings', async () => {
     await run(process.execPath, [pathOf('scripts/api-page.js'), '--check']);
   });
 
-  it('lists every export', async () => {
+  it('lists every exported value', async () => {
     const api = await readFile(pathOf('API.md'), 'utf8');
     const missing = Object.keys(exported).filter(
       (name) => !api.includes(`### ${name}\n`) && !api.includes(`- **${name}**`) && !api.includes(`- \`${name}(`),

@@ -21,6 +21,7 @@ const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: -
 let fake: FakeLibvirtd;
 const links: Link[] = [];
 
+/** Opens a link to the fake libvirtd, which is closed after the test. */
 function open(options: LinkOptions = {}): Link {
   const link = openLink(fake.uri, options);
   links.push(link);
@@ -36,7 +37,7 @@ afterEach(async () => {
 });
 
 describe('opening a connection', () => {
-  it('authenticates, enables keepalive, opens, then queries event support', async () => {
+  it('authenticates, enables keepalive, opens the driver, then queries event support', async () => {
     const asked: unknown[] = [];
     fake.on(supportsFeature, (args) => {
       asked.push(args.feature);
@@ -62,7 +63,7 @@ describe('opening a connection', () => {
     expect(asked).toBe(1);
   });
 
-  it('reports the error of polkit', async () => {
+  it('fails with the error of polkit if polkit denies access', async () => {
     fake.on(authProcedures.list, () => [2]);
     fake.on(authProcedures.polkit, () => {
       throw new Refusal(45, 60, 'authentication failed: denied');
@@ -98,7 +99,7 @@ describe('opening a connection', () => {
 });
 
 describe('a call', () => {
-  it('gets its reply, also when replies arrive in another order', async () => {
+  it('gets its reply, even if replies arrive in another order', async () => {
     const answers: (() => void)[] = [];
     fake.on(domainProcedures.lookupByName, (args) => {
       return new Promise((resolve) => answers.push(() => resolve({ ...domain, name: args.name })));
@@ -110,18 +111,18 @@ describe('a call', () => {
     expect((await Promise.all(calls)).map((each) => each.name)).toEqual(['a', 'b', 'c']);
   });
 
-  it('does not count a stall of this process as time of libvirtd', async () => {
+  it('does not time out because this process is blocked for longer than the timeout', async () => {
     fake.on(getHostname, () => 'host');
     const link = open();
     await link.connected();
     const timeoutMs = 2000;
-    // The call is sent at the end of this event loop iteration, long after its timeout.
+    // The loop below blocks this process, so the call is sent only after twice its timeout.
     const answer = link.call(getHostname, undefined, { timeoutMs });
     for (const until = performance.now() + 2 * timeoutMs; performance.now() < until;);
     expect(await answer).toBe('host');
   });
 
-  it('times out if libvirtd is silent after a stall of this process', async () => {
+  it('times out if libvirtd is silent after this process was blocked', async () => {
     fake.on(getHostname, () => HANG);
     const link = open();
     await link.connected();
@@ -131,7 +132,7 @@ describe('a call', () => {
     expect(await failureOf(answer)).toMatchObject({ code: 'CALL_TIMEOUT' });
   });
 
-  it('fails with the error of libvirtd, with the names of its code and domain', async () => {
+  it('fails with the error of libvirtd, which has the names of its code and its domain', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(42, 10, 'Domain not found: no such thing');
     });
@@ -151,7 +152,7 @@ describe('a call', () => {
     });
   });
 
-  it('reports the numbers of an unknown error code and domain', async () => {
+  it('fails with the numbers of an error code and a domain that the client does not know', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(9001, 9002, 'new');
     });
@@ -235,7 +236,7 @@ describe('a call', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('fails if libvirtd sends a message over 32 MiB, and the connection ends', async () => {
+  it('fails if libvirtd sends a message over 32 MiB, and the client connects again', async () => {
     fake.on(getHostname, (_args, call) => {
       const bytes = replyTo(getHostname, call.serial, 'x');
       bytes.writeUInt32BE(MAX_MESSAGE_BYTES + 1, 0);
@@ -249,7 +250,7 @@ describe('a call', () => {
   });
 });
 
-describe('aborting a call', () => {
+describe('the abort of a call', () => {
   beforeEach(() => {
     fake.on(getHostname, () => HANG);
   });
@@ -271,7 +272,7 @@ describe('aborting a call', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('uses the timeout of each call', async () => {
+  it('happens at the timeout of this call, even if other calls have other timeouts or none', async () => {
     const clock = new FakeClock();
     const link = open({ clock });
     await link.connected();
@@ -295,7 +296,7 @@ describe('aborting a call', () => {
     expect(order).toEqual([20, 40, 60]);
   });
 
-  it('ignores a late reply', async () => {
+  it('makes the client ignore a late reply', async () => {
     let answer: () => void = () => undefined;
     fake.on(getHostname, () => new Promise((resolve) => (answer = () => resolve('late'))));
     fake.on(getVersion, () => 9);
@@ -310,7 +311,7 @@ describe('aborting a call', () => {
     await expect(link.call(getVersion, undefined)).resolves.toBe(9);
   });
 
-  it('by its signal works before, during and after the call', async () => {
+  it('by a signal ends a running call, rejects a later one, and does not change a completed one', async () => {
     fake.on(getVersion, () => 9);
     const link = open();
     await link.connected();
@@ -328,7 +329,7 @@ describe('aborting a call', () => {
     await expect(late).rejects.toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: false });
   });
 
-  it('by an AbortSignal that many calls share aborts all of them', async () => {
+  it('by a signal that many calls share ends all of them', async () => {
     const link = open();
     await link.connected();
     const controller = new AbortController();
@@ -337,13 +338,14 @@ describe('aborting a call', () => {
     const work = Array.from({ length: 50 }, () =>
       failureOf(link.work(domain.uuid, getHostname, undefined, { signal })),
     );
+    // Four calls opened the connection. The calls of `work` use another connection.
     await until('the calls', () => fake.clients[0]?.calls.length === 54);
     controller.abort();
     const errors = await Promise.all([...calls, ...work]);
     expect(errors.every((error) => isLibvirtError(error, 'CALL_ABORTED'))).toBe(true);
   });
 
-  it('by closing the link rejects all calls immediately', async () => {
+  it('by closing the link rejects all running and later calls at once', async () => {
     const link = open();
     await link.connected();
     const calls = Array.from({ length: 10 }, () => failureOf(link.call(getHostname, undefined)));
@@ -366,14 +368,14 @@ describe('keepalive', () => {
     await until('a pong', () => fake.clients[0]?.pongs === 1);
   });
 
-  it('rejects all calls if libvirtd is silent', async () => {
+  it('rejects all calls if libvirtd does not answer its PINGs', async () => {
     fake.on(getHostname, () => HANG);
     fake.answersPings = false;
     const clock = new FakeClock();
     const link = open({ clock, keepalive: { intervalMs: 20, count: 2 } });
     await link.connected();
     const calls = Array.from({ length: 8 }, () => failureOf(link.call(getHostname, undefined)));
-    // In the first interval the client received data.
+    // The client sends no PING after the first of the three intervals, because it received data in that interval.
     clock.advance(60);
     await until('two pings', () => fake.everyClient[0]?.pings === 2);
     clock.advance(20);
@@ -388,10 +390,10 @@ describe('keepalive', () => {
     expect(fake.everyClient[0]?.pings).toBe(2);
   });
 
-  it('does not close an idle connection if libvirtd answers', async () => {
+  it('does not close an idle connection if libvirtd answers PINGs', async () => {
     const link = open({ keepalive: { intervalMs: 10, count: 20 } });
     await link.connected();
-    // More PINGs than a silent libvirtd would get.
+    // A silent libvirtd would get only 20 PINGs.
     await until('many pings', () => (fake.everyClient[0]?.pings ?? 0) > 25);
     expect(link.state).toBe('connected');
     expect(fake.everyClient).toHaveLength(1);
@@ -401,7 +403,7 @@ describe('keepalive', () => {
 describe('events', () => {
   const lifecycle = { callbackId: 1, domain, event: 2, detail: 0 };
 
-  it('reach all listeners until they are removed', async () => {
+  it('reach each listener until it is removed', async () => {
     const link = open();
     const seen: string[] = [];
     const remove = link.onEvent(domainEvents.lifecycle, (event) => seen.push(`a${event.detail}`));
@@ -432,7 +434,7 @@ describe('events', () => {
       return HANG;
     });
     await link.connected();
-    // A chain of promises. The events after the reply wait for the last of them.
+    // A chain of promises. The events after the reply must wait for the last promise.
     const deep = async (depth: number): Promise<string> =>
       depth === 0 ? link.call(getHostname, undefined) : await deep(depth - 1);
     order.push(await deep(10));
@@ -440,7 +442,7 @@ describe('events', () => {
     expect(order).toEqual(['event 1', 'host', 'event 2', 'event 3']);
   });
 
-  it('are reported as warnings and affect nothing else if they are malformed', async () => {
+  it('cause a warning if they are malformed, and the connection stays open', async () => {
     const warnings: Error[] = [];
     const link = open({ onWarning: (error) => warnings.push(error) });
     link.onEvent(domainEvents.lifecycle, () => undefined);
@@ -451,7 +453,7 @@ describe('events', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('share the connection with messages of unexpected or unknown types, which are ignored', async () => {
+  it('may come with messages of unexpected or unknown types, which the client ignores', async () => {
     const link = open();
     await link.connected();
     for (const type of [MessageType.call, MessageType.stream, 4, 6, 77]) {

@@ -10,7 +10,7 @@ interface WaitingTimer {
 export class FakeClock implements Clock {
   #now = 0;
   readonly #waiting = new Set<WaitingTimer>();
-  /** Delays of all timers so far, in order. */
+  /** Delays of all timers that were started, in order. */
   readonly delays: number[] = [];
 
   now(): number {
@@ -34,7 +34,7 @@ export class FakeClock implements Clock {
     return [...this.#waiting].map((each) => each.at - this.#now).sort((a, b) => a - b);
   }
 
-  /** Advances the time. Timers fire in order, including new timers. */
+  /** Advances the time. All timers that are due by then fire in order, also those that an action starts. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {

@@ -18,7 +18,7 @@ import { type EventProcedure, type Procedure, PROGRAM } from '../../src/protocol
 import { XdrReader, XdrWriter } from '../../src/xdr.js';
 import type { Codec, Value } from '../../src/codec.js';
 
-/** Result of a handler that never answers. */
+/** A handler returns this value to send no answer. */
 export const HANG = Symbol('hang');
 
 /** Error that a handler throws to answer with a libvirt error. */
@@ -96,12 +96,14 @@ export function virError(code: number, domain: number, text: string): Value<type
   };
 }
 
-/** A client connection of the fake. */
+/** The connection of one client to the fake libvirtd. */
 export class FakeClient {
-  /** Procedure numbers of the received calls, in order, without keepalive. */
+  /** Procedure numbers of the received calls, in order, without keepalive and stream messages. */
   readonly calls: number[] = [];
   readonly streamMessages: StreamMessage[] = [];
+  /** Number of received PINGs. */
   pings = 0;
+  /** Number of received PONGs. */
   pongs = 0;
   /** Number of received bytes of stream data. */
   streamBytes = 0;
@@ -117,6 +119,7 @@ export class FakeClient {
     this.socket.destroy();
   }
 
+  /** Sends a PING or a PONG. */
   keepalive(procedure: number): void {
     const writer = new XdrWriter();
     const header = {
@@ -159,9 +162,11 @@ export class FakeClient {
  * add handlers for procedures; other calls get libvirtd's error for unknown procedures.
  */
 export class FakeLibvirtd {
+  /** The clients that are connected now. */
   readonly clients: FakeClient[] = [];
   /** All clients so far, including disconnected clients. */
   readonly everyClient: FakeClient[] = [];
+  /** Whether the fake answers PINGs. */
   answersPings = true;
   /** Whether the fake confirms the abort of a stream, as libvirtd does. */
   answersAborts = true;
@@ -191,7 +196,7 @@ export class FakeLibvirtd {
     return fake;
   }
 
-  /** Sets the handler of a procedure. */
+  /** Sets the handler of a procedure. It returns the result or {@link HANG}, or throws a {@link Refusal}. */
   on<A, R>(procedure: Procedure<A, R>, handler: (args: A, call: FakeCall) => R | Promise<R> | typeof HANG): void {
     this.#handlers.set(`${procedure.program}/${procedure.number}`, async (body, call) => {
       const result = await handler(procedure.args.decode(body), call);
@@ -217,10 +222,12 @@ export class FakeLibvirtd {
     if (server !== null) await new Promise((resolve) => server.close(resolve));
   }
 
+  /** Sends an event to all connected clients. */
   emit<E>(event: EventProcedure<E>, value: E): void {
     for (const client of this.clients) client.write(eventMessage(event, value));
   }
 
+  /** Disconnects all clients, and removes the folder of the socket. */
   async stop(): Promise<void> {
     await this.refuse();
     await rm(this.dir, { recursive: true, force: true });
