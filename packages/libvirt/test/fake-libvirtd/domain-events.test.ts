@@ -35,11 +35,12 @@ afterEach(async () => {
   await fake.stop();
 });
 
+/** Sends an event to the callback with this id. */
 const lifecycle = (callbackId: number, detail: number): void =>
   fake.emit(domainEvents.lifecycle, { callbackId, domain, event: 2, detail });
 
 describe('an event registration', () => {
-  it('is shared by all listeners of a kind, and removed with the last', async () => {
+  it('is shared by all listeners of a kind, and removed with the last one', async () => {
     const first = hypervisor.events.on('lifecycle', () => undefined);
     const second = hypervisor.events.on('lifecycle', () => undefined);
     const reboot = hypervisor.events.on('reboot', () => undefined);
@@ -51,7 +52,7 @@ describe('an event registration', () => {
     expect(asked).toEqual([`+${DomainEventId.LIFECYCLE}`, `+${DomainEventId.REBOOT}`, '-8', '-7']);
   });
 
-  it('does not pass its last messages to a later listener after its removal', async () => {
+  it('passes none of its events to a later listener after its removal', async () => {
     const seen: number[] = [];
     const first = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
     await first.ready;
@@ -64,7 +65,7 @@ describe('an event registration', () => {
     expect(seen).toEqual([80]);
   });
 
-  it('is repeated or fails after a timeout, at whichever moment of the connecting it begins', async () => {
+  it('is repeated or fails if libvirtd does not answer, at whichever moment of the connecting it begins', async () => {
     let hangs = false;
     fake.on(eventProcedures.callbackRegisterAny, ({ eventId }) => {
       if (eventId !== DomainEventId.REBOOT || !hangs) return nextCallback++;
@@ -109,7 +110,7 @@ describe('an event registration', () => {
     expect(asked).toEqual(['+0', '-7', '+0']);
   });
 
-  it('delays the close until libvirtd has removed it, because libvirtd may crash otherwise', async () => {
+  it('delays a close of the client until libvirtd has removed it, because libvirtd may crash otherwise', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
       asked.push(`-${callbackId}`);
@@ -127,7 +128,7 @@ describe('an event registration', () => {
     expect(hypervisor.state).toBe('closed');
   });
 
-  it('is not removed by a close that ends its iterator, because the connection ends', async () => {
+  it('is not removed if a close ends its iterator, because the connection ends too', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     await hypervisor.close();
@@ -136,7 +137,7 @@ describe('an event registration', () => {
     expect(asked).toEqual(['+0']);
   });
 
-  it('without listeners is removed after the reply', async () => {
+  it('is removed after its reply if its listener was removed before the reply', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackRegisterAny, async ({ eventId }) => {
       asked.push(`+${eventId}`);
@@ -150,7 +151,7 @@ describe('an event registration', () => {
     expect(asked).toEqual(['+0', '-7']);
   });
 
-  it('serves a listener that is added while libvirtd registers', async () => {
+  it('also serves a listener that is added before the reply of libvirtd', async () => {
     hypervisor.events.on('lifecycle', () => undefined).remove();
     const seen: number[] = [];
     const listener = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
@@ -160,7 +161,7 @@ describe('an event registration', () => {
     expect(asked).toEqual(['+0']);
   });
 
-  it('rejects listener and iterator if it fails, and the next listener tries again', async () => {
+  it('rejects listener and iterator if libvirtd refuses it, and is tried again for the next listener', async () => {
     let refuse = true;
     fake.on(eventProcedures.callbackRegisterAny, () => {
       if (refuse) throw new Refusal(NO_SUPPORT, 0, 'no such events here');
@@ -221,7 +222,7 @@ describe('an iterator', () => {
 });
 
 describe('a malformed reply', () => {
-  it('fails only its own call, by name', async () => {
+  it('fails only its own call, with the name of the procedure', async () => {
     // A typed parameter of the unknown type 8.
     const stats = { ...connectProcedures.getAllDomainStats };
     fake.on(

@@ -19,6 +19,7 @@ const quick = { firstMs: 5, maxMs: 20 };
 let fake: FakeLibvirtd;
 const links: Link[] = [];
 
+/** Opens a link that is closed after the test. By default, the pauses between its attempts are short. */
 function open(options: LinkOptions = {}): Link {
   const link = openLink(fake.uri, { backoff: quick, ...options });
   links.push(link);
@@ -33,14 +34,15 @@ afterEach(async () => {
   await fake.stop();
 });
 
-describe('a lost connection', () => {
-  it('rejects all running calls and is reopened', async () => {
+describe('a link without a connection', () => {
+  it('has rejected all running calls at the loss, and connects again', async () => {
     fake.on(getHostname, () => HANG);
     const link = open();
     const states: LinkState[] = [];
     link.onStateChange((state) => states.push(state));
     await link.connected();
     const calls = Array.from({ length: 20 }, () => failureOf(link.call(getHostname, undefined)));
+    // Four calls opened the connection.
     await until('the calls to arrive', () => fake.clients[0]?.calls.length === 24);
     fake.clients[0]?.drop();
     for (const error of await Promise.all(calls)) {
@@ -101,7 +103,7 @@ describe('a lost connection', () => {
     });
   });
 
-  it('aborts an attempt without an answer and reports it', async () => {
+  it('ends an attempt that gets no answer, reports its timeout, and tries again', async () => {
     fake.on(connectProcedures.open, () => HANG);
     const clock = new FakeClock();
     const link = open({ clock, connectTimeoutMs: 200, backoff: quick });
@@ -119,7 +121,7 @@ describe('a lost connection', () => {
     await until('the abandoned connections to close', () => fake.clients.length === 1);
   });
 
-  it('is retried with back-off and jitter, and quickly after it was stable', async () => {
+  it('tries again with growing pauses, which start over after a stable connection', async () => {
     const clock = new FakeClock();
     await fake.refuse();
     const link = open({ clock, random: () => 0, backoff: { firstMs: 100, maxMs: 1000 } });
@@ -151,7 +153,7 @@ describe('a lost connection', () => {
     }
   });
 
-  it('is retried after half of the delay and a random share of the other half', async () => {
+  it('tries again after half of the pause and a random share of the other half', async () => {
     const clock = new FakeClock();
     await fake.refuse();
     open({ clock, random: () => 0.5, backoff: { firstMs: 100, maxMs: 1000 } });
@@ -159,7 +161,7 @@ describe('a lost connection', () => {
     expect(clock.upcoming).toEqual([75]);
   });
 
-  it('is not retried after the link is closed', async () => {
+  it('does not try again after its close', async () => {
     const clock = new FakeClock();
     const link = open({ clock });
     await link.connected();
@@ -170,7 +172,7 @@ describe('a lost connection', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('does not delay a close during an attempt', async () => {
+  it('closes without waiting for an attempt that gets no answer', async () => {
     fake.on(connectProcedures.open, () => HANG);
     const link = open();
     const waiting = failureOf(link.connected());
@@ -183,7 +185,7 @@ describe('a lost connection', () => {
 });
 
 describe('a connection hook', () => {
-  it('registers for events again after each loss, before waiting calls are sent', async () => {
+  it('runs again after each loss, before the client sends waiting calls', async () => {
     fake.on(callbackRegisterAny, (args) => args.eventId + 10);
     fake.on(getHostname, () => 'host');
     const link = open();
@@ -208,7 +210,7 @@ describe('a connection hook', () => {
     expect(callbackIds).toEqual([10, 10, 10, 10, 10, 10]);
   });
 
-  it('runs again on the next connection if the first is lost', async () => {
+  it('runs again on the next connection if the connection is lost while it runs', async () => {
     let drops = 3;
     fake.on(callbackRegisterAny, (_args, call) => {
       drops -= 1;
@@ -225,7 +227,7 @@ describe('a connection hook', () => {
     expect(fake.everyClient).toHaveLength(4);
   });
 
-  it('runs again on the next connection if a connection does not answer', async () => {
+  it('runs again on the next connection if libvirtd does not answer its call', async () => {
     let answers = true;
     fake.on(callbackRegisterAny, () => (answers ? 1 : HANG));
     const warnings: Error[] = [];
@@ -246,13 +248,13 @@ describe('a connection hook', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('runs once if it is added while the link connects', async () => {
+  it('runs only once if it is added while the link connects', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const register = async (connection: Caller): Promise<void> => {
       await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
     };
-    // Several promise callbacks run between the end of the first hook and `connected`. Adds a hook
-    // in each.
+    // Several promise callbacks run between the end of the first hook and `connected`. Each round adds
+    // the second hook in another one of them.
     for (let turns = 0; turns < 30; turns += 1) {
       const link = open();
       await link.onConnected(register).ready;
@@ -266,7 +268,7 @@ describe('a connection hook', () => {
     );
   });
 
-  it('reports its first error to the caller and does not close the connection', async () => {
+  it('rejects with the error of its first run, keeps the connection open, and does not run again', async () => {
     fake.on(callbackRegisterAny, () => {
       throw new Refusal(3, 10, 'this function is not supported');
     });
@@ -283,7 +285,7 @@ describe('a connection hook', () => {
     expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
   });
 
-  it('causes a warning if it fails after it succeeded', async () => {
+  it('causes a warning if it fails in a later run', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const warnings: Error[] = [];
     const link = open({ onWarning: (error) => warnings.push(error) });

@@ -55,7 +55,7 @@ describe('a libvirtd that does not know the password', () => {
     ['another nonce', 'r=other,s=AAAA,i=4096', 'the first message of libvirtd is invalid'],
     ['garbage', '\u00ff\u0000', 'the first message of libvirtd is invalid'],
     ['too much data', 'x'.repeat(70_000), 'SASL data of 70000 bytes'],
-  ])('cannot send %s', async (_, first, why) => {
+  ])('makes the opening fail if it sends %s', async (_, first, why) => {
     fake.on(authProcedures.saslStart, () => reply(0, first));
     expect(await refusal()).toContain(why);
   });

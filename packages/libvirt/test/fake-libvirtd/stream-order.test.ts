@@ -90,7 +90,7 @@ describe('a download with messages before the reply', () => {
     ['D', 'R', 'E'],
     ['D', 'E', 'R'],
   ];
-  // In one piece, in single bytes, and split in the length word, in the header and after it.
+  // The pieces: everything in one, single bytes, and pieces that end in the length word, in the header and after it.
   for (const size of [Infinity, 1, 3, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 1]) {
     it.each(orders)(`is complete in the order %s %s %s, split into pieces of ${size} bytes`, async (...order) => {
       await link.close();

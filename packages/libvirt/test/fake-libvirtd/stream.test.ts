@@ -67,6 +67,7 @@ function confirming(procedure: typeof upload | typeof openConsole): void {
   };
 }
 
+/** Reads a stream to its end. */
 async function readAll(stream: LibvirtStream): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
@@ -74,11 +75,12 @@ async function readAll(stream: LibvirtStream): Promise<Buffer> {
 }
 
 const statuses = (): number[] => peer.client.streamMessages.map((message) => message.status);
+/** Waits until only the control connection is open. Each stream has a connection of its own. */
 const streamConnectionClosed = (): Promise<void> =>
   until('the stream’s connection to close', () => fake.clients.length === 1);
 
 describe('an upload', () => {
-  it('sends messages of at most 262,120 bytes and ends when libvirtd confirms it', async () => {
+  it('sends messages of at most 262,120 bytes, and completes when libvirtd confirms its end', async () => {
     confirming(upload);
     const data = Buffer.alloc(1_000_001, 'rackless');
     const stream = await link.openStream(upload, transfer);
@@ -98,7 +100,7 @@ describe('an upload', () => {
     await streamConnectionClosed();
   });
 
-  it('does not finish before libvirtd confirms it', async () => {
+  it('does not finish before libvirtd confirms its end', async () => {
     const stream = await link.openStream(upload, transfer);
     let finished = false;
     stream.once('finish', () => (finished = true));
@@ -143,7 +145,7 @@ describe('an upload', () => {
     await expect(pipeline([Buffer.from('x')], stream)).rejects.toMatchObject({ message: 'cannot sync' });
   });
 
-  it('applies backpressure to its source', async () => {
+  it('stops reading its source while libvirtd reads nothing', async () => {
     confirming(upload);
     const stream = await link.openStream(upload, transfer);
     peer.client.socket.pause();
@@ -188,7 +190,7 @@ describe('an upload', () => {
 describe('a download', () => {
   it('delivers all data, and confirms the end before the reader sees it', async () => {
     const data = Buffer.alloc(1_000_001, 'rackless');
-    // Directly after the reply: the client must open the stream before it handles the data.
+    // Sends the data directly after the reply, so the client must open the stream before it handles the data.
     fake.on(download, (_args, call) => {
       peer = call;
       call.client.write(replyTo(download, call.serial, undefined));
@@ -205,7 +207,7 @@ describe('a download', () => {
     await streamConnectionClosed();
   });
 
-  it('fails if libvirtd sends an error, also in the same write as the reply', async () => {
+  it('fails if libvirtd sends an error in the same write as the reply', async () => {
     fake.on(download, (_args, call) => {
       peer = call;
       call.client.socket.cork();
@@ -218,13 +220,13 @@ describe('a download', () => {
     await expect(readAll(stream)).rejects.toMatchObject({ code: 'SYSTEM_ERROR', message: 'cannot read' });
   });
 
-  it('fails if its error message is malformed', async () => {
+  it('fails with PROTOCOL if libvirtd sends a malformed error', async () => {
     const stream = await link.openStream(download, transfer);
     peer.client.stream(download, peer.serial, MessageStatus.error, Buffer.from('junk'));
     await expect(readAll(stream)).rejects.toMatchObject({ code: 'PROTOCOL' });
   });
 
-  it('applies backpressure to libvirtd without losing the connection', async () => {
+  it('makes libvirtd wait while nothing reads it, without losing the connection', async () => {
     await link.close();
     link = openLink(fake.uri, { keepalive: { intervalMs: 10, count: 10 } });
     const chunk = Buffer.alloc(STREAM_CHUNK_BYTES);
@@ -244,8 +246,8 @@ describe('a download', () => {
       peer.client.stream(download, peer.serial, MessageStatus.continue, NOTHING);
     };
     send();
-    // Longer than the keepalive limit, measured by the PINGs of the control connection (one per two
-    // intervals).
+    // Waits for longer than the keepalive limit. The PINGs of the control connection measure the time:
+    // one PING takes two intervals.
     const pings = (): number => fake.clients[0]?.pings ?? 0;
     const before = pings();
     await until('time to pass', () => pings() > before + 15);
@@ -269,7 +271,7 @@ describe('a download', () => {
     expect((await readAll(stream)).toString()).toBe(parts.join(''));
   });
 
-  it('sends an abort to libvirtd when it is destroyed', async () => {
+  it('sends an abort to libvirtd when its reader stops early', async () => {
     const stream = await link.openStream(download, transfer);
     peer.client.stream(download, peer.serial, MessageStatus.continue, Buffer.from('some'));
     for await (const chunk of stream) {
@@ -325,14 +327,14 @@ describe('aborting a stream', () => {
     await streamConnectionClosed();
   });
 
-  it('with an aborted signal sends nothing to libvirtd', async () => {
+  it('with a signal that is aborted before the opening opens no connection', async () => {
     await link.connected();
     const signal = AbortSignal.abort();
     await expect(link.openStream(upload, transfer, { signal })).rejects.toMatchObject({ code: 'CALL_ABORTED' });
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('with its signal works during and after the opening', async () => {
+  it('with its signal ends it during and after the opening', async () => {
     const controller = new AbortController();
     const stream = await link.openStream(upload, transfer, { signal: controller.signal });
     const failure = new Promise((resolve) => stream.once('error', resolve));
@@ -347,7 +349,7 @@ describe('aborting a stream', () => {
     await streamConnectionClosed();
   });
 
-  it('by closing the link ends it', async () => {
+  it('by closing the link ends it with LINK_CLOSED', async () => {
     const stream = await link.openStream(upload, transfer);
     const failure = new Promise((resolve) => stream.once('error', resolve));
     await link.close();
@@ -368,7 +370,7 @@ describe('aborting a stream', () => {
     await streamConnectionClosed();
   });
 
-  it('reads the answer to the abort behind data that the reader did not want', async () => {
+  it('finds the answer to the abort behind data that was not read', async () => {
     const stream = await link.openStream(download, transfer);
     for (let sent = 0; sent < 8; sent += 1) {
       peer.client.stream(download, peer.serial, MessageStatus.continue, Buffer.alloc(STREAM_CHUNK_BYTES));
@@ -378,7 +380,7 @@ describe('aborting a stream', () => {
     await streamConnectionClosed();
   });
 
-  it('closes the connection if libvirtd answers the abort with an error', async () => {
+  it('closes the connection even if libvirtd answers the abort with an error', async () => {
     fake.answersAborts = false;
     const stream = await link.openStream(openConsole, consoleArgs);
     stream.destroy();
@@ -388,7 +390,7 @@ describe('aborting a stream', () => {
   });
 
   it.each(['the stream', 'the link'])(
-    'lets the close of the link wait for the answer, if the client has closed %s first',
+    'makes the close of the link wait for the answer, if the client has closed %s first',
     async (what) => {
       fake.answersAborts = false;
       const stream = await link.openStream(openConsole, consoleArgs);
@@ -405,7 +407,7 @@ describe('aborting a stream', () => {
     },
   );
 
-  it('waits 3 s for the answer of a silent libvirtd', async () => {
+  it('waits at least 3 s for the answer of a silent libvirtd, but not forever', async () => {
     fake.answersAborts = false;
     const stream = await link.openStream(openConsole, consoleArgs);
     stream.destroy();
@@ -417,7 +419,7 @@ describe('aborting a stream', () => {
     await until('every connection to close', () => fake.clients.length === 0);
   });
 
-  it('ends the wait if the connection is lost', async () => {
+  it('does not wait any longer if the connection is lost', async () => {
     fake.answersAborts = false;
     const stream = await link.openStream(openConsole, consoleArgs);
     stream.destroy();
@@ -429,7 +431,7 @@ describe('aborting a stream', () => {
     expect(performance.now() - start).toBeLessThan(2_500);
   });
 
-  it('waits for nothing if libvirtd has already ended the stream', async () => {
+  it('does not wait if libvirtd has already ended the stream', async () => {
     const stream = await link.openStream(download, transfer);
     peer.client.stream(download, peer.serial, MessageStatus.continue, Buffer.from('unread'));
     peer.client.stream(download, peer.serial, MessageStatus.ok, NOTHING);
@@ -467,7 +469,7 @@ describe('aborting a stream', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('at the timeout of its opening ends it', async () => {
+  it('at the timeout of its opening fails the opening with CALL_TIMEOUT', async () => {
     fake.on(upload, () => HANG);
     await link.connected();
     await expect(link.openStream(upload, transfer, { timeoutMs: 20 })).rejects.toMatchObject({

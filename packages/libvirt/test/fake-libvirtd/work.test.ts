@@ -43,6 +43,7 @@ afterEach(async () => {
   await fake.stop();
 });
 
+/** Sends a reset of the domain with this number. */
 const resetOf = (number: number, options = {}): Promise<undefined> =>
   link.work(domainOf(number).uuid, reset, { domain: domainOf(number), flags: 0 }, options);
 /** Sends a reset that libvirtd does not answer and that its caller aborts. */
@@ -57,7 +58,7 @@ async function giveUp(number: number): Promise<unknown> {
 const arrived = (): string[] => resets.map((each) => each.name);
 
 describe('work', () => {
-  it('uses its own connection, opened on first use', async () => {
+  it('uses its own connection, which the client opens at the first use', async () => {
     await link.connected();
     expect(fake.clients).toHaveLength(1);
     await link.work(null, getHostname, undefined);
@@ -66,7 +67,7 @@ describe('work', () => {
     expect(fake.clients[1]?.calls).toEqual([66, 60, 1, 59]);
   });
 
-  it('runs one call per domain, in order, for any spelling of the UUID', async () => {
+  it('runs one call per domain at a time, in order, for any spelling of the UUID', async () => {
     const done: string[] = [];
     const { uuid } = { uuid: 'aaaaaaaa-0000-0000-0000-000000000001' };
     const calls = ['first', 'second', 'third'].map((name, at) =>
@@ -111,7 +112,7 @@ describe('work', () => {
     resets[2]?.answer();
   });
 
-  it('does not delay reads', async () => {
+  it('does not delay reads, even if four of its calls run', async () => {
     for (let number = 0; number < 4; number += 1) resetOf(number).catch(() => undefined);
     await until('four calls', () => resets.length === 4);
     await expect(link.call(getHostname, undefined)).resolves.toBe('host');
@@ -137,7 +138,7 @@ describe('work', () => {
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('opens a new connection if aborted calls use up the limit', async () => {
+  it('opens a new connection if aborted and running calls reach the limit of its connection', async () => {
     for (const number of [1, 2, 3]) await giveUp(number);
     const held = resetOf(4);
     await until('the fourth', () => resets.length === 4);
@@ -155,7 +156,7 @@ describe('work', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('runs at most four awaited calls over all connections', async () => {
+  it('runs at most four calls in parallel over all connections, without the aborted ones', async () => {
     await giveUp(1);
     const calls = [2, 3, 4, 5, 6].map((number) => resetOf(number));
     await until('the four', () => resets.length === 5);
@@ -208,7 +209,7 @@ describe('a query', () => {
   const query = (number: number, timeoutMs = 10_000): Promise<string> =>
     link.query(domainOf(number).uuid, getXmlDesc, { domain: domainOf(number), flags: 0 }, { timeoutMs });
 
-  it('blocks only its own domain after a timeout, until the reply', async () => {
+  it('blocks only queries of the same domain after its timeout, until its reply arrives', async () => {
     const asked: string[] = [];
     let answerFirst = (): void => undefined;
     fake.on(getXmlDesc, ({ domain }) => {
