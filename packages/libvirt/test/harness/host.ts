@@ -17,7 +17,7 @@ export function withHost(driver: LibvirtdOptions['driver'], ready: (host: Host) 
   let hypervisor: Hypervisor | undefined;
   beforeAll(async () => {
     daemon = await startLibvirtd({ driver });
-    // libvirtd starts QEMU before some of its first answers, which takes long on a busy machine.
+    // libvirtd starts QEMU before some of its first answers, which takes long on a busy host.
     hypervisor = await Hypervisor.open(daemon.uri, { callTimeoutMs: 240_000 });
     ready({ daemon, hypervisor });
   });

@@ -9,7 +9,7 @@ import { startNetworkLibvirtd } from './network-libvirtd.js';
 
 const run = promisify(execFile);
 
-describe('private libvirtd', () => {
+describe('a private libvirtd', () => {
   let daemon: PrivateLibvirtd;
   beforeAll(async () => {
     daemon = await startLibvirtd({ driver: 'test' });
@@ -30,7 +30,7 @@ describe('private libvirtd', () => {
     expect(stdout.trim()).toBe('test');
   });
 
-  it('leaves no process and no folder behind', async () => {
+  it('leaves no process and no folder behind after its stop', async () => {
     const other = await startLibvirtd({ driver: 'qemu' });
     await other.stop();
     expect(() => process.kill(other.pid, 0)).toThrow('ESRCH');

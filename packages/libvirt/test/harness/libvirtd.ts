@@ -40,7 +40,7 @@ export interface PrivateLibvirtd {
   readonly dir: string;
   /** Sends libvirtd a signal. */
   signal(signal: NodeJS.Signals): void;
-  /** Returns the process id of a running QEMU guest outside of its namespace. */
+  /** Returns the process id of a running QEMU guest outside of its namespace. @throws {Error} if it does not run. */
   guestPid(domainName: string): Promise<number>;
   /** Stops libvirtd and waits until it has exited. Its guests continue to run. */
   stopDaemon(signal?: NodeJS.Signals): Promise<void>;
@@ -107,7 +107,7 @@ const readable = (path: string): Promise<string | undefined> =>
 
 /**
  * Returns the outer process id of the process that has the id `inner` inside the namespace of
- * `holderPid`.
+ * `holderPid`; undefined if there is none.
  */
 async function outerPid(holderPid: number, inner: number): Promise<number | undefined> {
   const children = (await readable(`/proc/${holderPid}/task/${holderPid}/children`)) ?? '';

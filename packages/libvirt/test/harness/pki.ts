@@ -13,6 +13,7 @@ export interface CertificateFiles {
 
 /** A certificate authority for tests. */
 export interface Authority {
+  /** Path of its certificate. */
   readonly ca: string;
   /** Issues a certificate for a server. @param names `DNS:localhost`, `IP:127.0.0.1`. */
   server(names: readonly string[]): Promise<CertificateFiles>;
@@ -20,7 +21,7 @@ export interface Authority {
   clientFolder(): Promise<string>;
 }
 
-/** Creates an authority with its files in a new folder. */
+/** Creates an authority with its files in the folder `dir`. */
 export async function createAuthority(dir: string): Promise<Authority> {
   await mkdir(dir, { recursive: true });
   const at = (name: string): string => join(dir, name);

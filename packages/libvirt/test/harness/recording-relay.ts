@@ -21,7 +21,7 @@ const statusNames: Readonly<Record<number, string>> = {
   [MessageStatus.continue]: 'data',
 };
 
-/** Starts a relay that listens on a unix socket. */
+/** Starts a relay that listens on the unix socket `socket`, and connects each client to the socket `target`. */
 export async function startRecordingRelay(socket: string, target: string): Promise<RecordingRelay> {
   const connections: string[][] = [];
   const sockets = new Set<Socket>();

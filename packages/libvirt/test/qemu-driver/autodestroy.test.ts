@@ -26,7 +26,7 @@ describe('a domain with AUTODESTROY', () => {
     await events.ready;
     expect((await domain.getState()).state).toBe(DomainState.PAUSED);
     await starter.close();
-    // QEMU may report its shutdown first.
+    // An event for the shutdown of QEMU may come first.
     const seen: { readonly name: string; readonly event: number }[] = [];
     for await (const { domain: changed, event } of events) {
       seen.push({ name: changed.name, event });

@@ -41,7 +41,7 @@ beforeAll(async () => {
 const { VALIDATE } = DomainDefineFlags;
 
 describe('the QEMU host', () => {
-  it('returns the capabilities of its domains', async () => {
+  it('returns the same capabilities of its domains as virsh', async () => {
     const query = { virtType: 'qemu', arch: 'x86_64', machine: 'q35', emulatorBinary: '/usr/bin/qemu-system-x86_64' };
     const xml = await hypervisor.getDomainCapabilities(query);
     expect(xml.trim()).toBe(
@@ -75,7 +75,7 @@ describe('a running domain', () => {
     expect(await codeOf(domain.create())).toBe('OPERATION_INVALID');
   });
 
-  it('echoes on its console', async () => {
+  it('has a console that transfers input and output', async () => {
     const console = await domain.openConsole();
     const answer = new Promise<string>((resolve, reject) => {
       let text = '';
@@ -97,7 +97,7 @@ describe('a running domain', () => {
     expect(await codeOf(domain.openConsole('absent0'))).toBe('INTERNAL_ERROR');
   });
 
-  it('ends its console before the connection closes', async () => {
+  it('has a console whose connection closes only after libvirtd has confirmed the abort', async () => {
     const socket = join(daemon.dir, 'tmp', 'relay-sock');
     const relay = await startRecordingRelay(socket, daemon.socket);
     const client = Hypervisor.connect(`qemu+unix:///system?socket=${socket}`);
@@ -121,7 +121,7 @@ describe('a running domain', () => {
 
   it('executes monitor commands and returns raw replies', async () => {
     const qmp = JSON.parse(await domain.qemuMonitorCommand('{"execute":"query-status"}')) as unknown;
-    // QEMU 9 has removed `singlestep`.
+    // Ignores other members: QEMU 9 has removed `singlestep`.
     expect(qmp).toMatchObject({
       return: { status: 'running', running: true },
       id: expect.stringMatching(/^libvirt-\d+$/),
@@ -132,7 +132,7 @@ describe('a running domain', () => {
     expect(line).toContain('VM status: running');
   });
 
-  it('changes and ejects a medium, live and persistent, with tray events', async () => {
+  it('gets a new medium and ejects it, live and persistent, with tray events', async () => {
     const image = join(daemon.dir, 'tmp', 'medium.iso');
     await copyFile(disk, image);
     const drive = (source: string): string =>
@@ -216,7 +216,7 @@ describe('a running domain', () => {
     expect(event.value).toEqual({ kind: 'reboot', domain });
     await events.return?.();
     await domain.injectNmi();
-    // The guest ignores the request. libvirt only confirms that it sent it.
+    // libvirt confirms only that it sent the request, which this guest ignores.
     await domain.shutdownFlags(DomainShutdownFlags.ACPI_POWER_BTN);
     expect(await codeOf(domain.shutdownFlags(DomainShutdownFlags.GUEST_AGENT))).toBe('ARGUMENT_UNSUPPORTED');
     expect((await domain.getState()).state).toBe(DomainState.RUNNING);

@@ -96,7 +96,7 @@ describe('a disk', () => {
     await domain.destroy();
   });
 
-  it('with a block job causes an event with its target', async () => {
+  it('with a block job causes events with its target and the status of the job', async () => {
     const disk = await writeEchoDisk(join(daemon.dir, 'tmp'), 'base.img');
     const defined = await hypervisor.domainDefineXml(echoGuestXml({ name: 'layered', disk }));
     const domain = await defined.create();

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('a domain with UEFI variables', () => {
-  it('keeps the variables, or deletes them if the flags say so', async () => {
+  it('keeps its variables, or resets or deletes them if a flag says so', async () => {
     const variables = join(daemon.dir, 'tmp', 'VARS.fd');
     const xml = echoGuestXml({ name: 'uefi', disk }).replace(
       "<boot dev='hd'/>",

@@ -61,7 +61,7 @@ describe('with a stopped QEMU process', () => {
     expect(await reads.metadata).toBe('NO_DOMAIN_METADATA');
   });
 
-  it('calls that wait for it time out, and block neither other domains nor reads', async () => {
+  it('calls that wait for QEMU time out, and block neither other domains nor reads', async () => {
     const stuck = Promise.all([
       codeOf(hung.reset({ timeoutMs })),
       codeOf(hung.getBlockInfo('vda', { timeoutMs })),

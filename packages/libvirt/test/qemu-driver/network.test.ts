@@ -10,8 +10,8 @@ let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
 withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
-// A started network would create a bridge on the host, because the private daemon shares the
-// network namespace.
+// These tests start no network: it would create a bridge on the host, because the private daemon shares
+// the network of the host.
 describe('a stopped network', () => {
   it('has the same XML as in virsh', async () => {
     const network = await hypervisor.networkDefineXml(

@@ -46,7 +46,7 @@ describe('a directory pool', () => {
     await pool.undefine();
   });
 
-  it('is built by its start with the flag WITH_BUILD', async () => {
+  it('gets its directory at its start with the flag WITH_BUILD', async () => {
     const pool = await hypervisor.storagePoolCreateXml(poolXml('transient'), StoragePoolCreateFlags.WITH_BUILD);
     expect([await pool.isActive(), await pool.isPersistent()]).toEqual([true, false]);
     await pool.destroy();
@@ -142,8 +142,8 @@ describe('a volume', () => {
 
 describe('an upload of more than its range', () => {
   it('is rejected', async () => {
-    // Uses a separate libvirtd: libvirtd 11.3 (Debian 13) sometimes crashes here, with a general
-    // protection fault.
+    // Uses a separate libvirtd, and accepts CONNECTION_LOST: libvirtd 11.3 (Debian 13) sometimes crashes here,
+    // with a general protection fault.
     const own = await startLibvirtd({ driver: 'qemu' });
     const connected = await Hypervisor.open(own.uri);
     try {

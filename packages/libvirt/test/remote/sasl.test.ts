@@ -59,6 +59,7 @@ async function writeAuth(name: string, secret: string): Promise<void> {
 const tls = (host: NetworkLibvirtd, more: string): string =>
   `test+tls://localhost:${host.tlsPort}/default?pkipath=${host.pkipath}${more}`;
 
+/** Opens a connection, makes a call and closes the connection. */
 async function opens(uri: string): Promise<void> {
   const hypervisor = await Hypervisor.open(uri, patient);
   expect(await hypervisor.getType()).toBe('TEST');
@@ -106,7 +107,7 @@ describeSasl('PLAIN', () => {
     host = await startWith('plain');
   });
 
-  it('opens connections over TLS', async () => {
+  it('opens connections over TLS, but not with a wrong password', async () => {
     await opens(tls(host, `&authfile=${join(dir, 'right')}`));
     expect(await refusal(tls(host, `&authfile=${join(dir, 'wrong')}`))).toContain('AUTH_FAILED: authentication failed');
   });

@@ -41,7 +41,7 @@ describeSsh('a connection over ssh', () => {
     await hypervisor.close();
   });
 
-  it('makes calls to a given socket', async () => {
+  it('makes calls to the socket that the URI names', async () => {
     const hypervisor = await Hypervisor.open(uriOf({ socket: daemon.socket }), patient);
     expect(await hypervisor.getType()).toBe('TEST');
     await hypervisor.close();
@@ -57,7 +57,7 @@ describeSsh('a connection over ssh', () => {
     await expectEvent(hypervisor);
     await hypervisor.close();
     const started = (await readFile(pids, 'utf8')).split('\n').filter(Boolean);
-    expect(started).toHaveLength(4); // control and work connection
+    expect(started).toHaveLength(4); // the script and its ssh, for the control and for the work connection
     await until('all processes to end', () => !started.some(isAlive));
     await until('all sessions of the server to end', () => sshd.connections() === 0);
   });
@@ -88,7 +88,7 @@ describeSsh('ssh', () => {
     expect(await readFile(known, 'utf8')).toContain('ssh-ed25519');
   });
 
-  it('rejects a changed host key also with no_verify', async () => {
+  it('rejects a changed host key even with no_verify', async () => {
     const known = join(sshd.dir, 'changed_hosts');
     const other = (await readFile(`${sshd.keyfile}.pub`, 'utf8')).split(' ').slice(0, 2).join(' ');
     await writeFile(known, `[127.0.0.1]:${sshd.port} ${other}\n`);
@@ -98,7 +98,7 @@ describeSsh('ssh', () => {
 
   it('fails if the server requires a password', async () => {
     const keyfile = join(sshd.dir, 'no_key');
-    // A configuration without the keys and the agent of this account.
+    // This ssh uses neither the configuration nor the keys and the agent of this account.
     const command = join(sshd.dir, 'ssh-without-keys');
     const script = '#!/bin/sh\nexec ssh -F none -o IdentityAgent=none -o IdentitiesOnly=yes "$@"\n';
     await writeFile(command, script, { mode: 0o755 });
@@ -139,7 +139,7 @@ describeSsh('a network between client and server', () => {
     await expectReconnect(hypervisor, relay, how);
   });
 
-  it('ends a stalled connection by keepalive, and the client connects as soon as bytes flow again', async () => {
+  it('makes keepalive end the connection if it stalls, and the client connects as soon as bytes flow', async () => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
     hypervisor = await Hypervisor.open(uriOf({}, relay.port), {

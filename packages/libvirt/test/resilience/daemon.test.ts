@@ -153,7 +153,7 @@ describe('a restarted libvirtd', () => {
     await daemon.stop();
   });
 
-  it('is connected again and sends all registered events, however it ended', async () => {
+  it('gets a new connection and sends all registered events, however it ended', async () => {
     const hypervisor = await connect(daemon);
     const lifecycle: DomainEvent<'lifecycle'>[] = [];
     const metadata: DomainEvent<'metadataChange'>[] = [];
@@ -174,7 +174,7 @@ describe('a restarted libvirtd', () => {
     expect(metadata).toHaveLength(signals.length);
   });
 
-  it('rejects the running calls, and serves later calls', async () => {
+  it('answers a call that waited for it, while calls that ran at its end fail with CONNECTION_LOST', async () => {
     const hypervisor = await connect(daemon);
     daemon.signal('SIGSTOP');
     const calls = Array.from({ length: 50 }, () => failureOf(hypervisor.getHostname()));

@@ -3,7 +3,7 @@ import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 import { compilePrograms, type CompiledPrograms } from '../harness/program.js';
 
 const CALLS = 20_000;
-/** Less than a leak of one small object per call, more than uncollected garbage. */
+/** This is less than a leak of one small object per call, and more than uncollected garbage. */
 const BYTES_PER_CALL = 32;
 
 let daemon: PrivateLibvirtd;

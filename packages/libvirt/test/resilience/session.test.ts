@@ -26,8 +26,8 @@ afterAll(async () => {
 });
 
 /**
- * Returns false for a zombie, too. In some containers, process 1 never reaps the processes that it
- * inherits.
+ * Returns whether a process runs. A zombie has ended: in some containers, process 1 never reaps the
+ * processes that it inherits.
  */
 function isRunning(pid: number): boolean {
   try {

@@ -70,7 +70,7 @@ describe('a definition', () => {
   });
 });
 
-describe('power', () => {
+describe('a domain', () => {
   const { RUNNING, PAUSED, SHUTOFF } = DomainState;
   let domain: Domain;
   beforeAll(async () => {
@@ -78,7 +78,7 @@ describe('power', () => {
   });
   afterAll(() => domain.undefine());
 
-  it('changes the state, with a reason', async () => {
+  it('changes its state and the reason of the state with each power action', async () => {
     expect(await domain.getState()).toEqual({ state: SHUTOFF, reason: DomainShutoffReason.UNKNOWN });
     const started = await domain.create();
     expect(started).toMatchObject({ name: 'powered', uuid: domain.uuid });
@@ -102,12 +102,12 @@ describe('power', () => {
     expect(await domain.getState()).toEqual({ state: SHUTOFF, reason: DomainShutoffReason.DESTROYED });
   });
 
-  it('rejects operations that the state does not allow', async () => {
+  it('rejects power actions that its state does not allow', async () => {
     expect(await codeOf(domain.destroy())).toBe('OPERATION_INVALID');
     expect(await codeOf(domain.reset())).toBe('OPERATION_INVALID');
   });
 
-  it('reports memory, CPUs and CPU time', async () => {
+  it('reports its memory, CPUs and CPU time', async () => {
     await domain.create();
     const info = await domain.getInfo();
     expect(info).toEqual({
@@ -120,7 +120,7 @@ describe('power', () => {
     await domain.destroy();
   });
 
-  it('reports a saved state and deletes it', async () => {
+  it('reports its saved state until the client deletes it', async () => {
     await domain.create();
     expect(await domain.hasManagedSaveImage()).toBe(false);
     await virsh(daemon, 'managedsave', 'powered');
@@ -129,7 +129,7 @@ describe('power', () => {
     expect(await domain.hasManagedSaveImage()).toBe(false);
   });
 
-  it('sets autostart', async () => {
+  it('has the value of autostart that the client sets', async () => {
     expect(await domain.getAutostart()).toBe(false);
     await domain.setAutostart(true);
     expect(await domain.getAutostart()).toBe(true);
@@ -138,7 +138,7 @@ describe('power', () => {
     expect(await domain.getAutostart()).toBe(false);
   });
 
-  it('off removes a transient domain', async () => {
+  it('disappears when it stops if it is transient', async () => {
     const transient = await hypervisor.domainCreateXml(xmlOf('transient'));
     expect(transient.id).toBeGreaterThan(1);
     expect(await transient.isPersistent()).toBe(false);
@@ -148,7 +148,7 @@ describe('power', () => {
   });
 });
 
-describe('metadata', () => {
+describe('the metadata of a domain', () => {
   const { CONFIG } = DomainModificationImpact;
   const uri = 'urn:rackless:test';
   let domain: Domain;
@@ -157,7 +157,7 @@ describe('metadata', () => {
   });
   afterAll(() => domain.undefine());
 
-  it('stores and removes an element of a namespace', async () => {
+  it('can contain an element of a namespace until the client removes it', async () => {
     const { ELEMENT } = DomainMetadataType;
     expect(await codeOf(domain.getMetadata(ELEMENT, uri))).toBe('NO_DOMAIN_METADATA');
     await domain.setMetadata(ELEMENT, '<state led="lit"/>', 'r', uri, CONFIG);
@@ -167,7 +167,7 @@ describe('metadata', () => {
     expect(await codeOf(domain.getMetadata(ELEMENT, uri))).toBe('NO_DOMAIN_METADATA');
   });
 
-  it('stores title and description', async () => {
+  it('can contain a title and a description', async () => {
     const { TITLE, DESCRIPTION } = DomainMetadataType;
     await domain.setMetadata(TITLE, 'Ein Titel – ümlaut', null, null, CONFIG);
     await domain.setMetadata(DESCRIPTION, 'two\nlines', null, null, CONFIG);
@@ -194,7 +194,7 @@ describe('interface addresses', () => {
 });
 
 describe("a guest's name", () => {
-  it('comes from the hypervisor; the test driver has no guest agent', async () => {
+  it('comes from the hypervisor, but not from a guest agent, which the test driver lacks', async () => {
     const domain = await hypervisor.domainCreateXml(xmlOf('named'));
     expect(await domain.getHostname()).toBe((await virsh(daemon, 'domhostname', 'named')).trim());
     expect(await codeOf(domain.getHostname(DomainGetHostnameFlags.AGENT))).toBe('INVALID_ARG');

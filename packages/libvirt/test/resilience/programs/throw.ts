@@ -1,6 +1,6 @@
 /**
- * Throws in listeners. Prints the uncaught errors and the calls of a second listener. Argument:
- * URI.
+ * Throws in listeners. Prints the uncaught errors, the calls of a second listener, and the state of the
+ * client. Argument: URI.
  */
 import { Hypervisor } from '../../../src/index.js';
 
