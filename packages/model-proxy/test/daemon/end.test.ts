@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-/** Starts a stream. Its first event has arrived, and its next waits for the gate. */
+/** Starts a stream through the proxy. The upstream sends the second event only when the test opens the gate. */
 async function beginStream(url: string, gate: string) {
   const script: readonly Step[] = [event('{"choices":[]}'), { gate }, event('{"choices":[]}'), { end: true }];
   const answer = await open(`${url}/v1/chat/completions`, {
@@ -28,7 +28,7 @@ async function beginStream(url: string, gate: string) {
   return answer;
 }
 
-/** Sends a request on the only connection of an agent. */
+/** Sends a GET, and waits for the whole answer. The agent then keeps the idle connection open. */
 function ask(url: string, agent: Agent): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(url, { agent }, (response) => {
@@ -39,8 +39,8 @@ function ask(url: string, agent: Agent): Promise<IncomingMessage> {
 }
 
 /**
- * Opens a connection with an incomplete request, so that it is not idle.
- * @returns a function that sends the rest and returns the answer.
+ * Opens a connection, and sends an incomplete request, so that the connection is not idle.
+ * @returns a function that sends the rest, waits until the proxy closes the connection, and returns the answer.
  */
 async function beginRequest(url: string, path: string): Promise<() => Promise<string>> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -55,8 +55,8 @@ async function beginRequest(url: string, path: string): Promise<() => Promise<st
   };
 }
 
-describe('SIGTERM', () => {
-  it('turns readiness off on open connections, lets the stream end, and exits with 0', async () => {
+describe('a proxy that stops at a signal', () => {
+  it('reports as not ready on open connections, lets the stream end, and exits with 0', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const url = await proxy.address();
     const stream = await beginStream(url, 'readiness');
@@ -74,12 +74,12 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('leaves the port open, but reports as not ready, for the configured time', async () => {
+  it('still accepts connections during --drain_delay, but reports as not ready', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '600']);
     const url = await proxy.address();
     proxy.signal('SIGTERM');
     await proxy.said(/SIGTERM: stopping/);
-    // Each request has its own connection.
+    // `call` opens a new connection for each request.
     const readiness = await call(`${url}/health/readiness`, { method: 'GET' });
     expect([readiness.status, readiness.headers.connection]).toEqual([503, 'close']);
     expect((await call(`${url}/v1/models`, { method: 'GET' })).status).toBe(200);
@@ -87,14 +87,14 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(1);
   });
 
-  it('exits with 0 after the delay', async () => {
+  it('exits with 0 after --drain_delay', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '0.2']);
     await proxy.address();
     proxy.signal('SIGTERM');
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('closes requests at the deadline, also upstream, and exits with 0', async () => {
+  it('cuts off requests after --drain_timeout, also at the upstream, and exits with 0', async () => {
     const file = write('config.yaml', sampleConfig(upstream));
     const proxy = start(['--config', file, ...LOCAL, '--drain_timeout', '0.3']);
     const url = await proxy.address();
@@ -106,7 +106,7 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('a second time ends the process at once', async () => {
+  it('exits with 1 at once at a second SIGTERM', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const stream = await beginStream(await proxy.address(), 'never-second');
     proxy.signal('SIGTERM');
@@ -117,7 +117,7 @@ describe('SIGTERM', () => {
     expect(messages(proxy.output, 'warn')).toEqual(['SIGTERM again: exiting immediately']);
   });
 
-  it('has the same effect as SIGINT, also with an idle connection', async () => {
+  it('exits with 0, also at SIGINT and although a client has an idle connection', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL]);
     const agent = new Agent({ keepAlive: true });
     await ask(`${await proxy.address()}/health/liveliness`, agent);
@@ -128,9 +128,9 @@ describe('SIGTERM', () => {
 });
 
 describe('systemd', () => {
-  it('is notified that the proxy is ready, reloads and stops', async () => {
+  it('is notified when the proxy is ready, reloads and stops', async () => {
     const [socket, received] = [at('notify'), at('received')];
-    // Node has no Unix datagram sockets.
+    // Node has no Unix datagram sockets, so a Python program appends the notifications to the file `received`.
     const program =
       'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nwhile True:\n  open(sys.argv[2],"ab").write(s.recv(65536)+b"\\n--\\n")\n';
     const listener = execFile('/usr/bin/python3', ['-u', '-c', program, socket, received]);

@@ -1,4 +1,4 @@
-/** Makes a folder and starts proxy processes for a test, and removes both after it. */
+/** Creates a folder for each test, and starts proxy processes in it. After the test, kills them and removes it. */
 import { afterEach, beforeEach } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,12 +7,14 @@ import path from 'node:path';
 import { ProxyProcess, type RunOptions } from '../harness/process.js';
 
 const BIN = path.join(import.meta.dirname, '../../bin/model-proxy.js');
-/** Longer than any command runs on a loaded machine. */
+/** Longer than any command runs, even on a busy host. The fixture ends a command that runs longer. */
 const TIMEOUT_MS = 120_000;
 /** Options for a free port on loopback. */
 export const LOCAL = ['--host', '127.0.0.1', '--port', '0'];
 
+/** The result of a command that has ended. */
 export interface Finished {
+  /** Null: a signal ended the command. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -21,15 +23,15 @@ export interface Finished {
 export interface DaemonFixture {
   /** Returns a path in the test's folder. */
   readonly at: (name: string) => string;
-  /** Writes a file in the folder. @returns its path. */
+  /** Writes a file in the test's folder. @returns the path of the file. */
   readonly write: (name: string, text: string) => string;
-  /** Starts a proxy. It ends after the test. */
+  /** Starts a proxy in the test's folder. The fixture kills the proxy after the test. */
   readonly start: (args: readonly string[], options?: RunOptions) => ProxyProcess;
-  /** Runs a command in the test's folder until it ends. */
+  /** Runs `model-proxy` with these arguments in the test's folder, and waits for its end. */
   readonly run: (args: readonly string[], environment?: Readonly<Record<string, string>>) => Promise<Finished>;
 }
 
-/** Makes the fixture. Call this at the top of a suite or in a `describe`. */
+/** Makes the fixture. Call this outside of tests: at the top of a file or in a `describe`. */
 export function daemonFixture(): DaemonFixture {
   let folder = '';
   const started: ProxyProcess[] = [];
@@ -64,11 +66,11 @@ export function daemonFixture(): DaemonFixture {
   };
 }
 
-/** A configuration with a model at an address that does not answer. */
+/** A configuration with one model, `chat`. Nothing listens at the address of its upstream. */
 export const NOWHERE =
   'model_list:\n  - model_name: chat\n    litellm_params: {model: hosted_vllm/oss, api_base: http://127.0.0.1:9/v1}\n';
 
-/** Returns the messages of JSON log lines of a level. */
+/** Returns the messages of the JSON log lines with this level. Ignores lines that are not JSON. */
 export function messages(output: string, level: string): readonly string[] {
   return output
     .split('\n')

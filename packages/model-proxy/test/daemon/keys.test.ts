@@ -1,4 +1,4 @@
-/** Virtual keys in a separate process: the command `key`, restarts, and wrong configurations. */
+/** Tests virtual keys with proxies in separate processes: the command `key`, restarts, and faulty configurations. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
@@ -29,7 +29,7 @@ const command = (url: string, ...args: readonly string[]) =>
   run(['key', ...args], { LITELLM_PROXY_URL: url, LITELLM_MASTER_KEY: MASTER });
 
 describe('model-proxy key', () => {
-  it('MP-71 creates, lists and revokes keys, which survive SIGKILL', async () => {
+  it('MP-71 creates, lists and revokes keys, which survive SIGKILL and are no plain text in the files', async () => {
     const first = serve();
     const url = await first.address();
     const options = [
@@ -83,7 +83,7 @@ describe('model-proxy key', () => {
     }
   });
 
-  it('explains wrong options, a wrong master key, and a proxy that does not run', async () => {
+  it('exits with 64 for wrong options, and explains a missing master key and a proxy that does not run', async () => {
     expect((await command('http://127.0.0.1:1', 'create', '--rpm', '-5')).code).toBe(64);
     expect((await command('http://127.0.0.1:1', 'drop')).code).toBe(64);
     expect((await command('http://127.0.0.1:1', '--help')).code).toBe(0);
@@ -100,7 +100,7 @@ describe('model-proxy key', () => {
 });
 
 describe('a proxy with a store', () => {
-  it('ends with exit code 1 if Redis does not answer at the start, so that systemd starts it again', async () => {
+  it('exits with code 1 if it cannot connect to Redis at the start, so that systemd starts it again', async () => {
     const file = write('config.yaml', withStore().replace('store: state', 'store: redis://127.0.0.1:1'));
     expect(await run(['--config', file, ...LOCAL])).toEqual({
       code: 1,
@@ -109,7 +109,7 @@ describe('a proxy with a store', () => {
     });
   });
 
-  it('MP-72 answers 429 with Retry-After when a key has no requests left', async () => {
+  it('MP-72 answers 429 with Retry-After to a key that has reached its rpm_limit', async () => {
     const url = await serve().address();
     const key = (await command(url, 'create', '--rpm', '1')).stdout.trim();
     expect((await chat(url, key)).status).toBe(200);
@@ -117,7 +117,7 @@ describe('a proxy with a store', () => {
     expect([limited.status, Number(limited.headers['retry-after']) > 0]).toEqual([429, true]);
   });
 
-  it('MP-73 counts tokens by key, model and tag, and keeps them over a restart and a SIGKILL', async () => {
+  it('MP-73 counts requests and tokens by key and tag; the totals survive SIGKILL and a restart', async () => {
     const totals = async (url: string) =>
       (await call(`${url}/usage/export`, { method: 'GET', headers: { authorization: `Bearer ${MASTER}` } })).json() as {
         subject: string;
@@ -164,7 +164,7 @@ describe('a proxy with a store', () => {
     ]);
   });
 
-  it('does not start with a file that a newer version has written', async () => {
+  it('does not start if a newer version has written a file of the store', async () => {
     const proxy = serve();
     await proxy.address();
     proxy.signal('SIGTERM');
@@ -176,7 +176,7 @@ describe('a proxy with a store', () => {
     expect([code, stderr]).toEqual([78, expect.stringMatching(/keys\.journal was written by another version/)]);
   });
 
-  it('exits with code 1 while another proxy uses the folder, and starts when that one has ended', async () => {
+  it('waits until no other proxy uses its folder, and exits with code 1 after a time limit', async () => {
     const first = serve();
     await first.address();
     const second = await run(['--config', at('config.yaml'), ...LOCAL]);

@@ -14,6 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
+/** Returns a configuration whose only model has this name. */
 const named = (name: string) => NOWHERE.replace('chat', name);
 
 async function models(url: string): Promise<readonly string[]> {
@@ -21,21 +22,22 @@ async function models(url: string): Promise<readonly string[]> {
   return data.map(({ id }) => id);
 }
 
-/** Waits until the proxy serves exactly these models. */
+/** Waits until the proxy serves exactly these models, in this order. */
 const serves = (url: string, ...names: readonly string[]) =>
   waitFor(
     async () => ((await models(url)).join() === names.join() ? true : undefined),
     () => `the proxy does not serve ${names.join()}`,
   );
 
+/** Returns how many reloads have succeeded so far, from the log. */
 const reloads = (proxy: ProxyProcess) =>
   messages(proxy.output, 'info').filter((text) => text === 'configuration reloaded').length;
 
 const chat = (url: string) =>
   call(`${url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'Hello' }] } });
 
-describe('a changed configuration is served without a signal', () => {
-  it('when another file replaces it, several times', async () => {
+describe('a proxy that gets no signal', () => {
+  it('serves each new configuration when another file replaces the old one, several times in a row', async () => {
     const file = write('config.yaml', NOWHERE);
     const url = await start(['--config', file, ...LOCAL]).address();
     for (const name of ['one', 'two', 'three']) {
@@ -45,7 +47,7 @@ describe('a changed configuration is served without a signal', () => {
     }
   });
 
-  it('when Kubernetes swaps the link to a ConfigMap', async () => {
+  it('serves the new configuration when Kubernetes swaps the link to a ConfigMap', async () => {
     for (const name of ['one', 'two']) {
       mkdirSync(at(`..${name}`));
       write(`..${name}/config.yaml`, named(name));
@@ -59,7 +61,7 @@ describe('a changed configuration is served without a signal', () => {
     await serves(url, 'two');
   });
 
-  it('when it includes another file, and that file changes', async () => {
+  it('serves the models of a newly included file, and reads this file again when it changes', async () => {
     const file = write('config.yaml', NOWHERE);
     const url = await start(['--config', file, ...LOCAL]).address();
     write('more.yaml', named('one'));
@@ -69,7 +71,7 @@ describe('a changed configuration is served without a signal', () => {
     await serves(url, 'chat', 'two');
   });
 
-  it('when a CA bundle changes: its authorities are then trusted', async () => {
+  it('trusts the new authority when the CA bundle changes', async () => {
     const other = await TestUpstream.start();
     try {
       copyFileSync(other.caFile, at('ca.pem'));
@@ -89,7 +91,7 @@ describe('a changed configuration is served without a signal', () => {
 });
 
 describe('a broken configuration', () => {
-  it('is reported with file, line and key; the old one stays until the file is correct', async () => {
+  it('is reported with file, line and key; the old one stays in use until the missing CA bundle exists', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -101,12 +103,12 @@ describe('a broken configuration', () => {
       'reloading the configuration failed: the old one stays in use',
     ]);
     expect(await models(url)).toEqual(['good']);
-    // Only the missing file is added.
+    // The proxy also watches the missing file, so it now reloads, although config.yaml does not change.
     copyFileSync(upstream.caFile, at('later.pem'));
     await serves(url, 'bad');
   });
 
-  it('is reported only once if it is invalid YAML, or missing', async () => {
+  it('is reported only once, whether it is invalid YAML or the file is missing', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -116,7 +118,7 @@ describe('a broken configuration', () => {
     await proxy.said(/config\.yaml: the configuration cannot be read: there is no such file/);
     write('config.yaml', named('mended'));
     await serves(url, 'mended');
-    // The proxy serves before it writes the log line.
+    // The proxy serves the new configuration before it writes this log line.
     await proxy.said(/configuration reloaded/);
     expect(messages(proxy.output, 'error').filter((text) => text.includes('the old one stays'))).toHaveLength(2);
     expect(reloads(proxy)).toBe(1);
@@ -124,10 +126,13 @@ describe('a broken configuration', () => {
 });
 
 describe('a long file', () => {
-  /** Needs seconds: each of the first thousand lines is corrected, and each correction needs another pass over the text. */
+  /**
+   * Parsing this text takes seconds. The parser corrects the indentation of a thousand lines, and each correction
+   * needs another pass over the text. Then it reports the next line as a fault.
+   */
   const slow = `a: {\n${Array.from({ length: 30_000 }, (_, index) => `k${index}: 1,\n`).join('')}}\n`;
 
-  it('delays no request while it is parsed, and its fault is reported', async () => {
+  it('is parsed while the proxy answers requests, and its fault is reported', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -137,11 +142,11 @@ describe('a long file', () => {
     const begin = lines.findIndex((line) => line.includes('a file of the configuration has changed'));
     const end = lines.findIndex((line) => line.includes('config.yaml:1002: this is not valid YAML'));
     expect(begin).toBeGreaterThan(0);
-    // Parsing on the event loop would let no request in between.
+    // If the proxy parsed on its event loop, it would log no request between these two lines.
     expect(lines.slice(begin, end).filter((line) => line.includes('/v1/models')).length).toBeGreaterThan(0);
   });
 
-  it('gives all of its 2,000 models', async () => {
+  it('is read completely, so the proxy serves all of its 2,000 models', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -160,7 +165,7 @@ describe('a configuration that would remove every model', () => {
   it.each([
     ['model_lits', 'model_lits: is ignored, and there is no model_list: rename it to model_list'],
     ['foreign', 'no entry of model_list can be served'],
-  ])('is rejected at a reload, and the models stay: %s', async (kind, reason) => {
+  ])('is rejected at a reload, and the proxy still serves the old models: %s', async (kind, reason) => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -177,7 +182,7 @@ describe('a configuration that would remove every model', () => {
 });
 
 describe('a hundred signals', () => {
-  it('cause few reloads, and block no request', async () => {
+  it('cause few reloads, and the proxy answers requests meanwhile', async () => {
     const proxy = start(['--config', write('config.yaml', named('good')), ...LOCAL]);
     const url = await proxy.address();
     const begun = performance.now();
@@ -187,21 +192,21 @@ describe('a hundred signals', () => {
     }
     await proxy.said(/configuration reloaded/);
     const total = reloads(proxy);
-    // At least 500 ms lie between two reloads, however slow the requests are.
+    // The pause between two reloads is at least 500 ms, so slower requests allow more reloads.
     expect(total).toBeLessThanOrEqual(1 + (performance.now() - begun) / 499);
   });
 });
 
 describe('a SIGHUP during the start', () => {
   it.each([[[]], [['--num_workers', '2']]])(
-    'causes a reload as soon as the proxy serves clients, with %j',
+    'causes a reload as soon as the proxy serves clients (flags: %j)',
     async (flags) => {
       const withStore = (name: string) =>
         `${named(name)}general_settings: {master_key: sk-master-0123456789, store: ${at('store')}}\n`;
       const file = write('config.yaml', withStore('old'));
       const first = start(['--config', file, ...LOCAL]);
       await first.address();
-      // The second one waits for the store in its start.
+      // The second proxy waits during its start, because the first one uses the store.
       const second = start(['--config', file, ...LOCAL, ...flags]);
       await second.said(/waiting for another daemon/);
       write('config.yaml', withStore('new'));
@@ -213,8 +218,8 @@ describe('a SIGHUP during the start', () => {
   );
 });
 
-describe('the log of a reload', () => {
-  it('has only new warnings', async () => {
+describe('a reload', () => {
+  it('logs only new warnings', async () => {
     const file = write('config.yaml', `${NOWHERE}unknown_one: 1\n`);
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -228,7 +233,7 @@ describe('the log of a reload', () => {
     expect(await models(url)).toEqual(['chat']);
   });
 
-  it('reports a changed client key, which applies at once', async () => {
+  it('applies a changed master key at once', async () => {
     const withKey = (key: string) => `${NOWHERE}general_settings: {master_key: ${key}}\n`;
     const file = write('config.yaml', withKey('sk-1'));
     const proxy = start(['--config', file, ...LOCAL]);

@@ -1,4 +1,4 @@
-/** Limits of a key that proxies in separate processes share, with concurrent clients. */
+/** Tests the limits of a key that several proxies share through Redis. Several clients send requests at once. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ const headers = (key: string) => ({ authorization: `Bearer ${key}` });
 
 let redis: PrivateRedis;
 let upstream: Server;
-/** The answers of requests that ask the upstream to wait. */
+/** The unsent answers to requests with the text `wait`. A test sends them. */
 let held: ServerResponse[];
 const { write, start } = daemonFixture();
 beforeEach(async () => {
@@ -58,11 +58,12 @@ async function startProxies(count: number): Promise<readonly Running[]> {
   return Promise.all(processes.map(async (process) => ({ process, url: await process.address() })));
 }
 
+/** Creates a key, and waits until all proxies accept it. */
 async function createKey(proxies: readonly Running[], limits: object): Promise<string> {
   const [first] = proxies;
   const made = await call(`${first?.url}/key/generate`, { headers: headers(MASTER), body: limits });
   const { key } = made.json() as { key: string }; // LiteLLM's answer
-  // The key reaches the other proxies within milliseconds.
+  // The other proxies learn the key some milliseconds later.
   const models = ({ url }: Running) => call(`${url}/v1/models`, { method: 'GET', headers: headers(key) });
   await waitFor(
     async () => ((await Promise.all(proxies.map(models))).every(({ status }) => status === 200) ? true : undefined),
@@ -71,12 +72,13 @@ async function createKey(proxies: readonly Running[], limits: object): Promise<s
   return key;
 }
 
+/** Sends a chat request. @returns the status of the answer. */
 const chat = async ({ url }: Running, key: string, content = 'Hello'): Promise<number> => {
   const body = { model: 'm', messages: [{ role: 'user', content }] };
   return (await call(`${url}/v1/chat/completions`, { headers: headers(key), body })).status;
 };
 
-/** Sends requests with several clients until each got 429. @returns the number of admitted requests. */
+/** Sends requests with several clients until each client has got 429. @returns the number of admitted requests. */
 async function exhaust(proxy: Running, key: string, clients: number): Promise<number> {
   let admitted = 0;
   const client = async () => {
@@ -91,7 +93,11 @@ async function exhaust(proxy: Running, key: string, clients: number): Promise<nu
   return admitted;
 }
 
-/** Sends four requests of a key with four parallel requests, which the upstream does not answer, and two more. */
+/**
+ * Creates a key for four parallel requests, and uses all four: the upstream does not answer them.
+ * @returns also the statuses of the four requests (`open`; 0: the proxy was killed), and those of two more requests
+ *   (`refused`).
+ */
 async function holdFour(proxies: readonly Running[]) {
   held = [];
   const key = await createKey(proxies, { max_parallel_requests: 4 });
@@ -105,12 +111,12 @@ async function holdFour(proxies: readonly Running[]) {
   return { key, killed, other, open, refused: [await chat(killed, key), await chat(other, key)] };
 }
 
-describe('proxies with a Redis', () => {
+describe('proxies that share a Redis', () => {
   it.each([
     [2, 400],
     [3, 400],
     [3, 5],
-  ])('%s admit together exactly the rpm_limit of a key: %s', async (count, limit) => {
+  ])('admit together exactly the rpm_limit of a key (%s proxies, limit %s)', async (count, limit) => {
     const admitted = await whileRedisAnswers(
       () => startProxies(count),
       async (proxies) => {
@@ -121,7 +127,7 @@ describe('proxies with a Redis', () => {
     expect(admitted.reduce((sum, one) => sum + one, 0)).toBe(limit);
   });
 
-  it('keep the rpm_limit when one of them is killed', async () => {
+  it('admit at most the rpm_limit, and almost as many, when one of them is killed', async () => {
     const admitted = await whileRedisAnswers(
       () => startProxies(3),
       async (proxies) => {
@@ -136,11 +142,11 @@ describe('proxies with a Redis', () => {
       },
     );
     expect(admitted).toBeLessThanOrEqual(400);
-    // The unused rest of a killed proxy's share is lost: an eighth of what was left.
+    // The unused rest of a killed proxy's share is lost until the end of the minute: at most an eighth of the limit.
     expect(admitted).toBeGreaterThanOrEqual(400 - 50);
   });
 
-  it('free the parallel requests of a proxy that is killed', async () => {
+  it('can use the parallel requests of a killed proxy again', async () => {
     const { key, killed, other, open, refused } = await whileRedisAnswers(() => startProxies(2), holdFour);
     expect(refused).toEqual([429, 429]);
     killed.process.signal('SIGKILL');

@@ -14,8 +14,8 @@ const { at, run, start, write } = daemonFixture();
 
 const models = (url: string, headers = {}) => call(`${url}/v1/models`, { method: 'GET', headers });
 
-describe('the command line', () => {
-  it('prints help and version, and rejects unknown options', async () => {
+describe('model-proxy', () => {
+  it('prints help and version, and exits with 64 for unknown options and arguments', async () => {
     const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
       version: string;
     };
@@ -55,12 +55,12 @@ describe('the command line', () => {
       ['-c', 'config.yaml', '--host', '::1', '--ssl_certfile_path', 'cert.pem'],
       'command line: --ssl_certfile_path needs --ssl_keyfile_path as well: HTTPS needs both',
     ],
-  ])('is refused with one line and exit code 78: %s', async (_what, args, line) => {
+  ])('prints one line and exits with code 78 for %s', async (_what, args, line) => {
     write('config.yaml', NOWHERE);
     expect(await run(args)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 
-  it('starts with LiteLLM’s other flags, and logs that each has no effect', async () => {
+  it('starts with flags of LiteLLM that it does not need, and logs that each has no effect', async () => {
     const file = write('config.yaml', NOWHERE);
     const others = [
       '--temperature=0.1',
@@ -84,7 +84,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('reports in a single line that the port is in use', async () => {
+  it('exits with code 1 and a single line if the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -129,7 +129,7 @@ describe('the command line', () => {
 });
 
 describe('a configuration that serves no model', () => {
-  it('does not pass --validate_config and does not start if it has no model_list', async () => {
+  it('fails --validate_config and prevents the start if it has no model_list', async () => {
     const file = write('config.yaml', NOWHERE.replace('model_list', 'model_lits'));
     const fault = `${file}:1: model_lits: is ignored, and there is no model_list: rename it to model_list`;
     for (const [expected, more] of [
@@ -142,7 +142,7 @@ describe('a configuration that serves no model', () => {
     }
   });
 
-  it('starts, but is not ready, if all its providers have unsupported APIs', async () => {
+  it('lets the proxy start, but not become ready, if the APIs of all its providers are unsupported', async () => {
     const file = write(
       'config.yaml',
       'model_list:\n  - {model_name: titan, litellm_params: {model: humanloop/titan}}\n',
@@ -172,7 +172,7 @@ describe('--validate_config', () => {
     expect(stdout).toMatch(/^# http, ::1 port 5; .*\nmodel_list:\n {2}- model_name: "chat"\n/);
   });
 
-  it('ends with its terminal, also while it reads a pipe', async () => {
+  it('ends at SIGHUP, which a closed terminal sends, also while it reads a pipe', async () => {
     const pipe = at('config.yaml');
     execFileSync('mkfifo', [pipe]);
     const writer = openSync(pipe, 'r+');
@@ -198,7 +198,7 @@ describe('a faulty configuration', () => {
   it.each([
     ['--validate_config', ['--validate_config'], 1],
     ['the start', [], 78],
-  ])('has all its faults reported at once by %s', async (_what, more, expected) => {
+  ])('has all its faults reported together by %s', async (_what, more, expected) => {
     write(
       'config.yaml',
       `${NOWHERE}  - model_name: 5\n    litellm_params: {model: hosted_vllm/x, api_base: x, api_key: os.environ/NOT_SET}\nlitellm_settings: {ssl_verify: /none.pem}\ngeneral_setings: {}\n`,
@@ -220,7 +220,7 @@ describe('a faulty configuration', () => {
 });
 
 describe('access', () => {
-  it('is open without a key, with a warning if other machines can connect', async () => {
+  it('is open without a master key, with a warning if other hosts can connect', async () => {
     const file = write('config.yaml', NOWHERE);
     const proxy = start(['--config', file, '--host', '0.0.0.0', '--port', '0']);
     const url = await proxy.address();
@@ -231,7 +231,7 @@ describe('access', () => {
     ]);
   });
 
-  it('needs the master key if there is one, in the file or in the environment', async () => {
+  it('needs the master key if the file or the environment has one, and the log does not contain the key', async () => {
     const file = write('config.yaml', `${NOWHERE}general_settings: {master_key: os.environ/KEY}\n`);
     const key = 'sk-3f7a90c2d45b816e';
     const plain = write('plain.yaml', NOWHERE);

@@ -9,14 +9,14 @@ import { daemonFixture, LOCAL, messages, NOWHERE } from './fixture.js';
 const { at, start, write } = daemonFixture();
 let authority: Authority;
 
-/** Issues a certificate with a name, and installs it. */
+/** Issues a certificate, and copies it and its key to the files that the flags name. @param name of the new files. */
 async function install(name: string): Promise<void> {
   const { certFile, keyFile } = await authority.issue(name);
   copyFileSync(keyFile, at('server.key'));
   copyFileSync(certFile, at('server.pem'));
 }
 
-/** Returns the serial number of the certificate on a new connection that trusts the CA. */
+/** Opens a connection that trusts only the test's authority. @returns the serial number of the proxy's certificate. */
 async function serial(url: string): Promise<string> {
   const socket = connect({ host: 'localhost', port: Number(new URL(url).port), ca: readFileSync(authority.caFile) });
   await once(socket, 'secureConnect');
@@ -40,7 +40,7 @@ describe('HTTPS', () => {
     await install('one');
   });
 
-  it('uses the certificate of the flags, and a new one when its files change', async () => {
+  it('uses the certificate that the flags name, and the new one after these files have changed', async () => {
     const proxy = start(args());
     const url = await proxy.address();
     expect(url).toMatch(/^https:/);
@@ -56,7 +56,7 @@ describe('HTTPS', () => {
     expect(second).not.toBe(first);
   });
 
-  it('does not change the certificate if the new key does not match', async () => {
+  it('keeps the old certificate if the new one does not match the key', async () => {
     const proxy = start(args());
     const url = await proxy.address();
     const first = await serial(url);

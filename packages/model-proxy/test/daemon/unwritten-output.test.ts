@@ -1,4 +1,4 @@
-/** Standard output that cannot be written: a full disk, and a reader that ends. */
+/** Tests commands that cannot write standard output: the disk is full, or the reader of the pipe has ended. */
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const BIN = path.join(import.meta.dirname, '../../bin/model-proxy.js');
 
-/** Answers as a proxy that has one key. */
+/** A server that answers as a proxy with one key. */
 const proxy = createServer((request, response) => {
   const isList = request.url?.startsWith('/key/list') === true;
   response.end(JSON.stringify(isList ? { keys: [{ token: 'a', spend: 0 }], total_pages: 1 } : { key: 'sk-new' }));
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => proxy.close(resolve)));
 
-/** Runs a command with its standard output in a file or a program. */
+/** Runs a command whose standard output goes to `target`: `>FILE` or `| PROGRAM`. */
 function runInto(target: string, args: readonly string[]): Promise<{ readonly code: number; readonly stderr: string }> {
   const { PATH = '' } = process.env;
   const env = { PATH, HOME: '/nowhere', LITELLM_PROXY_URL: url, LITELLM_MASTER_KEY: 'sk-1' };
@@ -43,10 +43,10 @@ const commands = [
 ];
 
 describe('a full disk', () => {
-  it.each(commands)('makes %s %s fail', async (...args) => {
+  it.each(commands)('makes %s %s fail with one line, not with a stack trace', async (...args) => {
     const { code, stderr } = await runInto('>/dev/full', args);
     const line = 'model-proxy: writing standard output: there is no room left on the device\n';
-    // The check of a configuration also prints warnings.
+    // The check of a configuration prints warnings before this line.
     expect([code, stderr.slice(-line.length), stderr.includes('    at ')]).toEqual([1, line, false]);
   });
 });
