@@ -1,4 +1,4 @@
-/** The dashboard for Grafana in `examples/model-proxy`. */
+/** Compares the queries of the dashboard for Grafana in `examples/model-proxy` with the metrics of a proxy. */
 import { describe, expect, it } from '@jest/globals';
 import { waitFor } from '../harness/wait.js';
 import { useSetups } from '../routing/fixture.js';
@@ -6,10 +6,14 @@ import { startPrometheus } from './prometheus.js';
 import { namesIn, panelQueries, variableQueries } from './queries.js';
 import { blocks, exposedMetrics, models, sendTraffic, type Exposed } from './traffic.js';
 
-/** Labels that Prometheus adds. */
+/** Labels that Prometheus adds to each metric. */
 const LABELS_OF_TARGETS = ['job', 'instance'];
 
-/** Returns a line for each name that `/metrics` does not have. */
+/**
+ * Returns a line for each metric of an expression that `/metrics` does not have, and for each label that a metric
+ * does not have.
+ * @param more labels outside of the expression, such as those of a legend.
+ */
 function unknownNames(exposed: Exposed, expression: string, more: readonly string[]): readonly string[] {
   const { metrics, labels } = namesIn(expression);
   const wanted = [...labels, ...more].filter((label) => !LABELS_OF_TARGETS.includes(label));
@@ -23,7 +27,7 @@ function unknownNames(exposed: Exposed, expression: string, more: readonly strin
 describe('the dashboard', () => {
   const setUp = useSetups();
 
-  it('uses only metrics and labels that a proxy shows, and all of its own metrics', async () => {
+  it('uses only metrics and labels that a proxy exposes, and all its litellm_ and rackless_ metrics', async () => {
     const setup = await setUp(models, blocks);
     await sendTraffic(setup);
     const exposed = await exposedMetrics(setup);
@@ -49,11 +53,11 @@ describe('the dashboard', () => {
     expect(() => namesIn('sum by (model) (rate(known[1m])')).toThrow(SyntaxError);
   });
 
-  // CI skips no test, and Debian's package starts a service. RACKLESS_PROMETHEUS names the program.
-  // Without it there is no test.
+  // RACKLESS_PROMETHEUS names a Prometheus program. Without the variable, this test does not exist: CI rejects
+  // skipped tests, and it does not install Debian's package, because this package starts a service.
   const program = process.env['RACKLESS_PROMETHEUS'];
   if (program !== undefined)
-    it('gets a number from Prometheus for each query', async () => {
+    it('gets a number from Prometheus for each query of its panels', async () => {
       const setup = await setUp(models, blocks);
       const prometheus = await startPrometheus(program, setup.proxy.port);
       try {
@@ -73,7 +77,7 @@ describe('the dashboard', () => {
     });
 });
 
-/** Returns the name of the histogram for a series of a histogram. */
+/** Returns the name of the histogram for the name of one of its series. Returns other names unchanged. */
 function withoutSuffix(name: string): string {
   return name.replace(/_(?:bucket|sum|count)$/, '');
 }

@@ -19,12 +19,16 @@ export interface Prometheus {
   close(): Promise<void>;
 }
 
-/** Starts Prometheus. @param program its path. @param port the port of the proxy. */
+/**
+ * Starts Prometheus, and waits until it is ready.
+ * @param program path of Prometheus.
+ * @param port port of the proxy.
+ */
 export async function startPrometheus(program: string, port: number): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-prometheus-'));
   const file = join(folder, 'prometheus.yml');
   const job = { job_name: 'model-proxy', static_configs: [{ targets: [`127.0.0.1:${port}`] }] };
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(file, JSON.stringify({ global: { scrape_interval: '1s' }, scrape_configs: [job] }));
   const address = `127.0.0.1:${await freePort()}`;
   const flags = [`--config.file=${file}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${address}`];
@@ -56,6 +60,7 @@ type Reply =
   | { readonly status: 'error'; readonly error: string }
   | { readonly status: 'success'; readonly data: { readonly result: readonly { readonly value: [number, string] }[] } };
 
+/** Returns a port that was free a moment ago. */
 async function freePort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);

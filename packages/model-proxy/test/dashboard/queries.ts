@@ -55,8 +55,8 @@ const withValues = (expression: string) =>
   expression.replaceAll('$__rate_interval', '1m').replace(/\$(?:job|model)\b/g, '.*');
 
 /**
- * Returns the names in an expression.
- * @throws {SyntaxError} if it is not PromQL.
+ * Returns the names of the metrics and labels in an expression.
+ * @throws {SyntaxError} if the expression is not PromQL.
  */
 export function namesIn(expression: string): Names {
   const metrics: string[] = [];

@@ -1,4 +1,4 @@
-/** Starts a proxy whose traffic creates all series of `/metrics`. */
+/** The configuration and the traffic with which a proxy exposes all its series at `/metrics`. */
 import { waitFor } from '../harness/wait.js';
 import { OFTEN } from '../health/fixture.js';
 import type { Blocks, Setup, TestModel } from '../routing/fixture.js';
@@ -21,7 +21,7 @@ export const blocks: Blocks = {
   general_settings: { ...OFTEN, max_in_flight_requests_per_worker: 100 },
 };
 
-/** Sends a request to each model, and a request for a stream. */
+/** Sends a streamed request, a request to each model and to an unknown one, and a request to an unknown path. */
 export async function sendTraffic({ ask, proxy }: Setup): Promise<void> {
   await ask({ stream: true, stream_options: { include_usage: true } });
   for (const model of ['chat', 'fails', 'denied', 'verbose', 'unknown']) await ask({ model });
@@ -31,7 +31,7 @@ export async function sendTraffic({ ask, proxy }: Setup): Promise<void> {
 /** The labels of each metric. */
 export type Exposed = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Reads `/metrics` when the first health check has ended. */
+/** Waits until the first health check has ended, and returns the names in `/metrics`. */
 export async function exposedMetrics({ proxy }: Pick<Setup, 'proxy'>): Promise<Exposed> {
   const text = await waitFor(
     async () => {
