@@ -21,7 +21,7 @@ afterEach(async () => {
   served = undefined;
 });
 
-/** Starts a proxy in front of a server with the invented API. */
+/** Starts a proxy in front of a server with the invented API. The server rejects a wrong key or signature with 401. */
 async function start(answering: AnswerHandler, { deployment, ...more }: ServeOptions = {}): Promise<ServedApp> {
   served = await serveApp({ ...more, deployment: { provider: inventedProvider, upstreamModel: MODEL, ...deployment } });
   served.answering = (asked, response) => {
@@ -45,7 +45,7 @@ async function post(path: string, body: object | string, { url }: ServedApp) {
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
 
-/** Sends a stream in pieces. Writes each piece after the piece before it. */
+/** Returns a handler that sends a stream in pieces. It writes each piece only after the piece before is written. */
 const inPieces =
   (type: string, bytes: Buffer, size: number): AnswerHandler =>
   (_asked, response) => {
@@ -143,7 +143,7 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     ]);
   });
 
-  it.each([1, 3, 1000])('translates binary frames that arrive in pieces of %i bytes', async (size) => {
+  it.each([1, 3, 1000])('translates a stream of binary frames that arrives in pieces of %i bytes', async (size) => {
     const frames = Buffer.concat(
       ['Good', 'day 雪', ''].map((text) => {
         const bytes = Buffer.from(text);
@@ -159,7 +159,7 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     expect(eventsOf(answer.text)).toMatchObject([{ choices: [{ text: 'Good' }] }, { choices: [{ text: 'day 雪' }] }]);
   });
 
-  it("forwards requests in OpenAI's form unchanged except for the model, if the provider serves the endpoint", async () => {
+  it("forwards a request with only the model changed if the provider's endpoint has OpenAI's form", async () => {
     const body = '{ "object":"list", "model":"m",  "data":[] }';
     const proxy = await start(json(body), { settings: { modelNameInResponse: 'upstream' } });
     const answer = await post('/v1/embeddings', '{"model":"public",  "input":"x"}', proxy);
@@ -213,7 +213,7 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     });
   });
 
-  it('reports the status and the text of a page of a load balancer', async () => {
+  it('reports the status and the text of an HTML page that a load balancer sends', async () => {
     const proxy = await start((_asked, response) => response.writeHead(502).end('<title>Bad gateway</title>'));
     const answer = await post('/v1/chat/completions', chat, proxy);
     expect({ status: answer.status, text: answer.text }).toMatchObject({
@@ -230,18 +230,18 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     ['a text', json('hello'), 502, 'a body that is not JSON: hello'],
     ['nothing', json(''), 502, 'an empty body'],
     ['half of an answer', json('{"says": "a'), 502, 'a body that is not JSON'],
-  ])('makes an error of %s from the provider', async (_what, answering, status, words) => {
+  ])('answers with an error if the provider sends %s', async (_what, answering, status, words) => {
     const proxy = await start(answering);
     const answer = await post('/v1/chat/completions', chat, proxy);
     expect({ status: answer.status, text: answer.text }).toEqual({ status, text: expect.stringContaining(words) });
   });
 
-  it('makes an error of an answer above the limit', async () => {
+  it('answers 502 if an answer is larger than the limit', async () => {
     const proxy = await start(json({ says: 'x'.repeat(2000) }), { settings: { maxResponseBytes: 1000 } });
     expect((await post('/v1/chat/completions', chat, proxy)).status).toBe(502);
   });
 
-  it('sends the status of an error that comes before the first event', async () => {
+  it('answers with the status of an error that arrives before the first event of a stream', async () => {
     const proxy = await start(sse('event: trouble\ndata: {"trouble":{"kind":"busy","words":"come back"}}\n\n'));
     const answer = await post('/v1/chat/completions', { ...chat, stream: true }, proxy);
     expect({ status: answer.status, ...(JSON.parse(answer.text) as object) }).toMatchObject({
@@ -266,7 +266,7 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     expect(answer.text).not.toContain('[DONE]');
   });
 
-  it('ends a stream with an error event after an event of another form', async () => {
+  it('ends a stream with an error event after an event that it cannot parse', async () => {
     let goOn = (): void => undefined;
     const proxy = await start((_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: said\ndata: Good\n\n');
@@ -283,12 +283,12 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  it('makes an error of an empty stream', async () => {
+  it('answers 500 if a stream ends without an event', async () => {
     const proxy = await start(sse('', 1000));
     expect((await post('/v1/chat/completions', { ...chat, stream: true }, proxy)).status).toBe(500);
   });
 
-  it("ends the upstream's request when the client disconnects from a stream", async () => {
+  it('closes the connection to the upstream when the client disconnects during a stream', async () => {
     let ended: Promise<unknown> | undefined;
     const proxy = await start((asked, response) => {
       ended = once(asked.request.socket, 'close');

@@ -1,5 +1,5 @@
 /**
- * Translates chat streams, which have the events `said` (text), `over` (end) and `trouble` (error).
+ * Translates the invented API's chat streams. Their events are `said` (text), `over` (end) and `trouble` (error).
  */
 import type { DialectEvents, DialectStream } from '../../../src/providers/dialect.js';
 import { EventReader, type ServerSentEvent } from '../../../src/sse/event-reader.js';

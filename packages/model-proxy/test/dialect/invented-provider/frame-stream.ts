@@ -1,6 +1,6 @@
 /**
- * Streams of binary frames: four bytes with the length of a text, then the text. Length 0 ends the
- * stream.
+ * Translates streams of binary frames. A frame has four bytes with the length of a text, then the text. Length 0
+ * ends the stream.
  */
 import type { DialectEvents, DialectStream } from '../../../src/providers/dialect.js';
 
