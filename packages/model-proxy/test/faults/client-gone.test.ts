@@ -14,7 +14,7 @@ describe('a client that closes its connection', () => {
   stopTime({ timers: 'all' });
   const fixture = useProxy();
 
-  /** Sends a request, whose connection the test can close. */
+  /** Sends a request, which the test can close. `answered` resolves at the first bytes of the answer's body. */
   const send = (script: readonly Step[], stream: boolean, id = 'leaver') => {
     const { proxy } = fixture();
     const headers = { 'content-type': 'application/json', 'x-request-id': id };
@@ -36,7 +36,7 @@ describe('a client that closes its connection', () => {
     ['before a plain answer', [{ hang: true }], false, false],
   ] as const) {
     for (const reset of [false, true]) {
-      it(`${moment} (${reset ? 'RST' : 'FIN'}): the upstream request ends, without a timer`, async () => {
+      it(`${moment} (${reset ? 'RST' : 'FIN'}) ends the upstream request, without a timer`, async () => {
         const { upstream } = fixture();
         for (let round = 0; round < ROUNDS; round++) {
           upstream.forget();
@@ -51,7 +51,7 @@ describe('a client that closes its connection', () => {
     }
   }
 
-  it('while it sends its body: the upstream gets no request', async () => {
+  it('while it sends its body causes no request to the upstream', async () => {
     const { proxy, upstream, works } = fixture();
     for (let round = 0; round < 20; round++) {
       const headers = { 'content-type': 'application/json', 'content-length': '100000' };
@@ -86,20 +86,20 @@ describe('a client that closes its connection', () => {
     await works();
   });
 
-  it('causes no error in the log, and leaves no request in flight', async () => {
+  it('is logged with status 499 and without an error, and leaves no request in flight', async () => {
     const { proxy, upstream, works } = fixture();
     const { sent } = send([{ hang: true }], true, 'who-leaves');
     const received = await upstream.waitForRequest(({ body }) => body !== undefined);
     sent.destroy();
     await upstream.ended(received);
     await works();
-    // The log line of a request is written after its end.
+    // The proxy logs a request only after the request has ended, so this line can come later.
     const line = await waitFor(
       () => proxy.logged().find((text) => text.includes(' who-leaves ')),
       () => `no log line of the client: ${proxy.logged().join('\n')}`,
     );
     expect(line).toMatch(/ POST \/v1\/chat\/completions 499 .* gone=true/);
-    // The request for the metrics itself.
+    // The only request in flight is this request for the metrics.
     const { text } = await call(`${proxy.url}/metrics`, { method: 'GET' });
     expect(text).toMatch(/^litellm_in_flight_requests 1$/m);
     expect(proxy.logged().filter((line) => /\berror\b/i.test(line.slice(0, 60)))).toEqual([]);

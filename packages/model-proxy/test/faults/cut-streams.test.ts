@@ -26,7 +26,8 @@ function eventsIn(bytes: number): number {
 
 /**
  * Returns the tokens that the proxy counts for a stream that ended after some bytes. If the usage has not arrived, the
- * proxy estimates them: a token for every 4 bytes of the request, and one for each complete event.
+ * proxy estimates the tokens: one for every 4 bytes of the request, and one for each complete event. It counts none
+ * if no event is complete.
  */
 function tokensIn(bytes: number): number {
   const complete = eventsIn(bytes);
@@ -43,7 +44,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** Sends a request. @param id tells the upstream how to answer. */
+/** Sends a streamed request. @param id request id; `app.answering` reads from it how to answer. */
 function ask(key: string, id: string): ClientRequest {
   const headers = { authorization: `Bearer ${key}`, 'x-request-id': id };
   const sent = request(`${app.url}/v1/chat/completions`, { method: 'POST', agent: false, headers });
@@ -99,7 +100,7 @@ describe('1000 streams that break off at random bytes', () => {
         await one(next - 1);
       }
     };
-    // The proxy frees the slot of a disconnected client a moment later, so only half of the slots are in use.
+    // The proxy frees the slot of a disconnected client a moment later, so the test uses only half of the slots.
     await Promise.all(Array.from({ length: SLOTS / 2 }, worker));
 
     const day = dayOf(app.clock.ms);
@@ -119,7 +120,7 @@ describe('1000 streams that break off at random bytes', () => {
       () => (held.length === SLOTS ? true : undefined),
       () => `${held.length} of ${SLOTS} slots are free`,
     );
-    // These are all slots of the key, and of the deployment.
+    // Now all slots of the key and of the deployment are in use, so also another key gets 429.
     for (const limited of [key, await app.create()]) expect((await app.chat(limited)).status).toBe(429);
     for (const sent of holding) sent.destroy();
   });

@@ -13,18 +13,19 @@ import { TestUpstream, type TestUpstreamOptions } from '../harness/upstream.js';
 
 export const messages = [{ role: 'user', content: 'Hello' }];
 
+/** An upstream and the proxy in front of it. */
 export interface Fixture {
   readonly upstream: TestUpstream;
   readonly proxy: TestProxy;
-  /** Sends a chat request with a script for the upstream. */
+  /** Sends a chat request with a script for the upstream. Resolves with the whole answer. */
   readonly ask: (...script: readonly Step[]) => Promise<Answer>;
   /** Sends a streamed chat request with a script. Resolves with the head of the answer. */
   readonly stream: (...script: readonly Step[]) => Promise<OpenAnswer>;
-  /** Checks that a normal chat request still gets its answer after the faults of a test. */
+  /** Sends a chat request without a script. @throws {Error} if the proxy does not answer as usual. */
   readonly works: () => Promise<void>;
 }
 
-/** Starts an upstream and a proxy before a suite, and closes them after it. */
+/** Starts an upstream and a proxy before a suite, and closes them after it. @returns a function that returns both. */
 export function useProxy(config: SampleConfigOptions = {}, options: TestUpstreamOptions = {}): () => Fixture {
   let fixture: Fixture;
   beforeAll(async () => {

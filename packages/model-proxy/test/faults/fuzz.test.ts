@@ -41,7 +41,7 @@ function stringText(random: Random): string {
   return random.integer(3) === 0 ? text.replaceAll('e', '\\u0065').replaceAll('/', '\\/') : text;
 }
 
-/** Writes a random value as JSON, as no serializer does. */
+/** Writes a random value as JSON, with white space and numbers that no serializer writes. */
 function valueText(random: Random, depth: number): string {
   const space = () => blank(random);
   const items = (make: () => string) => Array.from({ length: random.integer(4) }, make).join(`${space()},${space()}`);
@@ -60,7 +60,7 @@ function valueText(random: Random, depth: number): string {
   }
 }
 
-/** Writes an object with the given members and random others as JSON. */
+/** Writes an object as JSON, with the given members and others, all in random order. */
 function objectText(random: Random, members: readonly (readonly [string, string])[]): string {
   const others = Array.from(
     { length: random.integer(6) },
@@ -74,7 +74,7 @@ function objectText(random: Random, members: readonly (readonly [string, string]
   return `{${blank(random)}${text}${blank(random)}}`;
 }
 
-/** Cuts bytes into random chunks, also inside of characters and line ends. */
+/** Cuts bytes into random chunks, also inside of characters and line ends. @param max maximum length of a chunk. */
 function cut(bytes: Buffer, random: Random, max: number): readonly Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -88,7 +88,7 @@ function cut(bytes: Buffer, random: Random, max: number): readonly Buffer[] {
 describe('random valid JSON', () => {
   const fixture = useProxy();
 
-  /** Runs the rounds, some of them at once. Each round has its own random numbers. */
+  /** Runs all rounds, a few at a time. Each round has its own random numbers. @returns the faults of the rounds. */
   const rounds = async (
     round: (random: Random, seed: number) => Promise<string | undefined>,
   ): Promise<readonly string[]> => {
@@ -115,8 +115,7 @@ describe('random valid JSON', () => {
       const answer = await sendInPieces(proxy.port, Buffer.from(body), random);
       const received = upstream.received.find((one) => one.body?.includes(mark));
       if (!answer.startsWith('HTTP/1.1 200 ')) return `RACKLESS_SEED=${seed}: ${answer} for ${body}`;
-      // `model` occurs once at the top, and any number of times in nested objects, with other
-      // values.
+      // The members `model` of nested objects have other values, so `replace` changes only the model at the top.
       return differ(seed, received?.body?.toString(), body.replace(`"${PUBLIC_MODEL}"`, `"${SAMPLE_MODEL}"`));
     });
     expect(faults).toEqual([]);
@@ -136,7 +135,7 @@ describe('random valid JSON', () => {
     expect(faults).toEqual([]);
   });
 
-  it('reaches the client with only the model of each event changed', async () => {
+  it('reaches the client as a stream with only the model of each event changed', async () => {
     const faults = await rounds(async (random, seed) => {
       const line = random.pick(['\n', '\n', '\r\n']);
       const event = () => {
@@ -152,7 +151,7 @@ describe('random valid JSON', () => {
           `event: ping${line}data: {}${line}${line}`,
         ]);
       const events = Array.from({ length: random.integer(12) }, () => (random.integer(5) === 0 ? other() : event()));
-      // A stream without an event of an answer is a fault of the upstream.
+      // At least one event is a part of an answer, because the proxy rejects a stream without one.
       events.splice(random.integer(events.length + 1), 0, event());
       const text = `${events.join('')}data: [DONE]${line}${line}`;
       const { text: got } = await asked([...writes(Buffer.from(text), random, 300), { end: true }], true);

@@ -1,6 +1,6 @@
 /**
- * Loaded before the proxy (`node --expose-gc --import`). On SIGUSR2 it runs the garbage collector
- * and prints the used bytes.
+ * Node loads this file before the proxy (`node --expose-gc --import`). On SIGUSR2, the process runs the garbage
+ * collector and prints the used bytes.
  */
 process.on('SIGUSR2', () => {
   globalThis.gc();

@@ -16,7 +16,7 @@ import { probeAnswer, startHostileServer, type HostileServer } from './random/ho
 const ANSWERS = Number(process.env['RACKLESS_HOSTILE_ANSWERS'] ?? 5000);
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);
 const AT_ONCE = 8;
-/** Milliseconds; the test needs far less unless the proxy hangs. */
+/** Maximum wait for an answer, in milliseconds. Only a proxy that hangs reaches it. */
 const TIMEOUT_MS = 240_000;
 /** Maximum size of a head to a client: half of the size at which clients built on Node fail. */
 const MAX_HEAD_BYTES = 8_192;
@@ -76,8 +76,8 @@ const requestKinds: readonly (readonly [string, (id: string) => TestRequest, (id
 type Outcome = { readonly status: number; readonly text: string } | 'cut' | { readonly error: string };
 
 /**
- * Sends a request on a new connection. An incomplete answer is valid; an answer that is not HTTP is
- * an error.
+ * Sends a request on a new connection. An incomplete answer is valid (`cut`). An answer is an error if it is not HTTP,
+ * has a long head or an invalid status, or does not arrive in time.
  */
 function send(base: string, { options, body }: TestRequest): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -138,7 +138,7 @@ describe('a hostile upstream', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Checks the answer to a probe. @returns its fault; undefined: none. */
+  /** Sends a probe, and checks its answer. @returns the fault of the answer; undefined: none. */
   const probe = async (makeRequest: (id: string) => TestRequest, seed: number): Promise<string | undefined> => {
     const outcome = await send(url, makeRequest(`probe-${seed}-`));
     const isRight =
@@ -153,7 +153,11 @@ describe('a hostile upstream', () => {
     return { options, body: body.replace('"m"', '"good"') };
   };
 
-  /** Gets a hostile answer, then sends a probe. @returns the fault; undefined: none. */
+  /**
+   * Gets a hostile answer. Then sends a probe to the good upstream, and one to the hostile upstream if the answer came
+   * in one read.
+   * @returns the first fault; undefined: none.
+   */
   const round = async (seed: number): Promise<string | undefined> => {
     const [name, makeRequest, makeProbe] = requestKinds[seed % requestKinds.length] ?? requestKinds[0] ?? [];
     if (name === undefined || makeRequest === undefined || makeProbe === undefined)
@@ -169,7 +173,7 @@ describe('a hostile upstream', () => {
   };
 
   it(
-    `sends ${ANSWERS} mutated answers, and the request after each of them gets its own answer`,
+    `sends ${ANSWERS} mutated answers; each later request gets its own answer, and the proxy logs no internal error`,
     async () => {
       const faults: string[] = [];
       const runRounds = async (seeds: number[]) => {
@@ -183,7 +187,7 @@ describe('a hostile upstream', () => {
       };
       const all = Array.from({ length: ANSWERS }, (_, index) => SEED + index);
       await runRounds(all.filter(isOneRead));
-      // The last bytes of these answers can reach a connection while another round probes it.
+      // These rounds run last, because the last bytes of an answer could reach the connection of another round's probe.
       await runRounds(all.filter((seed) => !isOneRead(seed)));
       const internal = proxy.output
         .split('\n')

@@ -14,7 +14,7 @@ const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-len
 const chat = (model: string, letter: string, length: number) =>
   Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', content: letter.repeat(length) }] }));
 
-/** An upstream that reads the beginning of a request, and the rest on demand. */
+/** An upstream that reads the beginning of a request. It reads the rest only when the test calls `read`. */
 class PausedUpstream {
   readonly server: Server;
   #socket: Socket | undefined;
@@ -89,7 +89,7 @@ describe('the memory of a large body', () => {
     for (const server of Object.values(servers)) server.close();
   });
 
-  /** Sends other requests, which use the free memory. */
+  /** Sends other requests. The proxy stores their bodies in the free memory of the pool. */
   const sendOthers = async () => {
     const answers = await Promise.all([1, 2].map(() => call(url, { body: chat('quick', 'b', 2 * MEGABYTE) })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -101,7 +101,7 @@ describe('the memory of a large body', () => {
     expect(Buffer.from(next?.buffer ?? new ArrayBuffer()).toString('latin1', 0, 8)).toBe('yxxxxxxx');
   });
 
-  it('is not reused while the upstream has not read it', async () => {
+  it('is not reused until the upstream has read the body', async () => {
     const expected = chat('theirs', 'a', 12 * MEGABYTE);
     const answer = call(url, { body: chat('reluctant', 'a', 12 * MEGABYTE) });
     await reluctant.begun();

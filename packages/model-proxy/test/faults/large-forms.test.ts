@@ -1,6 +1,5 @@
 /**
- * Sends a recording of hundreds of megabytes through the command, which must not store it in
- * memory.
+ * Sends a form with a file of 300 MB through a proxy in its own process. The proxy must not store the file in memory.
  */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,7 +47,7 @@ describe('a form of 300 MB', () => {
   });
 
   it.each(['content-length', 'transfer-encoding'])(
-    'with the model first passes through, with %s, and is not stored in memory',
+    'reaches the upstream without being stored in memory if the model is before the file (%s)',
     async (framing) => {
       const start =
         '--xx\r\nContent-Disposition: form-data; name="model"\r\n\r\nears\r\n' +
@@ -76,7 +75,7 @@ describe('a form of 300 MB', () => {
   );
 });
 
-/** Returns the maximum memory of a process. */
+/** Returns the maximum memory that a process has used so far, in MiB. */
 function peakMegabytes({ pid }: ProxyProcess): number {
   const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid ?? 0}/status`, 'utf8')) ?? [];
   return Number(kilobytes) / 1024;

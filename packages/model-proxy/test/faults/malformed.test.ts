@@ -1,6 +1,6 @@
 /**
- * A thousand invalid requests: the proxy rejects each in OpenAI's shape, and none reaches the
- * upstream.
+ * Sends more than a thousand invalid requests. The proxy rejects each with an error in OpenAI's shape, or closes the
+ * connection if the HTTP is invalid. No invalid request reaches the upstream.
  */
 import { describe, expect, it } from '@jest/globals';
 import { exchangeBytes } from '../harness/call.js';
@@ -62,7 +62,7 @@ describe('malformed requests', () => {
     expect(kinds.length * EACH).toBeGreaterThan(1000);
   });
 
-  it.each(kinds)('%s: rejected, and the upstream gets no request', async (kind, make) => {
+  it.each(kinds)('are rejected and do not reach the upstream: %s', async (kind, make) => {
     const random = seededRandom(SEED + kind.length);
     const requests = Array.from({ length: EACH }, () => make(random));
     const faults: string[] = [];
@@ -89,7 +89,7 @@ describe('malformed requests', () => {
 describe('malformed requests among others', () => {
   const fixture = useProxy();
 
-  it('do not affect the others on the same connection: each gets its answer in order', async () => {
+  it('do not affect valid requests on the same connection: each request gets its answer, in order', async () => {
     const request = (body: string, last = false) =>
       [
         'POST /v1/chat/completions HTTP/1.1',
@@ -134,6 +134,7 @@ function requestWith(body: Buffer, random: Random): Buffer {
   return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]);
 }
 
+/** Checks that the upstream has got no request, that the proxy still works, and that its log has no error. */
 async function expectUnharmed({ upstream, proxy, works }: Fixture): Promise<void> {
   expect([upstream.received, upstream.malformed]).toEqual([[], []]);
   await works();

@@ -1,4 +1,4 @@
-/** Reloads under load: no request fails. */
+/** Reloads and stops a proxy under load. No request fails. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,11 +26,11 @@ const EVENTS = 20;
 const chunk = (content: string) =>
   `{"model":"${SAMPLE_MODEL}","choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
 
-/** Returns a configuration without a connect timeout: a loaded machine needs over 10 s for 150 TLS handshakes. */
+/** Returns a configuration without a connect timeout: a busy host needs over 10 s for 150 TLS handshakes. */
 const unhurried = (upstream: TestUpstream, { params = [], ...rest }: SampleConfigOptions = {}) =>
   sampleConfig(upstream, { ...rest, params: ['connect_timeout: 0', ...params] });
 
-describe('a reload under load', () => {
+describe('the proxy', () => {
   let upstream: TestUpstream;
   let other: TestUpstream;
   beforeAll(async () => {
@@ -47,8 +47,8 @@ describe('a reload under load', () => {
   });
 
   /**
-   * Starts streams and plain requests that wait for the upstream's gate, and streams that run
-   * meanwhile.
+   * Starts streams and plain requests, and waits until the upstream has received all of them. Half of them wait for
+   * the upstream's gate.
    */
   const load = async (url: string, gate: string) => {
     const chat = `${url}/v1/chat/completions`;
@@ -92,7 +92,7 @@ describe('a reload under load', () => {
     };
   };
 
-  describe('in the process', () => {
+  describe('at a reload', () => {
     let proxy: TestProxy;
     beforeEach(async () => {
       proxy = await startTestProxy(unhurried(upstream));
@@ -121,7 +121,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('lets the requests of a removed model end, and rejects new ones', async () => {
+    it('lets the requests to a removed model end, and rejects new requests to this model', async () => {
       const under = await load(proxy.url, 'away');
       proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'another-model'));
       await proxy.reload();
@@ -133,7 +133,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('answers requests while a reload reads thousands of entries', async () => {
+    it('answers requests while it reads thousands of entries', async () => {
       const entry = `
   - model_name: more
     litellm_params: { model: hosted_vllm/x, api_base: 'http://127.0.0.1:9/v1', tempratre: 1 }`;
@@ -179,7 +179,7 @@ describe('a reload under load', () => {
       expect(seen[0]).toBe('old-0');
     });
 
-    it('applies reloads at the same time one after the other, the newest file last', async () => {
+    it('runs concurrent reloads one after the other, and serves the newest file at the end', async () => {
       const reloads = ['first', 'second', 'third'].map((name) => {
         proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, name));
         return proxy.reload();
@@ -189,7 +189,7 @@ describe('a reload under load', () => {
       expect(proxy.logged().filter((line) => line.includes('configuration reloaded'))).toHaveLength(3);
     });
 
-    it('does not use the new configuration if the proxy closes at the same time', async () => {
+    it('does not use the new configuration if it closes at the same time', async () => {
       proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'late'));
       await Promise.all([proxy.reload(), proxy.close()]);
       expect(proxy.logged().join('\n')).not.toContain('configuration reloaded');
@@ -215,7 +215,7 @@ describe('a reload under load', () => {
     });
   });
 
-  it('loses no request of the running command, by SIGHUP or by a changed file', async () => {
+  it('as a separate process loses no request, neither at SIGHUP nor when its file changes', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(file, unhurried(upstream));
@@ -235,7 +235,7 @@ describe('a reload under load', () => {
     }
   });
 
-  it('keeps all keys if a SIGKILL interrupts it, and the next start uses the file', async () => {
+  it('keeps its keys if SIGKILL interrupts a reload, and uses the new file at its next start', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-kill-'));
     const file = join(folder, 'config.yaml');
     const configOf = (models: number) =>
@@ -269,7 +269,7 @@ describe('a reload under load', () => {
     }
   });
 
-  it('followed by SIGTERM lets streams end, accepts no new connections, and exits with 0', async () => {
+  it('at SIGTERM lets requests end, accepts no new connections, and exits with 0', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-drain-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(file, unhurried(upstream));

@@ -1,4 +1,4 @@
-/** Compares the answers and the log of the proxy with the listener's shortcut and without. */
+/** Compares the answers and the log of a proxy with the listener's shortcut to those of a proxy without it. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -23,7 +23,7 @@ const events = (count: number, end = 'data: [DONE]\n\n') =>
     '',
   ) + end;
 
-/** Answers of the upstream, by the header `x-case` that the body carries as `user`. */
+/** Answers of the upstream, by the member `user` in the body of the request. */
 const answers: Readonly<Record<string, AnswerHandler>> = {
   usual: json({ id: 'x', model: 'served/model', usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } }),
   large: json({ id: 'x', model: 'served/model', text: 'é'.repeat(15_000) }),
@@ -71,7 +71,7 @@ interface Asked {
 
 const chat = (user: string, more = '') => `{"model":"m","messages":[],"user":"${user}"${more}}`;
 
-/** Makes a request that closes its connection, or with `keep-alive` a first request. */
+/** Returns the bytes of a request. The connection stays open unless `headers` contains `Connection: close`. */
 function bytesOf({
   path = '/v1/chat/completions',
   method = 'POST',
@@ -91,7 +91,7 @@ function bytesOf({
   ].join('\r\n');
 }
 
-/** Sends two requests on a connection. The second one closes it. @returns what the proxy sent, and its log. */
+/** Sends two requests on a connection; the second closes it. @returns what the proxy sent, and the lines of its log. */
 async function result(app: ServedApp, asked: Asked) {
   const { cut = null } = asked;
   const socket: Socket = connect(app.port, '127.0.0.1');
@@ -104,7 +104,7 @@ async function result(app: ServedApp, asked: Asked) {
   const first = bytesOf(asked);
   for (const piece of cut === null ? [first] : [first.slice(0, cut), first.slice(cut)]) {
     await new Promise((resolve) => socket.write(piece, resolve));
-    // Turns of the event loop, in which the proxy in this process reads the piece.
+    // The proxy is in this process. It reads the piece in these turns of the event loop.
     for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
   // The answer to the first request may have closed the connection.
@@ -169,7 +169,7 @@ describe('a proxy with the shortcut', () => {
     expect(expected.received).toMatch(/^HTTP\/1\.1 \d/);
     expect(expected.log).not.toEqual([]);
     expect(await result(shortcut, asked)).toEqual(expected);
-    // Many clients send the head and the body in two packets.
+    // A request can arrive in two packets: cut in its head, between head and body, or before its last byte.
     for (const cut of [10, bytesOf(asked).indexOf('\r\n\r\n') + 4, bytesOf(asked).length - 1])
       expect(await result(shortcut, { ...asked, cut })).toEqual(expected);
   });

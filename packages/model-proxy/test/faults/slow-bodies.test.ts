@@ -41,7 +41,7 @@ describe('slow bodies', () => {
     expect(text).toContain('You said: Hello');
   });
 
-  it(`from ${CROWD} clients at once delay no other client, and no upstream gets a request`, async () => {
+  it(`from ${CROWD} clients at once delay no other client, and cause no request to the upstream`, async () => {
     const { upstream, works } = fixture();
     const crowd = await Promise.all(Array.from({ length: CROWD }, dial));
     for (const socket of crowd) socket.write(head + body.slice(0, 10));
@@ -51,7 +51,7 @@ describe('slow bodies', () => {
     expect(upstream.received).toHaveLength(2);
   });
 
-  it('take no memory any more after their clients have closed the connection', async () => {
+  it('free their memory after their clients have closed the connection', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void; // from the flag --expose-gc
     const heldMb = () => {

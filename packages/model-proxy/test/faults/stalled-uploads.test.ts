@@ -7,14 +7,14 @@ import { bothProviders, useRawProxy } from '../pass-through/fixture.js';
 import { passTime, stopTime } from '../harness/stopped-time.js';
 import { settled, waitFor } from '../harness/wait.js';
 
-/** A client that has stalled for this time gets its answer. */
+/** A client that has sent nothing for this time gets 408. */
 const STALL_MS = 60_000;
-/** More than all buffers between the client and the upstream. */
+/** More than all buffers between the client and the upstream can store, so the client must wait. */
 const LARGE_BYTES = 64 * 1_048_576;
 
 describe('an upload', () => {
   stopTime({ timers: 'all' });
-  // The test moves the time faster than a TLS handshake ends.
+  // The test moves the time by more than the default timeout before a TLS handshake can end.
   const fixture = useRawProxy({ config: (upstream) => bothProviders(upstream, ['connect_timeout: 3600']) });
   const sockets: Socket[] = [];
   afterEach(() => {
@@ -70,7 +70,7 @@ describe('an upload', () => {
     });
   });
 
-  it('does not stall while the upstream does not read', async () => {
+  it('gets no 408 while the client must wait because the upstream does not read', async () => {
     const { upstream } = fixture();
     let read: (() => void) | undefined;
     upstream.intercept = (request, response) => {

@@ -61,7 +61,7 @@ describe('a stream', () => {
       expect(data.slice(1).map((text) => errorOf(text).code)).toEqual(['500']);
     });
 
-    it(`with a break (${cut}) before its first byte becomes an error with a status`, async () => {
+    it(`with a break (${cut}) before its first byte becomes an error with status 500`, async () => {
       const answer = await fixture().stream({ head: 200, headers: { 'content-type': 'text/event-stream' } }, { cut });
       expect(await answer.ended).toBe('whole');
       expect(answer.status).toBe(500);
@@ -77,7 +77,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(`data: ${last.replace(SAMPLE_MODEL, ANSWERED_MODEL)}\n\n`);
   });
 
-  it('is reported as incomplete if it ends in order in the middle of an answer', async () => {
+  it('gets an error event if the upstream ends it without a break in the middle of an answer', async () => {
     const answer = await fixture().stream(event(chunk('a')), end);
     expect(await answer.ended).toBe('whole');
     const [first, error = ''] = eventData(answer.text);
@@ -90,7 +90,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(`data: ${answered('a')}\n\ndata: [DONE]`);
   });
 
-  it('ends with a timeout as an error event if it goes silent, and the upstream request ends', async () => {
+  it('ends with an error event with code 408 if the upstream is silent, and the upstream request ends', async () => {
     const { upstream, stream } = fixture();
     const answer = await stream(event(chunk('a')), { hang: true });
     await waitFor(
@@ -177,7 +177,7 @@ describe('a stream', () => {
     });
     const written = () => upstream.last.sent.reduce((sum, bytes) => sum + bytes.length, 0);
     expect(await settled(written, () => 'the upstream goes on writing')).toBeLessThan(130_000_000);
-    // Longer than the idle timeout: the pause is not the upstream's fault.
+    // This is longer than the idle timeout, but the upstream did not cause the pause, so the stream must not end.
     await passTime(2000);
     let length = 0;
     for await (const bytes of response as AsyncIterable<Buffer>) length += bytes.length;

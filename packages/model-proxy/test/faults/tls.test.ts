@@ -63,13 +63,13 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(own))).toEqual(served);
   });
 
-  it('is not verified with ssl_verify: false', async () => {
+  it('accepts an expired certificate with ssl_verify: false', async () => {
     const old = await serve({ certificate: (_folder, authority) => authority.issue('old', { expired: true }) });
     expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: false'] })))).toEqual(served);
     expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: "False"'] })))).toEqual(served);
   });
 
-  it('sends a client certificate if required; without one, the error names the settings for it', async () => {
+  it('sends a client certificate if the upstream requires one; without a certificate, requests get 500', async () => {
     const strict = await serve({ clientCertificates: true });
     const { certFile, keyFile } = await strict.authority.issue('client', { hosts: ['proxy.test'] });
     const shown = [`ssl_certificate: ${certFile}`, `ssl_certificate_key: ${keyFile}`];
@@ -80,7 +80,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(sampleConfig(strict)))).toEqual(refused(/certificate|Connection error/));
   });
 
-  it('causes a 500 at a plain HTTP port, and so does HTTP to a TLS port', async () => {
+  it('causes a 500 at a plain HTTP port; plain HTTP also causes a 500 at a TLS port', async () => {
     const plain = await serve({ secure: false });
     const encrypted = sampleConfig(plain).replace('http://', 'https://');
     expect(await ask(await start(encrypted))).toEqual(refused(/Connection error/));
@@ -96,7 +96,7 @@ describe('TLS to an upstream', () => {
     writeFileSync(bundle, readFileSync(other.caFile));
     const proxy = await start(sampleConfig(good).replace(good.caFile, bundle));
     expect(await ask(proxy)).toEqual(refused(/bundle\.pem/));
-    // A bundle with both authorities.
+    // The bundle now contains both authorities.
     writeFileSync(bundle, readFileSync(other.caFile, 'utf8') + readFileSync(good.caFile, 'utf8'));
     await proxy.reload();
     expect(await ask(proxy)).toEqual(served);
@@ -107,7 +107,7 @@ describe('TLS to an upstream', () => {
     const proxy = await start(sampleConfig(upstream));
     for (let round = 0; round < 20; round++) await ask(proxy);
     expect(upstream.received).toHaveLength(40);
-    // A plain and a streamed request at the same time.
+    // Each round sends a plain and a streamed request at the same time, so it uses two connections.
     expect(upstream.connections).toBeLessThanOrEqual(2);
   });
 });

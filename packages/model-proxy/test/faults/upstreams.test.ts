@@ -12,7 +12,7 @@ describe('an upstream', () => {
   stopTime();
   const fixture = useProxy({ settings: ['request_timeout: 1', 'idle_timeout: 1'] });
 
-  it('with a rate limit causes a 429 with its Retry-After, plain and streamed', async () => {
+  it('with a rate limit causes a 429 with its Retry-After, for plain and streamed requests', async () => {
     const { ask, stream } = fixture();
     const script: readonly Step[] = [
       { head: 429, headers: { ...JSON_TYPE, 'retry-after': '42', 'x-ratelimit-remaining-requests': '0' } },
@@ -65,7 +65,7 @@ describe('an upstream', () => {
       await works();
     });
 
-    it(`is reported as incomplete if it breaks off (${cut}) inside its answer`, async () => {
+    it(`causes a 500 if it breaks off (${cut}) inside its plain answer`, async () => {
       const { ask, works } = fixture();
       const half = `{"model":"${SAMPLE_MODEL}","choices":[`;
       const answered = await ask(
@@ -82,7 +82,7 @@ describe('an upstream', () => {
     });
   }
 
-  it('causes a 500 if it does not speak HTTP', async () => {
+  it('causes a 500 if its answer is not valid HTTP', async () => {
     const { ask, works } = fixture();
     for (const raw of [
       'SSH-2.0-OpenSSH\r\n',
@@ -110,7 +110,7 @@ describe('an upstream', () => {
     for (let round = 0; round < 5; round++) await works();
   });
 
-  it('with JSON of another shape is forwarded unchanged', async () => {
+  it('may answer with JSON of another shape, which the proxy forwards unchanged', async () => {
     for (const text of ['[1,2]', '{"model": 5}', '{"a":{"model":"b"}}', 'null', '"text"', ' {} ']) {
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, { write: text }, end);
       expect([answer.status, answer.text]).toEqual([200, text]);
@@ -125,7 +125,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('causes a 408 with the value of the timeout if it takes too long, and its request ends', async () => {
+  it('causes a 408 that names the timeout if it does not answer in time, and the upstream request ends', async () => {
     const { ask, upstream, works } = fixture();
     const asked = ask({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -165,14 +165,14 @@ describe('an upstream', () => {
       const { ask, works } = fixture();
       const raw = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
       for (let round = 0; round < 40; round++) {
-        // Before, during and after the next request.
+        // The upstream ends the connection before, during or after the next request: 0 to 3 ms after its answer.
         expect((await ask({ raw }, ...(round % 4 === 0 ? [] : [{ waitMs: round % 4 }]), { cut })).text).toBe('{}');
         await works();
       }
     });
   }
 
-  it('cannot redirect a request, so that no other server gets its key', async () => {
+  it('cannot redirect a request, so no other server gets the API key', async () => {
     const { ask, upstream } = fixture();
     const { status } = await ask({ head: 307, headers: { location: `${upstream.apiBase}/chat/completions` } }, end);
     expect(status).toBeGreaterThanOrEqual(300);

@@ -170,7 +170,7 @@ const changes: readonly ((bytes: Buffer, at: number, random: Random) => Buffer)[
   (bytes) => Buffer.concat([bytes, Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nothers')]),
 ];
 
-/** Returns the answer of a seed. */
+/** Returns the answer of a seed: a mostly valid answer with up to two changes. */
 export function hostileAnswer(seed: number): HostileAnswer {
   const random = seededRandom(seed);
   let bytes = answer(random);

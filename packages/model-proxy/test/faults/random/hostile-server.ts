@@ -15,9 +15,10 @@ export interface HostileServer {
   close(): Promise<void>;
 }
 
-/** Answer to a probe. */
+/** Returns the body of the answer to a probe. */
 export const probeAnswer = (id: string) => `{"object":"probe","model":null,"id":"${id}"}`;
 
+/** Starts the upstream on a free port. */
 export async function startHostileServer(): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
