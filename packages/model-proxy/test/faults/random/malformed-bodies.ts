@@ -180,7 +180,7 @@ function bytes(text: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** Makes bodies until one is not JSON. */
+/** Makes bodies until one is not JSON, and returns it. */
 function broken(make: () => string | Buffer): Buffer {
   for (;;) {
     const made = make();

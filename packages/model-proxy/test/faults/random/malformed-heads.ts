@@ -5,7 +5,7 @@ import type { Random } from '../../../../daemon/test/support/random.js';
 
 export interface Malformed {
   readonly bytes: Buffer;
-  /** The client sends FIN although its request is incomplete. */
+  /** The client sends FIN after the bytes, because the proxy could wait for more. */
   readonly unfinished: boolean;
   /**
    * The client closes as soon as it has its answer. The proxy still waits for the rest of the
@@ -87,7 +87,7 @@ export const refusedRequests: Readonly<Record<string, (random: Random) => Malfor
   'no Host': () => complete([LINE, TYPE, LENGTH, CLOSE]),
 };
 
-/** Requests with invalid HTTP: the proxy answers 4xx or closes the connection. */
+/** Requests with invalid HTTP: the proxy answers 4xx or 501, or closes the connection. */
 export const brokenRequests: Readonly<Record<string, (random: Random) => Malformed>> = {
   'an invalid header': (random) =>
     unfinished(
@@ -220,7 +220,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
   },
   'a broken body and a request after it': (random) => {
     const body = `{"model": "${PUBLIC_MODEL}", "messages": [${'['.repeat(random.integer(100))}`;
-    // The first request is rejected. The proxy may serve the second, which is a separate request.
+    // The proxy rejects the first request and closes the connection, so it must not serve the second.
     return unfinished([LINE, HOST, TYPE, `Content-Length: ${body.length}`, CLOSE], body + SMUGGLED);
   },
   'two hosts': () => unfinished([LINE, HOST, 'Host: other.test', TYPE, LENGTH, CLOSE], whole),
