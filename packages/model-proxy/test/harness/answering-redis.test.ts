@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { whileRedisAnswers } from './answering-redis.js';
 
-describe('a measurement while Redis answers', () => {
+describe('whileRedisAnswers', () => {
   it('ends all proxies if one of them applied limits alone, and then measures new ones', async () => {
     const events: string[] = [];
     let rounds = 0;

@@ -1,4 +1,4 @@
-/** Tests of limits that are exact only while Redis answers in time. */
+/** Repeats measurements of limits that are exact only while Redis answers in time. */
 import type { ProxyProcess } from './process.js';
 import { waitFor } from './wait.js';
 
@@ -6,6 +6,7 @@ import { waitFor } from './wait.js';
  * Measures proxies while Redis answers all of them in time. On a loaded machine, Redis can take longer than the
  * proxies wait. Then they apply limits alone, with a warning, and this function ends them and measures other proxies.
  * @param start starts the proxies.
+ * @returns the result of the first measurement during which Redis answered all proxies in time.
  */
 export async function whileRedisAnswers<
   Proxies extends readonly { readonly process: Pick<ProxyProcess, 'output' | 'dispose'> }[],

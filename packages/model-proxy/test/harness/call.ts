@@ -78,7 +78,7 @@ export function open(url: string, { method = 'POST', headers = {}, body }: CallO
   });
 }
 
-/** Sends a request, and waits for the whole answer. @throws {Error} if the answer breaks off. */
+/** Sends a request, and waits for the whole answer. @throws {Error} if the connection or the answer breaks off. */
 export async function call(url: string, options: CallOptions = {}): Promise<Answer> {
   const { status, headers, pieces, ended } = await open(url, options);
   if ((await ended) === 'cut')
@@ -108,8 +108,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * Sends bytes, and returns the server's answer until the server closes the connection, as latin1.
- * Empty: the server closed without an answer.
+ * Sends bytes on a new connection, and waits until the connection closes.
+ * @returns what the server has sent, as latin1; empty: the server closed the connection without an answer.
  */
 export async function exchangeBytes(
   port: number,

@@ -78,7 +78,7 @@ export class ProxyProcess {
     return this.#exit;
   }
 
-  /** Kills the process. */
+  /** Kills the process, and waits for its end. */
   async dispose(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exit;

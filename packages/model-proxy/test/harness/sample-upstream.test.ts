@@ -10,7 +10,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Sends a request as a client that trusts the authority. */
+/** Sends a request as a client that trusts only the authority in the file `ca`. */
 function ask(upstream: TestUpstream, path: string, body: object, key = API_KEY, ca = upstream.caFile): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -34,7 +34,7 @@ describe('the sample upstream', () => {
   afterAll(() => upstream.close());
   const chat = { model: SAMPLE_MODEL, messages: [{ role: 'user', content: 'three small words' }] };
 
-  it('answers with the chat completion object of the contract and its null fields', async () => {
+  it('answers with the chat completion object of the contract, including its null fields', async () => {
     const { status, text } = await ask(upstream, 'chat/completions', chat);
     expect(status).toBe(200);
     expect(JSON.parse(text)).toEqual({
@@ -62,7 +62,7 @@ describe('the sample upstream', () => {
     });
   });
 
-  it('answers with the text completion object of the contract and its null fields', async () => {
+  it('answers with the text completion object of the contract, including its null fields', async () => {
     const { text } = await ask(upstream, 'completions', { model: SAMPLE_MODEL, prompt: 'one two', max_tokens: 3 });
     expect(JSON.parse(text)).toEqual({
       id: expect.stringMatching(/^cmpl-/),
@@ -123,7 +123,7 @@ describe('the sample upstream', () => {
     expect(await upstream.ended(last)).toBe('answered');
   });
 
-  it('resets a connection below TLS', async () => {
+  it('can reset a connection below TLS in the middle of an answer', async () => {
     await expect(
       ask(upstream, 'chat/completions', { ...chat, script: [{ write: 'half' }, { cut: 'reset' }] }),
     ).rejects.toMatchObject({ code: 'ECONNRESET' });

@@ -135,7 +135,7 @@ export class TestUpstream {
     return last;
   }
 
-  /** Waits for a request that matches. */
+  /** Waits for a request that matches. @throws {Error} if the time is over. */
   waitForRequest(matches: (received: Received) => boolean): Promise<Received> {
     return waitFor(
       () => this.received.find(matches),
@@ -152,7 +152,7 @@ export class TestUpstream {
     return received.outcome;
   }
 
-  /** Removes the recorded requests. */
+  /** Removes the recorded requests and faults. */
   forget(): void {
     this.received.length = 0;
     this.malformed.length = 0;

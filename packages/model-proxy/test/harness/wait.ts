@@ -24,12 +24,13 @@ export async function waitFor<T>(
 }
 
 /**
- * Number of equal counts in a row. Between two counts, this process reads and writes on both ends.
+ * After this number of equal counts in a row, a count is stable. Between two counts, this process reads and writes on
+ * both ends.
  */
 const EQUAL_COUNTS = 40;
 
 /**
- * Waits until a count stops changing because of backpressure.
+ * Waits until a count is above 0 and stops changing because of backpressure.
  * @throws {Error} if the time is over; with the text of `complaint`.
  */
 export async function settled(count: () => number, complaint: () => string): Promise<number> {
