@@ -1,4 +1,4 @@
-/** Checks of deployments in the background. */
+/** Tests the health checks in the background, and how their results affect routing and readiness. */
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { TestUpstream } from '../harness/upstream.js';
@@ -8,7 +8,7 @@ import { configOf, statuses, useSetups } from '../routing/fixture.js';
 import { listen } from '../support/app.js';
 import { OFTEN, ONCE, read, readHealth, waitForHealth } from './fixture.js';
 
-describe('background_health_checks', () => {
+describe('health checks in the background', () => {
   const setUp = useSetups();
   const often = { general_settings: OFTEN };
 
@@ -55,7 +55,7 @@ describe('background_health_checks', () => {
     for (const { url, body } of others) expect([url, JSON.parse(body)]).toEqual(['/v1/chat/completions', expected]);
   });
 
-  it('try the list again later, and log once that they cost tokens', async () => {
+  it('request the list again later, and log only once that an upstream does not show it', async () => {
     const { proxy, upstreams } = await setUp([{ behavior: 'unlisted' }], {
       general_settings: { ...OFTEN, health_check_interval: 0.1 },
     });
@@ -101,7 +101,7 @@ describe('background_health_checks', () => {
     await untrusted.close();
   });
 
-  it('leave out excluded deployments and groups, and hide details with health_check_details: false', async () => {
+  it('omit deployments and groups as configured, and hide details with health_check_details: false', async () => {
     const { proxy, upstreams } = await setUp(
       [{}, { info: { disable_background_health_check: true } }, { name: 'other' }, { behavior: { status: 500 } }],
       {
@@ -158,7 +158,7 @@ describe('rounds of many checks', () => {
     for (const close of closing.splice(0).toReversed()) await close();
   });
 
-  /** Starts an upstream that answers each request in the next turn. It counts all requests and those at the same time. */
+  /** Starts an upstream that answers each request in the next turn. It counts all requests and concurrent requests. */
   async function countingUpstream() {
     const seen = { now: 0, max: 0, urls: new Set<string>(), count: 0 };
     const server = createServer((request, response) => {
@@ -241,7 +241,7 @@ describe('enable_health_check_routing', () => {
   const counts = (upstreams: readonly { requests: readonly { url: string }[] }[]) =>
     upstreams.map(({ requests }) => requests.filter(({ url }) => url !== '/v1/models').length);
 
-  it('prefers deployments whose checks succeed', async () => {
+  it('uses only deployments whose checks succeed', async () => {
     const { proxy, askMany, upstreams } = await setUp([{ behavior: { status: 500 } }, {}], steering(ONCE));
     await waitForHealth(proxy, '1', '0');
     for (const upstream of upstreams) upstream.behavior = 'works';
@@ -249,7 +249,7 @@ describe('enable_health_check_routing', () => {
     expect(counts(upstreams)).toEqual([0, 50]);
   });
 
-  it('uses all deployments if all checks fail, and a success overrides a failed check', async () => {
+  it('still serves requests if all checks fail, and successful requests make the proxy ready again', async () => {
     const { proxy, askMany, upstreams } = await setUp(
       [{ behavior: 'reset' }, { behavior: { status: 401 } }],
       steering(ONCE),
@@ -261,7 +261,7 @@ describe('enable_health_check_routing', () => {
     expect((await read(proxy, '/health/readiness')).status).toBe(200);
   });
 
-  it('ignores results of 408 and 429 with health_check_ignore_transient_errors', async () => {
+  it('ignores a check with the result 429 with health_check_ignore_transient_errors', async () => {
     const { proxy, askMany, upstreams } = await setUp([{ behavior: { status: 429 } }, {}], {
       general_settings: ONCE,
       router_settings: { enable_health_check_routing: true, health_check_ignore_transient_errors: true },
