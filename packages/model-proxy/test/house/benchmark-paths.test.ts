@@ -5,7 +5,7 @@ const environment = { ...process.env };
 
 describe('the path of a program that a variable names', () => {
   beforeEach(() => {
-    // As `npm run … -w PACKAGE` does in the repository's root.
+    // `npm run … -w PACKAGE` in the repository's root sets this variable.
     process.env['INIT_CWD'] = '/repository';
     delete process.env['RACKLESS_LITELLM'];
   });

@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Writes an example and the files that it names into the folder. */
+/** Copies an example into the folder. @returns the path of the copy. */
 function place(name: string): string {
   const file = join(folder, name);
   copyFileSync(join(examples, name), file);
@@ -45,15 +45,15 @@ async function validate(
   };
 }
 
-describe('the example configurations', () => {
-  it('config.yaml has no warning and shows no key', async () => {
+describe('the example', () => {
+  it('config.yaml passes --validate_config without a warning, and the output contains no key', async () => {
     await createAuthority(folder);
     const { code, warnings, output } = await validate('config.yaml', { UPSTREAM_API_KEY: 'sk-0123456789' });
     expect([code, warnings]).toEqual([0, []]);
     expect(output).not.toContain('sk-0123456789');
   });
 
-  it('private-ca.yaml has authorities and a client certificate for each upstream', async () => {
+  it('private-ca.yaml passes --validate_config without a warning if its certificates exist', async () => {
     const certificates = join(folder, 'certificates');
     mkdirSync(certificates);
     await createAuthority(certificates, 'gpu-1-ca');
@@ -63,7 +63,7 @@ describe('the example configurations', () => {
     expect([code, warnings]).toEqual([0, []]);
   });
 
-  it("litellm.yaml, from LiteLLM's introduction, loads unchanged", async () => {
+  it("litellm.yaml, from LiteLLM's introduction, is valid, with one warning about unsupported settings", async () => {
     const { code, warnings, output } = await validate('litellm.yaml', {
       AZURE_API_KEY_EU: 'sk-1111111111',
       AZURE_API_KEY_CA: 'sk-2222222222',
@@ -80,9 +80,9 @@ describe('the example configurations', () => {
     expect(output).not.toMatch(/sk-1111111111|sk-2222222222|sk-3333333333|sk-1234/);
   });
 
-  it('litellm.yaml serves the models with a key, and explains which credentials the others need', async () => {
+  it('litellm.yaml serves a model with a key, and explains which credentials another model needs', async () => {
     const upstream = await TestUpstream.start({ secure: false, models: ['facebook/opt-125m'], apiKey: 'none' });
-    // Changes nothing else in the file.
+    // Changes only the address of the upstream.
     const yaml = readFileSync(join(examples, 'litellm.yaml'), 'utf8').replace(
       'http://0.0.0.0:4000/v1',
       upstream.apiBase,
@@ -110,7 +110,7 @@ describe('the example configurations', () => {
 });
 
 describe("the example of OpenAI's client", () => {
-  it('sends requests, streams and lists the models', async () => {
+  it('sends a request, streams an answer and lists the models', async () => {
     const upstream = await TestUpstream.start();
     const proxy = await startTestProxy(sampleConfig(upstream));
     // Node finds the client's package from here, and git ignores the folder.

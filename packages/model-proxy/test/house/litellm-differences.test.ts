@@ -10,7 +10,7 @@ interface Known {
 }
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-// The exports of the files.
+// The files are JavaScript, so the types of their exports are stated here.
 const { renderDifferences } = (await import(at('scripts/compare.d/page.js'))) as { renderDifferences: () => string };
 const { known, reasonOf } = (await import(at('scripts/compare.d/known.js'))) as {
   known: readonly Known[];
@@ -18,11 +18,11 @@ const { known, reasonOf } = (await import(at('scripts/compare.d/known.js'))) as 
 };
 const { cases } = (await import(at('scripts/compare.d/cases.js'))) as { cases: readonly (readonly [string])[] };
 
-it('lists the differences that the script explains', () => {
+it('the page lists the differences that the comparison script explains', () => {
   expect(readFileSync(at('../../docs/reference/litellm-differences.md'), 'utf8')).toBe(renderDifferences());
 });
 
-it('explains no difference in the status, the text or the request to the upstream of an ordinary request', () => {
+it('the comparison script explains no difference in status, text or upstream request of an ordinary request', () => {
   for (const path of ['status', 'body.choices.0.message.content', 'body.text', 'upstream.0.path', 'upstream.0.body'])
     expect(['a chat', 'a stream', 'embeddings'].map((name) => reasonOf(name, path))).toEqual([
       undefined,
@@ -31,7 +31,7 @@ it('explains no difference in the status, the text or the request to the upstrea
     ]);
 });
 
-it('explains only differences of requests that the script sends', () => {
+it('the comparison script explains only differences of requests that it sends', () => {
   const names = cases.map(([name]) => name);
   expect(known.filter((row) => !names.some((name) => row.cases.test(name)))).toEqual([]);
 });

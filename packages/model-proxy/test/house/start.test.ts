@@ -37,14 +37,14 @@ function marked(mark: string): readonly string[] {
         if (!readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark)) return [];
         return [readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')];
       } catch {
-        // The process has ended meanwhile.
+        // The process has ended since the folder was read, so it does not count.
         return [];
       }
     });
 }
 
 describe('scripts/start proxy', () => {
-  it('serves a sample, prints three working commands, can be started twice, and leaves nothing after Ctrl-C', async () => {
+  it('serves a sample, prints three working commands, can run twice, and leaves no process after Ctrl-C', async () => {
     const port = await freePort();
     const mark = `RACKLESS_START_TEST=${port}`;
     const env = { ...process.env, RACKLESS_START_TEST: String(port) };
