@@ -1,4 +1,4 @@
-/** A proxy with a store, whose only administrator has the key {@link MASTER}. */
+/** Starts a proxy with virtual keys in a store. Its master key is {@link MASTER}. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export interface KeyedApp extends ServedApp {
   readonly clock: { ms: number };
   /** Sends a management request with the master key, or with another key. */
   manage(method: string, path: string, body?: object, key?: string): Promise<Answer>;
-  /** Creates a key. @returns it. */
+  /** Creates a virtual key with these settings. @returns the key. @throws {Error} if the proxy rejects the settings. */
   create(settings?: object): Promise<string>;
   /** Sends a chat request. */
   chat(key: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -44,7 +44,7 @@ export async function serveKeys({ settings, ...options }: ServeOptions = {}): Pr
   const closeApp = () => app.close();
   return {
     ...app,
-    // Accessors and functions of the app that the copy above would freeze.
+    // The copy above contains only the current value of this accessor, so these two forward to the app.
     get answering() {
       return app.answering;
     },

@@ -17,7 +17,7 @@ afterEach(() => app.close());
 const errorOf = (answer: { json(): unknown }) => (answer.json() as { error: Record<string, unknown> }).error; // an error
 
 describe('POST /key/generate', () => {
-  it("answers with LiteLLM's members, and stores only the digest", async () => {
+  it("answers with LiteLLM's members, and stores only the digest of the key", async () => {
     const answer = await app.manage('POST', '/key/generate', {
       key_alias: 'team-a',
       models: ['public'],
@@ -79,7 +79,7 @@ describe('POST /key/generate', () => {
     expect(app.store.keys.size).toBe(0);
   });
 
-  it('rejects values that cannot be written as JSON, or are too long for the store', async () => {
+  it('rejects too deeply nested values, and an update rejects values that are too long for the store', async () => {
     const deep = `{"metadata":{"list":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`;
     const nested = await call(`${app.url}/key/generate`, {
       headers: { authorization: `Bearer ${MASTER}` },
@@ -112,7 +112,7 @@ describe('POST /key/generate', () => {
     expect(app.store.keys.size).toBe(1);
   });
 
-  it('gives an alias to only one of two administrators who request it at the same time', async () => {
+  it('gives an alias to only one of ten concurrent requests for the same alias', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => app.manage('POST', '/key/generate', { key_alias: 'a' })),
     );
@@ -156,14 +156,14 @@ describe('POST /key/generate', () => {
       [503, '1'],
       [503, '1'],
     ]);
-    // The client may repeat its request.
+    // The failed request has stored no key with this alias, so the client can repeat the request.
     expect((await app.manage('POST', '/key/generate', { key_alias: 'team' })).status).toBe(200);
   });
 });
 
 describe('management requests', () => {
   it.each(['/key/generate', '/key/update', '/key/delete', '/key/block', '/key/unblock'])(
-    'POST %s needs the master key',
+    'to %s need the master key',
     async (path) => {
       const key = await app.create();
       const answer = await app.manage('POST', path, { key, keys: [key] }, key);
@@ -176,7 +176,7 @@ describe('management requests', () => {
     },
   );
 
-  it('answer 405 for other methods, and 501 without a store', async () => {
+  it('get 405 with other methods, and 501 without a store', async () => {
     const get = await app.manage('GET', '/key/generate');
     expect([get.status, get.headers.allow]).toEqual([405, 'POST']);
     const { serveApp } = await import('../support/app.js');
@@ -210,7 +210,7 @@ describe('management requests', () => {
     expect((await app.manage('POST', '/key/delete', { keys: [key] })).status).toBe(404);
   });
 
-  it('keep the changes that two administrators make to one key at the same time', async () => {
+  it('keep all changes that they make to one key at the same time', async () => {
     const key = await app.create();
     await Promise.all([
       app.manage('POST', '/key/update', { key, rpm_limit: 7 }),
@@ -220,7 +220,7 @@ describe('management requests', () => {
     expect([...app.store.keys.values()][0]).toMatchObject({ rpmLimit: 7, tpmLimit: 8, maxBudget: 9 });
   });
 
-  it('delete by alias', async () => {
+  it('delete keys by alias, and ignore unknown aliases', async () => {
     await app.create({ key_alias: 'a' });
     await app.create({ key_alias: 'b' });
     expect((await app.manage('POST', '/key/delete', { key_aliases: ['a', 'x'] })).json()).toEqual({
@@ -337,7 +337,7 @@ describe('a virtual key', () => {
     expect([answer.status, answer.text]).toEqual([401, expect.stringContaining("Fallbacks=['visible']")]);
   });
 
-  it('may only request its paths, and /health only if its paths contain it', async () => {
+  it('may only request paths in its allowed_routes, and /health only if allowed_routes contain it', async () => {
     const key = await app.create({ allowed_routes: ['/v1/embeddings', '/health'] });
     const chat = await app.chat(key);
     expect([chat.status, errorOf(chat)['message']]).toEqual([
@@ -394,7 +394,7 @@ describe('a virtual key', () => {
     expect((await app.chat(key)).status).toBe(429);
   });
 
-  it('counts a request for a model that it may not use, because its limits are checked before the body', async () => {
+  it('also counts requests for models that it may not use, because limits are checked before the body', async () => {
     const key = await app.create({ models: ['other'], rpm_limit: 1 });
     expect([(await app.chat(key)).status, (await app.chat(key)).status]).toEqual([403, 429]);
   });
@@ -422,7 +422,7 @@ describe('a virtual key', () => {
     expect(app.requests).toHaveLength(3);
   });
 
-  it('has a limit for parallel requests, in which a client that disconnects frees its place', async () => {
+  it('has a limit for parallel requests; a client that disconnects frees its place', async () => {
     const key = await app.create({ max_parallel_requests: 2 });
     const waiting: (() => void)[] = [];
     app.answering = (asked, response) => void waiting.push(() => json({ model: 'x' })(asked, response));

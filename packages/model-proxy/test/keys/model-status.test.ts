@@ -1,4 +1,4 @@
-/** The states of models that clients with virtual keys get. */
+/** Tests which models the page of their states shows to virtual keys. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { deploymentAt } from '../support/app.js';
 import { MASTER, serveKeys, type KeyedApp } from './fixture.js';
@@ -7,7 +7,7 @@ describe('/model/status', () => {
   let app: KeyedApp | undefined;
   afterEach(() => app?.close());
 
-  it('shows a virtual key only its models, and needs a key', async () => {
+  it('shows a virtual key only its models, and rejects a wrong key', async () => {
     const names = ['public', 'other'];
     const served = await serveKeys({
       settings: {

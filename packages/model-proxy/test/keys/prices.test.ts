@@ -1,4 +1,4 @@
-/** Costs of cached tokens and other kinds, in budgets, reports, headers and metrics. */
+/** Tests the costs of cached tokens and of thinking, in budgets, reports and headers. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { dayOf } from '../../src/store/usage.js';
 import { findProvider } from '../../src/providers/index.js';

@@ -52,7 +52,7 @@ describe('keys in Redis', () => {
     expect((await open()).keys.size).toBe(1);
   });
 
-  it('keep the changes of administrators at two proxies, and give an alias once', async () => {
+  it('keep concurrent changes at two proxies, and only one of two concurrent keys gets an alias', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf());
     const count = (store: SharedKeyStore, n: number) =>
@@ -71,7 +71,7 @@ describe('keys in Redis', () => {
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  it('stay valid while Redis is away, and changes fail', async () => {
+  it('stay valid while Redis does not answer; changes fail, and usage is stored later', async () => {
     const store = await open();
     await put(store, 'k', keyOf());
     redis.pause();
@@ -97,7 +97,7 @@ describe('keys in Redis', () => {
 });
 
 describe('usage in Redis', () => {
-  it('is the sum of all proxies, which also get the sum of the spend of a key', async () => {
+  it('is the sum of all proxies, and each proxy gets the total spend of a key', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf({ budgetDuration: '30d' }));
     await until(() => two.keys.has('k'), 'the key');
@@ -129,7 +129,7 @@ describe('usage in Redis', () => {
   });
 });
 
-it('a Redis that does not answer prevents the start', async () => {
+it('the store does not open if Redis does not accept connections', async () => {
   await expect(openRedisStore({ url: 'redis://127.0.0.1:1', keepDays: null, log })).rejects.toThrow(
     /connecting to redis:\/\/127\.0\.0\.1:1: /,
   );

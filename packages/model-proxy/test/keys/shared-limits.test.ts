@@ -30,12 +30,12 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** Longer than Redis takes on a loaded machine. With the product's time limits, such a proxy applies limits alone. */
+/** Longer than Redis takes on a busy host. There, a proxy with the usual time limits would apply limits alone. */
 const PATIENCE_MS = 60_000;
 
 const add = (text: string) => void logged.push(text);
 const log = { info: add, warn: add, error: add };
-/** Makes the limits of proxies with the time limits of the product. */
+/** Makes the limits of proxies with the usual time limits. */
 const proxies = (count: number) => Promise.all(Array.from({ length: count }, impatientProxy));
 async function impatientProxy(): Promise<KeyLimits> {
   const store = await openSharedStore(redis.url, 'model-proxy', log);
@@ -61,7 +61,7 @@ const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
 const isLimitedAlone = () => logged.some((line) => line.startsWith('limits of keys apply to each proxy alone'));
 const isLimitedTogether = () => logged.includes('limits of keys apply to all proxies together again');
 
-/** Sends requests at all proxies at the same time. @returns the refusals. */
+/** Sends `count` requests to each proxy, all at the same time. @returns the errors of the rejected requests. */
 async function askAll(all: readonly KeyLimits[], key: VirtualKey, count: number): Promise<readonly ProxyError[]> {
   const answers = await Promise.all(Array.from({ length: count }, () => all.map((limits) => ask(limits, key))).flat());
   return answers.filter((error) => error !== undefined);
@@ -69,7 +69,8 @@ async function askAll(all: readonly KeyLimits[], key: VirtualKey, count: number)
 
 describe('limits in Redis', () => {
   afterEach(() => {
-    // A proxy that applies limits alone logs a warning, and may admit too many requests. So does a proxy that ends.
+    // A proxy that applies limits alone logs a warning, and may admit too many requests. A closed store also causes a
+    // warning, so tests that closed a store are not checked.
     if (stores.length === opened) expect(logged).toEqual([]);
   });
 
@@ -82,7 +83,7 @@ describe('limits in Redis', () => {
   });
 
   it.each([1, 2, 3, 4, 5])(
-    'hold exactly at three proxies for a limit of %s, also one request after the other',
+    'hold exactly at three proxies for a limit of %s and requests one after the other',
     async (limit) => {
       const all = await patientProxies(3);
       for (const key of [keyOf({ rpmLimit: limit }, 'a'), keyOf({ maxParallelRequests: limit }, 'b')]) {
@@ -118,7 +119,7 @@ describe('limits in Redis', () => {
     expect(first.remaining(key)).toEqual({ requests: null, tokens: 0 });
   });
 
-  it('need few calls of Redis for a busy key', async () => {
+  it('need fewer than 2,000 calls of Redis for 20,000 requests of a key', async () => {
     const [limits] = await patientProxies(1);
     if (limits === undefined) throw new Error('no proxy');
     const key = keyOf({ rpmLimit: 1_000_000, tpmLimit: 100_000_000, maxParallelRequests: 1000 });
@@ -132,7 +133,7 @@ describe('limits in Redis', () => {
     expect(Number(calls)).toBeLessThan(2000);
   });
 
-  it('can be used up by one proxy if the other proxies stop using what they have in reserve', async () => {
+  it('can be used up by one proxy after the other proxies have become idle', async () => {
     const all = await patientProxies(3);
     const key = keyOf({ rpmLimit: 1000 });
     const [idle, busy] = [all.slice(0, 2), all[2]];
@@ -155,7 +156,7 @@ describe('limits in Redis', () => {
   });
 });
 
-describe('limits while Redis is away', () => {
+describe('limits while Redis does not answer', () => {
   it('apply to each proxy alone, with a warning, and together again later', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
@@ -169,7 +170,7 @@ describe('limits while Redis is away', () => {
     expect((await ask(other, key))?.status).toBe(429);
   });
 
-  it('free a slot whose request was admitted while Redis did not answer', async () => {
+  it('free a slot whose request was admitted during this time', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
     const key = keyOf({ maxParallelRequests: 2 });
@@ -186,7 +187,7 @@ describe('limits while Redis is away', () => {
     expect(await isAdmitted(other, key)).toBe(true);
   });
 
-  it('free a slot whose request ended while Redis did not answer', async () => {
+  it('free a slot whose request ended during this time', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
     const key = keyOf({ maxParallelRequests: 2 });

@@ -63,7 +63,7 @@ describe('a stream', () => {
     ],
     ['no [DONE] at its end', [...words, last, usageEvent]],
   ])(
-    'is counted, and reaches the client unchanged, if the client does not request usage: %s',
+    'is counted, and reaches the client without the usage event, if the client does not request usage: %s',
     async (_what, writes) => {
       streams(writes);
       const key = await app.create();
@@ -155,7 +155,7 @@ describe('a stream', () => {
     expect(app.store.spendOf(digestOf(key)).spend).toBeCloseTo(0.01 * Math.ceil(body.length / 4) + 0.06);
   });
 
-  it('has the usage that the upstream reported before the client disconnected', async () => {
+  it('is counted with the usage that the upstream reported before the client disconnected', async () => {
     app.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write([...words, last, usageEvent].join(''));
@@ -177,7 +177,7 @@ describe('a stream', () => {
     expect(row).toMatchObject({ inputTokens: 7, outputTokens: 3, totalTokens: 10 });
   });
 
-  it('does not count tokens of a request that the upstream refused in its first event', async () => {
+  it('is counted as failed and without tokens if its first event is an error', async () => {
     streams(['data: {"error":{"message":"overloaded","code":503}}\n\n']);
     const key = await app.create();
     expect((await stream(key)).status).toBe(503);
@@ -194,7 +194,7 @@ describe('a stream', () => {
       89,
     ],
     ['one write, with a comment before the first event', [`: hello\n\n${documentedStreams.text}`], 25, 15],
-  ])("counts the tokens of the cache in Anthropic's Messages API: %s", async (_what, writes, input, output) => {
+  ])("of Anthropic's Messages API is counted with cached tokens: %s", async (_what, writes, input, output) => {
     await app.close();
     app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
     streams(writes);
@@ -211,7 +211,7 @@ describe('a stream', () => {
 });
 
 describe('usage', () => {
-  it('is counted by tag: of the header, of the body and of the key', async () => {
+  it('is counted for the first ten tags of the key, the header and the body together', async () => {
     const key = await app.create({ tags: ['of-key'] });
     const metadata = { tags: ['body', 5, 'a\nb', ...Array.from({ length: 20 }, (_, n) => `t${n}`)] };
     await app.chat(key, { metadata }, { 'x-litellm-tags': 'head, of-key,' });
@@ -222,7 +222,7 @@ describe('usage', () => {
     expect(app.requests[0]?.body.toString()).not.toContain('of-key');
   });
 
-  it('is counted for the tags in the metadata of a key, unless the key has others', async () => {
+  it('is counted for the tags in the metadata of a key, unless the key has the member tags', async () => {
     await app.chat(await app.create({ metadata: { tags: ['in-metadata'] } }));
     await app.chat(await app.create({ tags: ['own'], metadata: { tags: ['ignored'] } }));
     await app.chat(await app.create({ metadata: { tags: 'no list' } }));
@@ -235,7 +235,7 @@ describe('usage', () => {
     expect((await rowsOf('tag')).map(({ name }) => name)).toEqual(tags.slice(0, 10));
   });
 
-  it('has only the tags of keys with reject_clientside_metadata_tags', async () => {
+  it('is counted only for the tags of keys with reject_clientside_metadata_tags', async () => {
     await app.close();
     app = await serveKeys({ settings: { rejectClientTags: true } });
     const key = await app.create({ tags: ['of-key'] });
@@ -303,7 +303,7 @@ describe('reports', () => {
       expect([path, (await report(path, key)).status]).toEqual([path, 401]);
   });
 
-  it('/spend/logs has sums of days, or rows', async () => {
+  it('at /spend/logs have sums of days, or rows', async () => {
     const dates = `?start_date=${today}&end_date=${today}`;
     expect((await report(`/spend/logs${dates}`)).json()).toEqual([
       { startTime: today, spend: 0.4, users: {}, models: { public: 0.4 }, [digest]: 0.2, '': 0.2 },
@@ -325,7 +325,7 @@ describe('reports', () => {
     expect((await report('/spend/logs?start_date=2026-13-45')).status).toBe(400);
   });
 
-  it('/global/spend/report groups by team, key, model and tag', async () => {
+  it('at /global/spend/report are grouped by team, key, model or tag', async () => {
     const path = `/global/spend/report?start_date=${today}&end_date=${today}`;
     const total = { total_cost: 0.2, total_input_tokens: 10, total_output_tokens: 5 };
     expect((await report(path)).json()).toEqual([
@@ -360,7 +360,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('/usage/export has JSON and CSV, in which no cell is a formula', async () => {
+  it('at /usage/export are JSON, or CSV in which no cell is a formula', async () => {
     expect((await report('/usage/export')).json()).toHaveLength(3);
     const csv = await report('/usage/export?format=csv');
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
@@ -419,7 +419,7 @@ describe('a stored response', () => {
     expect((await keyed.manage(method, `/v1/responses/${id}${rest}`, undefined, key)).status).toBe(200);
   }
 
-  it('counts when it is created, and not when clients read it', async () => {
+  it('is counted when a client creates it, and not when clients read or cancel it', async () => {
     answers(stored);
     const id = await create();
     expect(spent()).toBeCloseTo(0.2);
@@ -429,7 +429,7 @@ describe('a stored response', () => {
     expect(spent()).toBeCloseTo(0.2);
   });
 
-  it.each(['', '?stream=true'])('with background: true counts at the first read that has its usage%s', async (rest) => {
+  it.each(['', '?stream=true'])('with background: true is counted at the first read with usage%s', async (rest) => {
     answers(queued);
     const id = await create({ background: true });
     await use(id);
