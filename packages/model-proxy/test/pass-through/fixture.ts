@@ -25,6 +25,7 @@ export function closedEntry(name: string, model: string, upstream: RawUpstream, 
   ].join('\n');
 }
 
+/** Returns a configuration with these entries, which trusts the authority of the upstream. */
 export function configOf(upstream: RawUpstream, entries: readonly string[], more: readonly string[] = []): string {
   return ['model_list:', ...entries, 'litellm_settings:', `  ssl_verify: ${upstream.caFile}`, ...more, ''].join('\n');
 }
@@ -34,7 +35,7 @@ export interface RawFixtureOptions extends RawUpstreamOptions {
   readonly proxy?: TestProxyOptions;
 }
 
-/** Returns a model of each provider, by default at the same upstream. */
+/** Returns a configuration with a model of OpenAI and one of hosted_vllm, both at this upstream. */
 export function bothProviders(
   upstream: RawUpstream,
   params: readonly string[] = [],
@@ -47,7 +48,7 @@ export function bothProviders(
   );
 }
 
-/** Starts an upstream and a proxy before a suite, and closes them after it. */
+/** Starts an upstream and a proxy before a suite, and closes them after it. @returns a function that returns both. */
 export function useRawProxy(options: RawFixtureOptions = {}): () => RawFixture {
   let fixture: RawFixture;
   beforeAll(async () => {

@@ -45,7 +45,7 @@ function frame(random: Random, first: number, length: number): Buffer {
   return Buffer.concat([Buffer.from([...head, ...mask]), Buffer.alloc(length, random.integer(256))]);
 }
 
-/** Returns the chunks that a side sends. */
+/** Returns the chunks that a side sends for this seed. */
 function piecesOf(seed: number): readonly Buffer[] {
   const random = seededRandom(seed);
   const bytes = Buffer.concat(Array.from({ length: 1 + random.integer(12) }, () => random.pick(frames)(random)));
@@ -65,7 +65,7 @@ async function send(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
   }
 }
 
-/** The bytes that a side received after the head. */
+/** What a side received: the head of the handshake, and the bytes behind it. */
 class Received {
   #bytes = Buffer.alloc(0);
 
@@ -85,7 +85,7 @@ class Received {
   }
 }
 
-describe('after the handshake of a WebSocket', () => {
+describe('WebSockets after their handshake', () => {
   /** The upstream's sockets, by the number in their URL. */
   const upstreams = new Map<number, Received>();
   const sockets = new Set<Socket>();
@@ -116,7 +116,7 @@ describe('after the handshake of a WebSocket', () => {
     server.close();
   });
 
-  /** Opens a connection and sends bytes. @returns the bytes that the client received. */
+  /** Opens a WebSocket, and sends bytes after the handshake. @returns what the client receives. */
   const open = async (number: number): Promise<Received> => {
     const socket = connect(proxy.port, '127.0.0.1');
     sockets.add(socket);
@@ -142,7 +142,7 @@ describe('after the handshake of a WebSocket', () => {
     return behind.equals(expected);
   };
 
-  it(`all bytes of ${CONNECTIONS} connections arrive at the right side unchanged`, async () => {
+  it(`deliver all bytes of ${CONNECTIONS} connections unchanged to the right side`, async () => {
     const wrong: string[] = [];
     let next = SEED;
     const worker = async () => {
@@ -165,7 +165,7 @@ describe('after the handshake of a WebSocket', () => {
     expect(proxy.logged().filter((line) => /answering a request failed|unexpected error/.test(line))).toEqual([]);
   }, 300_000);
 
-  it('a shutdown of the proxy ends connections in any state', async () => {
+  it('are closed when the proxy shuts down, whatever their state', async () => {
     const ends = await Promise.all(
       Array.from({ length: AT_ONCE }, async (_, index) => {
         const number = SEED + CONNECTIONS + index;

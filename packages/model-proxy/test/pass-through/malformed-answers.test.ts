@@ -1,6 +1,6 @@
 /**
- * Answers to raw requests and WebSocket handshakes that Node's client accepts, but that the proxy
- * must not forward.
+ * Tests unusual answers to raw requests and WebSocket handshakes. The proxy rejects invalid ones with 500, and masks
+ * its key in the others.
  */
 import { describe, expect, it } from '@jest/globals';
 import { errorOf } from '../faults/fixture.js';

@@ -20,7 +20,7 @@ const closing = closingAfterEach();
 
 const get = (path: string) => call(fixture().proxy.url + path, { method: 'GET' });
 
-/** Starts a proxy with an OpenAI model. */
+/** Starts a proxy with an OpenAI model for raw requests. @param apiBase default: the upstream of the suite. */
 async function proxyWith(params: readonly string[], options: TestProxyOptions = {}, apiBase?: string) {
   const { upstream } = fixture();
   const model = entry('gpt', 'openai/x', upstream, params);
@@ -73,7 +73,7 @@ describe('an upstream of raw requests', () => {
     expect(messageOf(await call(`${without.url}/openai/v1/x`, { method: 'GET' }))).toContain('client certificate');
   });
 
-  it('may have another certificate after a reload, and connections with the old one are not reused', async () => {
+  it('is verified again after a reload with another CA bundle, so no old connection is reused', async () => {
     const { upstream } = fixture();
     const bundle = join(upstream.folder, 'changing.pem');
     copyFileSync(upstream.caFile, bundle);
@@ -169,7 +169,7 @@ describe('an upstream of raw requests', () => {
     silent.close();
   });
 
-  it('is closed after idle_timeout if it goes silent in the middle of its answer', async () => {
+  it('causes an incomplete answer after idle_timeout if it stops in the middle of its answer', async () => {
     const { upstream } = fixture();
     upstream.intercept = (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/plain' }).write('half');
@@ -187,7 +187,7 @@ describe('an upstream of raw requests', () => {
     );
   });
 
-  it.each(['breaks off', 'is reset'])('is incomplete at the client, too, if the answer %s', async (how) => {
+  it.each(['breaks off', 'is reset'])('causes an incomplete answer at the client if its answer %s', async (how) => {
     const { upstream, proxy } = fixture();
     for (const headers of [{ 'content-length': '100' }, {}]) {
       upstream.intercept = (_request, response) => response.writeHead(200, headers).write('half');
@@ -260,7 +260,7 @@ describe('an upstream of raw requests', () => {
 
 describe('a client of raw requests', () => {
   it.each(['before the answer', 'in the middle of the answer'])(
-    'ends the request upstream if it closes %s',
+    'ends the upstream request if it disconnects %s',
     async (when) => {
       const { proxy, upstream } = fixture();
       upstream.intercept = (_request, response) => {
@@ -283,7 +283,7 @@ describe('a client of raw requests', () => {
     },
   );
 
-  it('ends its upload upstream if it closes in the middle', async () => {
+  it('ends the upstream request if it disconnects in the middle of its upload', async () => {
     const { proxy, upstream } = fixture();
     const socket = connect(proxy.port, '127.0.0.1');
     const body = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nhalf';
@@ -315,7 +315,7 @@ describe('a client of raw requests', () => {
     expect((await ask()).text).toBe('connection 1');
   });
 
-  it('reuses the connection of a HEAD request', async () => {
+  it('reuses the upstream connection of a HEAD request', async () => {
     const server = closing(
       await ScriptedServer.start((connection) => {
         const isHead = connection.text.startsWith('HEAD');
@@ -346,7 +346,7 @@ describe('a client of raw requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*too large/i);
   });
 
-  it('gets 100 Continue only after its request was accepted', async () => {
+  it('gets 100 Continue only after the proxy has accepted its request', async () => {
     const { proxy, upstream } = fixture();
     const wait = (path: string, method: string) =>
       exchangeBytes(
@@ -416,7 +416,7 @@ describe('a key of OpenAI in the environment', () => {
     const config = configOf(upstream, [entry('oss', 'hosted_vllm/x', upstream)]);
     const proxy = closing(await startTestProxy(config, { environment }));
     const ask = () => call(`${proxy.url}/openai/v1/models`, { method: 'GET' });
-    // The connection is idle only after the reload, and not longer than a request takes.
+    // Holds the first answer until after the reload, so that the connection is idle only briefly after the reload.
     let release: () => void = () => undefined;
     plain.intercept = (_request, response) => {
       release = () => response.end();
