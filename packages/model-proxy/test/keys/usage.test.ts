@@ -194,7 +194,7 @@ describe('a stream', () => {
       89,
     ],
     ['one write, with a comment before the first event', [`: hello\n\n${documentedStreams.text}`], 25, 15],
-  ])("of Anthropic's Messages API is counted with cached tokens: %s", async (_what, writes, input, output) => {
+  ])("includes the cached tokens of Anthropic's Messages API: %s", async (_what, writes, input, output) => {
     await app.close();
     app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
     streams(writes);

@@ -155,7 +155,7 @@ describe('files and batches', () => {
 describe('a large upload', () => {
   const MEGABYTE = 1_048_576;
 
-  it('of 300 MB reaches the upstream completely and with little memory, also above max_request_size_mb', async () => {
+  it('reaches the upstream completely and with little memory, even with 300 MB, above max_request_size_mb', async () => {
     const { upstream } = fixture();
     const config = join(upstream.folder, 'config.yaml');
     writeFileSync(config, bothProviders(upstream, [], ['general_settings:', '  max_request_size_mb: 1']), {
