@@ -28,7 +28,7 @@ const take = (backlog: EventBacklog, max: number) => {
   return { events: events.map(({ sequence }) => sequence), dropped };
 };
 
-describe('backlog of events', () => {
+describe('the backlog of events', () => {
   it('returns events in order, each once', () => {
     const backlog = filledBacklog(5, 3);
     expect([take(backlog, 2), take(backlog, 2), take(backlog, 2)]).toEqual([

@@ -11,7 +11,7 @@ const event: ServiceEvent = {
   time: new Date(0),
 };
 
-describe('event bus', () => {
+describe('the event bus', () => {
   it('calls every listener for each event, in order, until it unsubscribes', () => {
     const bus = createEventBus(() => undefined);
     const heard: string[] = [];
@@ -24,7 +24,7 @@ describe('event bus', () => {
     expect(heard).toEqual(['a /redfish/v1/Systems/u-1', 'b /redfish/v1/Systems/u-1', 'b /other']);
   });
 
-  it('hides the error of a listener from the publisher and the other listeners', () => {
+  it('reports the error of a listener, and hides it from the publisher and the other listeners', () => {
     const errors: unknown[] = [];
     const bus = createEventBus((error) => errors.push(error));
     const heard: string[] = [];

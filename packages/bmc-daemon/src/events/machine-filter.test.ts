@@ -19,7 +19,7 @@ const event = (origin: string, system: string | null = null): FeedEvent => ({
   },
 });
 
-it('selects the events of one machine and of the service, and none of a host or another machine', () => {
+it('eventsOf selects the events of one machine and of the service, and none of a host or another machine', () => {
   const wants = eventsOf('u-1', () => true);
   expect(wants(event('Systems/u-1', 'u-1'))).toBe(true);
   expect(wants(event('SessionService/Sessions/7'))).toBe(true);

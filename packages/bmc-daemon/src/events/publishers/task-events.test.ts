@@ -15,7 +15,7 @@ describe('the events of tasks', () => {
     const cancelled = tasks.create({ name: 'Insert', targetUri, owner, cancel: () => undefined });
     const completed = tasks.create({ name: 'Reset', targetUri, owner });
     tasks.cancel(cancelled.id, operator);
-    // A second client is too late.
+    // This second cancellation comes too late, so the event names the first client.
     tasks.cancel(cancelled.id, owner);
     tasks.markCancelled(cancelled.id);
     tasks.complete(completed.id, []);

@@ -15,7 +15,7 @@ const eventOf = (sequence: number): FeedEvent => ({
   resourceType: 'EventService',
 });
 
-/** Opens a stream. @param accept whether the client reads. @returns the ids that the client has received. */
+/** Opens a stream. @param accept whether the client reads. @returns the stream, and the ids of the written events. */
 function openStream(accept: boolean) {
   const ids: string[] = [];
   const output = new Writable({
@@ -45,7 +45,7 @@ async function deliver(stream: EventStream, count: number): Promise<void> {
   }
 }
 
-it('sends all events of one turn of the event loop to a client that reads, even if they exceed the queue', async () => {
+it('a stream sends all events of one turn of the event loop to a client that reads, even above the limit', async () => {
   const { stream, ids } = openStream(true);
   await deliver(stream, 10 * LIMIT);
   await new Promise((resolve) => setImmediate(resolve));
@@ -53,7 +53,7 @@ it('sends all events of one turn of the event loop to a client that reads, even 
   stream.close();
 });
 
-it('writes only one batch of events to a client that does not read', async () => {
+it('a stream writes only one batch of events to a client that does not read', async () => {
   const { stream, ids } = openStream(false);
   await deliver(stream, 10 * LIMIT);
   await new Promise((resolve) => setImmediate(resolve));

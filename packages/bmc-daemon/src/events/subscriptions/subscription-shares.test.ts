@@ -29,7 +29,7 @@ describe('the limits of subscriptions', () => {
     expect(hasPlace({ ...reader, address: '192.0.2.2' }, streamsOfOneAddress(100), 200)).toBe(true);
   });
 
-  it('do not restrict the listeners of one client, because tools create one for each machine', () => {
+  it('do not restrict the push subscriptions of one account, because tools create one for each machine', () => {
     expect(
       hasPlace(
         operator,
