@@ -15,7 +15,7 @@ describe('a size', () => {
 });
 
 describe('the free space', () => {
-  it('for a folder that does not exist is that of its parent', async () => {
+  it('is known even for a folder that does not exist yet', async () => {
     const { bytes } = await freeSpace('/no/such/folder');
     expect(bytes).toBeGreaterThan(0);
   });
