@@ -72,7 +72,7 @@ describe('the network of the host', () => {
     });
   });
 
-  it('has null for values that the kernel does not report', () => {
+  it('has null for values that the kernel does not report, and no interfaces if they cannot be read', () => {
     expect(readHostNetwork({ addresses: ['http://localhost:1'], interfaces, read }).interfaces).toEqual([
       {
         name: 'lo',

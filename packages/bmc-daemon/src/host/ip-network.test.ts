@@ -29,7 +29,7 @@ describe('addresses and networks', () => {
     expect([overlap(parse(a), parse(b)), overlap(parse(b), parse(a))]).toEqual([does, does]);
   });
 
-  it('rejects network and broadcast addresses for a host', () => {
+  it('are valid for a host, except the address of a network and its broadcast address', () => {
     const isHost = (address: string, prefix: number) => isHostAddress({ address, prefix });
     expect(['192.0.2.0', '192.0.2.1', '192.0.2.127', '192.0.2.128'].map((address) => isHost(address, 25))).toEqual([
       false,
@@ -38,7 +38,7 @@ describe('addresses and networks', () => {
       false,
     ]);
     expect([isHost('192.0.2.0', 31), isHost('192.0.2.0', 32), isHost('2001:db8::', 127)]).toEqual([true, true, true]);
-    // The address of all routers of a network. IPv6 has no broadcast.
+    // 2001:db8:: is the address of all routers of its network. IPv6 has no broadcast addresses.
     expect([isHost('2001:db8::', 64), isHost('2001:db8::ffff:ffff:ffff:ffff', 64)]).toEqual([false, true]);
   });
 
@@ -48,7 +48,7 @@ describe('addresses and networks', () => {
     ['0.0.0.0', 0],
     ['255.0.255.0', undefined],
     ['255.255.255', undefined],
-  ])('the mask %s has %s bits', (mask, bits) => {
+  ])('have a prefix length if they have a mask: that of %s is %s', (mask, bits) => {
     expect(prefixOfMask(mask)).toBe(bits);
   });
 });

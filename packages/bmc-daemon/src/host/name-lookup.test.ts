@@ -42,7 +42,7 @@ function answer(query: Buffer): Buffer {
   return Buffer.concat([head, question, record, data]);
 }
 
-describe('name lookups', () => {
+describe('a name lookup', () => {
   let server: Socket;
   let asked: number;
   let address: string;
