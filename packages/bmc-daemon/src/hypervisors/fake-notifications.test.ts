@@ -14,7 +14,7 @@ const system = {
   external_notifier: true,
 } as const;
 
-describe('notifications of the fake driver', () => {
+describe('the sender of notifications about machines in memory', () => {
   let server: Server;
   let received: SystemNotification[];
   let warnings: string[];

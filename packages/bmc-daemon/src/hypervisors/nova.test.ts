@@ -43,7 +43,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Starts a driver as a daemon with the path `stateDir` does. */
+/** Starts a driver, as a daemon with the state folder `stateDir` does. */
 async function start(): Promise<HypervisorDriver> {
   const driver = await nova('lab', {
     settings: { ...loadSettings({}).settings, stateDir },
@@ -59,7 +59,10 @@ async function start(): Promise<HypervisorDriver> {
   return driver;
 }
 
-/** Begins an insert, and returns as soon as the image server has sent half of the image. */
+/**
+ * Begins an insert, and returns as soon as the image server has sent half of the image and Glance has the image of
+ * the upload. `end` sends the other half.
+ */
 async function beginInsert(driver: HypervisorDriver): Promise<{ readonly end: () => Promise<void> }> {
   let sendRest = (): void => undefined;
   const halfSent = new Promise<void>((resolve) => {
@@ -83,7 +86,7 @@ async function beginInsert(driver: HypervisorDriver): Promise<{ readonly end: ()
   };
 }
 
-/** Waits until a sweep has deleted an unused image. It lists the images in the order of their creation. */
+/** Waits until a sweep has deleted this image. It handles images in the order of their creation, so older ones too. */
 async function untilSwept(unused: string): Promise<void> {
   await waitFor(
     () => (glance.images.has(unused) ? undefined : true),
@@ -91,7 +94,7 @@ async function untilSwept(unused: string): Promise<void> {
   );
 }
 
-it('keeps the unfinished upload of a replica with the same host name and the same path of the state folder', async () => {
+it('a daemon keeps the unfinished upload of a replica with the same host name and state path', async () => {
   const insert = await beginInsert(await start());
   // The other replica runs in another container, with a volume of its own.
   renameSync(stateDir, path.join(folder, 'state of the first replica'));
@@ -104,7 +107,7 @@ it('keeps the unfinished upload of a replica with the same host name and the sam
   expect([...glance.images.values()]).toMatchObject([{ id: uploading, status: 'active' }]);
 });
 
-it('deletes the unfinished upload of a killed daemon at once after its restart with the same state folder', async () => {
+it('a daemon deletes the unfinished upload of its killed predecessor with the same state folder at once', async () => {
   const insert = await beginInsert(await start());
   const unused = glance.put();
   await start();

@@ -17,7 +17,7 @@ function read(text: string): MachineFile {
   return readMachineFile(file);
 }
 
-/** Returns the faults without the folder. */
+/** Returns the faults of a file, without the path of its folder; empty if the file is valid. */
 function faultsOf(text: string): readonly string[] {
   try {
     read(text);
