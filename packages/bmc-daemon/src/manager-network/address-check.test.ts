@@ -54,7 +54,7 @@ describe('an address for a manager', () => {
     ['::ffff:c000:207/128', 'eth0', 'address: it is an IPv4 address in another spelling'],
     ['192.0.2.9/24', 'lo', 'address: the loopback interface accepts only addresses of 127.0.0.0/8'],
     ['2001:db8::9/64', 'lo', 'address: the loopback interface accepts only addresses of 127.0.0.0/8'],
-  ])('rejects %s on %s: %s', (text, device, why) => {
+  ])('cannot be %s on %s: %s', (text, device, why) => {
     expect(checkOf(text, device)).toBe(why);
   });
 });
