@@ -51,7 +51,7 @@ async function listen(server: Server, scheme = 'http'): Promise<URL> {
 const serve = (handler: Handler): Promise<URL> => listen(createServer(handler));
 const serveTls = (handler: Handler): Promise<URL> => listen(createTlsServer(tls, handler), 'https');
 
-/** Starts a server that sends given bytes. */
+/** Starts a TCP server, which calls `answer` as soon as a request arrives. Returns the URL of an image. */
 async function serveRaw(answer: (socket: Socket) => void): Promise<URL> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -206,7 +206,7 @@ describe('openImage', () => {
     expect(kind).toBe('mediaUnreachable');
   });
 
-  it('rejects a server that accepts and stays silent', async () => {
+  it('rejects a server that accepts the connection and stays silent', async () => {
     const url = await serve(() => undefined);
     expect(await failure(read(url, {}, { ...limits, idleTimeoutMs: 50 }))).toEqual({
       kind: 'mediaUnreachable',
@@ -233,7 +233,7 @@ describe('openImage', () => {
     // This limit is longer than the delays of a busy machine.
     const patient = { ...limits, idleTimeoutMs: 2_000, maxBytes: 10_000_000 };
     const { body } = await openImage(image(url), patient, never);
-    // Meanwhile, a silent server is rejected. So the time limit of this server would also be over.
+    // Nothing is read until a silent server exceeds the same limit. So the slow reader has exceeded it, too.
     const silent = await serve(() => undefined);
     expect((await failure(read(silent, {}, patient))).message).toContain('silent for 2 s');
     expect((await buffer(body)).length).toBe(8_000_000);

@@ -27,7 +27,7 @@ function lookUpAddresses(rules: HostRules, name: string): Promise<readonly strin
   });
 }
 
-describe('image hosts without a list', () => {
+describe('the rules for image hosts without a list', () => {
   it.each([
     'http://127.0.0.1/x',
     'http://[::1]/x',
@@ -89,7 +89,7 @@ describe('image hosts without a list', () => {
   });
 });
 
-describe('image hosts with a list', () => {
+describe('the rules for image hosts with a list', () => {
   const rules: HostRules = {
     allowed: ['10.1.0.0/16', 'fd01::/16', '*.lab.test', 'localhost', '192.0.2.7'],
     ipFamily: null,
