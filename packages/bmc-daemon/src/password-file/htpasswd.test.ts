@@ -39,7 +39,7 @@ describe('htpasswd files', () => {
     [`a:${bcryptHash('2y', '03')}`, 'a bcrypt cost of 3 is not accepted, only 4 to 17'],
     ['nobody', "'user:hash' was expected"],
     [`:${bcryptHash('2y', '05')}`, "'user:hash' was expected"],
-  ])('have a fault with the number of the line %s, and without its hash', (line, reason) => {
+  ])('have a fault for the line %s, with its number and without its hash', (line, reason) => {
     const result = read(`# first\n${line}\nb:${bcryptHash('2b', '10')}\n`);
     expect(result).toEqual({
       entries: [{ user: 'b', hash: bcryptHash('2b', '10'), cost: 10, line: 3 }],
