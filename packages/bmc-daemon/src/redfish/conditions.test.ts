@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { entityTag, ifMatchHolds, ifNoneMatchMatches } from './conditions.js';
 
 describe('entityTag', () => {
-  it('is strong, quoted and a function of the text', () => {
+  it('returns a strong and quoted tag that depends only on the text', () => {
     expect(entityTag('a')).toMatch(/^"[\w-]{22}"$/);
     expect(entityTag('a')).toBe(entityTag('a'));
     expect(entityTag('a')).not.toBe(entityTag('b'));

@@ -53,7 +53,7 @@ describe('a write by a web page to a service without login', () => {
   });
 
   it.each(['http://127.0.0.1:8000', 'http://[::1]:8000', 'http://localhost:8000', `http://${hostname()}:8000`])(
-    'is accepted at %s',
+    'is accepted from a page at %s',
     (origin) => {
       expect(() => checkOriginWithoutLogin(request({ origin }))).not.toThrow();
     },

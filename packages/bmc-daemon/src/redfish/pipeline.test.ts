@@ -225,7 +225,7 @@ const bodyOfA = {
   '@Redfish.WriteableProperties': ['AssetTag', 'Name'],
 };
 
-describe('reading', () => {
+describe('the pipeline, for reads,', () => {
   it('sends the resource with all headers and annotations of the protocol', async () => {
     const { status, headers, json } = await get('/redfish/v1/Systems/a');
     expect([status, json]).toEqual([200, bodyOfA]);
@@ -402,12 +402,12 @@ describe('ETags', () => {
     expect((await send('POST', '/redfish/v1/Systems', { Name: 'new' }, { 'If-None-Match': '*' })).status).toBe(412);
   });
 
-  it('are checked before the body: a stale ETag with a bad body gives 412', async () => {
+  it('are also compared before the body is parsed: a stale ETag with a bad body gives 412', async () => {
     expect((await send('PATCH', '/redfish/v1/Systems/a', '{', { 'If-Match': '"stale"' })).status).toBe(412);
   });
 });
 
-describe('writing', () => {
+describe('the pipeline, for writes,', () => {
   it('answers a PATCH with the resource and messages', async () => {
     const { status, json, headers } = await send('PATCH', '/redfish/v1/Systems/a', { Name: 'kept' });
     expect([status, json]).toEqual([
@@ -521,7 +521,7 @@ describe('writing', () => {
     expect((await get('/redfish/v1/Systems/Members')).status).toBe(404);
   });
 
-  it('reports each successful write once, and nothing else', async () => {
+  it('reports each successful write once, and no rejected write', async () => {
     const patched = await send('PATCH', '/redfish/v1/Systems/web%201', { AssetTag: 'x' });
     await send('POST', '/redfish/v1/Systems', { Name: 'new one' });
     await send('DELETE', '/redfish/v1/Systems/a');
@@ -557,7 +557,7 @@ describe('writing', () => {
   });
 });
 
-describe('rejecting', () => {
+describe('the pipeline, for logins and failed requests,', () => {
   it('answers 401 without credentials, before 404 and 405', async () => {
     for (const [method, path] of [
       ['GET', '/redfish/v1/Systems/a'],
@@ -669,7 +669,7 @@ describe('rejecting', () => {
 });
 
 describe('connections', () => {
-  it('tell the resource that the client has disconnected', async () => {
+  it('abort the signal of a running action when the client disconnects', async () => {
     services.machines.set('a', { ...a, tag: 'patient' });
     const socket = connect(client.port, '127.0.0.1');
     socket.write(
@@ -733,13 +733,13 @@ describe('a request that the HTTP parser rejects', () => {
       '400 Bad Request',
       'UnrecognizedRequestBody',
     ],
-  ])('answers %s with a Redfish error', async (_what, bytes, status, key) => {
+  ])('gets a Redfish error, and the connection closes: %s', async (_what, bytes, status, key) => {
     const answer = await client.raw(bytes);
     expect([head(answer), body(answer)]).toEqual([`HTTP/1.1 ${status}`, [key]]);
     expect(answer).toContain('\r\nConnection: close\r\n');
   });
 
-  it('reports too many headers, not a large body', async () => {
+  it('gets an error about too large headers, not about a large body', async () => {
     const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`);
     expect(answer).toContain('The URI and the headers are too large, not the body.');
   });

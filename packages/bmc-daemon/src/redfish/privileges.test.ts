@@ -15,7 +15,7 @@ describe('the table of privileges', () => {
     expect(without).toEqual([]);
   });
 
-  it('rejects everyone at an unknown resource', () => {
+  it('rejects everyone at an unknown resource, and with an unknown method', () => {
     for (const method of methods) expect(requirementOf('Toaster', systems, method)).toEqual({ any: [] });
     expect(requirementOf('ComputerSystem', systems, 'TRACE')).toEqual({ any: [] });
   });
