@@ -26,10 +26,10 @@ export interface JsonReport {
   readonly findings: readonly ReportedFinding[];
 }
 
-/** Settings without findings on most hosts: no port that another process may use, and no warning about accounts. */
+/** Flags without findings on most hosts: no port that another process may use, and no warning about accounts. */
 export const QUIET = ['-i', '127.0.0.1', '-p', '0'];
 
-/** Runs the doctor with a long time limit. */
+/** Runs the doctor with a long time limit. @throws {Error} if it prints anything on standard error. */
 export async function doctor(
   args: readonly string[],
   { env, ...options }: RunOptions = {},
@@ -45,7 +45,7 @@ export async function doctor(
 export const findingsAbout = ({ findings }: JsonReport, ...subjects: readonly string[]): readonly ReportedFinding[] =>
   findings.filter(({ subject }) => subjects.includes(subject));
 
-/** Runs the commands of a finding, as an administrator does. */
+/** Runs the commands of a finding, as an administrator does. @throws if it has none, or if they fail. */
 export function applyFix({ fix }: ReportedFinding): void {
   execFileSync('sh', ['-c', fix ?? 'exit 1'], { stdio: 'pipe' });
 }

@@ -22,13 +22,13 @@ afterAll(() => libvirtd.stop());
 const virsh = (...words: readonly string[]): string =>
   execFileSync('virsh', ['--connect', libvirtd.uri, ...words], { encoding: 'utf8' });
 
-/** Returns a command that runs with the folders that libvirtd sees. */
+/** Returns the beginning of a command line that runs a command with the folders that libvirtd sees. */
 const inLibvirtdMounts = (): readonly string[] => ['nsenter', '--mount', '--target', String(libvirtd.pid)];
 
 const examine = (pool: string | null, through: readonly string[] = []) =>
   doctor(['--libvirt-uri', libvirtd.uri], { through, env: pool === null ? {} : { EMULATOR_STORAGE_POOL: pool } });
 
-/** Defines a pool in a folder, and starts it. */
+/** Defines a pool in a folder, and starts it now and with libvirt. */
 function definePool(name: string, folder = `/var/lib/libvirt/images/${name}`): void {
   virsh('pool-define-as', name, 'dir', '--target', folder);
   virsh('pool-build', name);
@@ -57,7 +57,7 @@ describe('a libvirt host without problems', () => {
     expect(state()).toBe(before);
   });
 
-  it('needs no pool if the daemon creates its own', async () => {
+  it('needs no pool if no setting names one, because the daemon creates its own', async () => {
     expect(findingsAbout(await examine(null), 'pool')).toEqual([]);
     expect(virsh('pool-list', '--all')).not.toContain('rackless-images');
   });

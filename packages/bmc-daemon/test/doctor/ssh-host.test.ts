@@ -112,7 +112,7 @@ describeSsh('a host behind ssh', () => {
   });
 
   it('with an inactive pool is a warning, and the command first creates its folder', async () => {
-    // The test driver forgets its pools after the last connection.
+    // The test driver forgets its pools after the last connection, so this one stays open.
     const hypervisor = Hypervisor.connect(libvirtd.uri);
     try {
       const target = '<target><path>/var/lib/libvirt/images/idle</path></target>';
@@ -122,7 +122,7 @@ describeSsh('a host behind ssh', () => {
         expect.objectContaining({
           severity: 'warning',
           subject: 'pool',
-          // virsh would ignore the file of host keys in the URI.
+          // virsh would ignore the file of host keys in the URI, so the command runs virsh over ssh.
           fix: expect.stringMatching(
             /^ssh .* 'virsh --connect test:\/\/\/default pool-build idle' && .* pool-start idle' && .* pool-autostart idle'$/,
           ),

@@ -18,7 +18,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-/** Listens at a free port of loopback. */
+/** Listens at a free port of loopback until the end of the test. Returns the port. */
 async function usedPort(): Promise<number> {
   const server = createServer();
   servers.push(server);
@@ -27,7 +27,7 @@ async function usedPort(): Promise<number> {
 }
 
 const asRoot = process.getuid?.() === 0 ? it : it.skip;
-/** The account nobody without privileges. */
+/** The beginning of a command line that runs a command as the account nobody. */
 const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 
 describe('a host without problems', () => {
@@ -45,7 +45,7 @@ describe('a host without problems', () => {
   });
 });
 
-describe('the command line', () => {
+describe('the command line of the doctor', () => {
   it.each([['--timeout', 'soon'], ['--timeout', '0'], ['--colour'], ['extra']])(
     'rejects wrong arguments with exit code 64: %s',
     async (...args) => {
@@ -85,7 +85,7 @@ describe('the settings', () => {
 });
 
 describe('the command for a password file', () => {
-  it('creates it in the folder of the configuration, at which the path in the configuration starts', async () => {
+  it('creates it in the folder of the configuration file, to which the path in that file is relative', async () => {
     const file = at('open.conf');
     writeFileSync(file, 'EMULATOR_FAKE_DRIVER = True\n');
     const [finding] = findingsAbout(await doctor(['-i', '0.0.0.0', '--config', file], { cwd: '/' }), 'settings');
@@ -96,7 +96,7 @@ describe('the command for a password file', () => {
 });
 
 describe('a port', () => {
-  it('is a problem if another process uses it, with its name and the setting to change', async () => {
+  it('is a problem if another process uses it; the finding names this process and another port', async () => {
     const port = await usedPort();
     const file = config(`EMULATOR_LISTEN_PORT = ${port}\n`);
     const report = await doctor(['--fake', '--config', file, '-p', String(port)]);
@@ -239,7 +239,7 @@ describe('the certificate', () => {
     );
   });
 
-  it('needs a key, which the command creates', async () => {
+  it('needs a key; the command creates a missing key and replaces a damaged one', async () => {
     writeFileSync(at('server.pem'), createAuthority(at('')).issue('bmc').certificate);
     const runDoctor = () =>
       doctor(['--fake', '--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')], { cwd: at('') });
@@ -370,7 +370,7 @@ describe('files', () => {
     expect(findingsAbout(report, 'password')).toEqual([]);
   });
 
-  it('in a state folder that other accounts may read have a finding, and the command corrects this', async () => {
+  it('in a state folder that others may read have a finding; a file as the state folder is a problem', async () => {
     mkdirSync(at('state'), { mode: 0o755 });
     const runDoctor = () => doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
     const [finding] = findingsAbout(await runDoctor(), 'state');
@@ -437,7 +437,7 @@ describe('the clock', () => {
       [expect.objectContaining({ severity: 'warning', fix: expect.stringContaining('timedatectl set-ntp true') })],
     ],
     ['unknown', '', [expect.objectContaining({ severity: 'note' })]],
-  ])('has a finding that depends on the synchronization in systemd: %s', async (_, answer, findings) => {
+  ])('has a finding unless systemd reports that it is synchronized: %s', async (_, answer, findings) => {
     mkdirSync(at('bin'));
     for (const name of ['timedatectl', 'chronyc'])
       writeFileSync(at(`bin/${name}`), `#!/bin/sh\necho '${name === 'timedatectl' ? answer : ''}'\n`, { mode: 0o755 });
