@@ -31,6 +31,7 @@ export class Bmc {
   /**
    * Waits for the end of a task.
    * @returns the last response of its monitor, or `answer` itself if no task was created.
+   * @throws {Error} if the task still runs after two minutes.
    */
   async finish(answer: Answer): Promise<Answer> {
     const monitor = answer.headers.get('location');
@@ -44,7 +45,7 @@ export class Bmc {
     }
   }
 
-  /** Reads a resource, which must exist. */
+  /** Returns the body of a resource. @throws {Error} if the status is not 200. */
   async get(path: string): Promise<unknown> {
     const { status, body } = await this.send('GET', path);
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);

@@ -77,7 +77,7 @@ for (const [firmware, platform, name] of [
       const restarts = {
         'by itself': () => guest.type('reboot'),
         ForceRestart: () => guest.reset('ForceRestart'),
-        // Ends as a hard restart. Both firmwares behave the same, and OVMF is slow.
+        // Ends as a hard restart. Both firmwares behave the same and OVMF is slow, so only SeaBIOS is tested.
         ...(firmware === 'bios' ? { GracefulRestart: () => guest.reset('GracefulRestart') } : {}),
       };
       for (const [how, restart] of Object.entries(restarts)) {

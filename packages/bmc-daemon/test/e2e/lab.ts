@@ -16,7 +16,7 @@ import { SerialLine } from '../harness/serial-line.js';
 import { Bmc, Machine } from './bmc.js';
 import { ImageServer } from './image-server.js';
 
-/** OVMF takes 3 s without acceleration, and many times that on a busy host. */
+/** The time limit of a boot. OVMF takes 3 s without acceleration, and many times that on a busy host. */
 const BOOT_MS = 180_000;
 
 /** Default settings for a busy host. */
@@ -85,7 +85,7 @@ export class Guest extends Machine {
     return (await this.serial.waitFor(BOOT, BOOT_MS)).trim();
   }
 
-  /** Waits for the given output. */
+  /** Waits for output that matches this regular expression and ends at the end of a word. */
   async waitFor(text: string): Promise<void> {
     await this.serial.waitFor(new RegExp(`${text}\\b`), BOOT_MS);
   }
@@ -171,6 +171,7 @@ export class Lab {
     return this.#bmc;
   }
 
+  /** The daemon that was started last. */
   get daemon(): DaemonProcess {
     const daemon = this.#daemons.at(-1);
     if (daemon === undefined) throw new Error('there is no daemon');
@@ -223,7 +224,7 @@ export class Lab {
     return words(await this.virsh('vol-list', POOL)).filter((_word, index) => index % 2 === 0);
   }
 
-  /** Runs virsh and returns its output. */
+  /** Runs virsh and returns its output. @throws if virsh fails or runs for more than 240 s. */
   async virsh(...words: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
       timeout: 240_000,
@@ -236,7 +237,7 @@ export class Lab {
   }
 }
 
-/** Returns `EMULATOR_STATE_DIR` for `EMULATOR_STATE_DIR = 'state'`. */
+/** Returns the name of a setting in a line: `EMULATOR_STATE_DIR` for `EMULATOR_STATE_DIR = 'state'`. */
 function nameOf(line: string): string | undefined {
   return words(line)[0];
 }

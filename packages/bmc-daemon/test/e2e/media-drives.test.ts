@@ -35,6 +35,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await run('xorriso', ['-as', 'mkisofs', '-quiet', '-R', '-J', '-V', 'config-2', '-o', file, content]);
     return await lab.images.publish(`redfish-configdrive-${word}`, file);
   };
+  /** Publishes a floppy disk with a file that contains `word`. Returns its URL. */
   const floppyDisk = async (word: string): Promise<string> => {
     const [file, content] = [join(folder, `${word}.img`), join(folder, `floppy-${word}`)];
     await writeFile(content, `RACKLESS-FLOPPY ${word}\n`);
@@ -84,7 +85,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     // A present drive accepts another disk while the guest runs.
     expect(await eject('Floppy')).toBe(204);
     expect(await insert('Floppy', { Image: await floppyDisk('LIVE'), WriteProtected: true })).toBe(204);
-    // GRUB caches what it read for two seconds.
+    // GRUB caches what it read for two seconds, so it must wait.
     await guest.type('sleep 3');
     await guest.type('cat (fd0)/meta');
     expect(await guest.nextEvent()).toBe('RACKLESS-FLOPPY LIVE');
