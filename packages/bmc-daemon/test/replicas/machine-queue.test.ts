@@ -36,20 +36,21 @@ const queued = (count: number, kind = 'operation') =>
     async () => ((await link.command(['ZCARD', `{bmc-daemon}:lease:queue:${kind}:u`])) === count ? true : undefined),
     () => `there are never ${count} operations`,
   );
-/** Returns an operation that the test ends. */
+/** Returns an operation that runs until the test calls `end` or `fail`. */
 function heldOperation() {
   let end = (): void => undefined;
   let fail = (_error: Error): void => undefined;
   const ended = new Promise<void>((resolve, reject) => ([end, fail] = [resolve, reject]));
   return { run: () => ended, end: () => end(), fail: (error: Error) => fail(error) };
 }
+/** Returns kind and message of a DriverError, any other error itself, or `done`. */
 const errorOf = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
     (error: unknown) => (error instanceof DriverError ? [error.kind, error.message] : error),
   );
 
-it('runs the edits of both replicas in the order of their arrival', async () => {
+it('the queue of a machine runs the edits of both replicas in the order of their arrival', async () => {
   const done: string[] = [];
   const first = heldOperation();
   const edits = [a.edit('u', () => first.run())];
@@ -65,7 +66,7 @@ it('runs the edits of both replicas in the order of their arrival', async () => 
   await queued(0, 'edit');
 });
 
-it('does not start a machine at one replica if the insert before it failed at another', async () => {
+it('the queue of a machine rejects a start at one replica if the insert before it failed at another', async () => {
   const download = heldOperation();
   const insert = errorOf(a.insert(machine, 'cdrom', download.run, {}));
   await queued(1);
@@ -82,7 +83,7 @@ it('does not start a machine at one replica if the insert before it failed at an
   expect(await Promise.all([eject, after])).toEqual(['done', 'done']);
 });
 
-it('cancels an insert of one replica by an eject at another', async () => {
+it('the queue of a machine cancels an insert of one replica after an eject at another', async () => {
   const begun = heldOperation();
   const insert = errorOf(
     a.insert(
@@ -104,7 +105,7 @@ it('cancels an insert of one replica by an eject at another', async () => {
   ]);
 });
 
-it('lets a power-off at one replica cancel a start that waits at another', async () => {
+it('the queue of a machine cancels a start that waits at one replica after a power-off at another', async () => {
   const download = heldOperation();
   const insert = a.insert(machine, 'cdrom', download.run, {});
   await queued(1);
@@ -116,7 +117,7 @@ it('lets a power-off at one replica cancel a start that waits at another', async
   await insert;
 });
 
-it('removes an aborted operation from the queue', async () => {
+it('the queue of a machine removes an operation that is aborted while it waits', async () => {
   const first = heldOperation();
   const edit = a.power(machine, first.run, {});
   await queued(1);
@@ -130,7 +131,7 @@ it('removes an aborted operation from the queue', async () => {
   await edit;
 });
 
-it('rejects writes of an operation if Redis has lost its place in the queue, and begins the next one', async () => {
+it('the queue of a machine rejects writes of an operation that Redis has lost, and begins the next one', async () => {
   const [begun, write] = [heldOperation(), heldOperation()];
   const first = errorOf(
     a.edit('u', async (check) => {
@@ -152,7 +153,7 @@ it('rejects writes of an operation if Redis has lost its place in the queue, and
   expect(await waiting).toBe('done');
 });
 
-it('rejects operations while Redis does not answer, and runs them afterwards', async () => {
+it('the queue of a machine rejects operations while Redis does not answer, and runs new ones afterwards', async () => {
   redis.pause();
   await expect(a.edit('u', () => Promise.resolve('done'))).rejects.toThrow('the shared store does not answer');
   redis.resume();
@@ -162,7 +163,7 @@ it('rejects operations while Redis does not answer, and runs them afterwards', a
   );
 });
 
-it('ends waiting operations at the shutdown of their replica', async () => {
+it('the queue of a machine rejects waiting operations at the shutdown of their replica', async () => {
   const first = heldOperation();
   const running = a.edit('u', first.run);
   await queued(1, 'edit');

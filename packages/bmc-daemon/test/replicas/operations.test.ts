@@ -45,13 +45,14 @@ const queued = (count: number, kind: 'operation' | 'edit') =>
     },
     () => `there are never ${count} operations`,
   );
+/** Waits until Nova has accepted this number of writes. */
 const untilWritten = (count: number) =>
   waitFor(
     () => (seen.writes.length >= count ? true : undefined),
     () => `Nova has only seen ${seen.writes.join()}`,
   );
 
-it('runs one operation at a time, no matter which replica gets the request', async () => {
+it('a service runs one operation of a server at a time, no matter which replica gets the request', async () => {
   // More reads than a replica needs before it acts.
   seen.reads = 8;
   const answers = await Promise.all(
@@ -65,12 +66,12 @@ it('runs one operation at a time, no matter which replica gets the request', asy
   expect(seen.writes.filter((write) => write === 'reboot')).toHaveLength(4);
 });
 
-it('continues with the waiting operations when the replica of the running one is killed', async () => {
+it('a service continues with the waiting operations when the replica of the running one is killed', async () => {
   seen.reads = ENDLESS;
   const lost = reset(a).catch(() => undefined);
   await untilWritten(1);
   const load = [boot(b, 'Cd'), reset(b), boot(b, 'Hdd')].map((answer) => statusOf(answer));
-  // The second PATCH of B waits for its first one in the replica.
+  // The second PATCH at B waits inside of B for the first one, so the shared queue has only two edits.
   await queued(2, 'edit');
   await queued(2, 'operation');
   expect(seen.writes).toEqual(['reboot']);
@@ -84,13 +85,13 @@ it('continues with the waiting operations when the replica of the running one is
   expect(seen.writes).toHaveLength(4);
 });
 
-it('does not write to a server after another replica had its turn', async () => {
+it('a replica does not continue to write to a server after another replica had its turn', async () => {
   expect(await statusOf(boot(a, 'Hdd', 'Once'))).toBe(200);
   seen.writes.length = 0;
   seen.reads = ENDLESS;
   const restart = reset(a);
   await untilWritten(1);
-  // Next, A would end its override. It must not end the override of B.
+  // Next, A would end its own override. After its pause, A must not end the override of B.
   a.process.signal('SIGSTOP');
   expect(await statusOf(boot(b, 'Cd', 'Once'))).toBe(200);
   const writes = [...seen.writes];
@@ -100,7 +101,7 @@ it('does not write to a server after another replica had its turn', async () => 
   expect(seen.writes).toEqual(writes);
 });
 
-it('answers 503 to operations without its store, and still shows the server', async () => {
+it('a replica answers 503 to operations while its store does not answer, and still shows the server', async () => {
   service.redis.pause();
   const [operation, change, reading] = await Promise.all([reset(a), boot(a, 'Cd'), read(a, system, admin)]);
   expect([operation.status, operation.headers.get('retry-after')]).toEqual([503, '5']);

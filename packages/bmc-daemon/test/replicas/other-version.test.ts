@@ -58,7 +58,7 @@ it.each([
     'settings',
     () => send(replica, 'PATCH', `${root}/TelemetryService`, { body: { ServiceEnabled: false }, headers: admin }),
   ],
-])('rejects changes of %s that another version has stored in another format', async (_what, kind, id, change) => {
+])('a replica rejects changes of %s in the format of another version', async (_what, kind, id, change) => {
   const foreign = { enabled: 'of another version' };
   await store(kind, id, foreign);
   const { status, headers, body } = await change();
@@ -69,7 +69,7 @@ it.each([
   expect([200, 201]).toContain((await change()).status);
 });
 
-it('answers 503 while it cannot read the accounts of another version, and never replaces them', async () => {
+it('a replica answers 503 while it cannot read the accounts of another version, and never replaces them', async () => {
   const { token } = await logIn(replica);
   const own = await readStored('access', 'accounts');
   const foreign = { accounts: [{ name: 'admin' }] };
@@ -83,7 +83,7 @@ it('answers 503 while it cannot read the accounts of another version, and never 
   for (const headers of [admin, token]) expect(await statusOf(read(replica, accounts, headers))).toBe(200);
 });
 
-it('keeps what a newer version has added to subscriptions, accounts and report definitions', async () => {
+it('a replica keeps what a newer version has added to subscriptions, accounts and report definitions', async () => {
   const { headers } = await send(replica, 'POST', subscriptions, { body: subscription, headers: admin });
   const uri = headers.get('location') ?? '';
   const account = { UserName: 'eve', Password: 'eve has words', RoleId: 'ReadOnly' };
@@ -118,7 +118,7 @@ it('keeps what a newer version has added to subscriptions, accounts and report d
   expect(await readStored('report', idOf(1))).toMatchObject({ ...added, intervalSeconds: 8 });
 });
 
-it('leaves deliveries to a replica that can read the subscriptions', async () => {
+it('a replica delivers no events while it cannot read the subscriptions, so that other replicas can', async () => {
   await send(replica, 'POST', subscriptions, { body: subscription, headers: admin });
   const own = await readStored('events', 'subscriptions');
   const holder = () => other.run(`return redis.call('ZRANGE', KEYS[1], 0, -1)`, ['lease:queue:event-deliveries'], []);

@@ -21,7 +21,7 @@ export interface Service {
   readonly redis: PrivateRedis;
   readonly servers: ListedServers;
   readonly cloud: CloudServer;
-  /** Starts a replica with its own files. @param lines more lines of its configuration. */
+  /** Starts a replica with its own files, and waits until it serves. @param lines more lines of its configuration. */
   start(lines?: string): Promise<Replica>;
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Service {
 /** The administrator of the password files. */
 export const ADMIN = { UserName: 'admin', Password: 'secret words' };
 
-/** Starts the parts that the replicas share. */
+/** Starts the parts that the replicas share: a Redis, and a cloud with one server. */
 export async function startService(): Promise<Service> {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-replicas-'));
   const redis = await startRedis();

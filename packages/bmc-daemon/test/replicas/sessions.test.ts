@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.stop());
 
-it('accepts, lists and ends a session of one replica at the other replica', async () => {
+it('a service accepts, lists and ends a session of one replica at the other replica', async () => {
   const { token, uri } = await logIn(a);
   expect(await statusOf(read(b, `${root}/Systems`, token))).toBe(200);
   const { body } = await read(b, sessions, token);
@@ -25,7 +25,7 @@ it('accepts, lists and ends a session of one replica at the other replica', asyn
   expect([await statusOf(read(a, sessions, token)), await statusOf(read(b, sessions, token))]).toEqual([401, 401]);
 });
 
-it('continues sessions when the replica that created them is killed', async () => {
+it('a service continues sessions when the replica that created them is killed', async () => {
   const { token, uri } = await logIn(a);
   await a.process.dispose();
   expect(await statusOf(read(b, uri, token))).toBe(200);
@@ -33,14 +33,14 @@ it('continues sessions when the replica that created them is killed', async () =
   expect(await statusOf(read(again, uri, token))).toBe(200);
 });
 
-it('applies changes of accounts at all replicas at once', async () => {
+it('a service applies changes of accounts at all replicas at once', async () => {
   const eve = { UserName: 'eve', Password: 'first words', RoleId: 'ReadOnly' };
   const created = await send(a, 'POST', accounts, { body: eve, headers: admin });
   expect(created.status).toBe(201);
   const { token } = await logIn(b, { UserName: eve.UserName, Password: eve.Password });
   const uri = `${accounts}/eve`;
   expect(await statusOf(read(a, root + '/Systems', token))).toBe(200);
-  // A new password ends her session and the old password, even at replicas that have used both
+  // A new password ends Eve's session and the old password, even at replicas that have used both
   // before.
   expect(await statusOf(read(b, uri, basic('eve', 'first words')))).toBe(200);
   expect(await statusOf(send(a, 'PATCH', uri, { body: { Password: 'second words' }, headers: admin }))).toBe(200);
@@ -51,7 +51,7 @@ it('applies changes of accounts at all replicas at once', async () => {
   expect(await statusOf(read(a, uri, basic('eve', 'second words')))).toBe(401);
 });
 
-it('never loses one of many changes that replicas make at the same time', async () => {
+it('a service never loses one of many changes that replicas make at the same time', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `role${index}`);
   const answers = await Promise.all(
     names.map((RoleId, index) =>
@@ -66,7 +66,7 @@ it('never loses one of many changes that replicas make at the same time', async 
   expect(body['Members']).toHaveLength(3 + names.length);
 });
 
-it('has the same UUID and the same ETags at all replicas', async () => {
+it('a service has the same resources and the same ETags at all replicas', async () => {
   const uris = [root, `${root}/Systems`, `${root}/AccountService`, accounts, `${accounts}/admin`];
   const { body } = await read(a, `${root}/Systems`, admin);
   const [system] = body['Members'] as { readonly '@odata.id': string }[]; // The answer is a collection.
@@ -77,7 +77,7 @@ it('has the same UUID and the same ETags at all replicas', async () => {
   }
 });
 
-it('answers 503 to sessions and changes of accounts without its store; reads with a password still work', async () => {
+it('a replica without its store answers 503 to sessions and changes of accounts, but not to reads by Basic', async () => {
   const { token } = await logIn(a);
   expect(await statusOf(read(a, `${root}/Systems`, admin))).toBe(200);
   service.redis.pause();
@@ -97,7 +97,7 @@ it('answers 503 to sessions and changes of accounts without its store; reads wit
   );
 });
 
-it('keeps the accounts when the store loses its content', async () => {
+it('a service keeps the accounts, but not the sessions, when the store loses its content', async () => {
   const { token } = await logIn(a);
   const eve = { UserName: 'eve', Password: 'first words', RoleId: 'ReadOnly' };
   expect(await statusOf(send(a, 'POST', accounts, { body: eve, headers: admin }))).toBe(201);
@@ -118,7 +118,7 @@ it('keeps the accounts when the store loses its content', async () => {
   expect(await statusOf(read(b, `${accounts}/eve`, changed))).toBe(200);
 });
 
-it('does not start without its store, and reports the setting without the password', async () => {
+it('a replica does not start without its store, and reports the setting without the password', async () => {
   const { code, stdout, stderr } = await run(['--fake', '-i', '127.0.0.1', '-p', '0'], {
     env: { EMULATOR_SHARED_STORE: 'redis://:hidden-word@127.0.0.1:1/0' },
   });

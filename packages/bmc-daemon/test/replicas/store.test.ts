@@ -27,11 +27,11 @@ const run = (script: string) => link.command(['EVAL', script, '3', ...keys]);
 const put = (id: string) => store.commit([{ kind: 'k', id, value: { id } }]);
 const ids = () => store.list('k').map(({ id }) => id);
 
-it('reloads its copy after Redis returned to an older state', async () => {
+it('a replica reloads its copy after Redis returned to an older state', async () => {
   await put('a');
   await put('b');
-  // The state after the first change, as a lagging copy of Redis has it. One step, so that no
-  // heartbeat sees a part of it.
+  // The script sets the state after the first change, as a lagging copy of Redis has it. It is one
+  // step, so that no heartbeat sees a part of it.
   const older = `redis.call('SET', KEYS[1], '1') redis.call('HDEL', KEYS[2], 'k/b') redis.call('ZREM', KEYS[3], 'k/b')`;
   await run(older);
   await store.sync();
@@ -41,7 +41,7 @@ it('reloads its copy after Redis returned to an older state', async () => {
   expect(ids()).toEqual(['a', 'c']);
 });
 
-it('reloads its copy if Redis lost its last changes and got others before the replica was connected again', async () => {
+it('a replica reloads its copy if Redis lost changes and got others before the replica reconnected', async () => {
   await put('a');
   await put('b');
   // Another replica has already made a second change, so the revision is the one that this replica
@@ -55,7 +55,7 @@ redis.call('HSET', KEYS[2], 'k/c', '{}') redis.call('ZADD', KEYS[3], 2, 'k/c')`)
   );
 });
 
-it('tells its listeners which entries have changed; after a loss, it reports that all may have changed', async () => {
+it('a replica reports which entries have changed, and after a loss, that all may have changed', async () => {
   const seen: unknown[] = [];
   store.onChange((changed) => void seen.push(changed));
   await put('a');
@@ -66,7 +66,7 @@ it('tells its listeners which entries have changed; after a loss, it reports tha
   expect(seen).toEqual([[entry], [entry], null]);
 });
 
-it('reads from a Redis that has no memory left, and logs once that Redis accepts no changes', async () => {
+it('a replica reads from a Redis that has no memory left, and logs once that Redis accepts no changes', async () => {
   await put('a');
   redis.pause();
   await expect(store.sync()).rejects.toThrow('does not answer');
@@ -89,7 +89,7 @@ it('reads from a Redis that has no memory left, and logs once that Redis accepts
   expect(oomWarnings()).toHaveLength(1);
 });
 
-it('forgets deleted entries even if many older entries still exist', async () => {
+it('a replica lets the store forget deleted entries even if many older entries still exist', async () => {
   const lasting = Array.from({ length: 2500 }, (_value, index) => ({ kind: 'k', id: `lasting-${index}`, value: {} }));
   await store.commit(lasting);
   const passing = Array.from({ length: 2100 }, (_value, index) => ({ kind: 'k', id: `passing-${index}` }));
@@ -99,7 +99,7 @@ it('forgets deleted entries even if many older entries still exist', async () =>
   expect(ids()).toHaveLength(2500);
 });
 
-it('returns an entry that is not JSON without its value, reads the others, and logs only its key', async () => {
+it('a replica reads an entry that is not JSON without its value, reads the others, and logs only the key', async () => {
   await put('a');
   const foreign = `for revision, id in ipairs({'b', 'c'}) do
   redis.call('INCR', KEYS[1])
@@ -116,7 +116,7 @@ end`;
   expect(logged).toEqual(['the shared store has an entry that is not JSON: "k/b"']);
 });
 
-it('considers no replica dead before the store has answered for a whole lease', async () => {
+it('a replica considers no replica dead after a failure of the store until it has answered for a lease', async () => {
   const livingReplicas = async () => [...(await store.living(['other']))];
   expect(await livingReplicas()).toEqual([]);
   redis.pause();

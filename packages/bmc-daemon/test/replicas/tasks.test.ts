@@ -33,7 +33,7 @@ async function beginPowerOn(replica: Replica): Promise<string> {
 const taskOf = (monitor: string): string => monitor.replace('TaskMonitors', 'Tasks');
 const members = async (replica: Replica) => (await read(replica, tasks, admin)).body['Members'];
 
-it('lets a task of one replica be read and awaited at the other', async () => {
+it('a service lets clients read, await and delete a task of one replica at the other', async () => {
   const monitor = await beginPowerOn(a);
   expect(await members(b)).toEqual([{ '@odata.id': taskOf(monitor) }]);
   const [here, there] = await Promise.all([read(a, taskOf(monitor), admin), read(b, taskOf(monitor), admin)]);
@@ -48,7 +48,7 @@ it('lets a task of one replica be read and awaited at the other', async () => {
   expect([await members(a), await members(b)]).toEqual([[], []]);
 });
 
-it('lets a task of one replica be cancelled at the other', async () => {
+it('a service lets clients cancel a task of one replica at the other', async () => {
   const monitor = await beginPowerOn(a);
   const { status } = await send(b, 'DELETE', monitor, { headers: admin });
   expect([202, 204]).toContain(status);
@@ -59,7 +59,7 @@ it('lets a task of one replica be cancelled at the other', async () => {
   expect(await statusOf(read(b, monitor, admin))).toBe(404);
 });
 
-it('ends the tasks of a killed replica as failed', async () => {
+it('a service ends the tasks of a killed replica as failed', async () => {
   const monitor = await beginPowerOn(a);
   await a.process.dispose();
   expect((await read(b, taskOf(monitor), admin)).body['TaskState']).toBe('Running');

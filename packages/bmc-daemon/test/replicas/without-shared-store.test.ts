@@ -39,7 +39,7 @@ const boot = async (served: Served): Promise<unknown> => {
   return [target, enabled];
 };
 
-/** Lets the next rescue of a daemon run as a task, which ends after this number of reads. */
+/** Lets the next rescue of a daemon last for this number of reads. Calls `onAccepted` when the rescue begins. */
 function rescueTakes(reads: number, onAccepted: () => void): void {
   let left = -1;
   test.answer((request, response, path) => {
@@ -66,7 +66,7 @@ function rescueTakes(reads: number, onAccepted: () => void): void {
   });
 }
 
-it('boots an image once, although another daemon boots it at the same moment', async () => {
+it('a daemon boots an image once, although another daemon boots it at the same moment', async () => {
   const served = await test.serve();
   let isBooted = false;
   test.answer((request, response, path) => {
@@ -96,7 +96,7 @@ it('boots an image once, although another daemon boots it at the same moment', a
   ]);
 });
 
-it('boots by the settings that another daemon has stored since the first read', async () => {
+it('a daemon answers 503 to a boot if another daemon has replaced the settings since the first read', async () => {
   const served = await test.serve();
   let isChanged = false;
   test.answer((_request, _response, path) => {
@@ -112,7 +112,7 @@ it('boots by the settings that another daemon has stored since the first read', 
   expect(actions()).toEqual(['reboot']);
 });
 
-it('still controls a server after another daemon has changed its settings during the boot', async () => {
+it('a daemon still controls a server whose settings another daemon has changed during the boot', async () => {
   const served = await test.serve();
   // The other daemon has read the server before the boot, so it removes the mark of the boot.
   rescueTakes(3, () => setState({ enabled: 'continuous', target: 'hd' }));
@@ -122,7 +122,7 @@ it('still controls a server after another daemon has changed its settings during
   expect([vmState(), await boot(served)]).toEqual(['stopped', ['Hdd', 'Continuous']]);
 });
 
-it('ends a boot whose mark another daemon has removed too late for a correction', async () => {
+it('a daemon ends a boot whose mark another daemon has removed too late for a correction', async () => {
   const served = await test.serve();
   rescueTakes(0, () => {
     setState({ enabled: 'continuous', target: 'hd' });
@@ -132,7 +132,7 @@ it('ends a boot whose mark another daemon has removed too late for a correction'
   expect([vmState(), actions()]).toEqual(['active', ['rescue', 'unrescue']]);
 });
 
-it('stores a change although another daemon ends a boot with an empty drive at the same moment', async () => {
+it('a daemon stores a change although another daemon ends a boot with an empty drive at the same moment', async () => {
   const settings = { enabled: 'continuous', target: 'hd' };
   const booting = {
     'OS-EXT-STS:task_state': 'rescuing',
@@ -140,7 +140,7 @@ it('stores a change although another daemon ends a boot with an empty drive at t
   };
   test.servers.put(1, booting);
   const served = await test.serve();
-  // The daemon has read the server when it looks for the note of the boot. Its id is a UUID of version 8.
+  // The daemon has read the server when it looks for the note of the boot. The note's id is a UUID of version 8.
   const isNote = /^\/v2\/images\/.{14}8/;
   test.api.others.set('image', (request, response, path) => {
     if (isNote.test(path)) setBody({ 'OS-EXT-STS:task_state': null, metadata: { [STATE]: JSON.stringify(settings) } });
