@@ -12,7 +12,7 @@ export interface Picture {
 /** A share of pixels: more than a blinking cursor, and less than a line of text. */
 export const CURSOR = 0.001;
 
-/** Returns the picture that QEMU itself writes. */
+/** Returns the picture that QEMU itself writes. @throws {Error} if its file is no PPM. */
 export async function screenshot(host: TestHost, guest: Guest): Promise<Picture> {
   const file = host.file('screen.ppm');
   await host.virsh('qemu-monitor-command', guest.name, '--hmp', `screendump ${file}`);

@@ -85,7 +85,7 @@ async function view(guest: Guest, user = 'admin'): Promise<VncViewer> {
   return viewer;
 }
 
-/** Returns the code and the reason of a screen that does not open. */
+/** Returns the code and the reason with which a screen is closed at once. */
 async function rejectionOf(guest: Guest): Promise<readonly [number, string]> {
   const socket = new WebSocket(urlOf(guest), ['rackless'], { headers: headersOf('admin') });
   const [code, reason] = (await once(socket, 'close')) as [number, Buffer]; // ws documents these arguments.
@@ -124,7 +124,7 @@ describe('the screen of a guest', () => {
     await untilSame(second, guest);
   });
 
-  it('opens at a port, and with a password that no answer shows', async () => {
+  it('opens at a port, and with a password that neither an answer nor the log shows', async () => {
     const guest = await started(
       `<graphics type='vnc' port='-1' autoport='yes' passwd='hush'><listen type='address' address='0.0.0.0'/></graphics>`,
     );
@@ -150,14 +150,14 @@ describe('the screen of a guest', () => {
     await host.virsh('start', guest.name);
     const [admin, reader] = [await view(guest), await view(guest, 'rick')];
     const ESCAPE = 0xff1b;
-    // A slow firmware pauses before this line.
+    // A slow firmware pauses before this line, so the test waits for it.
     await until('the offer of the boot menu', async () => (await screenText(host, guest)).includes('Press ESC'));
     const before = await untilSame(admin, guest);
     reader.press(ESCAPE);
     // The reader's next picture proves that the daemon has read the key.
     await untilSame(reader, guest);
     expect(difference(await admin.picture(), before)).toBeLessThan(CURSOR);
-    // The firmware may not read its keyboard yet.
+    // The firmware may not read its keyboard yet, so the test presses the key again and again.
     while (difference(await admin.picture(), before) < CURSOR) admin.press(ESCAPE);
   });
 
@@ -170,7 +170,7 @@ describe('the screen of a guest', () => {
     expect(await rejectionOf(guest)).toEqual([4409, expect.stringContaining('it is off')]);
   });
 
-  it('reports a machine without a display', async () => {
+  it('ends with 4409 and the reason if the machine has no display, or none that listens', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: '' });
     await host.virsh('start', guest.name);
     expect(await rejectionOf(guest)).toEqual([4409, expect.stringContaining('it has no VNC display')]);
@@ -233,7 +233,7 @@ describe('the screen of a guest', () => {
     request.writeUInt16BE(width, 6);
     request.writeUInt16BE(height, 8);
     const before = process.memoryUsage().rss;
-    // More than a hundred pictures of a megabyte.
+    // The answers are more than a hundred pictures of a megabyte each.
     for (let count = 0; count < 200; count += 1) slow.send(request);
     for (let count = 0; count < 50; count += 1) await other.picture();
     expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);

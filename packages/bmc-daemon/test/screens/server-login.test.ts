@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts a QEMU without a machine. @param vnc options of its VNC server, after the socket. */
+/** Starts a QEMU without a machine. @param vnc options after the socket. @throws {Error} with QEMU's errors. */
 async function start(vnc: string, ...args: readonly string[]): Promise<void> {
   const socket = join(folder, 'vnc');
   const machine = ['-machine', 'none', '-nodefaults', '-display', 'none', '-monitor', 'none', '-serial', 'none'];
@@ -58,6 +58,7 @@ async function nameLength(login: Partial<ServerLogin> = {}): Promise<number> {
   return Buffer.concat(chunks).readUInt32BE(20);
 }
 
+/** Returns the message of the RfbError of a login; any other error itself; `no failure` for a success. */
 const failure = (login: Partial<ServerLogin> = {}) =>
   nameLength(login).then(
     () => 'no failure',
@@ -97,7 +98,7 @@ describe('a login at a VNC server', () => {
     expect(await failure()).toBe('The display needs a login of another kind inside of TLS.');
   });
 
-  it('uses TLS with a certificate, and verifies it for another host', async () => {
+  it('uses TLS with a certificate, and verifies it only if the display is on another host', async () => {
     const authority = await createAuthority(join(folder, 'ca'));
     const { cert, key } = await authority.server(['DNS:localhost']);
     await copyFile(authority.ca, join(folder, 'ca-cert.pem'));

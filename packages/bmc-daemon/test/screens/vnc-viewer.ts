@@ -22,7 +22,7 @@ export class VncViewer {
     });
   }
 
-  /** Opens the screen and makes the handshake. */
+  /** Opens the screen and makes the handshake. @throws if the service rejects the WebSocket. */
   static async open(url: string, protocols: readonly string[], options: object = {}): Promise<VncViewer> {
     const socket = new WebSocket(url, [...protocols], options);
     await once(socket, 'open');
@@ -31,7 +31,7 @@ export class VncViewer {
     return viewer;
   }
 
-  /** Asks for the whole screen. */
+  /** Asks for the whole screen, and returns it. */
   async picture(): Promise<Picture> {
     const request = Buffer.alloc(10);
     request.writeUInt8(3);
@@ -41,12 +41,12 @@ export class VncViewer {
     for (;;) {
       const [type = 0] = await this.#read(1);
       if (type === 0) return await this.#update();
-      // The bell has no content; a text of the clipboard has.
+      // The message of a bell has no content. A text of the clipboard (type 3) has, and is skipped.
       if (type === 3) await this.#read((await this.#read(7)).readUInt32BE(3));
     }
   }
 
-  /** Presses and releases a key. @param keysym for a letter, its code. */
+  /** Presses and releases a key. @param keysym of X11; for a letter, its character code. */
   press(keysym: number): void {
     for (const down of [1, 0]) {
       const event = Buffer.from([4, down, 0, 0, 0, 0, 0, 0]);
@@ -60,7 +60,7 @@ export class VncViewer {
     this.socket.send(bytes);
   }
 
-  /** Returns the code and the reason of the end. */
+  /** Waits until the WebSocket ends, and returns the code and the reason. */
   async end(): Promise<readonly [number, string]> {
     const [code, reason] = (await once(this.socket, 'close')) as [number, Buffer]; // ws documents these arguments.
     return [code, reason.toString()];
