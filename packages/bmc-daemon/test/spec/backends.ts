@@ -35,7 +35,7 @@ export interface PreparedHost {
 
 /** A kind of host on which each contract suite runs. */
 export interface Backend {
-  /** `a fake host`, for the titles of the suites. */
+  /** A name for the titles of the suites, such as `a fake host`. */
   readonly name: string;
   open(): Promise<void>;
   prepare(): Promise<PreparedHost>;
@@ -79,7 +79,7 @@ const qemuNeighbour: BackendMachine = {
   diskBytes,
 };
 
-/** Uses OVMF. The disk is empty, so the guest ends in the menu of its firmware. */
+/** Returns a machine with OVMF. Its disk is empty, so the guest ends in the menu of its firmware. */
 function domainXml({ uuid, name, mac }: BackendMachine, disk: string): string {
   return `<domain type='qemu'>
   <name>${name}</name>
@@ -161,7 +161,7 @@ class QemuBackend implements Backend {
     return join(this.#host.dir, 'tmp', name);
   }
 
-  /** Runs several commands in one process. */
+  /** Runs several virsh commands in one process, and returns their output. */
   async #virsh(...commands: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['-q', '-c', this.#host.uri, commands.join('; ')]);
     return stdout;
@@ -169,7 +169,8 @@ class QemuBackend implements Backend {
 
   /**
    * Returns the device with the lowest boot index on the command line, which the firmware got at
-   * power-on.
+   * power-on; undefined if the machine is off.
+   * @throws {Error} if the command line has none.
    */
   async #startedFrom({ name }: BackendMachine): Promise<BootDevice | undefined> {
     if (!(await this.#virsh('list --name')).includes(name)) return undefined;
@@ -187,7 +188,7 @@ class QemuBackend implements Backend {
   }
 }
 
-/** Returns all hosts for the suites. */
+/** Returns all kinds of hosts on which the suites run. */
 export function backends(): readonly Backend[] {
   return [fake, new QemuBackend()];
 }

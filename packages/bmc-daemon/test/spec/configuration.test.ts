@@ -267,7 +267,7 @@ describe('authentication', () => {
       body: JSON.stringify({ UserName: 'admin', Password: 'pass:word' }),
     });
     expect(login.status).toBe(201);
-    // One attempt each, because wrong passwords are slowed down.
+    // One attempt each, because the service answers repeated wrong passwords slowly.
     for (const wrong of [basic('admin', 'guess'), basic('nobody', 'pass:word'), { Authorization: 'Basic !' }]) {
       expect((await get(system, wrong))[0]).toBe(401);
     }

@@ -32,8 +32,9 @@ export class ConfigurationFolder {
   }
 
   /**
-   * Starts the daemon with the given lines, as `bmc-daemon --config` does. By default it uses a
-   * free port of the loopback address, with machines in memory.
+   * Stops the running daemon, if any. Starts a daemon with the given lines, as `bmc-daemon --config`
+   * does. By default it uses a free port of the loopback address, with machines in memory.
+   * @throws if the start fails although the settings have no faults.
    */
   async start(...lines: readonly string[]): Promise<Configured> {
     await this.stop();
@@ -70,6 +71,7 @@ export class ConfigurationFolder {
     await close();
   }
 
+  /** Stops the running daemon, if any, and removes the folder. */
   async remove(): Promise<void> {
     await this.stop();
     rmSync(this.path, { recursive: true });

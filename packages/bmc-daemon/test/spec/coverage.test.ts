@@ -13,8 +13,8 @@ const script = fileURLToPath(new URL('../../../../scripts/contract.js', import.m
 const sources = process.env['RACKLESS_SPEC'];
 const asUrl = (lines: readonly string[]) => `data:text/plain,${encodeURIComponent(lines.join('\n'))}`;
 
-describe('contract', () => {
-  it('has a test for each row, and a row for each id that tests and pages cite', async () => {
+describe('the check of the contract', () => {
+  it('finds a test for each row, and a row for each id that tests and pages cite', async () => {
     await expect(run(process.execPath, [script])).resolves.toEqual({ stdout: '', stderr: '' });
   });
 
@@ -36,7 +36,7 @@ describe('contract', () => {
 
   // The source document of the contract is not part of the repository. Its folder is RACKLESS_SPEC.
   if (sources !== undefined) {
-    it('has every row of the tables of the source document', async () => {
+    it('finds every row of the tables of the source document', async () => {
       const file = join(sources, 'redfish-emulator.md');
       await expect(run(process.execPath, [script, '--spec', 'bmc-daemon', file])).resolves.toEqual({
         stdout: '',

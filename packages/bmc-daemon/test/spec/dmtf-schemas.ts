@@ -46,8 +46,8 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
   };
 
   /**
-   * Returns whether a definition is `X` in `X.json`: a link to a resource, or the resource itself,
-   * which only log entries use.
+   * Returns whether a definition is `X` in `X.json` and stands for a link to a resource. Such a
+   * definition also allows the resource itself, but only log entries use that.
    */
   const isResource = (file: string, definition: string): boolean => {
     if (file !== `${definition}.json` || definition === 'LogEntry') return false;
@@ -56,7 +56,7 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
   };
 
   /**
-   * Returns the target of a reference. If the file is missing, the target accepts no value: DMTF's
+   * Returns the target of a reference. If the file is missing, the target accepts no value, because DMTF's
    * bundle has only the last version of each schema.
    */
   const target = (uri: string, pointer: string): string => {

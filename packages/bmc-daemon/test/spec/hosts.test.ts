@@ -141,7 +141,7 @@ describe('several hosts', () => {
     expect((await fetch(url)).status).toBe(200);
     expect((await reset(db, 'On')).status).toBe(204);
     expect((await reset(db, 'ForceOff')).status).toBe(204);
-    // A restart of the daemon does not lose them.
+    // A restart of the daemon does not lose the machines of the host that does not answer.
     daemon.signal('SIGTERM');
     await daemon.finished();
     daemon = start(['--config', lines(left, right)]);
@@ -161,7 +161,7 @@ describe('several hosts', () => {
     const nextEvent = async (key: string, host: LabHost): Promise<unknown> => {
       const origin = `/redfish/v1/Chassis/${host.name}`;
       for (;;) {
-        // A loop with `of` would close the stream at its end.
+        // `for await` would close the stream at the end of the loop.
         const result: IteratorResult<EventRecord, void> = await events.next();
         if (result.done === true) throw new Error('the stream ended');
         const { MessageId: id, OriginOfCondition: at } = result.value;
@@ -185,7 +185,7 @@ describe('several hosts', () => {
   });
 
   it('RF-83 a reload adds and removes hosts, and does not reconnect the others', async () => {
-    // Opens the connection for changes of this host.
+    // Opens the connection for changes of this host now, so that `accepted` contains it.
     expect((await reset(web, 'On')).status).toBe(204);
     await get(`${systems}/${web}`);
     const { accepted } = left.relay;
@@ -205,7 +205,7 @@ describe('several hosts', () => {
     daemon.signal('SIGHUP');
     await daemon.logged(/^host other was removed$/);
     expect(await members()).toEqual([web]);
-    // A wrong entry changes nothing, and is named.
+    // A wrong entry changes nothing, and the log names it.
     config(`EMULATOR_LIBVIRT_URI = {'left': '${left.uri}', 'bad': 'nonsense'}\n`);
     daemon.signal('SIGHUP');
     await daemon.logged(/EMULATOR_LIBVIRT_URI\['bad'\] cannot be used: reading the connection URI "nonsense"/);

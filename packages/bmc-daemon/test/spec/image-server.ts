@@ -27,6 +27,7 @@ export async function listen(handler: RequestListener): Promise<Listening> {
 
 /** A running image server. */
 export interface ImageServer {
+  /** Returns the URL of an image, existing or not. */
   at(name: string): string;
   /** Returns whether a request for a slow image waits. */
   readonly isHeld: () => boolean;

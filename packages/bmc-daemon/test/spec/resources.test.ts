@@ -106,7 +106,7 @@ describeSpec('resources and their fields', (spec) => {
     const targets = async (): Promise<unknown> => (await boot())['BootSourceOverrideTarget@Redfish.AllowableValues'];
     const uefi = ['UefiHttp', 'UefiTarget', 'UefiBootNext'];
     expect(await targets()).toEqual(['Pxe', 'Cd', 'Hdd', ...uefi]);
-    // A USB stick exists while an image is inserted.
+    // The machine has a USB stick only while an image is inserted.
     await spec().insert('Usb');
     expect(await targets()).toEqual(['Pxe', 'Cd', 'Hdd', 'Usb', ...uefi]);
   });

@@ -37,7 +37,7 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   const schemas = dmtfSchemas(folder ?? '');
 
   describe("the check with DMTF's schemas", () => {
-    it('finds a wrong type, an unknown property and a missing one', () => {
+    it('finds a wrong type, an unknown property, a missing property and an unknown version', () => {
       const chassis = {
         '@odata.id': '/redfish/v1/Chassis/1',
         '@odata.type': '#Chassis.v1_28_0.Chassis',
@@ -83,7 +83,7 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   }
 }
 
-/** Returns the links of a manager with the chassis of its machine. */
+/** Returns the links of a manager as in strict mode: with the chassis of its machine. */
 function linksOf(path: string, { Links: links }: Body): Body {
   const chassis = { '@odata.id': path.replace('Managers', 'Chassis') };
   // Required by the contract.
@@ -92,7 +92,7 @@ function linksOf(path: string, { Links: links }: Body): Body {
 
 /** Removes deprecated properties that no profile requires. */
 function withoutDeprecated({ '@odata.type': type, ...body }: Body): Body {
-  // Objects of the contract.
+  // The contract requires these objects.
   const withoutProperty = (object: unknown, name: string): Body => ({ ...(object as Body), [name]: undefined });
   const rest: Body = { '@odata.type': type, ...body };
   switch (String(type).split('.')[0]) {

@@ -49,22 +49,22 @@ export interface SpecDaemon extends BackendMachine {
    * the latter then gets a 404. All other names are missing.
    */
   image(name: string): string;
-  /** Waits for a request for a slow image, and answers it. */
+  /** Waits for a request for a slow image, and answers it. @throws {Error} after two minutes without one. */
   releaseSlowImage(): Promise<void>;
   /** Returns the lines of the service's log so far. */
   logged(): readonly string[];
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Returns the body of a GET with status 200. */
+  /** Returns the body of a GET. Fails if the status is not 200. */
   get(path: string): Promise<Body>;
   /** Returns the bodies of a collection's members. */
   members(path: string): Promise<readonly Body[]>;
   /** Returns all bodies that are reachable from the service root, including itself, by path. */
   crawl(): Promise<ReadonlyMap<string, Body>>;
-  /** POSTs a reset and expects 204. */
+  /** POSTs a reset. Fails if the answer is not an empty 204. */
   reset(type: string): Promise<void>;
-  /** POSTs an InsertMedia to a drive (default: `Cd`) and expects 204. */
+  /** POSTs an InsertMedia to a drive (default: `Cd`). Fails if the answer is not an empty 204. */
   insert(drive?: string): Promise<void>;
-  /** Returns the boot device of the last start of the machine. */
+  /** Returns the boot device of the last start of the machine; undefined if it is off. */
   startedFrom(): Promise<BootChoice | undefined>;
   /** Returns all bodies by path, with EMULATOR_DMTF_STRICT = True. */
   crawlStrict(): Promise<ReadonlyMap<string, Body>>;
@@ -73,7 +73,7 @@ export interface SpecDaemon extends BackendMachine {
   messageIds(answer: Answer): readonly string[];
 }
 
-/** Declares a suite for each host. */
+/** Declares a suite for each kind of host: with machines in memory, and with QEMU guests. */
 export function describeSpec(
   title: string,
   suite: (daemon: () => SpecDaemon) => void,
@@ -104,7 +104,7 @@ export function describeSpec(
   });
 }
 
-/** Starts a service on a driver of the test. */
+/** Starts a service on a driver of the test. `stop` also closes the driver. */
 export async function serveDriver(
   driver: HypervisorDriver,
 ): Promise<{ readonly get: (path: string) => Promise<Body>; readonly stop: () => Promise<void> }> {
