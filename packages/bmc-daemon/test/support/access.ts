@@ -47,6 +47,7 @@ export interface AccessFixture {
   advance(milliseconds: number): void;
   /** Sets a password as an administrator does on the host. */
   htpasswd(user: string, password: string): void;
+  /** POSTs a session to the collection or to `uri`. Returns the answer, also an error. */
   logIn(user: unknown, password: unknown, uri?: string): Promise<Received>;
 }
 
@@ -120,7 +121,7 @@ async function start(open: boolean, clock: () => number, advance: (ms: number) =
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     now: clock,
     clock,
-    // A wait advances the clock.
+    // A wait of the login advances the clock instead of lasting.
     login: {
       after: (ms, call) => {
         let isWanted = true;

@@ -9,7 +9,7 @@ export interface Authority {
   readonly root: string;
   /** Path of the root certificate, for clients. */
   readonly rootFile: string;
-  /** Signs a request and copies its extensions. */
+  /** Signs a request and copies its extensions. Returns the certificate in PEM. */
   readonly sign: (request: string, options?: { readonly days?: number }) => string;
   /**
    * Issues a certificate with a new key.
@@ -33,7 +33,7 @@ export interface Authority {
 
 const EC = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 
-/** Runs openssl and returns its output. */
+/** Runs openssl and returns its output. @throws if it fails. */
 export function openssl(args: readonly string[], input = ''): string {
   return execFileSync('openssl', args, { input, stdio: ['pipe', 'pipe', 'pipe'], encoding: 'utf8' });
 }
@@ -58,7 +58,7 @@ export function createAuthority(folder: string, name = 'root'): Authority {
 function authorityOf(folder: string, certificate: string, key: string): Authority {
   let made = 0;
   const file = (suffix: string): string => path.join(folder, `${path.basename(certificate)}-${(made += 1)}.${suffix}`);
-  // `x509 -days` takes no negative number from OpenSSL 3.5 on, and `ca` takes dates in every version.
+  // `x509 -days` takes no negative number from OpenSSL 3.5 on. `ca` takes dates in every version.
   const signFor = (year: number, request: string, extensions: readonly string[]): string => {
     const [config, requestFile, signed] = [file('conf'), file('csr'), file('signed')];
     writeFileSync(requestFile, request);

@@ -40,7 +40,7 @@ export async function serve(
 ): Promise<Client> {
   // As in network/listener.ts of packages/daemon: the pipeline checks the Host header itself.
   const server = createServer({ requireHostHeader: false }, listener);
-  // A loaded machine may reuse a connection at the moment at which the server closes it as idle.
+  // A test on a busy host may reuse a connection at the moment at which the server would close it as idle.
   server.keepAliveTimeout = 0;
   prepare(server);
   server.listen(0, '127.0.0.1');

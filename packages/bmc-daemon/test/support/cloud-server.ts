@@ -41,7 +41,7 @@ export const PROJECT_ID = 'p';
 /** The only password that the server accepts. */
 export const PASSWORD = 'correct horse';
 
-/** Sends JSON. */
+/** Answers a request with JSON. */
 export function sendJson(response: ServerResponse, status: number, body: unknown, headers: object = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));

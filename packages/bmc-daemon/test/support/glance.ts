@@ -10,13 +10,13 @@ export type GlanceImage = Record<string, unknown> & { readonly id: string };
 export interface Glance {
   readonly handler: NovaHandler;
   readonly images: Map<string, GlanceImage>;
-  /** Adds an image like those that the driver creates. @param parts replace its properties. */
+  /** Adds an image like those that the driver creates. Returns its id. @param parts replace its properties. */
   put(parts?: Record<string, unknown>): string;
   /** The content of images that `web-download` fetches. */
   content: Buffer;
   /** Whether Glance sends parts of images. */
   sendsRanges: boolean;
-  /** Status of an image after `web-download`. */
+  /** Status of an image after `web-download`. `queued`: the import has failed. */
   imported: 'active' | 'queued';
   /** Status of the answer to an upload. */
   uploadStatus: number;
