@@ -1,4 +1,7 @@
-/** Servers of other projects. With a token of an administrator, Nova shows and powers each server by its id. */
+/**
+ * Tests servers of other projects. With an administrator's token, Nova shows and powers every server by its id. So
+ * the daemon must check the project.
+ */
 import { expect, it } from '@jest/globals';
 import { sendJson } from '../../support/cloud-server.js';
 import { idOf } from '../../support/listed-servers.js';
@@ -10,7 +13,7 @@ const own = `/redfish/v1/Systems/${idOf(1)}`;
 const foreign = `/redfish/v1/Systems/${idOf(2)}`;
 const listedSystems = async ({ get }: Served): Promise<unknown> => (await get('/redfish/v1/Systems'))['Members'];
 
-/** Adds a server of the own project, and one of another project. */
+/** Adds a server of the daemon's own project, and a server of another project. `parts` change the second. */
 function putBoth(parts: Record<string, unknown> = {}): void {
   cloud.servers.put(1);
   cloud.servers.put(2, { tenant_id: 'other', ...parts });
@@ -75,7 +78,7 @@ it('reads no console, no log and no statistics of a server of another project', 
   expect(writes()).toEqual([]);
 });
 
-it('does not serve servers of other projects that a listing contains', async () => {
+it('does not serve servers of other projects, even if they are in a listing of Nova', async () => {
   putBoth();
   cloud.answer((_request, response, path) => {
     if (!path.startsWith('/servers/detail')) return false;
@@ -88,7 +91,7 @@ it('does not serve servers of other projects that a listing contains', async () 
 it.each([
   ['Nova does not name the projects of servers', undefined, 'p'],
   ['Keystone does not name the project of the token', 'other', undefined],
-])('serves all servers if %s', async (_, tenant, project) => {
+])('serves servers of all projects if %s', async (_, tenant, project) => {
   putBoth({ tenant_id: tenant });
   cloud.api.keystone = (request, response) => {
     request.resume();

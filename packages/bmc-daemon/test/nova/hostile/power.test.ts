@@ -1,4 +1,4 @@
-/** Power actions in front of a cloud that answers late, or not at all. */
+/** Tests power actions with a cloud that answers late, or not at all. */
 import { expect, it } from '@jest/globals';
 import { waitFor } from '../../daemon/process.js';
 import { idOf } from '../../support/listed-servers.js';
@@ -67,7 +67,7 @@ it('shows PoweringOff as soon as Nova has accepted a stop, although an older lis
 });
 
 it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_prep', 'pausing'])(
-  'answers 503 to On without an action while Nova executes the task %s',
+  'answers 503 to On and sends no action while Nova executes the task %s',
   async (task) => {
     cloud.servers.put(1, { 'OS-EXT-STS:task_state': task });
     const served = await cloud.serve();
@@ -79,7 +79,7 @@ it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_pr
 );
 
 it.each(['image_snapshot', 'image_uploading', 'updating_password', 'migrating', 'resize_confirming'])(
-  'answers 204 to On of a running server without an action while Nova executes the task %s, which keeps it running',
+  'answers 204 to On of a running server and sends no action while Nova executes the task %s',
   async (task) => {
     cloud.servers.put(1, { 'OS-EXT-STS:task_state': task });
     const served = await cloud.serve();
@@ -89,7 +89,7 @@ it.each(['image_snapshot', 'image_uploading', 'updating_password', 'migrating', 
   },
 );
 
-it('answers 503 instead of a task to a reset while the cloud hangs, and never sends its action', async () => {
+it('answers a reset with 503, not with a task, while the cloud hangs, and never sends its action', async () => {
   for (const index of [1, 2]) cloud.servers.put(index);
   const served = await cloud.serve();
   const held: (() => void)[] = [];
@@ -120,7 +120,7 @@ it('gives up an action that it has sent to a cloud that hangs, and Nova may stil
   let execute: (() => void) | undefined;
   let executed = 0;
   cloud.answer((request, response, path) => {
-    // The daemon asks for consoles in the background.
+    // No answer to requests for consoles, which the daemon sends in the background.
     if (path.endsWith('/remote-consoles')) return true;
     if (execute !== undefined) return executed === 0;
     if (!path.endsWith('/action')) return false;
@@ -144,7 +144,7 @@ it('gives up an action that it has sent to a cloud that hangs, and Nova may stil
   expect(executed).toBe(1);
 });
 
-it('answers 202 to a reset that waits for a slow cloud, if the cloud has answered since the request', async () => {
+it('answers 202 to a reset if Nova accepts its action slowly, but has answered since the request', async () => {
   cloud.servers.put(1);
   const served = await cloud.serve();
   cloud.answer((request, response, path) => {

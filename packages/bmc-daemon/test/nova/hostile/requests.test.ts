@@ -1,4 +1,4 @@
-/** Requests to a cloud that changes, or rejects the request, in the middle of an operation. */
+/** Tests clients' requests while the cloud changes, or rejects requests, in the middle of an operation. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../../daemon/process.js';
 import { sendJson } from '../../support/cloud-server.js';
@@ -50,7 +50,7 @@ it.each([
   ['Instance X is not ready', 'building', 'spawning', 503],
   ['Instance X is not ready', 'error', null, 409],
   ['', 'active', null, 409],
-])('answers a ForceOff that Nova rejects with "%s" in the state %s', async (message, vmState, task, status) => {
+])('answers a ForceOff if Nova says "%s" (%s, task %s) with %d', async (message, vmState, task, status) => {
   cloud.servers.put(1, { 'OS-EXT-STS:vm_state': vmState, 'OS-EXT-STS:task_state': task });
   cloud.answer((_request, response, path) => {
     if (!path.endsWith('/action')) return false;
@@ -74,7 +74,7 @@ it('answers 404 if a server is deleted between two requests', async () => {
   for (const [position, request] of requests.entries()) {
     const index = position + 10;
     cloud.servers.put(index);
-    // The listing of another client is fresh for a second.
+    // The daemon may answer with a listing of the second before, so this waits for the new server.
     await waitFor(
       async () => (JSON.stringify(await served.get('/redfish/v1/Systems')).includes(idOf(index)) ? true : undefined),
       () => `the service does not list server ${index}`,
@@ -94,7 +94,7 @@ it('answers 404 if a server is deleted while Nova executes its action', async ()
   expect((await reset(await cloud.serve(), 1, 'ForceOff')).status).toBe(404);
 });
 
-it('boots, stops and ejects with a Glance that allows no changes, and reports its reason', async () => {
+it("boots and stops a server if Glance allows no changes, and reports Glance's error for an insert", async () => {
   const cd = glance.put({ rackless_url: `${images.url}/boot.iso` });
   cloud.servers.put(1, {
     metadata: { 'rackless:state': JSON.stringify({ cd, enabled: 'continuous', target: 'cdrom' }) },
@@ -109,7 +109,7 @@ it('boots, stops and ejects with a Glance that allows no changes, and reports it
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('Glance answers 403')]);
   expect((await reset(served, 1, 'ForceRestart')).status).toBe(204);
   expect(cloud.servers.actions).toEqual([{ rescue: { rescue_image_ref: cd } }]);
-  // Nova stores no settings while the server runs the image, so they would need Glance.
+  // Nova stores no settings while the server runs the image. So this eject needs a change in Glance, and fails.
   const locked = await eject(served, 1);
   expect([locked.status, JSON.stringify(locked.body)]).toEqual([400, expect.stringContaining('Glance answers 403')]);
   expect((await reset(served, 1, 'ForceOff')).status).toBe(204);
@@ -131,7 +131,7 @@ it.each(['ftp://cloud', 'file:///etc/passwd', 'javascript:0', 'http://['])(
   },
 );
 
-it('shows the servers if the catalog has endpoints of an unexpected form, and no Glance', async () => {
+it('shows the servers even if the catalog has endpoints of an unexpected form, and no Glance', async () => {
   const compute = { interface: 'public', region_id: 'R1', url: `${cloud.api.url}/compute` };
   cloud.api.keystone = (request, response) => {
     request.resume();

@@ -1,4 +1,4 @@
-/** Servers with huge and hostile values, as a faulty or hostile cloud could send them. */
+/** Tests servers with huge and hostile values, which a faulty or hostile cloud could send. */
 import { expect, it } from '@jest/globals';
 import { sendJson } from '../../support/cloud-server.js';
 import { idOf } from '../../support/listed-servers.js';
@@ -10,7 +10,7 @@ const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`
 const flavor = { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1' };
 /** The largest number in Nova's database. */
 const LARGEST = 2 ** 31 - 1;
-/** The number of members of a collection. */
+/** Returns the number of members of a collection. */
 const membersOf = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // Every collection has this list.
 
 it('shows a server with the largest flavor that Nova can store', async () => {
@@ -31,7 +31,7 @@ it.each([
   ['vcpus', LARGEST + 1],
   ['ram', -1],
   ['ram', 1e300],
-])('ignores a server whose flavor has the %s %d, and shows the others', async (name, value) => {
+])('shows no server whose flavor has the %s %d, logs it, and shows the others', async (name, value) => {
   cloud.servers.put(1, { flavor: { ...flavor, [name]: value } });
   cloud.servers.put(2);
   const { get, send } = await cloud.serve();
@@ -41,14 +41,14 @@ it.each([
   expect([single.status, JSON.stringify(single.body)]).toEqual([503, expect.stringContaining(`server.flavor.${name}`)]);
 });
 
-it('shows a server whose flavor has no numbers for its disks', async () => {
+it('shows a server whose flavor has no valid sizes of disks', async () => {
   cloud.servers.put(1, { flavor: { ...flavor, disk: null, ephemeral: -1, swap: '' } });
   const { get } = await cloud.serve();
   const drives = (await get(`${systemOf(1)}/Storage/local`))['Drives'] as unknown[]; // The schema has this list.
   expect(drives).toHaveLength(1);
 });
 
-it('shortens names, and replaces characters that Nova allows in no name', async () => {
+it('shortens long names and descriptions, and replaces control characters in them', async () => {
   const names: Readonly<Record<string, string>> = {
     'a  b/c?d#e': 'a  b/c?d#e',
     ['x'.repeat(1_000_000)]: 'x'.repeat(255),
@@ -69,7 +69,7 @@ it('shortens names, and replaces characters that Nova allows in no name', async 
   expect((await send('GET', '/redfish/v1/Systems/a%20%20b%2Fc%3Fd%23e')).status).toBe(200);
 });
 
-it('ignores MAC addresses that are no addresses, and limits interfaces and states', async () => {
+it('ignores invalid MAC addresses, shows at most 128 interfaces, and shortens a state in an error', async () => {
   const mac = (number: number): string => `fa:16:3e:00:00:${number.toString(16).padStart(2, '0')}`;
   const addresses = [
     '../../Accounts',

@@ -12,7 +12,7 @@ import { servedCloud } from '../../support/served-cloud.js';
 import type { Body, Served } from '../../support/served-resources.js';
 
 const cloud = servedCloud();
-/** More than the number of connections to Nova. */
+/** Indexes of the servers: more servers than the daemon has connections to Nova. */
 const indexes = Array.from({ length: 20 }, (_, index) => index + 1);
 beforeEach(() => {
   for (const index of indexes) cloud.servers.put(index);
@@ -27,10 +27,10 @@ const MAX_RELAYED = 6;
 /** Maximum number of simultaneous requests to Glance. */
 const MAX_RUNNING = 16;
 
-/** Returns the number of requests for ports. */
+/** Returns the number of requests for ports that Nova has received. */
 const askedPorts = () => cloud.requestsTo('/compute').filter((line) => line.endsWith('/os-interface')).length;
 
-/** Waits until a number is reached. */
+/** Waits until `count` returns at least the expected number. */
 const until = (expected: number, count: () => number) =>
   waitFor(
     () => (count() >= expected ? true : undefined),
@@ -79,7 +79,7 @@ describe('a Neutron that does not tell Nova the ports', () => {
     expect(await served.get(systemOf(1))).toMatchObject({ PowerState: 'On' });
     expect((await reset(served, 1, 'ForceOff')).status).toBe(204);
     expect(await served.get(systemOf(1))).toMatchObject({ PowerState: 'Off' });
-    // The addresses of the server show its interface.
+    // Without the ports, the daemon takes the interface from the addresses of the server.
     const { Members: members } = await links;
     expect(await served.get(String((members as Body[])[0]?.['@odata.id']))).toMatchObject({
       MACAddress: 'fa:16:3e:00:00:01',
@@ -96,7 +96,7 @@ describe('a Neutron that does not tell Nova the ports', () => {
     expect(await served.get(systemOf(1))).toMatchObject({ PowerState: 'Off' });
     expect(ports.waiting()).toBe(MAX_RELAYED);
     for (const links of await Promise.all(reads)) expect(links).toMatchObject({ 'Members@odata.count': 1 });
-    // While these requests wait, Nova gets no others of this kind.
+    // While these requests wait, the daemon sends no others for ports. It answers from the addresses.
     expect(await served.get(`${systemOf(1)}/EthernetInterfaces`)).toMatchObject({ 'Members@odata.count': 1 });
     expect(askedPorts()).toBe(MAX_RELAYED);
     expect(ports.waiting()).toBe(MAX_RELAYED);
