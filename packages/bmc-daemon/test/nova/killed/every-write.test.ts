@@ -58,7 +58,7 @@ const operations: Readonly<Record<string, Operation>> = {
   'the check of certificates': patch(drive, { VerifyCertificate: false }),
 };
 
-/** The states in which the daemon gets the request, as the operations that lead to them. */
+/** States of a server in which the killed daemon gets the request: for each, the operations that lead to it. */
 const states: Readonly<Record<string, readonly Operation[]>> = {
   'runs from its disks': [],
   'runs from its disks, with an image': [insert, override('Cd', 'Continuous')],
@@ -69,7 +69,7 @@ const states: Readonly<Record<string, readonly Operation[]>> = {
   'runs iPXE with an empty drive': [override('Pxe', 'Once'), reset('ForceRestart')],
 };
 
-/** The operations in each state that every run tests. The variable RACKLESS_KILL=all adds all others. */
+/** The operations that every run tests in each state. With RACKLESS_KILL=all, the tests run all operations. */
 const usual: Readonly<Record<keyof typeof states, readonly (keyof typeof operations)[]>> = {
   'runs from its disks': ['insert'],
   'runs from its disks, with an image': ['eject', 'ForceRestart'],
@@ -125,14 +125,14 @@ async function withoutKill(steps: readonly Operation[], operation: Operation): P
   return results;
 }
 
-/** Uses the server with all operations. @returns the unexpected results. */
+/** Boots, powers, inserts and ejects, and expects that this works. @returns the unexpected results. */
 async function useServer(served: Served, glance: Glance): Promise<readonly unknown[]> {
   const boots = [reset('ForceRestart'), reset('ForceOff'), eject, insert, override('Cd', 'Once'), reset('On')];
   const statuses: number[] = [];
   for (const step of boots) statuses.push(await step(served));
   const booted = await clientView(served);
   for (const step of [eject, reset('ForceRestart'), ejectFrom(other)]) statuses.push(await step(served));
-  // The image of the operator stays.
+  // Only the operator's image for network boots remains.
   await waitFor(
     () => (glance.images.size === 1 ? true : undefined),
     () => `Glance has ${JSON.stringify([...glance.images.values()])}`,
@@ -165,7 +165,7 @@ async function repeatAfter(
 }
 
 it.each(cases)(
-  'lets a client repeat its request after a kill at any write: a server that $state, $name',
+  'lets a client repeat its request after a kill at any write: $name for a server that $state',
   async ({ steps, operation }) => {
     const { nova } = test.api;
     const expected = await withoutKill(steps, operation);
@@ -183,7 +183,7 @@ it.each(cases)(
   600_000,
 );
 
-it('keeps an image that a client ejects while Nova stores no metadata, and inserts again after a kill', async () => {
+it('inserts again after an eject while Nova stored no metadata, and a kill at a write of a later change', async () => {
   const { nova } = test.api;
   for (const when of ['before', 'after'] as const) {
     for (let write = 0; ; write += 1) {

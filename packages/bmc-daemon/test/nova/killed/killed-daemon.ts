@@ -22,7 +22,7 @@ export interface DoomedDaemon {
   readonly isKilled: boolean;
 }
 
-/** Returns the token of a request; `undefined` for requests of the test itself. */
+/** Returns the token of a request; the text `undefined` for requests of the test itself. */
 const tokenOf = ({ headers }: IncomingMessage): string => String(headers['x-auth-token']);
 
 /** Returns the tokens of the daemons that send a request to Nova from now on. The set grows. */
@@ -37,8 +37,8 @@ export function seeTokens({ api }: ServedCloud): ReadonlySet<string> {
 }
 
 /**
- * Kills the daemons with the given tokens at a write.
- * @param tokens those of the daemons that have started before.
+ * Simulates a kill of the daemons with the given tokens at a write: no further request of them reaches a service.
+ * @param tokens the tokens of the daemons that have started before.
  */
 export function killAt({ api }: ServedCloud, tokens: ReadonlySet<string>, { write, when }: Kill): DoomedDaemon {
   const writes: string[] = [];
@@ -49,7 +49,7 @@ export function killAt({ api }: ServedCloud, tokens: ReadonlySet<string>, { writ
         next(request, response, path);
         return;
       }
-      // The answer is final, so the rest of the killed daemon ends at once.
+      // The daemon does not retry after a 403, so the operations of the killed daemon end at once.
       if (isKilled) response.writeHead(403).end();
       else if (request.method === 'GET') next(request, response, path);
       else {
@@ -72,7 +72,7 @@ export function killAt({ api }: ServedCloud, tokens: ReadonlySet<string>, { writ
   };
 }
 
-/** Lets the connection end in place of the answer. */
+/** Changes a response so that it closes the connection instead of sending the answer. */
 function withoutAnswer(response: ServerResponse): ServerResponse {
   response.writeHead = () => response;
   response.end = () => response.destroy();
