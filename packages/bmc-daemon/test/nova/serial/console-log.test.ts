@@ -1,4 +1,4 @@
-/** The output of consoles, which Nova records. */
+/** Tests the console log, which shows the output of serial ports that Nova records. */
 import { expect, it } from '@jest/globals';
 import { waitFor } from '../../daemon/process.js';
 import { sendJson, whenRead } from '../../support/cloud-server.js';
@@ -44,7 +44,7 @@ it('shows the output as an attachment of the console log, and its lines as entri
   expect((await send('POST', `${log}/Actions/LogService.ClearLog`, {})).status).toBe(404);
 });
 
-it('creates the entry of a line when the service first reads the line', async () => {
+it('gives the entry of a line the time at which the service first read the line', async () => {
   cloud.servers.put(1);
   let output = 'GRUB\n';
   cloud.answer((request, response, path) => {
@@ -62,7 +62,7 @@ it('creates the entry of a line when the service first reads the line', async ()
   const end = Date.now();
   for (const time of first.values()) expect([time >= before, time <= end]).toEqual([true, true]);
   output += 'Linux\n';
-  // The daemon asks Nova at most once in a second.
+  // The daemon reads the output from Nova at most once in a second, so the test waits for the new line.
   const second = await waitFor(
     async () => {
       const times = await timesOf();
@@ -83,7 +83,7 @@ it.each<[string, number, unknown]>([
   ['that does not run', 404, { itemNotFound: { message: 'Guest does not have a console available.' } }],
   ['that was never built', 409, { conflictingRequest: { message: 'Instance is not ready' } }],
   ['without output', 200, { output: null }],
-])('the console log is empty for a server %s', async (_, status, body) => {
+])('shows an empty console log for a server %s', async (_, status, body) => {
   cloud.servers.put(1);
   answerOutput(status, body);
   const { get } = await cloud.serve();
@@ -106,7 +106,7 @@ it('shows only the end of an output of megabytes, within limits', async () => {
 it.each<[string, number, unknown, string]>([
   ['rejects the request', 403, { forbidden: { message: 'no' } }, 'Nova answers 403: no'],
   ['sends another form', 200, { output: 7 }, 'unexpected form'],
-])('the entries of the console log answer 503 if Nova %s', async (_, status, answer, reason) => {
+])('answers 503 for entries if Nova %s, and shows the console log', async (_, status, answer, reason) => {
   cloud.servers.put(1);
   answerOutput(status, answer);
   const { get, send } = await cloud.serve();

@@ -1,4 +1,7 @@
-/** Serial consoles behind a proxy that stalls, drops or is down. serial-lab.ts uses a real Nova. */
+/**
+ * Tests serial consoles with a proxy of Nova that stalls, drops connections or is down. serial-lab.ts uses a real
+ * Nova.
+ */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -22,7 +25,7 @@ const system = `/redfish/v1/Systems/${id}`;
 const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
 const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
 
-/** A proxy of the test, and its connections. */
+/** A fake of Nova's console proxy, and its connections. */
 interface Proxy {
   readonly url: string;
   /** The tokens of the connections so far. */
@@ -63,7 +66,7 @@ afterEach(async () => {
   await proxy.close();
 });
 
-/** Gives the servers serial consoles. @returns the number of requests so far. */
+/** Lets Nova offer serial consoles at `proxy`. @returns a function with the number of requests for them so far. */
 function offerConsoles(): () => number {
   let count = 0;
   cloud.answer((request, response, path) => {
@@ -94,8 +97,9 @@ describe('a viewer of a server', () => {
   });
 
   /**
+   * Starts the driver and the hub that connects viewers to consoles.
    * @param retryMs the pause after a failed attempt.
-   * @param silence when a silent console becomes suspect.
+   * @param silence when the hub checks a silent console. Default: never.
    */
   const start = async (retryMs = 20, silence = uncheckedPace): Promise<void> => {
     const settings = { cloud: settingsFor(cloud.api.url), filter: {}, timeoutMs: 120_000, media: mediaSettings, log };
@@ -126,7 +130,7 @@ describe('a viewer of a server', () => {
     );
   };
 
-  it('shares one connection with other viewers, and sees the output after a reconnection with a new token', async () => {
+  it('shares one connection with other viewers, and sees the output after a reconnect with a new token', async () => {
     cloud.servers.put(1);
     const requests = offerConsoles();
     proxy.onClient = (client) => {
@@ -143,7 +147,7 @@ describe('a viewer of a server', () => {
     for (const client of proxy.clients) client.terminate();
     await untilSeen('hello', 2);
     expect(new Set(proxy.tokens).size).toBe(2);
-    // The probe of the driver opens no connection.
+    // The driver also probed the console: this needs a request to Nova, but no connection to the proxy.
     expect([proxy.tokens.length, requests()]).toEqual([2, 3]);
     other.detach();
     seat.detach();
@@ -153,7 +157,7 @@ describe('a viewer of a server', () => {
     );
   });
 
-  it('sees that the server is off, which needs no request for a console, and sees the output after the start', async () => {
+  it('sees that the server is off without a request for a console, and sees the output after a start', async () => {
     cloud.servers.put(1, off);
     const requests = offerConsoles();
     await start();
@@ -180,7 +184,7 @@ describe('a viewer of a server', () => {
     expect([requests(), proxy.tokens.length]).toEqual([2, 2]);
   });
 
-  it('sees that the proxy is down, and its output as soon as the proxy runs again', async () => {
+  it("sees that the proxy is down, and the server's output as soon as the proxy runs again", async () => {
     cloud.servers.put(1);
     offerConsoles();
     const { port } = new URL(proxy.url);
@@ -212,7 +216,7 @@ describe('a viewer of a server', () => {
   it.each([
     [404, 'Instance could not be found.'],
     [409, 'Instance is not ready.'],
-  ])('sees that the server restarts while Nova answers %i, and then its output', async (status, message) => {
+  ])("sees that the server restarts while Nova answers %i, and then the server's output", async (status, message) => {
     cloud.servers.put(1);
     offerConsoles();
     proxy.onClient = (client) => client.send('booting');
@@ -230,7 +234,7 @@ describe('a viewer of a server', () => {
     expect(seen).toEqual(['closed: the machine is starting or stopping', 'open: connected', 'booting']);
   });
 
-  it('sees the output of a restarted server although the proxy has lost the server, but still replies to pings', async () => {
+  it('sees the output of a restarted server even if the proxy lost the server but still replies to pings', async () => {
     cloud.servers.put(1);
     offerConsoles();
     await start(20, { ...uncheckedPace, afterChangeMs: 10, noticeMs: 0 });
@@ -258,10 +262,10 @@ describe('a viewer of a server', () => {
   });
 });
 
-describe('Redfish', () => {
+describe('the Redfish service', () => {
   const ssh = { consoleSsh: { port: 2222, maxConsoles: 64 } };
 
-  it('shows SSH once the console has proved to work, and no longer if the proxy is down', async () => {
+  it('shows SSH after a successful probe of the console, and not anymore after a failed connection', async () => {
     cloud.servers.put(1);
     const requests = offerConsoles();
     const served = await cloud.serve({ services: ssh });
@@ -297,7 +301,7 @@ describe('Redfish', () => {
     expect(requests()).toBe(1);
   });
 
-  it('probes one server at a time, because a probe takes much of the time of Nova', async () => {
+  it('probes the console of one server at a time, because a probe is expensive for Nova', async () => {
     const asked: string[] = [];
     const answers: (() => void)[] = [];
     const consoles = createSerialConsoles({
@@ -341,7 +345,7 @@ describe('a connection to a proxy', () => {
   const connect = (url: URL, times: ProxyTimes, signal?: AbortSignal): Promise<Duplex> =>
     connectToProxy(url, 'connecting', { tls, times, signal });
 
-  it('fails after its time limit if the proxy does not answer, and names no token', async () => {
+  it('fails after its time limit if the proxy does not answer, and the error has no token', async () => {
     const url = await silentServer();
     const failure = await connect(url, { ...long, connectMs: 20 }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ kind: 'consoleUnreachable' });
@@ -357,7 +361,7 @@ describe('a connection to a proxy', () => {
     await expect(attempt).rejects.toMatchObject({ kind: 'consoleUnreachable' });
   });
 
-  it('ends if the proxy stops answering', async () => {
+  it('ends if the proxy does not answer pings anymore', async () => {
     proxy.onClient = (client) => client.pause();
     const stream = await connect(new URL(proxy.url), { ...long, pingMs: 10 });
     await new Promise((resolve) => void stream.resume().once('close', resolve));

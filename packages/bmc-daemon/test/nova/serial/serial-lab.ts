@@ -1,6 +1,6 @@
 /**
- * Tests of serial consoles of a real Nova: SSH, WebSockets and Redfish, through Nova's own proxy.
- * lab.test.ts runs them in its lab.
+ * Tests serial consoles of a real Nova: SSH, WebSockets and Redfish, through Nova's own proxy. lab.test.ts runs
+ * these tests in its lab.
  */
 import { hashSync } from 'bcrypt';
 import { writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const PASSWORD = 'secret words';
 const name = 'console-1';
 const headers = { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` };
 
-/** Declares the tests. */
+/** Declares the suite of serial consoles. */
 export function describeSerialConsole(): void {
   describeLab('the serial console of a server', suite);
 }
@@ -40,7 +40,7 @@ function suite(): void {
     owner.session.close();
   });
 
-  /** Starts a daemon with accounts and SSH. @param state its state folder. */
+  /** Starts a daemon with accounts and SSH. @param state name of its state folder. @returns also its SSH port. */
   const serve = async (state = 'state'): Promise<{ daemon: DaemonProcess; url: string; port: number }> => {
     writeFileSync(at('users'), `admin:${hashSync(PASSWORD, 4)}\n`);
     const daemon = start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
@@ -72,7 +72,7 @@ function suite(): void {
     clients.push(client);
     return client;
   };
-  /** Returns what Redfish shows for the server. */
+  /** Waits until the system shows a serial console. Returns SerialConsole of the system and of its manager. */
   const shownConsole = async (url: string) => {
     const system = await waitFor(
       async () => (await read(url, `/redfish/v1/Systems/${name}`))['SerialConsole'] as object | undefined,
@@ -97,7 +97,7 @@ function suite(): void {
     await olga.waitFor('boot serial');
     const path = `/redfish/v1/Systems/${server}/SerialConsole`;
     const browser = await new WebConsoleClient(url + path, ['rackless'], { headers }).opened();
-    // Nova has recorded the boots so far.
+    // The browser also gets output from before it connected.
     await browser.waitFor('boot serial');
     const rick = connect(port);
     await rick.waitFor(`Connected to ${name}`);
@@ -115,7 +115,7 @@ function suite(): void {
     browser.dispose();
   });
 
-  it('is free for other clients as soon as no client of the daemon uses it', async () => {
+  it('is free for another daemon as soon as no client of this daemon uses it', async () => {
     const { url, port } = await serve();
     await shownConsole(url);
     const other = await serve('other');
