@@ -1,4 +1,4 @@
-/** Accounts of two replicas with a real Redis. */
+/** Tests the accounts of two replicas with a real Redis. */
 import { hash } from 'bcrypt';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openAccess } from '../../src/auth/access.js';
@@ -37,7 +37,7 @@ afterEach(async () => {
 it.each([
   ['fails', () => Promise.reject(new Error('rejected'))],
   ['succeeds', () => Promise.resolve()],
-])('keeps the lock of an account during another change that %s', async (_outcome, end) => {
+])('keeps a lock that a wrong password sets during another change of accounts that %s', async (_outcome, end) => {
   const [a, b] = opened;
   const change = a?.shared.change(async () => {
     a.accounts?.passwordWasWrong('eve');

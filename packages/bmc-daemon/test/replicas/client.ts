@@ -6,14 +6,14 @@ export const root = '/redfish/v1';
 /** URI of the collection of sessions. */
 export const sessions = `${root}/SessionService/Sessions`;
 
-/** An answer of a replica. `body` is empty if the answer has no body. */
+/** An answer of a replica. `body` is an empty object if the answer has no body. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Record<string, unknown>;
 }
 
-/** Sends a request to a replica. */
+/** Sends a request to a replica. @throws {Error} if there is no answer within two minutes. */
 export async function send(
   { url }: Replica,
   method: string,
@@ -34,7 +34,7 @@ export async function send(
   };
 }
 
-/** Opens a session. */
+/** Opens a session. @returns the header with its token, and its URI. @throws {Error} if the login fails. */
 export async function logIn(
   replica: Replica,
   user: object = ADMIN,

@@ -1,6 +1,6 @@
 /**
- * The events of replicas in a real Redis: bursts, rejections, and a Redis that loses its last
- * events.
+ * Tests the events of replicas in a real Redis: bursts, rejections, and a Redis that loses the last events at a
+ * restart.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createEventBus, type EventBus } from '../../src/events/event-bus.js';
@@ -18,7 +18,7 @@ interface Replica {
   readonly bus: EventBus;
   readonly events: SharedEvents;
   readonly feed: EventFeed;
-  /** The received events: id and detail. */
+  /** The events that a subscriber of this replica has received: id and detail. */
   readonly received: (readonly [string, string | undefined])[];
 }
 
@@ -74,7 +74,7 @@ const arrived = (replica: Replica, detail: string): Promise<boolean> =>
 const eventNames = (name: string, count: number) =>
   Array.from({ length: count }, (_value, index) => `${name} ${index}`);
 
-it('loses no event of a burst that is larger than the list in Redis', async () => {
+it('loses no event of a burst with more events than the list in Redis can have', async () => {
   const [a, b] = [await open(), await open()];
   const burst = eventNames('event', 10 * CAPACITY);
   for (const detail of burst) publish(a, detail);
@@ -124,7 +124,7 @@ it('delivers all later events once, with higher numbers, after Redis has lost it
   for (const detail of lost) publish(a, detail);
   for (const replica of [a, b]) await arrived(replica, lost.at(-1) ?? '');
   await redis.restart();
-  // Replica c may add events before the others notice the loss.
+  // Replica c adds events, perhaps before the others notice the loss.
   const c = await open();
   const later = eventNames('later', 20);
   for (const detail of later) publish(c, detail);

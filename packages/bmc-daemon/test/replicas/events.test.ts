@@ -1,4 +1,4 @@
-/** Events and logs of two replicas behind a balancer, with a real Redis. */
+/** Tests events and logs of replicas behind a balancer, with a real Redis. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -72,7 +72,7 @@ const testEvent = (replica: Replica, Message: string) =>
     headers: admin,
   });
 
-/** Starts a server that receives pushed events. */
+/** Starts an event listener. @returns the bodies of its requests so far, too. The caller closes the server. */
 async function listen(): Promise<{ readonly server: Server; readonly url: string; readonly bodies: string[] }> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
@@ -144,7 +144,7 @@ it('never loses one of many subscriptions that replicas create at the same time'
     expect((await read(replica, subscriptions, admin)).body['Members']).toHaveLength(created.length);
 });
 
-it('delivers each event once, and continues when a replica is killed under load', async () => {
+it('delivers each event once, and still delivers events when replicas are killed under load', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);
@@ -158,7 +158,7 @@ it('delivers each event once, and continues when a replica is killed under load'
   await Promise.all(texts.map((text, index) => testEvent(index % 2 === 0 ? a : b, text)));
   for (const text of texts) await delivered(text);
   expect(texts.map(count)).toEqual(texts.map(() => 1));
-  // Only one replica delivers. The loop kills the first two replicas, so it also kills the one that
+  // Only one replica delivers events. The loop kills the first two replicas, so it also kills the replica that
   // delivers.
   const c = await service.start();
   for (const [victim, survivor] of [
@@ -174,7 +174,7 @@ it('delivers each event once, and continues when a replica is killed under load'
   server.close();
 });
 
-it('keeps the subscriptions, and continues the delivery, when the store loses its content', async () => {
+it('keeps the subscriptions and continues the delivery if the store loses its content', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   const { headers } = await send(a, 'POST', subscriptions, { body, headers: admin });
@@ -192,7 +192,7 @@ it('keeps the subscriptions, and continues the delivery, when the store loses it
   server.close();
 });
 
-it('delivers events from an outage of the store after the outage', async () => {
+it('delivers events that happened during an outage of the store after the outage', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);
@@ -218,7 +218,7 @@ it('continues a stream at another replica after the first one was killed', async
   expect(withText(after, 'the first event')).toEqual([]);
 });
 
-it('reports a change of power once, although all replicas observe it', async () => {
+it('reports a change of power only once, although all replicas observe the change', async () => {
   const events = await stream(a);
   const reset = `${system}/Actions/ComputerSystem.Reset`;
   expect(await statusOf(send(b, 'POST', reset, { body: { ResetType: 'ForceOff' }, headers: admin }))).toBe(204);
@@ -243,7 +243,7 @@ it('applies a change of a report definition at every replica', async () => {
   expect((await read(b, `${root}/TelemetryService`, admin)).body['ServiceEnabled']).toBe(false);
 });
 
-it('has the same logs at all replicas', async () => {
+it('shows the same log at all replicas, also after a clear', async () => {
   await testEvent(a, 'from a');
   await testEvent(b, 'from b');
   const { body } = await waitFor(
