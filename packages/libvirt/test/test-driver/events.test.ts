@@ -28,7 +28,7 @@ afterEach(() => hypervisor.close());
 const xmlOf = (name: string): string =>
   `<domain type='test'><name>${name}</name><memory>65536</memory><os><type>hvm</type></os></domain>`;
 
-/** Returns the next `count` events. */
+/** Returns the next `count` events; fewer if the iterator ends. */
 const take = async <T>(iterator: AsyncIterator<T>, count: number): Promise<readonly T[]> => {
   const taken: T[] = [];
   while (taken.length < count) {
@@ -85,7 +85,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('share one iterator if they are of several kinds', async () => {
+  it('can come from one iterator in their order, even if they are of several kinds', async () => {
     const domain = await hypervisor.domainDefineXml(xmlOf('noted'));
     const events = hypervisor.events.iterate(['metadataChange', 'lifecycle']);
     await events.ready;
@@ -118,10 +118,10 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('arrive once after the last listener is removed and another is added', async () => {
+  it('arrive only once after all listeners were removed and another one was added', async () => {
     const seen: number[] = [];
     for (let round = 0; round < 3; round += 1) {
-      // Removed before libvirtd has answered, and after.
+      // Removes one listener before libvirtd has answered its registration, and one after that.
       hypervisor.events.on('lifecycle', () => seen.push(-1)).remove();
       const brief = hypervisor.events.on('lifecycle', () => seen.push(-2));
       await brief.ready;
@@ -164,7 +164,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('stop when the signal is aborted, with its reason', async () => {
+  it('stop with the reason of the signal when the signal is aborted', async () => {
     const controller = new AbortController();
     const events = hypervisor.events.iterate('reboot', { signal: controller.signal });
     await events.ready;

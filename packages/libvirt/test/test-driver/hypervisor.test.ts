@@ -34,14 +34,14 @@ describe('the host', () => {
     expect((await hypervisor.getCapabilities()).trim()).toBe(await virsh(daemon, 'capabilities'));
   });
 
-  it('rejects calls that its driver does not support', async () => {
+  it('rejects calls that its driver does not support with NO_SUPPORT', async () => {
     const domain = await hypervisor.domainLookupByName('test');
     const error: unknown = await domain.detachDeviceFlags('<disk/>', 0).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LibvirtError);
     expect(error).toMatchObject({ code: 'NO_SUPPORT', procedure: 'domainDetachDeviceFlags' });
   });
 
-  it('returns the processors and the memory of the test driver, without memory statistics', async () => {
+  it('returns the processors and the memory of the test driver, which has no memory statistics', async () => {
     expect(await hypervisor.nodeGetInfo()).toEqual({
       model: 'i686',
       memoryKiB: 3_145_728,

@@ -17,7 +17,7 @@ describe('a network interface of the host', () => {
     expect((await found.getXmlDesc()).trim()).toBe((await virsh(daemon, 'iface-dumpxml', 'eth1')).trim());
   });
 
-  it('fails with NO_INTERFACE if it does not exist', async () => {
+  it('causes NO_INTERFACE if it does not exist', async () => {
     expect(await codeOf(hypervisor.interfaceLookupByName('absent0'))).toBe('NO_INTERFACE');
   });
 });

@@ -32,7 +32,7 @@ describe('a network', () => {
     expect(await codeOf(network.getXmlDesc())).toBe('NO_NETWORK');
   });
 
-  it('is found by name and UUID, else fails with NO_NETWORK', async () => {
+  it('is found by name and UUID, or the lookup fails with NO_NETWORK', async () => {
     const network = await hypervisor.networkLookupByName('default');
     expect(await hypervisor.networkLookupByUuid(network.uuid)).toEqual(network);
     expect(await codeOf(hypervisor.networkLookupByName('absent'))).toBe('NO_NETWORK');

@@ -25,11 +25,11 @@ describe('opening a hypervisor', () => {
     expect(() => Hypervisor.connect('not a uri')).toThrow(LibvirtError);
   });
 
-  it('is aborted by a signal', async () => {
+  it('fails with CALL_ABORTED if its signal is aborted', async () => {
     expect(await codeOf(Hypervisor.open(daemon.uri, { signal: AbortSignal.abort() }))).toBe('CALL_ABORTED');
   });
 
-  it('in the background retries until there is a daemon', async () => {
+  it('with `connect` tries again in the background until there is a daemon', async () => {
     await daemon.stopDaemon();
     const hypervisor = Hypervisor.connect(daemon.uri, { backoff: { firstMs: 20, maxMs: 50 } });
     const states: LinkState[] = [];
@@ -37,7 +37,7 @@ describe('opening a hypervisor', () => {
     expect(hypervisor.state).toBe('connecting');
     await until('a failed attempt', () => hypervisor.lastError !== null);
     expect(await codeOf(hypervisor.getHostname({ timeoutMs: 200 }))).toBe('NOT_CONNECTED');
-    // The call waits from before the start of the daemon.
+    // This call begins before the daemon starts, and waits for it.
     const type = hypervisor.getType({ timeoutMs: 240_000 });
     await daemon.start();
     expect(await type).toBe('TEST');

@@ -42,7 +42,7 @@ describe('a storage pool', () => {
     expect(await codeOf(pool.getInfo())).toBe('NO_STORAGE_POOL');
   });
 
-  it('is found by name and UUID, else fails with NO_STORAGE_POOL', async () => {
+  it('is found by name and UUID, or the lookup fails with NO_STORAGE_POOL', async () => {
     const pool = await hypervisor.storagePoolLookupByName('default-pool');
     expect(await hypervisor.storagePoolLookupByUuid(pool.uuid)).toEqual(pool);
     expect(await codeOf(hypervisor.storagePoolLookupByName('absent'))).toBe('NO_STORAGE_POOL');
