@@ -37,7 +37,7 @@ const chat = (headers: Readonly<Record<string, string>> = {}) =>
 const error = (message: string, code: string, more: object = {}) => ({
   error: { message, type: 'invalid_request_error', param: null, code, ...more },
 });
-/** Applies deployments and settings until the end of the test. */
+/** Runs a test with these deployments and settings. */
 async function configured(
   changed: { readonly deployments?: readonly Partial<Deployment>[]; readonly settings?: Partial<ProxySettings> },
   test: () => Promise<void>,
@@ -62,7 +62,7 @@ describe('paths', () => {
     ['POST', '/nowhere', 404, 'There is no POST /nowhere here.', undefined],
     ['POST', '/v1/a%2fb', 404, 'There is no POST /v1/a%2fb here.', undefined],
     ['POST', '/v1', 404, 'There is no POST /v1 here.', undefined],
-  ])("%s %s is %d in OpenAI's format", async (method, path, status, message, allow) => {
+  ])("get an error in OpenAI's format: %s %s is %d", async (method, path, status, message, allow) => {
     const answer = await visit(path, {}, method);
     expect([answer.status, answer.json(), answer.headers.allow]).toEqual([
       status,
@@ -95,7 +95,7 @@ describe('routes of LiteLLM that are not implemented', () => {
     ['DELETE', '/v1/responses/resp_1', 'response_api'],
     ['GET', '/health/services', 'proxy/health'],
     ['POST', '/v1/assistants', 'assistants'],
-  ])('answer with a link to their documentation: %s %s', async (method, path, page) => {
+  ])('answer 501 with a link to their documentation: %s %s', async (method, path, page) => {
     const answer = await call(`${served.url}${path}`, { method });
     const message = `${method} ${path} is not implemented here. It is a route of LiteLLM's proxy: https://docs.litellm.ai/docs/${page}. GET /routes lists the routes that this proxy serves.`;
     const error = { message, type: 'not_implemented_error', param: null, code: '501' };
@@ -103,7 +103,7 @@ describe('routes of LiteLLM that are not implemented', () => {
     expect(served.requests).toEqual([]);
   });
 
-  it.each(['/keys', '/v1/sleep', '/v2/x', '/v1'])('do not include %s, which is not found', async (path) => {
+  it.each(['/keys', '/v1/sleep', '/v2/x', '/v1'])('do not include %s, which gets 404', async (path) => {
     expect((await call(`${served.url}${path}`, { method: 'POST' })).status).toBe(404);
   });
 });
@@ -142,14 +142,14 @@ describe('pages in a browser', () => {
 
 describe('probes', () => {
   it.each(['/health/liveliness', '/health/liveness', '/health/liveness/'])(
-    '%s answers as LiteLLM does',
+    'answer as LiteLLM does: %s',
     async (path) => {
       const { status, text } = await visit(path);
       expect([status, text]).toEqual([200, `"I'm alive!"`]);
     },
   );
 
-  it("readiness has LiteLLM's members", async () => {
+  it("have LiteLLM's members at /health/readiness", async () => {
     const answer = await visit('/health/readiness');
     expect([answer.status, answer.json()]).toEqual([
       200,
@@ -157,7 +157,7 @@ describe('probes', () => {
     ]);
   });
 
-  it('readiness answers 503 during shutdown, and its answer closes the connection', async () => {
+  it('answer 503 at /health/readiness during shutdown, and this answer closes the connection', async () => {
     const leaving = await serveApp();
     leaving.app.drain();
     const answer = await call(`${leaving.url}/health/readiness`, {
@@ -198,7 +198,7 @@ describe('models', () => {
     ['org%2Fwith%20space', { ...entry('org/with space'), model_info: { max_input_tokens: 32_000 } }],
     ['plain', entry('plain')],
     ['wild/thing', { ...entry('wild/thing'), model_info: { mode: 'chat' } }],
-  ])('%s is shown by its id, with its context length or mode', (id, shown) =>
+  ])('are shown by their id, with their context length or mode: %s', (id, shown) =>
     configured({ deployments }, async () => {
       expect((await visit(`/v1/models/${id}`)).json()).toEqual(shown);
     }),
@@ -327,7 +327,7 @@ describe('/health', () => {
       },
     ));
 
-  it('uses the model and the timeout of model_info', () => {
+  it('uses health_check_model and health_check_timeout of model_info', () => {
     const modelInfo = { health_check_model: 'hosted_vllm/small', health_check_timeout: 0.1 };
     return configured({ deployments: [{ upstreamModel: '*', modelInfo }] }, async () => {
       served.answering = () => undefined;
@@ -347,7 +347,7 @@ describe('/health', () => {
     });
   });
 
-  it('stops reading an endless answer', () =>
+  it('stops reading an endless answer of an upstream after 16 MB', () =>
     configured({ deployments: [{}] }, async () => {
       served.answering = (_request, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -652,7 +652,7 @@ describe('an invalid request', () => {
     ['GET / HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
     ['GET /health/liveliness\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
     ['GET /health/liveliness HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
-  ])("%j is answered in OpenAI's format", async (bytes, status) => {
+  ])("gets an error in OpenAI's format: %j", async (bytes, status) => {
     served.lines();
     const answer = await exchangeBytes(served.port, Buffer.from(bytes));
     const [head = '', body = ''] = answer.split('\r\n\r\n');
@@ -663,7 +663,7 @@ describe('an invalid request', () => {
 });
 
 describe('an upgrade', () => {
-  it("to HTTP/2 gets an answer in HTTP/1.1 (Java's client sends it first)", async () => {
+  it("to HTTP/2 gets an answer in HTTP/1.1 (Java's client tries this upgrade first)", async () => {
     const text = '{"model":"public","messages":[]}';
     const answer = await exchangeBytes(
       served.port,

@@ -25,6 +25,7 @@ const record: RequestRecord = {
   failedAttempts: [],
 };
 
+/** Returns LiteLLM's metrics after these requests, while one more request is in flight. */
 async function exposed(...records: readonly RequestRecord[]): Promise<readonly string[]> {
   metrics = createMetrics();
   for (const one of records) {
@@ -34,7 +35,7 @@ async function exposed(...records: readonly RequestRecord[]): Promise<readonly s
   }
   metrics.requestStarted();
   await metrics.expose({ deployments: [], queued: 0 }, []);
-  // A second scrape returns the same numbers: nothing is counted twice.
+  // Returns the second of two scrapes: a scrape must not count anything again.
   const { text } = await metrics.expose({ deployments: [], queued: 0 }, []);
   return text.split('\n').filter((line) => line.startsWith('litellm_'));
 }
@@ -56,7 +57,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('have cumulative buckets, sum and count of each latency', async () => {
+  it('have cumulative buckets, sum and count of each latency that is known', async () => {
     const lines = await exposed(record, { ...record, totalMs: 700_000, upstreamMs: null, overheadMs: null });
     const total = lines.filter((line) => line.startsWith('litellm_request_total_latency_metric'));
     const name = 'litellm_request_total_latency_metric';

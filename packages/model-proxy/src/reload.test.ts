@@ -8,7 +8,7 @@ const configOf = (name: string): LoadedConfig => {
   return { proxy, warnings: [], watchedFiles: [`${name}.yaml`] } as unknown as LoadedConfig; // without the settings of the listener
 };
 
-/** Runs a reload from `old` to `new`, and records what happens. */
+/** Runs a reload from `old` to `new`, and records what happens. `prepare` gets a function that stops the proxy. */
 async function reloadWith(prepare: (close: () => void) => Promise<() => void>) {
   const seen: string[] = [];
   let isClosed = false;
@@ -38,7 +38,7 @@ describe('a reload', () => {
     ]);
   });
 
-  it('uses nothing if its preparation fails, and keeps watching', async () => {
+  it('uses nothing if its preparation fails, and watches the files of both configurations', async () => {
     const { seen } = await reloadWith(() => Promise.reject(new ConfigError(['a fault'], [], ['new.yaml'])));
     expect(seen).toEqual([
       'reloading: a fault',

@@ -30,7 +30,7 @@ describe('client keys', () => {
     { authorization: 'Bearer' },
     { 'api-key': 'SK-ONE' },
     { 'x-litellm-api-key': 'sk-three', authorization: 'Bearer sk-one' },
-  ])('are rejected in %j as LiteLLM does, and not shown', (headers) => {
+  ])("are rejected with LiteLLM's error, which does not show them: %j", (headers) => {
     const refused = ask(headers);
     if (!(refused instanceof ProxyError)) throw new Error('accepted');
     expect([refused.status, refused.body]).toEqual([401, wrongKeyPassed().body]);
@@ -49,7 +49,7 @@ describe('client keys', () => {
     { 'sec-websocket-protocol': 'realtime' },
     { authorization: '' },
     { cookie: 'key=sk-one' },
-  ])('are missing in %j', (headers) => {
+  ])("cause LiteLLM's error for a missing key in %j", (headers) => {
     const refused = ask(headers);
     if (!(refused instanceof ProxyError)) throw new Error('accepted');
     expect(refused.body).toEqual(noKeyPassed().body);

@@ -32,7 +32,7 @@ describe('allowed_ips', () => {
     expect(from('8.8.8.8', '/health/readiness')).toBeUndefined();
   });
 
-  it('uses the address that the nearest proxy saw, not an address that the client wrote', () => {
+  it('uses the last address of X-Forwarded-For only if use_x_forwarded_for is set', () => {
     const behind = { ...unrestricted, allowedIps, useXForwardedFor: true };
     expect(ask(behind, '/', '127.0.0.1', '10.0.0.7')).toBeUndefined();
     expect(ask(behind, '/', '127.0.0.1', '8.8.8.8, 10.0.0.7')).toBeUndefined();

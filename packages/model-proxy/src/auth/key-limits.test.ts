@@ -7,6 +7,7 @@ import { virtualKeyOf } from './virtual-key.js';
 
 const keyOf = (limits: Partial<StoredKey>, digest = 'd') => virtualKeyOf(digest, sampleKey(limits));
 
+/** Creates limits with a clock. `admit` returns the error if the limits refuse a request of the key. */
 function limitsAt() {
   const clock = { ms: 1000 };
   const limits = createKeyLimits(() => clock.ms);
@@ -19,7 +20,7 @@ function limitsAt() {
 }
 
 describe('limits of keys', () => {
-  it('begin a minute with the first request, and report the rest of it', () => {
+  it('begin a minute at the first request, and report the rest of this minute in retry-after', () => {
     const { clock, limits, admit } = limitsAt();
     const key = keyOf({ rpmLimit: 2 });
     expect([admit(key), admit(key)]).toEqual([undefined, undefined]);

@@ -4,10 +4,10 @@ import { LimitShare } from './limit-share.js';
 
 const stored = keyOf({ rpmLimit: 100, tpmLimit: 1000, maxParallelRequests: 10 });
 const MINUTE = 1_700_000_060_000;
-/** The numbers of a report: the minute, then for each limit the limit, its use, the need, and the wanted reserve. */
+/** The numbers of a report: the minute, then of each limit: its value, its use, the need, and the wanted reserve. */
 const reported = (share: LimitShare, waiting = 0) => share.report('k', waiting).slice(1).map(Number);
 
-/** Makes a share with a grant of 20 requests, 200 tokens and 5 parallel requests. */
+/** Returns a share with a grant of 20 requests, 200 tokens and 5 parallel requests. */
 function granted(now = 0): LimitShare {
   const share = new LimitShare(stored, now);
   share.report('k', 1);
@@ -27,7 +27,7 @@ describe('a share of limits', () => {
     expect([share.usedUp('share'), share.usedUp('key')]).toEqual(['tokens', undefined]);
   });
 
-  it('reports its use in the minute of Redis, and wants its recent use in reserve', () => {
+  it('reports its use in the minute of Redis, and wants as much reserve as its recent use', () => {
     const share = granted();
     for (let n = 0; n < 4; n += 1) share.begin();
     share.end(30);

@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { ShareBook } from './share-book.js';
 
-/** Makes a book with a clock. `report` has the numbers in use, needed and in reserve of each limit. */
+/**
+ * Returns a book with a clock. `report` sends the same numbers for the limits of requests and of parallel requests:
+ * in use, needed and in reserve. There is no limit of tokens.
+ */
 function bookAt(clock: { ms: number }) {
   const book = new ShareBook(() => clock.ms);
   const report = (worker: number, limit: number | '', [used, needed, reserve]: readonly number[], minute = '') =>

@@ -57,7 +57,7 @@ describe('settings that restrict access', () => {
     expect(faults(general(line))).toEqual([expect.stringContaining(`general_settings.${message}`)]);
   });
 
-  it('may name paths that always need the key, and close every path of a page', () => {
+  it('may close paths that always need the key; an entry of admin_only_routes closes every path of its page', () => {
     const entries = '/metrics/, /health/liveness, /v1/chat/completions, /openai/x, /key/generate';
     const { closedPages } = load(general(`admin_only_routes: [${entries}]`)).proxy;
     expect([...closedPages]).toEqual(expect.arrayContaining(['/metrics', '/health/liveness', '/health/liveliness']));

@@ -29,7 +29,7 @@ describe('include', () => {
     expect(config.proxy.deployments.map(({ modelName }) => modelName)).toEqual(['chat', 'vllm', 'more']);
     expect(config.watchedFiles).toEqual([at('config.yaml'), at('models/vllm.yaml'), at('more.yaml')]);
     const [chat] = config.proxy.deployments;
-    // Settings of the file itself override those of included files.
+    // The settings of config.yaml override those of included files.
     expect([chat?.timeouts.totalMs, chat?.dropParams, chat?.apiKey]).toEqual([5000, true, 'main']);
     expect(config.environment).toEqual({ A: 'main', B: 'more' });
     expect(config.warnings).toEqual([]);

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Renders a configuration. */
+/** Returns the rendered text of a configuration. */
 function render(config: object): string {
   const file = join(folder, 'config.yaml');
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
@@ -44,11 +44,11 @@ const general: Readonly<Record<string, unknown>> = {
 };
 /** Settings that the rendered text shows in another setting, or not at all. */
 const others: ReadonlySet<string> = new Set([
-  'alert_types', // in `alerting`
+  'alert_types', // shown in `alerting`
   ...Object.values(healthRows).map(({ name }) => name),
-  'max_parallel_requests', // of each deployment
-  'require_auth_for_metrics_endpoint', // a page of admin_only_routes
-  'start_without', // only permits unknown settings
+  'max_parallel_requests', // shown with each deployment
+  'require_auth_for_metrics_endpoint', // shown in admin_only_routes
+  'start_without', // not shown: it only permits settings that are not implemented
 ]);
 
 describe('the effective configuration', () => {
@@ -64,7 +64,7 @@ describe('the effective configuration', () => {
     expect(text).not.toMatch(/secret-0123|sk-master/);
   });
 
-  it('has no secret of a deployment in any place, and of a receiver only the host', () => {
+  it('has no secret of a deployment in any place, and only the host of a receiver', () => {
     const secret = 'hidden-0123456789';
     const url = `https://user:${secret}@tools.test/mcp?token=${secret}`;
     const params = {

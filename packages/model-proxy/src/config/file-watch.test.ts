@@ -26,6 +26,7 @@ function start(...names: readonly string[]): FileWatch {
   return watch;
 }
 
+/** Waits until the watch has reported at least `count` changes. */
 const changed = (count: number) =>
   waitFor(
     () => (changes >= count ? true : undefined),
@@ -85,7 +86,7 @@ describe('a changed file is reported', () => {
 });
 
 describe('a watch', () => {
-  it('does not report changes before mark, or changes of removed files', async () => {
+  it('does not report changes before `mark`, or changes of files that `replace` has removed', async () => {
     writeFileSync(at('b'), '1');
     writeFileSync(at('c'), '1');
     const started = start('a', 'b');

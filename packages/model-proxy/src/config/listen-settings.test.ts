@@ -85,7 +85,7 @@ describe('flags and environment', () => {
     ]);
   });
 
-  it('name certificate and key, which are checked', () => {
+  it('name the certificate and the key, which are checked at the start', () => {
     const files = { ssl_certfile_path: 'one.pem', ssl_keyfile_path: 'one.key' };
     expect(listen(files).tls).toEqual({ certFile: at('one.pem'), keyFile: at('one.key') });
     expect(listen({}, { SSL_CERTFILE_PATH: 'one.pem', SSL_KEYFILE_PATH: 'one.key' }).tls).not.toBeNull();
@@ -119,13 +119,13 @@ describe('a proxy on a public address', () => {
     ['3f7a90c2d45b816e', []],
     ['sk-3f7a90c2d45b816e', []],
     ['sk-12341234123412341234', [weak]],
-  ])('warns of a key that guesses can find, without showing it: %s', (key, expected) => {
+  ])('causes a warning only if its key is easy to guess, and does not show it: %s', (key, expected) => {
     const environment = { LITELLM_MASTER_KEY: key };
     expect(warnings(oneModel(), { flags: { host: '0.0.0.0' }, environment })).toEqual(expected);
     expect(warnings(oneModel(), { flags: { host: '127.0.0.1' }, environment })).toEqual([]);
   });
 
-  it('uses the key of the file, then of the environment; an empty key of the environment is a fault', () => {
+  it('uses the key of the file, else that of the environment; an empty key in the environment is a fault', () => {
     const keys = (blocks: string, environment = {}) => load(oneModel([], blocks), { environment }).proxy.clientKeys;
     const environment = { LITELLM_MASTER_KEY: 'env' };
     expect(keys('general_settings: {master_key: file}\n', environment)).toEqual(new Set(['file']));
@@ -141,7 +141,7 @@ describe('the flags about models', () => {
   const single = (flags: Flags, environment: Environment = {}) =>
     loadConfig({ flags: { host: '127.0.0.1', ...flags }, environment });
 
-  it('specify the only model if there is no file; it serves every requested name', () => {
+  it('specify the only model if there is no file; this model serves every requested name', () => {
     const { proxy } = single({
       model: 'hosted_vllm/oss',
       alias: 'chat',

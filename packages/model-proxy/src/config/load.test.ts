@@ -9,7 +9,7 @@ beforeAll(() => {
 });
 
 describe('a configuration', () => {
-  it('becomes a deployment with all values resolved', () => {
+  it('becomes deployments, settings of the proxy and settings of the listener, with all defaults', () => {
     const config = load(
       [
         'model_list:',
@@ -129,13 +129,13 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('may define anchors under x-… and .…', () => {
+  it('may define anchors in blocks whose names begin with "x-" or ".", which have no effect', () => {
     const text = oneModel([], 'x-one: &one {ssl_verify: false}\n.two: {drop_params: true}\n');
     expect(warnings(text)).toEqual([]);
     expect(deployment(text).tls.verify).toBe(true);
   });
 
-  it('does not guess if two blocks could be the params', () => {
+  it('has a fault if two blocks could be the params', () => {
     const text = oneModel([], '')
       .replace('litellm_params', 'a')
       .concat('    b: {model: x/y, api_base: https://b/v1}\n');

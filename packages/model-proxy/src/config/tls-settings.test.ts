@@ -67,7 +67,7 @@ describe('ssl_verify', () => {
     ['text', 'it contains no PEM certificate'],
     ['ca.key', 'it contains no PEM certificate'],
     ['damaged.pem', 'certificate 2 of 2 in it is damaged'],
-  ])('prevents the start with file, line and key if it has the unusable file %s', (name, reason) => {
+  ])('prevents the start if it names the unusable file %s; the fault has file, line and key', (name, reason) => {
     const sentence = `the CA bundle ${name} cannot be used: ${reason}`;
     expect(faults(oneModel([`ssl_verify: ${name}`]))).toEqual([
       `config.yaml:6: model_list[0].litellm_params.ssl_verify: ${sentence}`,

@@ -27,7 +27,7 @@ describe('the path of a request', () => {
     ['/engines/org/gpt%204/chat/completions', 'chat/completions', 'org/gpt 4'],
     ['/openai/deployments/gpt-4/chat/completions?api-version=2024-02-01', 'chat/completions', 'gpt-4'],
     ['/openai/deployments/e/embeddings', 'embeddings', 'e'],
-  ])('%s is the endpoint %s', (url, path, model) => {
+  ])('leads to an endpoint: %s to %s', (url, path, model) => {
     expect(found(url)).toEqual([path, model]);
   });
 
@@ -42,7 +42,7 @@ describe('the path of a request', () => {
     '/v1/sleep',
     '/v1/fine_tuning/jobs',
     '*',
-  ])('%s is not an endpoint', (url) => {
+  ])('leads to no endpoint: %s', (url) => {
     expect(found(url)).toBeUndefined();
   });
 });
@@ -53,7 +53,7 @@ describe('a path of forwarded_paths', () => {
     ['/v1/fim/completions', 'fim/completions'],
     ['v1/ocr', 'ocr'],
     ['/v3/new-thing', 'v3/new-thing'],
-  ])('%s is %s below api_base', (path, below) => {
+  ])('becomes a path below api_base: %s becomes %s', (path, below) => {
     expect(parseForwardedPath(path)).toBe(below);
   });
 
@@ -70,7 +70,7 @@ describe('a path of forwarded_paths', () => {
     '/v1/a b',
     '/.env',
     '/v1/a?b',
-  ])('%j is rejected', (path) => {
+  ])('is rejected if it is %j', (path) => {
     expect(parseForwardedPath(path)).toBeUndefined();
   });
 

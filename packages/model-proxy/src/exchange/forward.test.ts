@@ -79,13 +79,13 @@ describe('a chat request', () => {
     });
     const answerOf = (bytes: number) => `{"id":"${'x'.repeat(bytes - 9)}"}`;
 
-    it('gets it if it has exactly the maximum size', () =>
+    it('gets the answer if it has exactly the maximum size', () =>
       withSettings({ maxResponseBytes: limit }, async () => {
         served.answering = json(answerOf(limit));
         expect((await ask()).body).toHaveLength(limit);
       }));
 
-    it.each(['announced', 'in chunks'])('gets a 502 if it is larger (%s), and the upstream request ends', (how) =>
+    it.each(['announced', 'in chunks'])('gets a 502 for a larger answer (%s), and the upstream request ends', (how) =>
       withSettings({ maxResponseBytes: limit }, async () => {
         const ended = new Promise<boolean>((resolve) => {
           served.answering = (_asked, response) => {
@@ -118,7 +118,7 @@ describe('a chat request', () => {
       }));
   });
 
-  it('gets no second prefix if the upstream sends the prefix', async () => {
+  it('has an answer without a second prefix if the upstream sends the prefix itself', async () => {
     served.answering = json({ model: 'hosted_vllm/served/model' });
     expect((await ask()).json()).toEqual({ model: 'hosted_vllm/served/model' });
   });
@@ -251,7 +251,7 @@ describe('other endpoints', () => {
       'text/event-stream',
       'data: {"model":"hosted_vllm/served/model"}\n\ndata: [DONE]\n\n',
     ],
-  ])('recognize %j without a content type', async (text, type, expected) => {
+  ])('recognize JSON and event streams without a content type: %j', async (text, type, expected) => {
     served.answering = (_asked, response) => {
       response.writeHead(200);
       response.end(text);
@@ -511,7 +511,7 @@ describe('a failure of the upstream', () => {
     ['null', 200],
   ])('is assumed only if the connection ends within JSON: after %s, the status is %d', async (text, status) => {
     served.answering = (_asked, response) => {
-      // Neither length nor chunks, as in HTTP/1.0.
+      // Sends neither a length nor chunks, as in HTTP/1.0: only the end of the connection ends the answer.
       response.useChunkedEncodingByDefault = false;
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
       response.end(text);

@@ -6,13 +6,13 @@ import { runInNewContext } from 'node:vm';
 import { createOverload } from './overload.js';
 
 const settings = { maxParallel: null, maxInFlight: 1, maxQueued: 5, queueMs: 3_600_000 };
-// The queue uses only the event `close`.
+// The queue uses only the event `close` of a response.
 const response = () => new EventEmitter() as unknown as ServerResponse;
 
 describe('the queue of a full proxy', () => {
   it('frees the memory of a request whose client has disconnected, although an earlier request still waits', () => {
     setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void; // V8 offers this function.
+    const collect = runInNewContext('gc') as () => void; // The flag defines this function.
     const overload = createOverload();
     overload.setLimits(settings);
     const unexpected = () => {

@@ -31,7 +31,7 @@ describe('a body', () => {
     ['[1]', 'Invalid JSON payload: '],
     ['{"model":"public"} trailing', 'Invalid JSON payload: '],
     ['{"model":"\xff"}', 'Invalid JSON payload: '],
-  ])('%j is rejected with the position of its fault', async (text, begins) => {
+  ])('is rejected with the position of its fault: %j', async (text, begins) => {
     const answer = await post(Buffer.from(text, 'latin1'));
     expect([answer.status, answer.json()]).toEqual([
       400,
@@ -69,7 +69,7 @@ describe('a body', () => {
       `{"model":"Public",${messages}}`,
       '/chat/completions: Invalid model name passed in model=Public. Call `/v1/models` to view available models for your key. Known models: public.',
     ],
-  ])('%s is rejected: %s', async (text, message) => {
+  ])('is rejected with a reason: %s: %s', async (text, message) => {
     const answer = await post(text);
     expect([answer.status, answer.json()]).toEqual([400, fault(message, 'model')]);
     expect(served.requests).toEqual([]);

@@ -25,7 +25,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('are not used if no list names them, and others are ignored with a warning', () => {
+  it('are not used if no list names them; callbacks of other types are ignored with a warning', () => {
     const block =
       '{ours: {callback_type: generic_api, endpoint: "https://a.example"}, theirs: {callback_type: datadog}}';
     expect(load(withCallbacks('prometheus', block)).listen.webhooks).toEqual([]);

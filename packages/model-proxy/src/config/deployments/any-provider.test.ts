@@ -6,7 +6,7 @@ const { faults, load } = configurationFixture();
 
 const environment = { OPENAI_API_KEY: 'openai-key', GROQ_API_KEY: 'groq-key', HOSTED_VLLM_API_BASE: 'http://vllm/v1' };
 
-/** Returns the target of a name: provider, the upstream's model name, address, key. */
+/** Returns the target of a name: provider, upstream's model name, address, key, model group; undefined: no target. */
 function targetOf(params: string, name: string, modelName = '*') {
   const entry = `model_list: [{model_name: ${JSON.stringify(modelName)}, litellm_params: ${params}}]\n`;
   const selection = createRouterNow(load(entry, { environment }).proxy).select(name);
@@ -15,7 +15,7 @@ function targetOf(params: string, name: string, modelName = '*') {
   return [provider.name, selection.upstreamModel, apiBase, apiKey, selection.modelGroup];
 }
 
-describe('a model of "*"', () => {
+describe('an entry with the model "*"', () => {
   it.each([
     ['gpt-4o', ['openai', 'gpt-4o', 'https://api.openai.com/v1', 'openai-key', '*']],
     ['openai/gpt-4o', ['openai', 'gpt-4o', 'https://api.openai.com/v1', 'openai-key', '*']],
@@ -82,7 +82,7 @@ describe('a model of "*"', () => {
     expect(targetOf(params, 'humanloop/a')).toEqual(['openai', 'humanloop/a', 'http://own/v1', 'own', '*']);
   });
 
-  it('is not the same as "*" with a provider', () => {
+  it('reads no provider from the name if it has its own; a prefix of model_name is removed first', () => {
     expect(targetOf('{model: "openai/*"}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(targetOf('{model: "*", custom_llm_provider: openai}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(targetOf('{model: "*"}', 'any/groq/a', 'any/*')?.slice(0, 2)).toEqual(['groq', 'a']);

@@ -21,7 +21,7 @@ describe('a key that is not a setting', () => {
       'router_settings: {model_group_aliases: {}}',
       'router_settings.model_group_aliases: is not known; the nearest known name is model_group_alias',
     ],
-  ])('%s causes a warning, with the nearest name or the right block if there is one', (line, warning) => {
+  ])('causes a warning, with the nearest name or the right block if there is one: %s', (line, warning) => {
     expect(warnings(oneModel([], `${line}\n`))).toEqual([`config.yaml:6: ${warning}`]);
   });
 
@@ -84,7 +84,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ],
     ['router_settings', 'provider_budget_config: {openai: {}}', 'provider_budget_config: limits spending'],
     ['router_settings', 'enable_tag_filtering: true', 'enable_tag_filtering: reserves deployments for some clients'],
-  ])('prevent the start: %s: %s', (block, line, sentence) => {
+  ])('prevent the start unless start_without names them: %s: %s', (block, line, sentence) => {
     const name = line.replace(/:.*/, '');
     const text = (more: string) => oneModel([], `${block}:\n  ${line}\n${more}`);
     expect(faults(text(''))).toEqual([
@@ -169,7 +169,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
 describe('model_group_alias', () => {
   const aliases = (value: string) => load(oneModel([], `router_settings:\n  model_group_alias: ${value}\n`)).proxy;
 
-  it('has two forms, and one of them can hide the alias', () => {
+  it('may be a name or a mapping, and the mapping can hide the alias', () => {
     const { modelGroupAlias, hiddenAliases } = aliases(
       '{a: chat, b: {model: chat, hidden: true}, c: {model: chat, hidden: false}}',
     );
