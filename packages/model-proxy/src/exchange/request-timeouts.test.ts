@@ -34,7 +34,7 @@ describe("a client's timeout for a request", () => {
     ['a timeout longer than the configured one', { [TIMEOUT]: ' 1e5 ' }, '100000.0', '100000.0'],
     ['a timeout for streams', { [STREAM_TIMEOUT]: '.25' }, '90.0', '0.25'],
     ['both', { [TIMEOUT]: '7', [STREAM_TIMEOUT]: '0.0001' }, '7.0', '0.001'],
-  ])('%s: the answer names the timeout that applies', async (_what, headers, plain, stream) => {
+  ])('replaces the configured one, and is in the answer: with %s', async (_what, headers, plain, stream) => {
     expect((await ask(headers)).headers[TIMEOUT]).toBe(plain);
     expect((await ask(headers, true)).headers[TIMEOUT]).toBe(stream);
     for (const { headers: sent } of served.requests) expect(Object.keys(sent).join(' ')).not.toContain('litellm');
@@ -44,7 +44,7 @@ describe("a client's timeout for a request", () => {
     [TIMEOUT, false, 'total timeout'],
     [TIMEOUT, true, 'first-byte timeout'],
     [STREAM_TIMEOUT, true, 'first-byte timeout'],
-  ])('%s (stream: %s) ends the request with 408', async (name, stream, text) => {
+  ])('ends the request with 408: %s (stream: %s)', async (name, stream, text) => {
     served.answering = () => undefined;
     const asked = ask({ [name]: '0.2' }, stream);
     await waitFor(
@@ -87,7 +87,7 @@ describe("a client's timeout for a request", () => {
     [TIMEOUT, '1, 2'],
     [STREAM_TIMEOUT, 'inf'],
     [STREAM_TIMEOUT, '2000001'],
-  ])('%s: %j is rejected', async (name, value) => {
+  ])('is rejected if it is invalid: %s: %j', async (name, value) => {
     const answer = await ask({ [name]: value });
     expect([answer.status, answer.json()]).toEqual([
       400,
@@ -113,7 +113,7 @@ describe('the cost of an answer', () => {
     expect(Number((await ask({})).headers[COST])).toBeCloseTo(0.02, 10);
   });
 
-  it('is not in the answer if the upstream counts no tokens, nor for a stream, whose usage comes after its head', async () => {
+  it('is missing if the upstream counts no tokens, and in a stream, whose usage comes after its head', async () => {
     expect((await ask({})).headers[COST]).toBeUndefined();
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

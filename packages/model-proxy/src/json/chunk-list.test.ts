@@ -20,7 +20,7 @@ describe('a list of chunks', () => {
     expect(joined(list) === expected).toBe(true);
   });
 
-  it('does not copy a few chunks', () => {
+  it('does not copy chunks while there are only a few', () => {
     const list = new ChunkList();
     const chunks = ['a', 'b', 'c'].map((text) => Buffer.alloc(10, text));
     for (const chunk of chunks) list.push(chunk);

@@ -75,7 +75,7 @@ describe('navigating JSON', () => {
     expect(findValue(text, 0, text.length, ['absent'])).toBeUndefined();
   });
 
-  it('survives text that is not JSON, however it is cut or changed', () => {
+  it('finds only ranges inside of the text, even if the text is cut or changed and is not JSON', () => {
     fc.assert(
       fc.property(object, fc.nat(), fc.integer({ min: 0, max: 255 }), fc.boolean(), (members, place, byte, cut) => {
         const text = spell({ model: 'x', ...members }, 0);

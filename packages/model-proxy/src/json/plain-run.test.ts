@@ -50,8 +50,8 @@ const piece = fc.oneof(
 );
 const pieces = fc.array(piece, { maxLength: 40, size: 'max' }).map((list) => Buffer.from(list.join(''), 'latin1'));
 
-describe.each(ways)('plain run, found %s,', (_, found) => {
-  it('ends at the first special byte and skips complete escapes', () => {
+describe.each(ways)('a plain run, found %s,', (_, found) => {
+  it('ends at the first special byte, and contains complete escapes', () => {
     fc.assert(
       fc.property(pieces, (bytes) => expectAgreement(found, bytes)),
       { numRuns: 1000 },
@@ -76,7 +76,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('classifies each byte at each position of a word and of a vector', () => {
+  it('ends at the right byte for each byte at each position of a word and of a vector', () => {
     for (let byte = 0; byte < 256; byte += 1) {
       for (let at = 0; at < 70; at += 1) {
         const bytes = Buffer.alloc(70, 0x61);
@@ -86,7 +86,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     }
   });
 
-  it('classifies each byte after a backslash and at each of the four digits', () => {
+  it('ends at the right byte for each byte after a backslash and at each of the four digits', () => {
     for (let byte = 0; byte < 256; byte += 1) {
       for (let place = 1; place < 7; place += 1) {
         for (const start of [0, 10, 57, 58, 59, 60, 61, 62, 63]) {
@@ -110,8 +110,8 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
   });
 });
 
-describe('plain run', () => {
-  it('uses vectors for chunks of the size that sockets deliver', () => {
+describe('a plain run', () => {
+  it('is found by vectors only in chunks of the sizes that sockets deliver', () => {
     const ofLength = (length: number) => plainRuns(Buffer.alloc(length)).constructor;
     expect([1_024, 4_095, 4_096, CHUNK_BYTES, CHUNK_BYTES + 1].map(ofLength)).toEqual([
       WordRuns,
@@ -122,7 +122,7 @@ describe('plain run', () => {
     ]);
   });
 
-  it('ends at the first special byte also in the last bytes of the largest chunk', () => {
+  it('ends at the first special byte even in the last bytes of the largest chunk', () => {
     for (const tail of ['"', '\\', '\\n', '\\u041', '\\u0416', 'x']) {
       const bytes = Buffer.alloc(CHUNK_BYTES, 'x');
       bytes.write(tail, CHUNK_BYTES - tail.length);
@@ -130,7 +130,7 @@ describe('plain run', () => {
     }
   });
 
-  it('falls back to words if the process has no WebAssembly or no memory for it', () => {
+  it('is not found by vectors if the process has no WebAssembly or no memory for it', () => {
     const refuse = (): never => {
       throw new RangeError('could not allocate memory');
     };

@@ -24,7 +24,7 @@ describe('rewriting an answer', () => {
     );
   });
 
-  it('leaves a model that is missing, null or not a string, and a name that does not change', () => {
+  it('changes nothing if the model is missing, null or not a string, or if its new name is the same', () => {
     for (const text of [
       '{"id":"a"}',
       '{"model":null}',
@@ -38,7 +38,7 @@ describe('rewriting an answer', () => {
     expect(rewrite('{"model":"x"}', { model: null })).toBe('{"model":"x"}');
   });
 
-  it('returns text that contains no model of a JSON object unchanged', () => {
+  it('changes nothing if the text contains no model of a JSON object', () => {
     for (const text of [
       '',
       'model',
@@ -54,7 +54,7 @@ describe('rewriting an answer', () => {
     }
   });
 
-  it('replaces the first of several paths that has a name', () => {
+  it('replaces the model at the first of several paths at which there is a name', () => {
     const modelPaths = [['model'], ['response', 'model']];
     expect(rewrite('{"response":{"model":"a"}}', { modelPaths })).toBe('{"response":{"model":"vllm/a"}}');
     expect(rewrite('{"model":null,"response":{"model":"a"}}', { modelPaths })).toBe(
@@ -133,7 +133,7 @@ describe('rewriting an answer', () => {
     );
   });
 
-  it('leaves an answer that has every nullable member, null or not', () => {
+  it('does not change an answer that has every nullable member, null or not', () => {
     const text =
       '{"choices":[{"message":{"tool_calls":null,"function_call":{}},"stop_reason":1}],"usage":null,"system_fingerprint":"f","service_tier":null}';
     expect(rewrite(text, { nullable: chat })).toBe(text);

@@ -215,7 +215,7 @@ const wellFormed = [
   '{"__proto__x":{"b":[1]}}',
 ].map((line) => Buffer.from(line));
 
-describe('JSON scanner', () => {
+describe('the JSON scanner', () => {
   it('accepts and rejects the same texts as JSON.parse, wherever they are cut in two', () => {
     for (const line of [...malformed, ...wellFormed]) {
       for (let offset = 0; offset <= line.length; offset++) expectAgreement(line, [offset]);
@@ -341,7 +341,7 @@ describe('JSON scanner', () => {
     }
   });
 
-  it('throws at the first faulty chunk and reports fault and position', () => {
+  it('rejects the first faulty chunk, with the fault and its position', () => {
     const at = (chunks: string[]): [number, string, number] | undefined => {
       const scanner = new JsonObjectScanner();
       for (const [index, chunk] of chunks.entries()) {
@@ -380,7 +380,7 @@ describe('JSON scanner', () => {
     ]);
   });
 
-  it('limits the depth and the number of members', () => {
+  it('rejects more than MAX_DEPTH levels, and more than MAX_MEMBERS members', () => {
     const nested = (depth: number): Buffer => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`);
     const wide = (count: number): Buffer => Buffer.from(`{${Array.from({ length: count }, () => '"a":1').join(',')}}`);
     expect(scanned([nested(MAX_DEPTH)])?.members.length).toBe(1);
@@ -409,7 +409,7 @@ describe('JSON scanner', () => {
     expect(scan(cut(text, [20_000, 30_000, 55_000])).longTexts).toEqual(places);
   });
 
-  it('reports which names nested objects may have, however they are spelled and cut', () => {
+  it('reports which names nested objects may have: all names if one of them is escaped or cut', () => {
     const text = Buffer.from('{"file":1,"messages":[{"role":"user","content":[{"image_url":{}}]}]}');
     const names = ['file', 'role', 'content', 'image_url', 'thinking_blocks', 'strict'];
     const known = (object: JsonObject) => names.filter((name) => object.innerKeys.mayHave(name));

@@ -65,7 +65,7 @@ describe('the deployment of a provider', () => {
     };
     expect(chosen('openai', 'marked')).toEqual(['marked', 'marked-upstream']);
     expect(chosen('openai', 'gpt-9')).toEqual(['second', 'gpt-9']);
-    // Without use_in_pass_through, raw requests must not use its key.
+    // Raw requests must not use the key of a deployment without use_in_pass_through.
     expect(chosen('openai', 'gpt')).toEqual(['second', 'gpt']);
     expect(chosen('vllm', 'vllm')).toEqual(['vllm', 'vllm-upstream']);
     // Another deployment of the same name is not eligible, whichever the weights would select.
@@ -83,7 +83,7 @@ describe('the deployment of a provider', () => {
     expect(chosen('vllm', 'gpt')).toEqual(['vllm', 'gpt']);
   });
 
-  it('causes a 400 that contains the setting if no model has use_in_pass_through', () => {
+  it('causes a 400 that names the missing setting if no model has use_in_pass_through', () => {
     expect(refusal(() => chooseForProvider('vllm', 'x', '/vllm/score', choosing([gpt, oss], env)))).toEqual([
       400,
       '/vllm/score: no configured deployment can serve it: set use_in_pass_through: true for a model of hosted_vllm/ in model_list.',

@@ -8,7 +8,7 @@ const field = (name: string, value: string) =>
 const file = (content: string) =>
   `--b o\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\ncontent-type: x/y\r\n\r\n${content}`;
 
-/** Pushes chunks until the result is known. */
+/** Pushes chunks until the head is known. Returns the head, and the number of bytes that were pushed. */
 function read(text: string, size: number): { head: FormHead; pushed: number } {
   const reader = FormHeadReader.of(TYPE, wanted);
   if (reader === undefined) throw new Error('no form');
@@ -22,7 +22,7 @@ function read(text: string, size: number): { head: FormHead; pushed: number } {
 
 describe('the head of a form', () => {
   it.each([1, 7, 10_000])(
-    'has the fields before the file, and the form without them, with chunks of %d bytes',
+    'has the wanted fields before the file, and the bytes so far without them, with chunks of %d bytes',
     (size) => {
       const text = `${field('purpose', 'batch')}${field('model', ' gpt ')}${field('custom_llm_provider', 'openai')}${file('{}')}`;
       const { head, pushed } = read(`${text}\r\n--b o--\r\n`, size);
@@ -39,7 +39,7 @@ describe('the head of a form', () => {
     expect(reader?.push(Buffer.from(file('half')))?.fields.size).toBe(0);
   });
 
-  it('uses the first of two fields, and removes both', () => {
+  it('has the first of two fields with the same name, and removes both', () => {
     const { head } = read(`${field('model', 'a')}${field('model', 'b')}${file('')}`, 1000);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', file('')]);
   });
@@ -70,13 +70,13 @@ describe('the head of a form', () => {
   });
 
   it.each(['application/json', 'multipart/form-data', 'multipart/mixed; boundary=x', ''])(
-    'does not exist for %j',
+    'is not read for the content type %j',
     (type) => {
       expect(FormHeadReader.of(type, wanted)).toBeUndefined();
     },
   );
 
-  it('reads each part once, also with small chunks', () => {
+  it('needs few reads of each part, even if the form arrives byte by byte', () => {
     let read = 0;
     // The original method, which needs the current buffer as `this`.
     const original: Buffer['toString'] = Reflect.get(Buffer.prototype, 'toString') as Buffer['toString'];

@@ -68,7 +68,7 @@ describe('the headers of a raw request', () => {
     expect(up(dropped)).toEqual(ours);
   });
 
-  it('are replaced by configured headers', () => {
+  it('are replaced by extra_headers of the deployment', () => {
     const extra = { 'openai-organization': 'org-ours', 'openai-beta': 'ours' };
     expect(up({ 'openai-beta': 'client' }, extra)).toEqual({ ...ours, ...extra });
   });

@@ -20,7 +20,7 @@ describe('the JSON of a raw request', () => {
     expect(JSON.parse(text(json.without(new Set(['model']))))).toEqual({ n: 1, x: { model: 'a' } });
   });
 
-  it.each(['[1]', '{"model":"a"', 'no', ''])('remains %j unchanged, so that the upstream rejects it', (body) => {
+  it.each(['[1]', '{"model":"a"', 'no', ''])('goes upstream unchanged as %j, which the upstream rejects', (body) => {
     const json = choiceOf(body);
     expect([json.text('model'), json.texts('model'), json.streams]).toEqual([undefined, [], false]);
     expect(text(json.without(new Set(['model'])))).toBe(body);

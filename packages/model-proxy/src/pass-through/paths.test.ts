@@ -15,12 +15,12 @@ describe('a raw path', () => {
     ['/hosted_vllm/v1/files', { kind: 'files', provider: 'hosted_vllm', rest: 'files' }],
     ['/v1/realtime?model=m', { kind: 'realtime', rest: 'realtime' }],
     ['/realtime', { kind: 'realtime', rest: 'realtime' }],
-  ])('%s is parsed', (url, target) => {
+  ])('is parsed: %s', (url, target) => {
     expect(rawTarget(url)).toEqual(target);
   });
 
   it.each(['/openai', '/vllm', '/openais/x', '/v1/filesystem', '/v1/realtime/sessions', '/v1/chat/completions', '/'])(
-    '%s is not raw',
+    'cannot be %s',
     (path) => {
       expect([acceptsPath(path), rawTarget(path)]).toEqual([false, undefined]);
     },
@@ -79,7 +79,7 @@ describe('the URL of an upstream', () => {
     ['https://host/v1', '/files/f', 'https://host/v1/files/f'],
     ['https://host/beta', '/v1/batches', 'https://host/beta/batches'],
     ['https://host/v1', '/realtime', 'https://host/v1/realtime'],
-  ])('%s with %s is %s', (apiBase, url, expected) => {
+  ])('is built from api_base and the raw path: %s with %s is %s', (apiBase, url, expected) => {
     expect(urlOf(apiBase, url)).toBe(expected);
   });
 });

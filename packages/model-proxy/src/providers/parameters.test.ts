@@ -136,7 +136,7 @@ describe('providers and their parameters', () => {
       expect(dangerous.filter((name) => !isConsumed(name, endpoint))).toEqual([]);
     }
     expect(isConsumed('metadata', chat)).toBe(true);
-    // OpenAI's parameter at this endpoint.
+    // At this endpoint, `metadata` is a parameter of OpenAI, so the proxy forwards it.
     expect(isConsumed('metadata', 'responses')).toBe(false);
     expect(isConsumed('messages', chat)).toBe(false);
   });

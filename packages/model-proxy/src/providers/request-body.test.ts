@@ -58,7 +58,7 @@ function refusal(text: string, given: GivenDeployment = {}): unknown {
   return 'accepted';
 }
 
-/** Returns the parameter in an error 400. */
+/** Returns the parameter that an error 400 names, or `accepted`. @throws any other error. */
 function refusedParameter(text: string, given: GivenDeployment = {}): unknown {
   try {
     prepare(text, given);
@@ -92,7 +92,7 @@ describe('the body for the upstream', () => {
     expect(sent(text, { upstream: 'gpt-5' })).toBe(text.replace('"p"', '"gpt-5"'));
   });
 
-  it('is rejected without drop_params, with the names of all of them in LiteLLM’s words', () => {
+  it('is rejected without drop_params, and LiteLLM’s message names all parameters that are not supported', () => {
     expect(
       refusal('{"model":"p","messages":[],"verbosity":"low","context_management":{}}', { to: 'hosted_vllm' }),
     ).toEqual({
@@ -107,7 +107,7 @@ describe('the body for the upstream', () => {
     });
   });
 
-  it('follows drop_params of the request rather than of the deployment, and reads "true" as true', () => {
+  it('follows drop_params of the request rather than of the deployment, and the text "true" means true', () => {
     const text = (drop: string): string => `{"model":"p","drop_params":${drop},"verbosity":true}`;
     expect(sent(text('true'))).toBe('{"model":"served"}');
     expect(sent(text('"True"'))).toBe('{"model":"served"}');
@@ -251,7 +251,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('treats repeated members in the same way', () => {
+  it('treats all repetitions of a member in the same way', () => {
     expect(sent('{"model":"p","verbosity":1,"seed":1,"verbosity":2,"seed":2}', { dropParams: true })).toBe(
       '{"model":"served","seed":1,"seed":2}',
     );

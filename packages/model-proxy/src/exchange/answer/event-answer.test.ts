@@ -18,7 +18,7 @@ const body = { model: 'public', messages: [], stream: true };
 const ask = () => call(`${served.url}/v1/chat/completions`, { body });
 const begin = () => open(`${served.url}/v1/chat/completions`, { body });
 
-/** Waits for the next request at the upstream, which has not answered yet. */
+/** Waits for the next request at the upstream, and leaves the answer to the test. */
 function upstreamSide(): Promise<{ readonly asked: UpstreamRequest; readonly response: ServerResponse }> {
   return new Promise((resolve) => {
     served.answering = (asked, response) => resolve({ asked, response });
@@ -179,7 +179,7 @@ describe('a stream', () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.flushHeaders();
-      // Only the head arrives.
+      // Closes the connection after the head, before the first byte of the body.
       setImmediate(() => response.destroy());
     };
     const answer = await ask();
@@ -322,7 +322,7 @@ describe('a client that does not read', () => {
     response.writeHead(200, events);
     const event = chunk('x'.repeat(100_000));
     let sent = 0;
-    // The upstream stops when its buffers are full. They never are if the proxy reads everything.
+    // The upstream stops when its buffers are full. They never become full if the proxy reads everything.
     while (response.write(event) || sent < 3) {
       sent += 1;
       await new Promise((resolve) => setImmediate(resolve));

@@ -77,7 +77,7 @@ describe('the cost of an answer', () => {
     expect(cost(usage, { input_cost_per_token: 10, cache_read_input_token_cost: '1e0' })).toBe(415);
   });
 
-  it("contains the first and the last usage of Anthropic's stream", () => {
+  it("counts the first and the last usage of Anthropic's stream", () => {
     const first = usageOf({
       input_tokens: 5,
       cache_creation_input_tokens: 30,
@@ -100,7 +100,7 @@ describe('the cost of an answer', () => {
     expect(cost(usage)).toBe(expected);
   });
 
-  it('has the prices of long requests', () => {
+  it('has the prices for long requests above 200,000 input tokens', () => {
     const long = {
       ...prices,
       input_cost_per_token_above_200k_tokens: 20,

@@ -186,7 +186,7 @@ describe('a form', () => {
     expect(textOf(upstreamSide)).toBe(field('model', 'served/model') + FILE + END);
   });
 
-  it('pauses while the upstream does not read, and is not stored', async () => {
+  it('pauses while the upstream does not read, and the proxy does not store it', async () => {
     onHead = ({ request }) => void request.pause();
     const sound = Buffer.alloc(150_000_000, 7);
     const beginning = field('model', 'public') + FILE;
@@ -299,7 +299,7 @@ describe('an answer while the client still sends its form', () => {
     expect(client.socket.writableLength).toBe(0);
   });
 
-  it('is forwarded if it is complete, and the connection stays open', async () => {
+  it('is forwarded if it has status 200, and the connection of the client stays open', async () => {
     onHead = ({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"model":"served/model"}');
@@ -315,7 +315,7 @@ describe('an answer while the client still sends its form', () => {
     );
   });
 
-  it('is an error if it is a reset, and the upstream gets no second request', async () => {
+  it('is an error if the upstream resets the connection instead, and gets no second request', async () => {
     onHead = ({ request }) => void request.socket.resetAndDestroy();
     const client = Client.announcing(1000);
     client.send(field('model', 'public') + FILE);

@@ -140,7 +140,7 @@ describe('a form', () => {
     expect(served.requests).toEqual([]);
   });
 
-  it('larger than the limit is rejected', async () => {
+  it('is rejected with 413 if it is larger than the limit', async () => {
     const answer = await send('/v1/audio/transcriptions', await formOf(['file', Buffer.alloc(1_100_000)]));
     expect(answer.status).toBe(413);
   });

@@ -15,7 +15,7 @@ function frame(opcode: number, length: number, mask: 'masked' | 'plain'): Buffer
 const lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 70_000];
 
 describe('the position in a direction of a WebSocket', () => {
-  it.each([1, 2, 3, 13, 1024, Infinity])('is between frames after each frame, with chunks of %d bytes', (size) => {
+  it.each([1, 2, 3, 13, 1024, Infinity])('is between frames after whole frames, with chunks of %d bytes', (size) => {
     const frames = lengths.flatMap((length) => [frame(2, length, 'masked'), frame(1, length, 'plain')]);
     const bytes = Buffer.concat(frames);
     const ends = new Set<number>([0]);

@@ -42,7 +42,7 @@ const stop = [
 ];
 const said = (text: string) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
 
-describe("a stream of Anthropic's", () => {
+describe("a stream of Anthropic's API", () => {
   it.each(Object.entries(documentedStreams))('gives the same chunks with a cut at any byte: %s', (_name, text) => {
     const bytes = Buffer.from(text);
     const expected = withoutTime(whole(text).chunks);
@@ -57,7 +57,7 @@ describe("a stream of Anthropic's", () => {
     expect(withoutTime(single.chunks)).toEqual(expected);
   });
 
-  it('has text, the role once, the reason and the usage', () => {
+  it('gives chunks with the text, the role once, the finish_reason and the usage', () => {
     const { chunks } = whole(documentedStreams.text);
     expect(withoutTime(chunks)).toEqual([
       piece({ role: 'assistant', content: 'Hello' }),
@@ -77,7 +77,7 @@ describe("a stream of Anthropic's", () => {
     ]);
   });
 
-  it('has tool calls with their positions and arguments', () => {
+  it('gives chunks with tool calls, their positions and their arguments', () => {
     const { chunks } = whole(documentedStreams.tools);
     expect(textIn(chunks)).toBe('Okay, let me check.');
     expect(JSON.parse(argumentsIn(chunks, 0))).toEqual({ location: 'San Francisco, CA', unit: 'fahrenheit' });
@@ -88,7 +88,7 @@ describe("a stream of Anthropic's", () => {
     });
   });
 
-  it('has thinking as reasoning_content and as thinking_blocks with a signature', () => {
+  it('gives chunks with the thinking as reasoning_content and as thinking_blocks with a signature', () => {
     const { chunks } = whole(documentedStreams.thinking);
     const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta ?? []);
     expect(deltas.map((delta) => delta.reasoning_content ?? '').join('')).toBe('Let me solve this: 27 * 453');
@@ -121,7 +121,7 @@ describe("a stream of Anthropic's", () => {
     expect(textIn(chunks)).toBe('hi');
   });
 
-  it('has the input of the tool for JSON as its text', () => {
+  it('gives chunks with the input of the tool for JSON as the text', () => {
     const { chunks } = whole(
       eventsText([
         start,
@@ -169,7 +169,7 @@ describe("a stream of Anthropic's", () => {
     ['a tool without a name', eventsText([toolStart(0, { name: undefined })])],
     ['an error without a message', 'data: {"type":"error"}\n\n'],
     ['1001 open tool calls', eventsText(Array.from({ length: 1001 }, (_, index) => toolStart(index)))],
-  ])('fails for %s', (_what, text) => {
+  ])('fails if it has %s', (_what, text) => {
     expect(() => whole(text)).toThrow();
   });
 });
