@@ -45,7 +45,7 @@ describe('a raw request', () => {
     ['/openai/v1/x?api-key=client&api_key=client&a=1', '/v1/x?a=1'],
     ['/vllm/pooling?model=oss', '/pooling?model=org%2Foss-upstream'],
     ['/vllm/pooling?model=closed', '/pooling?model=closed'],
-  ])('%s arrives as %s', async (path, expected) => {
+  ])('to %s reaches the upstream as %s', async (path, expected) => {
     const answer = await ask(path);
     expect([answer.status, answer.json()]).toEqual([200, { method: 'GET', url: expected, length: 0 }]);
   });
@@ -56,7 +56,7 @@ describe('a raw request', () => {
     expect(answer.text === '').toBe(method === 'HEAD');
   });
 
-  it("has the deployment's key and headers, and none of the client's", async () => {
+  it("reaches the upstream with the deployment's key and headers, without the client's keys and cookies", async () => {
     const answer = await ask('/openai/v1/x', {
       headers: { 'api-key': 'client', cookie: 'a=client', 'OpenAI-Beta': 'assistants=v2', 'x-request-id': 'mine-1' },
     });
@@ -74,7 +74,7 @@ describe('a raw request', () => {
     expect(JSON.stringify(upstream.last.rawHeaders)).not.toMatch(/client|sk-master/);
   });
 
-  it('gets the headers of the proxy and of the upstream, each under its own name', async () => {
+  it('gets an answer with headers of the proxy and of the upstream, each under its own name', async () => {
     const answer = await ask('/openai/v1/x', { headers: { 'x-litellm-call-id': 'call-1', origin: 'https://page' } });
     const {
       date,
@@ -109,7 +109,7 @@ describe('a raw request', () => {
     });
   });
 
-  it('has an unchanged body, JSON or not', async () => {
+  it('reaches the upstream with an unchanged body, JSON or not', async () => {
     const body = '{ "model" : "gpt", "n": 1.0, "n": 2 } ';
     await ask('/openai/v1/chat/completions/x', { method: 'POST', body });
     expect(fixture().upstream.last.body?.text).toBe(body);
@@ -117,7 +117,7 @@ describe('a raw request', () => {
     expect(Buffer.from(fixture().upstream.last.body?.text ?? '', 'latin1')).toEqual(Buffer.from([0, 255, 13, 10]));
   });
 
-  it('for vLLM has a public name in its JSON replaced, and other names unchanged', async () => {
+  it("to vLLM has the upstream's model name instead of a public name in its JSON; other names stay", async () => {
     const sent = async (body: string) => {
       const answer = await ask('/vllm/score', {
         method: 'POST',
@@ -136,7 +136,7 @@ describe('a raw request', () => {
     expect(fixture().upstream.last.headers['content-length']).toBe('5');
   });
 
-  it('for vLLM is rejected if its model is ambiguous, or if it is too large', async () => {
+  it('to vLLM is rejected if its model is ambiguous, or if its body is too large', async () => {
     const json = { 'content-type': 'application/json' };
     const twice = await ask('/vllm/score', { method: 'POST', body: '{"model":"oss","model":"x"}', headers: json });
     expect([twice.status, errorOf(twice.text).param]).toEqual([400, 'model']);
@@ -145,7 +145,7 @@ describe('a raw request', () => {
     expect(fixture().upstream.seen).toEqual([]);
   });
 
-  it('needs the key of the proxy; without it, nothing goes upstream', async () => {
+  it('needs a key of the proxy; without such a key, the upstream gets no request', async () => {
     const url = `${fixture().proxy.url}/openai/v1/models`;
     expect((await call(url, { method: 'GET' })).status).toBe(401);
     const wrong = await call(url, { method: 'GET', headers: { authorization: `Bearer ${RAW_KEY}` } });
@@ -181,7 +181,7 @@ describe('a raw request', () => {
     '/openai/a\\..\\admin',
     '/v1/files/../../admin',
     '//evil.example/openai',
-  ])('%s is rejected', async (path) => {
+  ])('to %s is rejected with 404', async (path) => {
     const { proxy, upstream } = fixture();
     const bytes = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\n\r\n`;
     const answer = await exchangeBytes(proxy.port, Buffer.from(bytes));
@@ -189,7 +189,7 @@ describe('a raw request', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('with another host goes to the configured host', async () => {
+  it('with another host in its URL goes to the configured upstream', async () => {
     const { proxy, upstream } = fixture();
     const bytes = `GET http://evil.example/openai//v1/x HTTP/1.1\r\nhost: evil.example\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\n\r\n`;
     const answer = await exchangeBytes(proxy.port, Buffer.from(bytes));
@@ -197,7 +197,7 @@ describe('a raw request', () => {
     expect([upstream.last.url, upstream.last.headers.host]).toEqual(['/v1/x', `localhost:${upstream.port}`]);
   });
 
-  it('DELETE with a body in chunks is one request upstream, not two', async () => {
+  it('with DELETE and a body in chunks is one request at the upstream, not two', async () => {
     const { proxy, upstream } = fixture();
     const smuggled = 'GET /v1/smuggled HTTP/1.1\r\nhost: a\r\n\r\n';
     const head = `DELETE /openai/v1/files/f HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n`;
@@ -215,13 +215,13 @@ describe('a raw request', () => {
 
   it('counts for `rpm` of its deployment', async () => {
     const statuses: number[] = [];
-    // A minute may begin between two requests.
+    // A new minute may begin between two requests, so the test sends three.
     for (let count = 0; count < 3; count += 1) statuses.push((await ask('/vllm/pooling?model=limited')).status);
     expect(statuses[0]).toBe(200);
     expect(statuses).toContain(429);
   });
 
-  it('gets errors and redirects of the upstream unchanged', async () => {
+  it('gets errors and redirects of the upstream, but neither cookies nor authentication headers', async () => {
     const { upstream } = fixture();
     const missing = await ask('/openai/v1/files/none');
     expect([missing.status, missing.json()]).toEqual([
@@ -259,7 +259,7 @@ describe('a raw request', () => {
     ['Text/Event-Stream; charset=utf-8', true],
     ['application/json', false],
   ])(
-    'with an answer of type %s, after a Vary header, counts in the metric of the first token: %s',
+    'with an answer of type %s, after a Vary header, has the time of the first token in the log: %s',
     async (type, isTimed) => {
       const { proxy, upstream } = fixture();
       upstream.intercept = (_request, response) => {
@@ -296,7 +296,7 @@ describe('a raw request', () => {
     const before = upstream.connections;
     for (let round = 0; round < 5; round += 1) await ask('/openai/v1/x');
     expect(upstream.connections).toBe(before);
-    // The next request uses the closed connection.
+    // The upstream closes the connection when the next request arrives on it.
     let met = 0;
     upstream.intercept = (request) => {
       met += 1;

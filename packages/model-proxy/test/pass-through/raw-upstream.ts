@@ -24,7 +24,7 @@ export interface Seen {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly rawHeaders: readonly string[];
-  /** Set after the body has arrived; undefined before. */
+  /** Undefined until the body has arrived. `text` is latin1; it is only the beginning of a body above 1 MiB. */
   body: { readonly length: number; readonly digest: string; readonly text: string } | undefined;
   readonly request: IncomingMessage;
   /** How the connection or the answer ended. */
@@ -44,6 +44,7 @@ export interface RawUpstreamOptions {
   readonly clientCertificates?: boolean;
 }
 
+/** A running upstream. */
 export class RawUpstream {
   readonly folder: string;
   readonly authority: Authority;
@@ -158,6 +159,7 @@ export class RawUpstream {
     );
   }
 
+  /** Removes the recorded requests and WebSockets, and the handlers of the test. */
   forget(): void {
     this.seen.length = 0;
     this.webSockets.length = 0;
@@ -261,7 +263,7 @@ function seenOf(request: IncomingMessage): Seen {
   return { method, url, headers, rawHeaders, body: undefined, request, outcome: 'open' };
 }
 
-/** Reads a body, and stores only its beginning if it is large. */
+/** Reads a body, and stores only the beginning of a body above 1 MiB. */
 function readBody(request: IncomingMessage, done: (body: NonNullable<Seen['body']>, text: string) => void): void {
   const digest = createHash('sha256');
   const chunks: Buffer[] = [];

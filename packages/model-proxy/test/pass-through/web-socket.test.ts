@@ -169,7 +169,7 @@ describe('a WebSocket', () => {
     { headers: { authorization: 'Bearer wrong' } },
     { headers: { 'api-key': 'wrong' } },
     { headers: {}, protocols: ['realtime', 'openai-insecure-api-key.wrong'] },
-  ])("needs the proxy's key: %j is 401", async (options) => {
+  ])("needs the proxy's key, and gets 401 with %j", async (options) => {
     const { status, headers, text } = await refused('/v1/realtime?model=gpt', options);
     expect([status, headers['www-authenticate'], headers.connection]).toEqual([401, 'Bearer', 'close']);
     expect(JSON.parse(text)).toMatchObject({ error: { code: '401' } });
@@ -347,7 +347,7 @@ describe('a WebSocket', () => {
     expect(await lineOf('/v1/realtime 499')).toContain('gone=true');
   });
 
-  it('waits for a handshake until the timeout', async () => {
+  it('gets 408 if its upstream does not answer the handshake within the timeout', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('slow', 'openai/x', upstream, ['stream_timeout: 0.2'])]),
@@ -364,7 +364,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it("waits for a handshake until the client's timeout", async () => {
+  it("gets 408 if its upstream does not answer the handshake within the client's timeout", async () => {
     const { upstream } = fixture();
     upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
     const headers = { ...withKey, 'x-litellm-stream-timeout': '0.2' };
@@ -393,7 +393,7 @@ describe('a WebSocket', () => {
         () => 'the upstream got no request',
       );
       const ended = once(sent, 'close');
-      // Bytes restart the limit.
+      // Each byte restarts the time limit.
       for (let piece = 0; piece < 3; piece += 1) {
         sent.write('1\r\nx\r\n');
         await passTime(200);
@@ -415,7 +415,7 @@ describe('a WebSocket', () => {
     try {
       const socket = await opened('/v1/realtime?model=idle', { port: proxy.port });
       const [atClient, atUpstream] = [closed(socket), closed(await upstreamEnd())];
-      // Bytes restart the limit.
+      // Each byte restarts the time limit.
       await passTime(250);
       socket.send('hello');
       await message(socket);
@@ -446,7 +446,7 @@ describe('a WebSocket', () => {
       });
     };
 
-    it('sends a close frame of 1001 to both sides', async () => {
+    it('gets a close frame with the code 1001 on both sides', async () => {
       const proxy = await shortLived();
       const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
       const ends = [closed(socket), closed(await upstreamEnd())];
@@ -456,7 +456,7 @@ describe('a WebSocket', () => {
       await ended;
     });
 
-    it('sends a close frame to a client only after a complete frame', async () => {
+    it('gets a close frame at the client only after a complete frame', async () => {
       const sockets: Duplex[] = [];
       fixture().upstream.onUpgrade = (request, socket) => {
         const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
@@ -481,7 +481,7 @@ describe('a WebSocket', () => {
       for (const one of sockets) one.destroy();
     });
 
-    it('closes connections inside an incomplete frame', async () => {
+    it('is closed even inside an incomplete frame', async () => {
       const proxy = await shortLived();
       const port = proxy.port;
       const head =
@@ -525,7 +525,7 @@ describe('a WebSocket', () => {
     await once(socket, 'open');
     socket.pause();
     const upstreamSocket = await upstreamEnd();
-    // The kernels and streams are full; the rest waits at its sender.
+    // All buffers on the way are full, so the rest of the frames waits at the upstream.
     const before = await settled(
       () => upstreamSocket.bufferedAmount,
       () => 'the upstream was never paused',
@@ -536,7 +536,7 @@ describe('a WebSocket', () => {
     expect(seen).toEqual(Array.from({ length: frames }, (_none, index) => [index, size]).flat());
   });
 
-  it('is one log line and one request in the metrics after its end', async () => {
+  it('is in the log and in the metrics with status 101 after its end', async () => {
     const socket = await opened('/v1/realtime?model=gpt&logged=1');
     socket.close();
     await closed(socket);
