@@ -1,6 +1,6 @@
 /**
- * Anthropic behind OpenAI's chat, with the official SDK of OpenAI in front. The shapes of answers and
- * errors are those of Anthropic's reference.
+ * Models of Anthropic. The client is OpenAI's SDK. The shapes of answers and errors are those of Anthropic's
+ * reference.
  * @see https://platform.claude.com/docs/en/api/messages
  * @see https://platform.claude.com/docs/en/api/errors
  */
@@ -15,7 +15,7 @@ const OTHER_HOST = 'gateway.example';
 const KEY = 'sk-ant-0123456789';
 const messages = [{ role: 'user' as const, content: 'hello' }];
 
-/** Sends the text of a stream. */
+/** Makes an answer that sends this text as a stream. */
 const stream =
   (text: string): VendorAnswer =>
   (_request, response) => {
@@ -53,7 +53,7 @@ describe('models of Anthropic, as OpenAI chat', () => {
     ['claude', `https://${HOST}/v1/messages`],
     ['other', `https://${OTHER_HOST}/anthropic/v1/messages`],
     ['complete', `https://${OTHER_HOST}/x/v1/messages`],
-  ])('%s gets requests at %s, with the key in x-api-key', async (model, url) => {
+  ])('get requests for %s at %s, with the key in x-api-key', async (model, url) => {
     answerWith(json(message([{ type: 'text', text: 'Hi!' }])));
     await client.chat.completions.create({ model, messages });
     const { line, headers } = asked();
@@ -62,7 +62,7 @@ describe('models of Anthropic, as OpenAI chat', () => {
     expect(headers).not.toHaveProperty('authorization');
   });
 
-  it('answer with text, the name, the reason and the usage with cached tokens', async () => {
+  it('answer with text, model name, finish reason, and usage with cached tokens', async () => {
     answerWith(json(message([{ type: 'text', text: 'Hi!' }])));
     const { data, response } = await client.chat.completions.create({ model: 'claude', messages }).withResponse();
     expect(data).toEqual({
@@ -143,7 +143,7 @@ describe('models of Anthropic, as OpenAI chat', () => {
     });
   });
 
-  it('stream text, tool calls, thinking and usage', async () => {
+  it('stream text, tool calls and usage', async () => {
     answerWith(stream(documentedStreams.text));
     let text = '';
     let total: number | undefined;

@@ -33,10 +33,10 @@ const answered = {
   usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
 };
 
-/** The end of temporary credentials. */
+/** Returns the time in some seconds, as AWS writes the end of temporary credentials. */
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Answers of AWS's token service, with numbered keys. */
+/** Makes answers of AWS's token service, with numbered keys. @param seconds lifetime of the keys. */
 function roles(seconds = 3600): VendorAnswer {
   let count = 0;
   return ({ body }, response) => {
@@ -106,7 +106,7 @@ beforeAll(async () => {
     AWS_CONFIG_FILE: join(vendors.folder, 'config'),
     AWS_EC2_METADATA_DISABLED: 'true',
   };
-  // AWS's packages read the files of SSO and the address of the metadata server here.
+  // AWS's packages read the files of SSO and the address of the metadata server from this environment.
   process.env['AWS_CONFIG_FILE'] = files['AWS_CONFIG_FILE'];
   process.env['HOME'] = vendors.folder;
   process.env['AWS_EC2_METADATA_SERVICE_ENDPOINT'] = host.url;
@@ -185,7 +185,7 @@ describe('roles of AWS', () => {
     expect(lastKey()).toEqual(['ASIAROLE1', 'role-session-1']);
   });
 
-  it('are refreshed before they expire, while requests use the former keys', async () => {
+  it('are assumed again before their keys expire, and requests then use the new keys', async () => {
     vendors.answers.set(STS, roles(3));
     await serve({ ...keys, aws_role_name: ROLE });
     expect((await ask()).status).toBe(200);
@@ -239,7 +239,7 @@ describe('roles of AWS', () => {
     expect(host.requests).toEqual([]);
   });
 
-  it('use the configured address of the token service', async () => {
+  it('are assumed at the configured address of the token service', async () => {
     host.answer = (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -305,12 +305,12 @@ describe('web identities of AWS', () => {
     expect(logged()).not.toContain(WEB_TOKEN);
   });
 
-  it('cause 401 if the file is missing', async () => {
+  it('cause 401 if the file of the token is missing', async () => {
     await serve({ aws_web_identity_token: 'oidc/file//does/not/exist', aws_role_name: ROLE });
     expect(await ask()).toMatchObject({ status: 401, text: expect.stringContaining('ENOENT') as unknown });
   });
 
-  it('are not served without a role', async () => {
+  it('cause a warning at the start without aws_role_name', async () => {
     await serve({ aws_web_identity_token: WEB_TOKEN });
     expect(proxy?.warnings.join('\n')).toContain('aws_web_identity_token needs aws_role_name');
   });
@@ -370,7 +370,7 @@ describe('hosts at AWS', () => {
   });
   const metadata = { AWS_EC2_METADATA_DISABLED: 'false' };
 
-  it('give keys at the address of the container, with the token of its file', async () => {
+  it("give keys at the container's address, to a request with the token in the file", async () => {
     const tokenFile = join(vendors.folder, 'pod-identity');
     writeFileSync(tokenFile, 'pod-token');
     host.answer = (_request, response) => response.end(JSON.stringify(credentials()));
@@ -386,12 +386,12 @@ describe('hosts at AWS', () => {
     expect(lastKey()).toEqual(['ASIAHOST', 'host-session']);
   });
 
-  it('are not asked at an address of another network', async () => {
+  it('get no request if the address of the container is in another network', async () => {
     await serve({}, { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://192.0.2.1/credentials' });
     expect(await ask()).toMatchObject({ status: 503, text: expect.stringContaining('URL not accepted') as unknown });
   });
 
-  it('give keys of the machine, with the session of version 2', async () => {
+  it("give the keys of the machine's role, in a session of metadata version 2", async () => {
     host.answer = ({ url = '', method }, response) => {
       if (method === 'PUT') response.end('metadata-token');
       else response.end(url.endsWith('/security-credentials/') ? 'models-role' : JSON.stringify(credentials()));
@@ -439,7 +439,7 @@ describe('hosts at AWS', () => {
     60_000,
   );
 
-  it('cause 401 with what to set if nothing has keys', async () => {
+  it('cause 401 with the names of the missing settings if there are no keys', async () => {
     await serve({});
     expect(await ask()).toMatchObject({
       status: 401,

@@ -152,7 +152,7 @@ describe('models of Azure', () => {
     expect(JSON.parse(request?.body ?? '')).toMatchObject({ model: 'claude-opus-4-6', max_tokens: 4096 });
   });
 
-  it('send the token of azure_ad_token as a bearer token', async () => {
+  it('get the token of azure_ad_token as a bearer token', async () => {
     vendors.answers.set(OPENAI_HOST, json(completion));
     await client.chat.completions.create({ model: 'token', messages });
     const [request] = vendors.take();

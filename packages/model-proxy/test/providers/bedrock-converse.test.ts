@@ -1,7 +1,6 @@
 /**
- * Bedrock's Converse API behind OpenAI's chat, with the official SDK of OpenAI in front. The shapes of
- * answers, events and errors are those of AWS's reference. The signature is computed again by a second
- * implementation, which follows AWS's description.
+ * Models of Bedrock with the Converse API. The client is OpenAI's SDK. The shapes of answers, events and errors are
+ * those of AWS's reference. The test computes each signature again with its own code, which follows AWS's description.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
@@ -54,7 +53,7 @@ const answer = (content: readonly object[], stopReason = 'end_turn') => ({
   metrics: { latencyMs: 1275 },
 });
 
-/** Computes the signature of a request again. */
+/** Computes the signature that a request must have. */
 function signatureOf({ line, headers, body }: VendorRequest, secret: string): string {
   const authorization = headers.authorization ?? '';
   const [, scope = '', names = ''] = /Credential=[^/]+\/([^,]+), ?SignedHeaders=([^,]+)/.exec(authorization) ?? [];
@@ -120,7 +119,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
       undefined,
     ],
     ['profile', `/model/${encodeURIComponent(MODEL)}/converse`, 'work-secret', 'session-1'],
-  ])('%s gets signed requests at %s', async (model, path, secret, session) => {
+  ])('get signed requests for %s at %s', async (model, path, secret, session) => {
     vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
     await client.chat.completions.create({ model, messages });
     const request = asked();
@@ -133,15 +132,15 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     expect(JSON.stringify(request)).not.toContain(secret);
   });
 
-  // CI skips no test, and not every host has botocore. RACKLESS_BOTOCORE_PYTHON names a Python with the
-  // package of Debian or PyPI. Without it there is no test.
+  // RACKLESS_BOTOCORE_PYTHON names a Python with the package of Debian or PyPI. Without the variable, this test does
+  // not exist: CI rejects skipped tests, and not every host has botocore.
   const python = process.env['RACKLESS_BOTOCORE_PYTHON'];
   if (python !== undefined)
     it.each([
       ['claude', KEY_ID, SECRET, null],
       ['arn', KEY_ID, SECRET, null],
       ['profile', 'AKIDWORK', 'work-secret', 'session-1'],
-    ])('%s gets the same signature as from botocore', async (model, accessKeyId, secretAccessKey, sessionToken) => {
+    ])('get requests for %s, signed as by botocore', async (model, accessKeyId, secretAccessKey, sessionToken) => {
       vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
       await client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Grüße, 雪' }] });
       const { line, headers, body } = asked();
@@ -173,7 +172,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it('answer with text, the reason and the usage with cached tokens', async () => {
+  it('answer with text, finish reason, and usage with cached tokens', async () => {
     vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
     const completion = await client.chat.completions.create({
       model: 'nova',
@@ -344,12 +343,12 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     ['a huge length', [Buffer.alloc(64, 0xff)], 'the form of its API'],
     ['a length that is too small', [Buffer.alloc(64)], 'the form of its API'],
     ['a value of another form', [frame('contentBlockDelta', { contentBlockIndex: 'x' })], 'the form of its API'],
-  ])('end with an error for %s in the middle of a stream', async (_what, rest, text) => {
+  ])('cause an error at the client after %s in the middle of a stream', async (_what, rest, text) => {
     vendors.answers.set(HOST, stream(Buffer.concat([begun, ...rest])));
     await expect(read()).rejects.toThrow(text);
   });
 
-  it('ignore events and blocks that are unknown', async () => {
+  it('may send unknown events and blocks, which the proxy ignores', async () => {
     const unknown = [frame('hologram', { a: 1 }), delta(3, { citation: {} })];
     vendors.answers.set(HOST, stream(Buffer.concat([begun, ...unknown, ...ending('end_turn')])));
     expect(await read()).toBe('Hi');

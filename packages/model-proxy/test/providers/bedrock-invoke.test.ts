@@ -1,6 +1,6 @@
 /**
- * Models of Bedrock with InvokeModel, imported models, embeddings, pictures and ranking, with the official
- * SDK of OpenAI in front. The shapes are those of AWS's documentation.
+ * Models of Bedrock with InvokeModel, imported models, embeddings, pictures and ranking. The client is OpenAI's SDK.
+ * The shapes are those of AWS's documentation.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html
  * @see https://docs.aws.amazon.com/bedrock/latest/userguide/invoke-imported-model.html
@@ -59,7 +59,7 @@ describe('the proxy with models of Bedrock', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it("MP-148 asks Claude in Anthropic's form, with the version and without the model", async () => {
+  it("MP-148 asks Claude in Anthropic's form, with the version of the API and without the model", async () => {
     vendors.answers.set(
       HOST,
       json({
@@ -288,7 +288,7 @@ describe('the proxy with models of Bedrock', () => {
     expect(request.json).toEqual({ inputText: 'hello', enableTrace: false });
   });
 
-  it('sends an existing session of an agent only the last message, and reports its exceptions', async () => {
+  it('sends an existing session of an agent only the last message, and reports exceptions of the agent', async () => {
     vendors.answers.set(AGENTS, stream(frame('throttlingException', { message: 'Slow down' }, 'exception')));
     const talk = [...messages, { role: 'assistant', content: 'Hi' }, { role: 'user', content: 'more' }];
     const ask = async (more: object) => {

@@ -1,6 +1,5 @@
 /**
- * Gemini's own API behind `/gemini/…`, with Google's SDK in front. The shapes of answers are those of
- * Google's reference.
+ * Gemini's own API at `/gemini/…`. The client is Google's SDK. The shapes of answers are those of Google's reference.
  * @see https://ai.google.dev/api/generate-content
  */
 import { GoogleGenAI } from '@google/genai';
@@ -23,7 +22,7 @@ describe("the proxy with clients of Gemini's API", () => {
   let vendors: Vendors;
   let proxy: TestProxy;
   let client: GoogleGenAI;
-  // The SDK's own fetch needs a global of Node's realm, which jest's realm does not have.
+  // The SDK's own fetch needs a global of Node's realm, which jest's realm does not have, so this passes another fetch.
   const clientWith = (apiKey: string) =>
     new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${proxy.url}/gemini`, fetch } });
   beforeAll(async () => {
@@ -34,7 +33,7 @@ describe("the proxy with clients of Gemini's API", () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it('MP-100 /gemini/{path}: Gemini gets the request unchanged, with the key of the deployment', async () => {
+  it('MP-100 forwards requests to /gemini/{path} unchanged, with the key of the deployment', async () => {
     vendors.answers.set(HOST, json(answer('Hi!')));
     const { text, usageMetadata } = await client.models.generateContent({ model, contents: 'hello' });
     expect([text, usageMetadata?.totalTokenCount]).toEqual(['Hi!', 6]);

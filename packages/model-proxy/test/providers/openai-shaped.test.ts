@@ -1,6 +1,6 @@
 /**
- * Vendors with OpenAI's API at their real addresses, with OpenAI's SDK in front. Each answer has the
- * form that the vendor documents.
+ * Vendors with OpenAI's API at their real addresses. The client is OpenAI's SDK. Each answer has the form that the
+ * vendor documents.
  */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { APIError } from 'openai';
@@ -106,7 +106,7 @@ describe('a vendor with the API of OpenAI', () => {
     ['ollama/', { max_completion_tokens: 5 }, { max_tokens: 5 }],
     ['mistral/', { seed: 7 }, { random_seed: 7 }],
     ['gemini/', { thinking: { type: 'enabled', budget_tokens: 6000 } }, { reasoning_effort: 'medium' }],
-  ])('%s gets the parameters %j as %j', async (prefix, given, expected) => {
+  ])('gets parameters under its own names: %s gets %j as %j', async (prefix, given, expected) => {
     const model = byProvider(prefix);
     for (const [, , url] of targets) vendors.answers.set(hostOf(url), json(completion));
     await client.chat.completions.create({ model, messages, ...given });
@@ -151,7 +151,7 @@ describe('a vendor with the API of OpenAI', () => {
     ['ollama/', 404, { error: { message: 'model "x" not found', type: 'not_found_error' } }, 'not found'],
     // https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html
     ['bedrock/', 403, { message: 'The security token included in the request is invalid.' }, 'security token'],
-  ])('%s reports the error %s %j', async (prefix, status, body, text) => {
+  ])('has its errors reported with status and text: %s %s %j', async (prefix, status, body, text) => {
     for (const [, , url] of targets) vendors.answers.set(hostOf(url), json(body, status));
     const failure: unknown = await client.chat.completions
       .create({ model: byProvider(prefix), messages })
@@ -161,7 +161,7 @@ describe('a vendor with the API of OpenAI', () => {
     expect(String(failure)).toContain(text);
   });
 
-  it('streams, with comments between the events', async () => {
+  it('may send comments between the events of a stream', async () => {
     const model = byProvider('openrouter/');
     const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
     vendors.answers.set('openrouter.ai', (request, response) => {

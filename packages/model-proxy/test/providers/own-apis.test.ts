@@ -31,7 +31,7 @@ const VERTEX = 'us-central1-aiplatform.googleapis.com';
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const AUDIO = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x7b]);
 
-/** Makes a stream of server-sent events with names. */
+/** Makes an answer with a stream of server-sent events with names. */
 const named =
   (...list: readonly (readonly [name: string, data: object])[]) =>
   (_request: unknown, response: import('node:http').ServerResponse) => {
@@ -68,7 +68,7 @@ describe('vendors with APIs of their own', () => {
     const ibm = { api_base: `https://${WATSONX}`, api_key: 'ibm-key', project_id: 'project-1' };
     const azure = { api_base: 'https://eastus.api.cognitive.microsoft.com', api_key: 'azure-key' };
     const google = { vertex_project: 'p', vertex_location: 'us-central1', vertex_credentials: serviceAccount() };
-    // The tokens are fetched at the start.
+    // The proxy fetches tokens at its start, so the token servers must answer now.
     answerTokenRequests();
     const environment = {
       GIGACHAT_AUTH_URL: `https://${GIGACHAT_TOKENS}/api/v2/oauth`,
@@ -157,7 +157,7 @@ describe('vendors with APIs of their own', () => {
     await expect(read()).rejects.toThrow();
   });
 
-  it('make embeddings and rankings: watsonx, whose errors the proxy reports', async () => {
+  it('include watsonx for embeddings and rankings, whose errors the proxy reports', async () => {
     answerTokenRequests();
     vendors.answers.set(WATSONX, json({ results: [{ embedding: [1] }, { embedding: [2] }], input_token_count: 4 }));
     const found = await client.embeddings.create({ model: 'granite', input: ['a', 'b'], encoding_format: 'float' });
@@ -179,7 +179,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 404, code: 'model_not_supported' });
   });
 
-  it('get a recording as a form with the project: watsonx', async () => {
+  it('include watsonx, which gets a recording as a form with the project', async () => {
     answerTokenRequests();
     vendors.answers.set(WATSONX, json({ text: 'Hello.' }));
     const file = new File(['sound'], 'a.wav');
@@ -231,12 +231,12 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: expected, message: expect.stringContaining(text) });
   });
 
-  it('include Replicate, whose streams the proxy does not support: it rejects such a request', async () => {
+  it('include Replicate, for which the proxy rejects requests for streams', async () => {
     const failed = client.chat.completions.create({ model: 'llama', messages, stream: true });
     await expect(failed).rejects.toMatchObject({ status: 400, param: 'stream' });
   });
 
-  it('MP-153 make pictures: fal gets the size in the form that the model accepts', async () => {
+  it('MP-153 include fal, which gets the size of a picture in the form that the model accepts', async () => {
     const images = [{ url: 'https://v3.fal.media/a.png', width: 1, height: 1, content_type: 'image/png' }];
     vendors.answers.set(FAL, json({ images, seed: 1 }));
     const answer = await client.images.generate({ model: 'flux', prompt: 'a cat', n: 1, size: '512x512' });
@@ -264,7 +264,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 422, param: 'prompt' });
   });
 
-  it('MP-154 make speech: ElevenLabs gets the voice in the path', async () => {
+  it('MP-154 include ElevenLabs for speech, which gets the voice in the path', async () => {
     vendors.answers.set(ELEVENLABS, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.end(AUDIO);
@@ -296,7 +296,7 @@ describe('vendors with APIs of their own', () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it('MP-155 make speech: Azure gets the text as SSML', async () => {
+  it('MP-155 include Azure for speech, which gets the text as SSML', async () => {
     vendors.answers.set(AZURE, (_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.end(AUDIO);
@@ -325,7 +325,7 @@ describe('vendors with APIs of their own', () => {
     expect(requestTo(AZURE).body).toBe(ssml);
   });
 
-  it('MP-156 make speech: the audio of Gemini becomes a WAV file', async () => {
+  it('MP-156 include Gemini for speech, whose audio becomes a WAV file', async () => {
     answerTokenRequests();
     const data = Buffer.from([1, 0, 2, 0]).toString('base64');
     const inlineData = { mimeType: 'audio/L16;codec=pcm;rate=24000', data };
@@ -407,7 +407,7 @@ describe('vendors with APIs of their own', () => {
     await expect(failed).rejects.toMatchObject({ status: 500, message: expect.stringContaining('no tool') });
   });
 
-  it('include agents of LangGraph, which stream without the messages of their tools', async () => {
+  it('include agents of LangGraph, whose streams the proxy forwards without the messages of tools', async () => {
     const part = (content: unknown, type = 'AIMessageChunk') => ['messages', [{ type, content }, {}]] as const;
     vendors.answers.set(
       LANGGRAPH,

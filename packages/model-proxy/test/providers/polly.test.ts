@@ -1,5 +1,5 @@
 /**
- * Amazon Polly behind OpenAI's speech, with the official SDK in front.
+ * Amazon Polly for OpenAI's requests for speech. The client is OpenAI's SDK.
  * @see https://docs.aws.amazon.com/polly/latest/dg/API_SynthesizeSpeech.html
  */
 import { beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
- * Endpoints of Amazon SageMaker, with the official SDK of OpenAI in front. The shapes are those of the
- * documentation of AWS and of Hugging Face's container.
+ * Endpoints of Amazon SageMaker. The client is OpenAI's SDK. The shapes are those of the documentation of AWS and of
+ * Hugging Face's container.
  * @see https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html
  * @see https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_ResponseStream.html
  * @see https://huggingface.co/docs/text-generation-inference/reference/api_reference

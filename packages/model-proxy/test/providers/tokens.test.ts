@@ -91,7 +91,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(logged()).not.toMatch(/client-secret|ey\.token/);
   });
 
-  it('are fetched before the first request, from the application of the environment', async () => {
+  it('are fetched before the first request, also if the environment names the application', async () => {
     vendors.answers.set(LOGIN_HOST, tokens());
     const environment = {
       AZURE_TENANT_ID: 't',
@@ -114,7 +114,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(at(LOGIN_HOST)[0]?.body).toContain('client_assertion=ey.pod-token');
   });
 
-  it('are refreshed before they expire, while requests use the former token', async () => {
+  it('are fetched again before they expire, and requests then use the new token', async () => {
     vendors.answers.set(LOGIN_HOST, tokens({ expires_in: 2 }));
     vendors.answers.set(AZURE_HOST, json(completion));
     proxy = await vendors.proxy([entra]);
@@ -157,7 +157,7 @@ describe('tokens of Microsoft Entra ID', () => {
       'answered 401 invalid_client: AADSTS7000215: ****',
     ],
     ['400', json({ error: 'invalid_scope' }, 400), 401, 'answered 400 invalid_scope'],
-  ] as const)('give an error without secrets if Entra ID answers with %s', async (_name, answer, status, text) => {
+  ] as const)('cause an error without secrets if Entra ID answers with %s', async (_name, answer, status, text) => {
     vendors.answers.set(LOGIN_HOST, answer);
     proxy = await vendors.proxy([entra], {}, ['num_retries: 0']);
     const failure = await ask('entra');
@@ -167,7 +167,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(failure.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
     expect(failure.text + logged()).not.toContain(SECRET);
     expect(at(AZURE_HOST)).toEqual([]);
-    // The server is not asked again for each request.
+    // The next requests fail without another request to the login server.
     const asked = at(LOGIN_HOST).length;
     await Promise.all([ask('entra'), ask('entra')]);
     expect(at(LOGIN_HOST)).toHaveLength(asked);
@@ -228,7 +228,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(status).toBe(408);
     expect(text).toContain('timeout value=3.0, time taken=');
     expect(at(AZURE_HOST)).toHaveLength(1);
-    // Alone, the request would have 3 seconds.
+    // Without the wait for the token, the request would have 3 seconds.
     expect(performance.now() - arrivedAt).toBeLessThan(2500);
   });
 
@@ -255,7 +255,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  it('are kept over a reload with the same credentials', async () => {
+  it('stay in use after a reload with the same credentials', async () => {
     vendors.answers.set(LOGIN_HOST, tokens());
     vendors.answers.set(AZURE_HOST, json(completion));
     proxy = await vendors.proxy([entra]);
@@ -279,7 +279,7 @@ describe('tokens of Microsoft Entra ID', () => {
 
   it('are in the handshakes of WebSockets', async () => {
     vendors.answers.set(LOGIN_HOST, tokens());
-    // The server declines, which shows the request.
+    // The server rejects the handshake, because the test only needs the request.
     vendors.answers.set(AZURE_HOST, json({ error: { message: 'no' } }, 400));
     proxy = await vendors.proxy([entry('entra', { ...azureModel, ...application, api_version: 'v1' })]);
     await ask('entra');
@@ -383,7 +383,7 @@ describe('tokens of Google', () => {
     vendors.answers.set(IAM_HOST, json({ accessToken: 'ey.impersonated', expireTime: '2100-01-01T00:00:00Z' }));
     expect((await ask('impersonated')).status).toBe(200);
     expect(at(VERTEX_HOST).at(-1)?.headers.authorization).toBe('Bearer ey.impersonated');
-    // Two sources, of which each exchanges the token.
+    // Each of the two entries exchanges the subject token.
     expect(at(GOOGLE_TOKEN_HOST).length).toBeGreaterThanOrEqual(2);
   });
 
@@ -406,7 +406,7 @@ describe('tokens of Google', () => {
     ['another form', json({ hello: 1 }), 503, 'Could not refresh access token'],
     ['an expired token', tokens({ expires_in: -5 }), 503, 'expired token'],
     ['half of an answer', closing, 503, 'Connection error'],
-  ] as const)('give an error if Google answers with %s', async (_name, answer, status, text) => {
+  ] as const)('cause an error without secrets if Google answers with %s', async (_name, answer, status, text) => {
     vendors.answers.set(GOOGLE_TOKEN_HOST, answer);
     proxy = await vendors.proxy([entry('vertex', { ...vertex, model: 'vertex_ai/gemini-2.5-pro' })], {}, [
       'num_retries: 0',

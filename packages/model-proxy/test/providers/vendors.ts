@@ -38,7 +38,7 @@ export const json =
     response.end(JSON.stringify(value));
   };
 
-/** Makes a stream of events. */
+/** Makes an answer with a stream of events. */
 export const events =
   (...lines: readonly string[]): VendorAnswer =>
   (_request, response) => {
@@ -46,14 +46,14 @@ export const events =
     response.end(lines.map((line) => `data: ${line}\n\n`).join(''));
   };
 
-/** All vendors. */
+/** The running server of all vendors, and the forward proxy. */
 export class Vendors {
   /** Path of the CA certificate. */
   readonly caFile: string;
   /** A folder for files of the test. */
   readonly folder: string;
   readonly requests: VendorRequest[] = [];
-  /** The answers by host. */
+  /** The answers by host. A host without an answer sends 500. */
   readonly answers = new Map<string, VendorAnswer>();
   readonly #servers: readonly Server[];
   readonly #forward: Server;
@@ -130,7 +130,7 @@ export class Vendors {
     return this.requests.splice(0);
   }
 
-  /** Removes the requests so far, and returns the first of them with its parsed body. */
+  /** Removes the requests so far. @returns the first with its parsed body. @throws {Error} if there was no request. */
   firstRequest(): VendorRequest & { readonly json: unknown } {
     const [request] = this.take();
     if (request === undefined) throw new Error('the upstream got no request');
