@@ -218,7 +218,7 @@ describe("models of Vertex AI with Google's own API", () => {
     await expect(client.embeddings.create({ model, input: ['one', 'two'] })).rejects.toMatchObject({ status: 400 });
   });
 
-  it("use the path of a private endpoint, and report Google's errors", async () => {
+  it("get requests at the path of a private endpoint, and have Google's errors reported", async () => {
     answerWith({ error: { code: 404, message: 'Endpoint 99 not found', status: 'NOT_FOUND' } }, 404);
     await expect(client.embeddings.create({ model: 'private', input: 'one' })).rejects.toMatchObject({
       status: 404,
@@ -229,7 +229,7 @@ describe("models of Vertex AI with Google's own API", () => {
     );
   });
 
-  it('reject tokens instead of texts', async () => {
+  it('reject tokens instead of texts as input for embeddings', async () => {
     await expect(client.embeddings.create({ model: 'text-embedding-005', input: [1, 2] })).rejects.toMatchObject({
       status: 400,
       param: 'input',
@@ -249,7 +249,7 @@ describe("models of Vertex AI with Google's own API", () => {
     await expect(odd).rejects.toMatchObject({ status: 400, param: 'size' });
   });
 
-  it("chat with a customer's Gemma, whose requests and answers are wrapped", async () => {
+  it("include a customer's Gemma, whose requests and answers are wrapped, and which has no streams", async () => {
     const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'gemma', choices: [] };
     answerWith({ deployedModelId: '7', predictions: completion });
     expect(await client.chat.completions.create({ model: 'gemma', messages, temperature: 0.5 })).toMatchObject({
