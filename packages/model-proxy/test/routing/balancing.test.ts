@@ -1,4 +1,4 @@
-/** Choice of deployments through the whole proxy. */
+/** Tests how a whole proxy chooses among the deployments of a group. */
 import { describe, expect, it } from '@jest/globals';
 import { waitFor } from '../harness/wait.js';
 import { statuses, useSetups } from './fixture.js';
@@ -25,7 +25,7 @@ describe('a group of deployments', () => {
     expect(statuses(replies)).toEqual({ 200: 20 });
   });
 
-  it('does not run more requests at a deployment than max_parallel_requests', async () => {
+  it('runs at most max_parallel_requests at a deployment, and frees the slots of clients that disconnect', async () => {
     const { proxy, ask, upstreams } = await setUp(
       [
         { behavior: 'hang', params: { max_parallel_requests: 1 } },
@@ -56,7 +56,7 @@ describe('a group of deployments', () => {
     );
   });
 
-  it('counts tokens of answers and of streams for tpm', async () => {
+  it('counts the tokens of plain and of streamed answers for tpm', async () => {
     const { ask, upstreams } = await setUp([{ params: { tpm: 10 } }]);
     expect((await ask()).status).toBe(200);
     const { status, text } = await ask();
@@ -77,7 +77,7 @@ describe('a group of deployments', () => {
     }
   });
 
-  it('uses deployments with a higher order only if the others fail', async () => {
+  it('uses deployments with a higher order only if those with a lower order fail', async () => {
     const { askMany, upstreams } = await setUp([{ params: { order: 1 } }, { params: { order: 2 } }]);
     await askMany(50);
     expect(upstreams.map(({ count }) => count)).toEqual([50, 0]);

@@ -1,4 +1,4 @@
-/** Deployments that get no requests for some time after failures. */
+/** Tests cooldowns: a deployment gets no requests for some time after failures. */
 import { describe, expect, it } from '@jest/globals';
 import { waitFor } from '../harness/wait.js';
 import { statuses, useSetups } from './fixture.js';
@@ -11,7 +11,7 @@ describe('a cooldown', () => {
     const { askMany, upstreams, proxy } = await setUp([{ behavior: { status: 500 } }, {}], long);
     expect(statuses(await askMany(200))).toEqual({ 200: 200 });
     const first = upstreams[0]?.count ?? 0;
-    // Five failures, and the requests that 16 connections had sent by then.
+    // The cooldown begins after five failures. By then, each of the 16 connections may have sent another request.
     expect(first).toBeLessThanOrEqual(5 + 16);
     expect(statuses(await askMany(100))).toEqual({ 200: 100 });
     expect(upstreams[0]?.count).toBe(first);
@@ -40,7 +40,7 @@ describe('a cooldown', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([1, 1]);
   });
 
-  it('ends: the deployment gets requests again', async () => {
+  it('ends after cooldown_time, and the deployments get requests again', async () => {
     const { ask, upstreams } = await setUp([{ behavior: { status: 429 } }, { behavior: { status: 429 } }], {
       router_settings: { cooldown_time: 0.1 },
     });
@@ -75,7 +75,7 @@ describe('a cooldown', () => {
     expect(alone.upstreams[0]?.count).toBe(20);
   });
 
-  it('does not begin because of a client: a missing path, or a short timeout', async () => {
+  it('does not begin after a 404, or after a timeout that the client has set', async () => {
     const { ask, proxy, upstreams } = await setUp([{ behavior: { status: 404 } }, { behavior: { status: 404 } }], long);
     for (let count = 0; count < 10; count += 1) expect((await ask()).status).toBe(404);
     for (const upstream of upstreams) upstream.behavior = 'hang';

@@ -1,4 +1,4 @@
-/** Upstreams whose JSON is nested so deep that `JSON.stringify` would exceed the stack. */
+/** Tests upstreams whose JSON is nested so deep that `JSON.stringify` would exceed the stack. */
 import { describe, expect, it } from '@jest/globals';
 import { ANSWER, type Behavior } from './faulty-upstream.js';
 import { messages, useSetups } from './fixture.js';
@@ -56,7 +56,7 @@ describe('an upstream with deep JSON', () => {
   it.each([
     [429, `{"error":{"message":${deep},"type":"busy_error","code":"busy"}}`, 'busy_error', 'busy'],
     [404, `{"error":${deep}}`, null, '404'],
-  ])('gives the client its status, %d, and its type and code', async (status, body, type, code) => {
+  ])('causes an error with its status %d, and its type and code if it has them', async (status, body, type, code) => {
     const { ask } = await setUp([{ behavior: { status, body }, params: { model: 'openai/m' } }]);
     const answer = await ask({}, { 'x-litellm-num-retries': '0' });
     expect(answer.status).toBe(status);
@@ -65,7 +65,7 @@ describe('an upstream with deep JSON', () => {
     if (type !== null) expect(error['type']).toBe(type);
   });
 
-  it('is a bad gateway for clients of Anthropic, as an answer and as a stream', async () => {
+  it("causes a 502 for clients of Anthropic's API, with a plain answer and with a stream", async () => {
     const thought = `"thinking_blocks":[${block}]`;
     const { proxy, upstreams } = await setUp([{ params: { model: 'openai/m' } }]);
     const ask = (stream: boolean) =>
@@ -87,7 +87,7 @@ describe('an upstream with deep JSON', () => {
   it.each([
     ['empty objects', `[${'{},'.repeat(1_000_000)}{}]`, 'it has more than 500000 objects and arrays'],
     ['nested arrays', '['.repeat(2_000_000) + ']'.repeat(2_000_000), 'more than 512 objects and arrays are nested'],
-  ])('causes an error that names the limit, for 4 MB of %s', async (_what, body, limit) => {
+  ])('causes a 502 that names the limit, for an answer of %s', async (_what, body, limit) => {
     const { ask } = await setUp([{ behavior: { status: 200, body }, params: { model: 'anthropic/m' } }]);
     const { status, text } = await ask({}, { 'x-litellm-num-retries': '0' });
     expect(status).toBe(502);
@@ -102,7 +102,7 @@ describe('an upstream with deep JSON', () => {
     expect(proxy.logged().join('').length).toBeLessThan(20_000);
   });
 
-  it('does not prevent the answer to a request for a list of models', async () => {
+  it('does not prevent the answer to a request to a list of models', async () => {
     const body = `{"object":"chat.completion","choices":[],"x":${deep}}`;
     const { ask } = await setUp([
       { name: 'deep', behavior: { status: 200, body }, params: { model: 'openai/m' } },
@@ -113,10 +113,10 @@ describe('an upstream with deep JSON', () => {
   });
 });
 
-describe('an upstream that streams 129 MB to a client that wants one answer', () => {
+describe('an upstream that answers a request without `stream` with a stream of 129 MB', () => {
   const setUp = useSetups();
 
-  it('is a bad gateway with the limit in the error', async () => {
+  it('causes a 502 that names the limit', async () => {
     const text = 'x'.repeat(1024 * 1024);
     const event = `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`;
     const behavior: Behavior = { events: `data: ${message}\n\n${event.repeat(129)}`, end: 'closed' };

@@ -1,4 +1,4 @@
-/** Deployments that fail beside a deployment that works, or alone. */
+/** Tests deployments that fail, next to a deployment that works, or alone. */
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it, jest } from '@jest/globals';
@@ -60,13 +60,13 @@ describe('a group of deployments', () => {
     expect([headers['x-litellm-attempted-retries'], headers['x-litellm-model-id']]).toEqual(['1', '1']);
   });
 
-  it('gets a request only once if the client must correct it', async () => {
+  it('gets a request only once if a deployment rejects it with 400 or 422', async () => {
     const { askMany, upstreams } = await setUp([{ behavior: { status: 400 } }, { behavior: { status: 422 } }]);
     await askMany(50);
     expect(upstreams.reduce((sum, { count }) => sum + count, 0)).toBe(50);
   });
 
-  it('gets a request only once without retries', async () => {
+  it('gets a request only once if retries are disabled', async () => {
     const weights = [{ behavior: { status: 500 }, params: { weight: 1 } }, { params: { weight: 0 } }];
     const { ask } = await setUp(weights, { litellm_settings: { num_retries: 0 } });
     expect((await ask()).status).toBe(500);
@@ -77,7 +77,7 @@ describe('a group of deployments', () => {
     expect((await other.ask()).status).toBe(200);
   });
 
-  it('sends a request to another deployment if the provider of the first one cannot take it', async () => {
+  it('serves a request with another deployment if the first one does not accept its parameters', async () => {
     const { ask, upstreams } = await setUp([
       { params: { weight: 1, drop_params: false } },
       { params: { weight: 0, drop_params: true } },
@@ -86,7 +86,7 @@ describe('a group of deployments', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([0, 1]);
   });
 
-  it('sends a whole form again to another deployment', async () => {
+  it('serves a form with another deployment, which gets the whole form', async () => {
     const { proxy, upstreams } = await setUp([
       { behavior: { status: 500 }, params: { weight: 1 } },
       { params: { weight: 0 } },
@@ -153,7 +153,7 @@ describe('a failing deployment', () => {
     expect([(await ask()).status, upstreams[0]?.count]).toEqual([429, 2]);
   });
 
-  it('gives the error to the client if its own num_retries is 0, although another deployment works', async () => {
+  it('causes an error at the client if its own num_retries is 0, although another deployment works', async () => {
     const models = [{ behavior: { status: 500 }, params: { num_retries: 0, order: 1 } }, { params: { order: 2 } }];
     const { ask, upstreams } = await setUp(models);
     expect([(await ask()).status, upstreams[1]?.count]).toEqual([500, 0]);
@@ -207,8 +207,8 @@ describe('retries when all deployments fail', () => {
     const startedAt = performance.now();
     expect(statuses(await askMany(1000))).toEqual({ 500: 1000 });
     const sent = upstreams.reduce((sum, { count }) => sum + count, 0);
-    // The budget has 100 retries at the start, and grows by ten per second. The first failures of
-    // each of 16 connections are free.
+    // The budget has 100 retries at the start, and grows by ten per second. Retries at a deployment without failures
+    // are free: at most one for each of the 16 connections and of the two deployments.
     const always = 100 + 32 + (10 * (performance.now() - startedAt)) / 1000;
     expect(sent).toBeLessThanOrEqual(1000 + 200 + always);
   });
@@ -236,13 +236,13 @@ describe('the wait for a retry', () => {
       () => (proxy.logged().some((line) => line.includes('499')) ? true : undefined),
       () => 'the request is not logged',
     );
-    // The timer of the wait would hold the body of the request.
+    // If the timer of the wait still ran, it would keep the body of the request in memory.
     expect(jest.getTimerCount()).toBeLessThan(timers);
     await passTime(60_000);
     expect(upstream?.count).toBe(1);
   });
 
-  it('does not end with a reload', async () => {
+  it('continues during a reload, and the request is then repeated', async () => {
     const { proxy, upstreams, ask } = await setUp([{ behavior: { status: 500 } }], waiting);
     const [upstream] = upstreams;
     const reply = ask();

@@ -1,4 +1,4 @@
-/** Model groups that get a request after another group has failed. */
+/** Tests fallbacks: model groups that get a request after another group has failed. */
 import { describe, expect, it } from '@jest/globals';
 import type { Behavior } from './faulty-upstream.js';
 import { statuses, useSetups, type Reply } from './fixture.js';
@@ -13,7 +13,7 @@ const refused: Behavior = {
 };
 const broken: Behavior = { status: 401 };
 
-/** Returns what the headers of an answer say about its group. */
+/** Returns the status of an answer, and the group and the number of fallbacks in its headers. */
 const groupOf = ({ status, headers }: Reply) => [
   status,
   headers['x-litellm-model-group'],
@@ -106,7 +106,7 @@ describe('fallbacks', () => {
     expect(groups).toEqual(['long', 'lenient', 'other', 'other']);
   });
 
-  it('replace those of the configuration if the client sends them', async () => {
+  it('in a request replace those of the configuration', async () => {
     const { ask, upstreams } = await setUp([{ behavior: broken }, { name: 'a' }, { name: 'b' }], {
       router_settings: { fallbacks: [{ chat: ['a'] }] },
     });
@@ -128,7 +128,7 @@ describe('fallbacks', () => {
     expect(groupOf(await ask({ fallbacks: ['x'.repeat(16_000), 'b'] }))).toEqual([200, 'b', '1']);
   });
 
-  it('get a request that no deployment of the group can take', async () => {
+  it('get a request if all deployments of the group are at their rpm', async () => {
     const { ask, upstreams } = await setUp([{ params: { rpm: 1 } }, { name: 'other' }], {
       router_settings: { fallbacks: [{ chat: ['other'] }] },
     });

@@ -1,4 +1,4 @@
-/** Starts upstreams and a proxy in front of them, for the suites of this folder. */
+/** Starts upstreams and a proxy in front of them, and sends requests. */
 import { Agent, request } from 'node:http';
 import { afterEach } from '@jest/globals';
 import { startTestProxy, type TestProxy, type TestProxyOptions } from '../harness/proxy.js';
@@ -60,11 +60,11 @@ export function configOf(
     },
     model_info: { ...info, id: id ?? String(index) },
   }));
-  // JSON is YAML.
+  // JSON is valid YAML.
   return JSON.stringify({ model_list: entries, ...blocks });
 }
 
-/** Returns a function that starts proxies. They end after each test. */
+/** Returns a function that starts a proxy and its upstreams. All of them end after the test. */
 export function useSetups(): (
   models: readonly TestModel[],
   blocks?: Blocks,

@@ -1,4 +1,4 @@
-/** Answers that break off after their beginning has reached the client, through the whole proxy. */
+/** Tests streams that break off after their beginning has reached the client, with a whole proxy. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
@@ -78,7 +78,7 @@ describe('a stream that breaks off', () => {
     expect(upstreams[0]?.count).toBe(REQUESTS_BEFORE_COOLDOWN);
   });
 
-  it('is complete if it is reset after its end', async () => {
+  it('does not count as a failure if it is reset after [DONE]', async () => {
     const { ask } = await setUp([{ behavior: { events: FIRST_EVENT + DONE, end: 'reset' } }], {
       router_settings: { num_retries: 0, allowed_fails: 0, cooldown_time: 600 },
     });
@@ -93,7 +93,7 @@ describe('a stream that its client abandons', () => {
     ['as the upstream reported', 'hosted_vllm/m', FIRST_EVENT + USAGE],
     ['by an estimate', 'hosted_vllm/m', FIRST_EVENT.repeat(100)],
     ['by an estimate, of a translated stream', 'anthropic/claude', begunMessage],
-  ])('frees its slot, and counts its tokens: %s', async (_how, model, events) => {
+  ])('frees its slot, and its tokens count for the deployment: %s', async (_how, model, events) => {
     const setup = await setUp(
       [{ behavior: { events, end: 'never' }, params: { model, max_parallel_requests: 1, tpm: 10 } }],
       noRetries,

@@ -1,4 +1,4 @@
-/** Metrics of deployments. */
+/** Tests the metrics of deployments after failures, retries and fallbacks. */
 import { describe, expect, it } from '@jest/globals';
 import { FIRST_EVENT } from './faulty-upstream.js';
 import { useSetups } from './fixture.js';

@@ -1,4 +1,4 @@
-/** More requests than the proxy may run at the same time. */
+/** Tests a proxy that gets more requests than it may run at the same time. */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { waitFor } from '../harness/wait.js';
@@ -16,7 +16,7 @@ const limited = (maxInFlight: number, maxQueued: number, seconds = 3600): Blocks
 describe('a full proxy', () => {
   const setUp = useSetups();
 
-  it('serves all requests one after another if they can wait', async () => {
+  it('serves all requests if its queue has room for them', async () => {
     const { askMany, upstreams } = await setUp([{}], limited(2, 100));
     expect(statuses(await askMany(300))).toEqual({ 200: 300 });
     expect(upstreams[0]?.count).toBe(300);
@@ -70,7 +70,7 @@ describe('a full proxy', () => {
     expect(upstreams[1]?.count).toBe(1 + replies.filter((one) => one.status === 200).length);
   });
 
-  it('forgets requests of clients that leave the queue', async () => {
+  it('removes the requests of disconnected clients from its queue', async () => {
     const { proxy, ask, upstreams } = await setUp([{ behavior: 'hang' }], limited(1, 3));
     const [upstream] = upstreams;
     const body = JSON.stringify({ model: 'chat', messages });
@@ -105,7 +105,7 @@ describe('a full proxy', () => {
     expect(upstream?.count).toBe(2);
   });
 
-  it('answers probes and pages', async () => {
+  it('still answers requests for health, models and metrics', async () => {
     const { proxy, upstreams, ask } = await setUp([{ behavior: 'hang', params: { timeout: 1 } }], limited(1, 0));
     const first = ask();
     await waitFor(
@@ -121,7 +121,7 @@ describe('a full proxy', () => {
 describe('a slow deployment', () => {
   const setUp = useSetups();
 
-  it('with max_parallel_requests leaves the places of the proxy to the others', async () => {
+  it('with max_parallel_requests leaves slots of the proxy to other deployments', async () => {
     const { ask, askMany, upstreams } = await setUp(
       [{ behavior: 'hang', params: { max_parallel_requests: 2, timeout: 5 } }, { name: 'fast' }],
       limited(4, 100),
