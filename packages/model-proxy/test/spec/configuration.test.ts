@@ -1,4 +1,4 @@
-/** Contract, configuration: one test per row, the start, and trust in certificates. */
+/** Contract: the rows about configuration, the start, and trust in certificates. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -137,7 +137,7 @@ describe('configuration', () => {
         expect(answer.status).toBe(500);
         const { error } = answer.json() as { error: { message: string } }; // Every error has this shape.
         expect(error.message).toMatch(reason);
-        // A wrong host name is unrelated to the bundle.
+        // The error about a wrong host name does not name the bundle, because the bundle is not the cause.
         if (stranger !== otherHost) expect(error.message).toContain(caFile);
         expect(stranger.received).toEqual([]);
       }
@@ -190,7 +190,7 @@ describe('configuration', () => {
       expect(running?.output).not.toContain(API_KEY);
     });
 
-    it('MP-13 Port 4000: the default port, on all IPv4 addresses, so that containers can publish it', async () => {
+    it('MP-13 Port 4000: the help shows it as the default port, and 0.0.0.0 as the default host', async () => {
       const file = join(folder, 'config.yaml');
       writeFileSync(file, sampleConfig(upstream));
       const { stdout } = await run(process.execPath, [join(import.meta.dirname, '../../bin/model-proxy.js'), '--help']);

@@ -1,6 +1,6 @@
 /**
  * Compares docs/reference/contract.md with the tables of the document that the contract was written
- * from. The tests of bmc-daemon compare its rows with tests.
+ * from. The tests of bmc-daemon compare the rows of this page with the tests.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -12,8 +12,8 @@ const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../../../scripts/contract.js', import.meta.url));
 const sources = process.env['RACKLESS_SPEC'];
 
-describe('contract', () => {
-  it("reports endpoints and fields of a source document's tables that the page lacks", async () => {
+describe('scripts/contract.js', () => {
+  it("reports endpoints and fields in a source document's tables that the page lacks", async () => {
     const rows = [
       '## 4. Endpoints',
       '### Proxy routes',
@@ -35,9 +35,10 @@ describe('contract', () => {
     });
   });
 
-  // The source document of the contract is not part of the repository. Its folder is RACKLESS_SPEC.
+  // The source document of the contract is not part of the repository. RACKLESS_SPEC names its folder. Without this
+  // variable, the test does not exist.
   if (sources !== undefined) {
-    it('has every row of the tables of the source document', async () => {
+    it('finds every row of the tables of the source document on the page', async () => {
       const file = join(sources, 'model-serving-api.md');
       await expect(run(process.execPath, [script, '--spec', 'model-proxy', file])).resolves.toEqual({
         stdout: '',

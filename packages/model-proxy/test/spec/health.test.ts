@@ -1,4 +1,4 @@
-/** The rows of the contract about health. */
+/** Contract: the rows about health and about the web console. */
 import { describe, expect, it } from '@jest/globals';
 import { OFTEN, read, waitForHealth } from '../health/fixture.js';
 import { useSetups } from '../routing/fixture.js';

@@ -45,7 +45,7 @@ describe('the model of an answer', () => {
     },
   );
 
-  it('never has the prefix twice', async () => {
+  it('has the prefix only once if the upstream already reports it with the prefix', async () => {
     await start(sampleConfig(upstream));
     const reported = `{"id":"1","model":"${ANSWERED_MODEL}","choices":[]}`;
     expect((await ask('chat/completions', { script: answering(reported) })).text).toBe(reported);

@@ -11,6 +11,7 @@ export interface FieldText {
   readonly text: string;
 }
 
+/** An object with the texts of its fields. */
 export interface ObjectText {
   /** The complete answer; its model is {@link REPORTED}. */
   readonly text: string;
@@ -55,7 +56,7 @@ export const textObject: ObjectText & { readonly choiceFields: readonly FieldTex
     member('model', `"model" : "${REPORTED}"`),
     member('choices', `"choices": [ {${CHOICE_TEXT.map(({ text }) => text).join(' ,')} } ]`),
     member('usage', `"usage" : ${usageText}`),
-    // Unknown fields must survive too.
+    // The proxy must also forward unknown fields.
     member('kv_transfer_params', '"kv_transfer_params":{"a":[1.0,1E+2]}'),
   ]),
   choiceFields: CHOICE_TEXT,

@@ -90,7 +90,7 @@ describe('the objects of the contract', () => {
   const at = (answer: Answered, ...path: readonly (string | number)[]): unknown =>
     path.reduce<unknown>((value, key) => (value as Readonly<Record<string | number, unknown>>)[key], answer.sample); // each test knows that its path exists
 
-  it('changes only the name of the model in an answer', () => {
+  it('reach the client with only the name of the model changed', () => {
     expect(chat.plain.status).toBe(200);
     expect(chat.plain.text).toBe(chatObject.text.replace(REPORTED, PREFIXED));
     expect(text.plain.text).toBe(textObject.text.replace(REPORTED, PREFIXED));
@@ -99,13 +99,13 @@ describe('the objects of the contract', () => {
     expect(text.streamed.text).toBe(stream(textObject));
   });
 
-  it('sends the length of the changed answer', () => {
+  it('have the Content-Length of the changed answer, and the content type of JSON or of a stream', () => {
     expect(chat.plain.headers['content-length']).toBe(String(chat.plain.body.length));
     expect(chat.plain.headers['content-type']).toBe('application/json');
     expect(chat.streamed.headers['content-type']).toMatch(/^text\/event-stream/);
   });
 
-  it('MP-14 id: that of the upstream, unchanged, which begins with cmpl-', () => {
+  it("MP-14 id: the upstream's id, unchanged; the ids of the sample upstream begin with cmpl-", () => {
     inText('id');
     expect(at(text, 'id')).toMatch(/^cmpl-./);
   });
@@ -165,7 +165,7 @@ describe('the objects of the contract', () => {
     expect(at(text, 'choices', 0, 'prompt_logprobs')).toBeNull();
   });
 
-  it('MP-26 id: that of the upstream, unchanged, which begins with chatcmpl-', () => {
+  it("MP-26 id: the upstream's id, unchanged; the ids of the sample upstream begin with chatcmpl-", () => {
     inChat('id');
     expect(at(chat, 'id')).toMatch(/^chatcmpl-./);
   });

@@ -44,7 +44,7 @@ describe('stored responses, lists of models and moderations in the contract', ()
     ]);
   });
 
-  it('MP-84 POST /v1/moderations without model: the configured model for moderation', async () => {
+  it('MP-84 POST /v1/moderations without model: the configured model for moderation gets the request', async () => {
     await start({ mode: 'moderation' });
     await ask('POST', '/v1/moderations', { input: 'hi' });
     expect(JSON.parse(served.requests[0]?.body.toString() ?? '')).toEqual({ input: 'hi', model: 'served/model' });

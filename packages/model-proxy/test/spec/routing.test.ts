@@ -1,4 +1,4 @@
-/** The rows of the contract about deployment groups. */
+/** Contract: the rows about groups of deployments. */
 import { describe, expect, it } from '@jest/globals';
 import { ANSWER } from '../routing/faulty-upstream.js';
 import { useSetups } from '../routing/fixture.js';
@@ -55,7 +55,7 @@ describe('groups of deployments', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([0, 20]);
   });
 
-  it('MP-66 a deployment at its tpm is left out, and the last one answers 429', async () => {
+  it('MP-66 a deployment at its tpm gets no requests; if all are at their tpm, the client gets 429', async () => {
     const { ask } = await setUp([{ params: { tpm: 10 } }, { params: { tpm: 10 } }]);
     const replies = [await ask(), await ask(), await ask()];
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -72,7 +72,7 @@ describe('groups of deployments', () => {
     expect(upstreams[0]?.count).toBe(1);
   });
 
-  it('MP-130 num_retries of an entry counts for its failures', async () => {
+  it('MP-130 num_retries of an entry applies to the failures of this entry', async () => {
     const { ask, upstreams } = await setUp([{ behavior: { status: 503 }, params: { num_retries: 2 } }], {
       router_settings: { num_retries: 0 },
     });
@@ -89,7 +89,7 @@ describe('groups of deployments', () => {
     expect(upstreams[0]?.count).toBe(1);
   });
 
-  it('MP-61 the answer has the number of retries', async () => {
+  it('MP-61 a header of the answer has the number of retries', async () => {
     const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
     const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });
     expect(headers['x-litellm-attempted-retries']).toMatch(/^[01]$/);

@@ -1,4 +1,4 @@
-/** The rows of the contract about callbacks. */
+/** Contract: the rows about callbacks. */
 import { expect, it } from '@jest/globals';
 import { daemonFixture, LOCAL } from '../daemon/fixture.js';
 import { configOf, messages } from '../routing/fixture.js';
