@@ -1,4 +1,4 @@
-/** The promises of both stores: files in a folder, and Redis. */
+/** Tests the promises of both stores: files in a folder, and Redis. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,7 +20,7 @@ interface OpenOptions {
   readonly now: () => number;
 }
 
-/** A place of a store. */
+/** The place of a store: a folder, or the database of Redis. */
 interface Place {
   open(options: OpenOptions): Promise<Store>;
   remove(): Promise<void>;
@@ -56,7 +56,7 @@ describe.each([
 ])('the store %s', (_name, newPlace) => {
   let place: Place;
   let store: Store | undefined;
-  /** Two hours before midnight on the second day of a month. It is in the future, because Redis removes old days. */
+  /** Two hours before midnight on the second day of the next month: in the future, because Redis removes old days. */
   let now: number;
   beforeEach(() => {
     place = newPlace();
@@ -136,7 +136,7 @@ describe.each([
       expect(spend(await open())).toBe(0.125);
     });
 
-    it('does not count the costs of an ended period that were stored later', async () => {
+    it('does not contain the costs of an ended period, even if these are stored only later', async () => {
       const first = await open();
       await put(first, 'k', keyOf({ budgetDuration: '1d' }));
       first.addUsage(requestOf({ cost: 0.5 }));
@@ -164,7 +164,7 @@ describe.each([
       expect(spend(await open())).toBe(6);
     });
 
-    it('starts at 0 after the first period of a key that had none, even if the key makes no request', async () => {
+    it('starts at 0 after the first period of a key that had no periods, also without a request', async () => {
       const first = await open();
       await put(first, 'k', keyOf());
       first.addUsage(requestOf({ cost: 5 }));
@@ -262,7 +262,7 @@ describe.each([
       expect(await next.readUsage(today(), day)).toEqual([]);
     });
 
-    it('is counted once by reports at the same time', async () => {
+    it('is counted once, although several reports read it at the same time', async () => {
       const first = await open();
       await put(first, 'k', keyOf());
       for (let round = 1; round <= 20; round += 1) {
@@ -274,7 +274,7 @@ describe.each([
       expect(spend(await open())).toBe(20);
     });
 
-    it('is stored for keepDays, with the present day, and a lower keepDays removes more days', async () => {
+    it('is stored for keepDays, including the present day, and a lower keepDays removes more days', async () => {
       const begin = today();
       for (let day = 0; day < 4; day += 1) {
         (await open(3)).addUsage(requestOf());
@@ -299,7 +299,7 @@ describe.each([
       expect([requestsOf('(other tags)'), requestsOf('t1'), requestsOf('new')]).toEqual([101, 2, undefined]);
     });
 
-    it('is complete after a flush of many keys', async () => {
+    it('is complete after a flush of 1,200 keys', async () => {
       const first = await open();
       const digests = Array.from({ length: 1200 }, (_, n) => `k${n}`);
       await first.changeKeys(() => ({

@@ -1,4 +1,4 @@
-/** The embedded store in a process that is killed, and on a disk that is full. */
+/** Tests the embedded store in a process that is killed, and on a full disk. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Starts a process that creates keys and counts requests until it is killed. */
+/** Starts a process that creates keys and counts requests until it is killed. @param through command that starts it. */
 function startWriter(through: readonly string[] = []) {
   const [command, ...args] = [...through, process.execPath, WRITER, join(folder, 'store')];
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -43,8 +43,9 @@ function startWriter(through: readonly string[] = []) {
 }
 
 /**
- * Fills a disk to the last byte.
+ * Fills a small disk to the last byte.
  * @returns a function that frees the space.
+ * @throws {Error} if the disk has more than 4 MB of free space.
  */
 function fill(file: string): () => void {
   const bytes = Buffer.alloc(4096, 'x');
@@ -69,12 +70,12 @@ describe('a store whose process is killed', () => {
       const present = new Set(writer.ofKind('has')[0]?.split(' '));
       expect([...confirmed].filter((digest) => !present.has(digest))).toEqual([]);
       const found = Number(writer.ofKind('counted')[0]);
-      // The requests before the last second of the previous process.
+      // The requests of the previous process, without those of its last second.
       const last = Number(previous.at(-1) ?? 0);
       const old = previous.filter((time) => Number(time) < last - 1000).length;
       expect(found).toBeGreaterThanOrEqual(counted + old);
       counted = found;
-      // Other moments in each round: at a key, and up to 1.5 s of usage.
+      // Each round kills at another moment: after at least five keys, and after up to 1.5 s of usage.
       await writer.until(() => writer.ofKind('stored').length >= 5 && writer.ofKind('used').length >= 30 * round);
       writer.child.kill('SIGKILL');
       await once(writer.child, 'close');
@@ -91,7 +92,7 @@ describe('a store on a full disk', () => {
     const script = 'mkdir "$0" && mount -t tmpfs -o size=2m,mode=700 tmpfs "$0" && exec "$@"';
     const writer = startWriter(['unshare', '--mount', 'sh', '-c', script, disk]);
     await writer.until(() => writer.ofKind('stored').length > 3);
-    // The mounted file system, in the mount namespace of the writer.
+    // The path of the mounted disk for this process, which is not in the writer's mount namespace.
     const seen = `/proc/${writer.child.pid}/root${disk}`;
     const free = fill(join(seen, 'filler'));
     await writer.until(() => writer.ofKind('failed').length > 3);

@@ -164,7 +164,7 @@ describe('a Redis that does not answer for a while', () => {
     store.addUsage(requestOf({ cost: 4 }));
     await requestsOf(store);
     redis.pause();
-    // The store finds out that Redis does not answer.
+    // After this failed call, the store knows that Redis does not answer.
     await expect(requestsOf(store)).rejects.toThrow(StoreUnavailable);
     await expect(store.setSpend('k', 0)).rejects.toThrow(/the spend cannot be stored: the shared store does not/);
     expect(spend(store)).toBe(4);
@@ -173,7 +173,7 @@ describe('a Redis that does not answer for a while', () => {
     expect([spend(store), spend(await open())]).toEqual([4, 4]);
   });
 
-  it('stores no more tags in memory than in Redis', async () => {
+  it('makes the proxy keep at most as many tags in memory as in Redis', async () => {
     const store = await open();
     redis.pause();
     for (let n = 0; n < 10_100; n += 1) store.addUsage(requestOf({ tags: [`t${n}`] }));
@@ -186,7 +186,7 @@ describe('a Redis that does not answer for a while', () => {
 });
 
 describe('a Redis that is killed and starts again', () => {
-  it('has each request once', async () => {
+  it('has each request exactly once, although restarts interrupt flushes', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf());
     await until(() => two.keys.has('k'), 'the key');

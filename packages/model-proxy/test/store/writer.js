@@ -39,7 +39,7 @@ for (;;) {
       result: 0,
     }));
     say(`stored ${digest}`);
-    // Leaves room for the usage.
+    // The pause lets the timer above add usage.
     await new Promise((resolve) => setTimeout(resolve, 10));
   } catch (error) {
     say(`failed ${error.message}`);
