@@ -1,6 +1,6 @@
 /**
- * Runs the app with a real upstream on real sockets, without a configuration file. For tests next
- * to the sources.
+ * Runs the app with a real upstream on real sockets, without a configuration file. For tests that need no complete
+ * proxy.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -27,7 +27,7 @@ export interface ConfigurationFixture {
    * @throws {ConfigError}
    */
   readonly load: (text: string, given?: Given) => LoadedConfig;
-  /** Returns the first deployment of a configuration. */
+  /** Returns the first deployment of a configuration. @throws {Error} if there is none. @throws {ConfigError} */
   readonly deployment: (text: string, given?: Given) => Deployment;
   /** Returns the faults of a configuration without the folder's path; empty: valid. */
   readonly faults: (text: string, given?: Given) => readonly string[];
