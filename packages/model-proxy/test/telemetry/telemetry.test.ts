@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry: traces and metrics, received by a server that decodes them. The proxy is a process of
- * its own, because the exporters do not send anything in jest's modules.
+ * Tests traces and metrics of OpenTelemetry, with a receiver that decodes them. The proxy is a process of its own,
+ * because the exporters do not send anything in jest's modules.
  */
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -94,7 +94,7 @@ describe('the callback otel', () => {
     expect((server?.startMs ?? 0) <= (failed?.startMs ?? 0)).toBe(true);
     expect((served?.endMs ?? 0) <= (server?.endMs ?? 0)).toBe(true);
     expect(receiver.resource).toMatchObject({ 'service.name': 'gateway' });
-    // No content: neither the prompt nor the answer.
+    // The exported data must contain neither the prompt nor the answer.
     for (const { body } of receiver.requests)
       expect(body.toString('latin1')).not.toMatch(new RegExp(`Hello|${ANSWER}`));
   });
@@ -117,7 +117,7 @@ describe('the callback otel', () => {
     server.closeAllConnections();
   });
 
-  it('sends metrics', async () => {
+  it('sends metrics of requests, operations and tokens', async () => {
     const { ask } = await setUp([{}], otel, { OTEL_METRIC_EXPORT_INTERVAL: '200' });
     await ask();
     await ask();
@@ -190,7 +190,7 @@ describe('the callback langfuse_otel', () => {
     expect(receiver.spans).toHaveLength(2);
   });
 
-  it("does not get the headers of OpenTelemetry's variables, which are for another vendor", async () => {
+  it("does not send the headers in OpenTelemetry's variables, which are for another vendor", async () => {
     const env = { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk', LANGFUSE_HOST: receiver.url };
     const secrets = { OTEL_EXPORTER_OTLP_HEADERS: 'api-key=secret', OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-key=secret' };
     const { ask, end } = await setUp([{}], blocks, { ...env, ...secrets });
@@ -200,7 +200,7 @@ describe('the callback langfuse_otel', () => {
     expect(JSON.stringify(receiver.requests.map(({ headers }) => headers))).not.toContain('secret');
   });
 
-  it('needs both keys', async () => {
+  it('prevents the start if one of its two keys is missing', async () => {
     const file = daemon.write('config.yaml', JSON.stringify({ model_list: [], ...blocks }));
     const { code, stdout, stderr } = await daemon.run(['--config', file, ...LOCAL], { LANGFUSE_PUBLIC_KEY: 'pk' });
     expect(code).not.toBe(0);
