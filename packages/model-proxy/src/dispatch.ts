@@ -13,15 +13,15 @@ import { forwardedTarget, type Paths } from './endpoints/paths.js';
 import { answerJson } from './exchange/answer/answer-json.js';
 import { refuse } from './exchange/answer/refusal.js';
 import { answerOptions } from './exchange/cors.js';
-import { admitClient, pathFault, uncheckedModelFault } from './exchange/admission.js';
+import { admitClient, closedFault, pathFault, uncheckedModelFault } from './exchange/admission.js';
 import type { Exchange } from './exchange/exchange.js';
 import { enterProxy, forward } from './exchange/forward.js';
 import { handleManagement } from './management/handle.js';
 import { isManagementPath, managementPaths } from './management/paths.js';
 import { CONSOLE_PATH, isConsolePath, showConsole } from './pages/console.js';
 import { modelInfoPage, pagePaths } from './pages/paths.js';
-import { polledPage } from './pages/polled.js';
-import { isResponsePath, rawMethods } from './pass-through/paths.js';
+import { modelPagePaths, polledPage } from './pages/polled.js';
+import { isResponsePath, rawMethods, rawName } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
 
 /**
@@ -106,7 +106,9 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
       else if (exchange.proxy.settings.enforceUserParam && !modelFree.has(method))
         refuse(exchange, userParamUncheckable(path));
       else if (authorize(exchange, false, queryKey(path, exchange.request.url ?? '/'))) {
-        const fault = isResponsePath(path) ? undefined : uncheckedModelFault(exchange);
+        const fault =
+          closedFault(exchange, rawName(path) ?? path) ??
+          (isResponsePath(path) ? undefined : uncheckedModelFault(exchange));
         if (fault === undefined) enterProxy(exchange, () => admitClient(exchange, () => passThrough.handle(exchange)));
         else refuse(exchange, fault);
       }
@@ -162,7 +164,8 @@ const pagesOfKeys: ReadonlySet<string> = new Set([
  * Also rejects a virtual key that may not request the page.
  */
 function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {
-  const isClosed = exchange.proxy.settings.closedPages.has(path);
+  const { closedPages } = exchange.proxy.settings;
+  const isClosed = (modelPagePaths(path) ?? [path]).some((spelling) => closedPages.has(spelling));
   if (!authorize(exchange, open && !isClosed)) return false;
   const kind = open || pagesOfKeys.has(exchange.routeLabel) ? 'info' : null;
   const fault = isClosed && exchange.client?.key !== undefined ? adminOnly(path) : pathFault(exchange, kind);

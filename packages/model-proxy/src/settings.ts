@@ -178,8 +178,8 @@ export interface ProxySettings {
   /** Whether to read the client's address from X-Forwarded-For (`use_x_forwarded_for`). */
   readonly useXForwardedFor: boolean;
   /**
-   * Paths of pages that need the master key here (`require_auth_for_metrics_endpoint`,
-   * `admin_only_routes`).
+   * Routes that need the master key here (`require_auth_for_metrics_endpoint`, `admin_only_routes`): all paths of
+   * a page, `/v1/chat/completions` for an endpoint, `rawName` of a raw path.
    */
   readonly closedPages: ReadonlySet<string>;
   /** Whether model requests must contain `user` (`enforce_user_param`). */

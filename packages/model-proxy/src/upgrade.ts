@@ -8,10 +8,11 @@ import { plainPath } from './endpoints/paths.js';
 import { userParamUncheckable } from './errors/access.js';
 import { noSuchPath } from './errors/path.js';
 import { toProxyError } from './errors/proxy-error.js';
-import { admitClient } from './exchange/admission.js';
+import { admitClient, closedFault } from './exchange/admission.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import type { Exchange } from './exchange/exchange.js';
 import { handshakeFault } from './pass-through/handshake.js';
+import { rawName } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
 
 /** Begins the exchange of a request. */
@@ -37,8 +38,11 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         if (fault !== undefined) refuse(exchange, fault);
         // A session may name its user only in its events, after it has opened.
         else if (exchange.proxy.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
-        else if (authorize(exchange, false, keyBeside(request, path)))
-          admitClient(exchange, () => passThrough.upgrade(exchange, request.socket, head));
+        else if (authorize(exchange, false, keyBeside(request, path))) {
+          const closed = closedFault(exchange, rawName(path) ?? path);
+          if (closed !== undefined) refuse(exchange, closed);
+          else admitClient(exchange, () => passThrough.upgrade(exchange, request.socket, head));
+        }
       }
     } catch (error) {
       breakOff(exchange, toProxyError(error));

@@ -51,16 +51,32 @@ describe('settings that restrict access', () => {
       'admin_only_routes[1]: there is no /health/livelines: did you mean /health/liveliness?',
     ],
     ['admin_only_routes: [/nowhere]', 'admin_only_routes[0]: there is no /nowhere'],
+    ['admin_only_routes: ["/models/{id}"]', 'admin_only_routes[0]: must be a real path: a name in braces stands for'],
+    [
+      'admin_only_routes: [/engines/m/completions]',
+      'admin_only_routes[0]: cannot close the path of one model: write /v1/completions, or limit the models of the keys',
+    ],
     ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
     ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],
   ])('are faults if they are not valid: %s', (line, message) => {
     expect(faults(general(line))).toEqual([expect.stringContaining(`general_settings.${message}`)]);
   });
 
-  it('may close paths that always need the key; an entry of admin_only_routes closes every path of its page', () => {
-    const entries = '/metrics/, /health/liveness, /v1/chat/completions, /openai/x, /key/generate';
-    const { closedPages } = load(general(`admin_only_routes: [${entries}]`)).proxy;
-    expect([...closedPages]).toEqual(expect.arrayContaining(['/metrics', '/health/liveness', '/health/liveliness']));
+  it.each([
+    ['/metrics/', ['/metrics']],
+    ['/health/liveness', ['/health/liveliness', '/health/liveness']],
+    ['/models', ['/v1/models', '/models']],
+    ['/chat/completions', ['/v1/chat/completions']],
+    ['/fim/completions', ['/v1/fim/completions']],
+    ['/key/info', ['/key/info']],
+    ['/openai/v1/Fine%5ftuning/jobs', ['/openai/fine_tuning/jobs']],
+    ['/models/a%2Fb', ['/models/a/b', '/v1/models/a/b']],
+  ])('close all paths of a route: %s', (entry, names) => {
+    const { closedPages } = load(general(`forwarded_paths: [fim/completions], admin_only_routes: [${entry}]`)).proxy;
+    expect([...closedPages].sort()).toEqual([...names].sort());
+    // The printed configuration has the names. They close the same routes.
+    const again = load(general(`forwarded_paths: [fim/completions], admin_only_routes: [${names.join(', ')}]`)).proxy;
+    expect(again.closedPages).toEqual(closedPages);
   });
 
   it.each(['/model/info', '/v1/model/info'])('close both paths of the model information: %s', (entry) => {

@@ -3,10 +3,11 @@ import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { endpoints } from '../endpoints/index.js';
 import { litellmRoutePage } from '../endpoints/litellm-routes.js';
-import { createPaths, plainPath } from '../endpoints/paths.js';
+import { createPaths, forwardedTarget, plainPath } from '../endpoints/paths.js';
+import { isManagementPath } from '../management/paths.js';
 import { pagePaths } from '../pages/paths.js';
-import { polledPage, polledPaths } from '../pages/polled.js';
-import { acceptsPath } from '../pass-through/paths.js';
+import { modelPagePaths, polledPage, polledPaths } from '../pages/polled.js';
+import { rawName } from '../pass-through/paths.js';
 import type { ListenSettings, ProxySettings } from '../settings.js';
 import { COMMAND_LINE, type Block, type Findings } from './faults.js';
 import type { generalTable, settingsTable } from './settings.js';
@@ -31,10 +32,12 @@ type Access = Pick<
  */
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
-  const closedPages = new Set((adminOnlyRoutes ?? []).flatMap(pathsOfPage));
+  const forwarded = new Set(general.values.forwardedPaths);
+  const closedPages = new Set((adminOnlyRoutes ?? []).flatMap((route) => namesOfRoute(plainPath(route), forwarded)));
+
   const routesPlace = general.places.get('adminOnlyRoutes');
   for (const [index, route] of (adminOnlyRoutes ?? []).entries()) {
-    const fault = routeFault(plainPath(route));
+    const fault = routeFault(plainPath(route), forwarded);
     if (fault !== undefined && routesPlace !== undefined)
       findings.fault(nodeAt(routesPlace.node, [index]), [...routesPlace.path, index], fault);
   }
@@ -58,16 +61,18 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
   };
 }
 
-/** Returns all paths of a page: an operator who closes one of its paths means the page. */
-function pathsOfPage(route: string): readonly string[] {
-  const path = plainPath(route);
+/**
+ * Returns the names of a route in `closedPages`. An operator who closes one path of a page or of an endpoint means
+ * all its paths.
+ */
+function namesOfRoute(path: string, forwarded: ReadonlySet<string>): readonly string[] {
   const page = pagePaths.get(path);
   if (page !== undefined) return page.paths;
-  const model = /^(?:\/v1)?(\/models\/.+)$/.exec(path)?.[1];
-  if (model !== undefined) return [model, `/v1${model}`];
   const label = polledPage(path)?.label;
   const others = label === undefined ? [] : polledPaths.filter((other) => polledPage(other)?.label === label);
-  return [...new Set([path, ...others])];
+  const endpoint = modelPaths.match(path) ?? forwardedTarget(path, forwarded);
+  const names = [endpoint?.route, rawName(path)].filter((name) => name !== undefined);
+  return [...new Set(modelPagePaths(path) ?? (names.length > 0 ? names : [path, ...others]))];
 }
 
 const publicPages = [...pagePaths.keys(), ...polledPaths].filter(
@@ -76,12 +81,15 @@ const publicPages = [...pagePaths.keys(), ...polledPaths].filter(
 const modelPaths = createPaths(endpoints);
 
 /**
- * Returns the fault of an entry; undefined: the entry is valid. An entry for a path that is not a
- * page, but always needs a key, is valid, although it has no effect.
+ * Returns the fault of an entry; undefined: the entry is valid.
  */
-function routeFault(path: string): string | undefined {
-  const isServed = pagePaths.has(path) || polledPage(path) !== undefined;
-  if (isServed || modelPaths.match(path) !== undefined || acceptsPath(path)) return undefined;
+function routeFault(path: string, forwarded: ReadonlySet<string>): string | undefined {
+  if (/[{}]/.test(path)) return 'must be a real path: a name in braces stands for many paths';
+  const endpoint = modelPaths.match(path) ?? forwardedTarget(path, forwarded);
+  if (endpoint !== undefined && endpoint.model !== null)
+    return `cannot close the path of one model: write ${endpoint.route}, or limit the models of the keys`;
+  const isServed = pagePaths.has(path) || polledPage(path) !== undefined || isManagementPath(path);
+  if (isServed || endpoint !== undefined || rawName(path) !== undefined) return undefined;
   const nearest = nearestName(path, publicPages);
   if (nearest !== undefined) return `there is no ${path}: did you mean ${nearest}?`;
   // LiteLLM's routes that this proxy does not serve are always closed, so such an entry is not a

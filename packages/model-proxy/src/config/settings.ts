@@ -246,7 +246,7 @@ export const generalTable = {
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
-    doc: 'Paths that need the `master_key`. The setting has an effect only for pages that are open by default (`/`, `/routes`, `/metrics` and the probes), and for pages that otherwise also accept virtual keys, such as `/model/info`. An entry closes all paths of its page: `/model/info` also closes `/v1/model/info`. In LiteLLM, an entry closes only its own path. A path that does not exist prevents the start.',
+    doc: 'Paths that need the `master_key`: virtual keys get 401, and clients without a key too. Example: `[/metrics, /v1/batches]`. An entry closes all paths of its page or endpoint: `/v1/embeddings` also closes `/embeddings` and `/engines/<model>/embeddings`. For a [raw path](#paths), an entry closes all spellings of this path, but not the paths below it. In LiteLLM, an entry closes only its own path. A path that does not exist prevents the start.',
   }),
   enforceUserParam: boolean({
     name: 'enforce_user_param',

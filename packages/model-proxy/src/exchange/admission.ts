@@ -1,6 +1,6 @@
 /** Checks what the virtual key of a request may do, before the request is forwarded. */
 import type { RouteKind, VirtualKey } from '../auth/virtual-key.js';
-import { budgetExceeded, modelNotAllowed, modelUnchecked, pathNotAllowed } from '../errors/access.js';
+import { adminOnly, budgetExceeded, modelNotAllowed, modelUnchecked, pathNotAllowed } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { plainPath } from '../endpoints/paths.js';
 import type { Store } from '../store/store.js';
@@ -19,7 +19,8 @@ export function admitClient(exchange: Exchange, proceed: () => void): void {
     proceed();
     return;
   }
-  const fault = pathFault(exchange, 'model') ?? budgetFault(key, keys.store);
+  const fault =
+    closedFault(exchange, exchange.routeLabel) ?? pathFault(exchange, 'model') ?? budgetFault(key, keys.store);
   if (fault !== undefined) {
     refuse(exchange, fault);
     return;
@@ -45,6 +46,15 @@ export function pathFault({ request, client }: Exchange, kind: RouteKind | null)
   const path = plainPath(request.url ?? '/');
   if (key.allowsPath(path)) return undefined;
   return pathNotAllowed(path, key.stored.allowedRoutes);
+}
+
+/**
+ * Returns the error if the client has a virtual key, and the route needs the master key.
+ * @param route a name of the route, as in `closedPages`.
+ */
+export function closedFault({ request, client, proxy }: Exchange, route: string): ProxyError | undefined {
+  if (client?.key === undefined || !proxy.settings.closedPages.has(route)) return undefined;
+  return adminOnly(plainPath(request.url ?? '/'));
 }
 
 function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {

@@ -15,7 +15,8 @@ const MAX_BODY_BYTES = 1_048_576;
 export function handleManagement(exchange: Exchange, path: ManagementPath): void {
   const { keys, settings } = exchange.proxy;
   const key = exchange.client?.key;
-  if (key !== undefined && !pathsForVirtualKeys.has(path)) refuse(exchange, adminOnly(path));
+  const isForKeys = pathsForVirtualKeys.has(path) && !settings.closedPages.has(path);
+  if (key !== undefined && !isForKeys) refuse(exchange, adminOnly(path));
   else if (keys === null) refuse(exchange, noStore(path));
   else {
     const url = exchange.request.url ?? '';

@@ -89,15 +89,25 @@ export function polledPage(path: string): PolledPage | undefined {
   return table.get(path) ?? modelPage(path);
 }
 
+/** Returns both paths of the page of a model, without escapes, for a path of this page in any spelling; else undefined. */
+export function modelPagePaths(path: string): readonly string[] | undefined {
+  const id = modelIdOf(path);
+  return id === undefined ? undefined : [`/models/${id}`, `/v1/models/${id}`];
+}
+
+function modelIdOf(path: string): string | undefined {
+  const id = /^(?:\/v1)?\/models\/(.+)$/.exec(path)?.[1];
+  return id === undefined ? undefined : (decode(id) ?? id);
+}
+
 /** Finds the page of a model. The id may contain slashes, escaped or not. */
 function modelPage(path: string): PolledPage | undefined {
-  const id = /^(?:\/v1)?\/models\/(.+)$/.exec(path)?.[1];
-  if (id === undefined) return undefined;
+  const name = modelIdOf(path);
+  if (name === undefined) return undefined;
   return {
     label: '/v1/models/{id}',
     isPublic: false,
     answer: ({ proxy, client }) => {
-      const name = decode(id) ?? id;
       const value = describeModel(proxy.router, name, client?.key);
       return value === undefined ? modelNotFound(name) : { status: 200, value };
     },

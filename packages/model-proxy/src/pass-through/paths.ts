@@ -2,7 +2,7 @@
  * Recognizes raw requests by their path, and makes the URLs for the upstream. The proxy forwards
  * the body of a raw request without a translation.
  */
-import { plainPath } from '../endpoints/paths.js';
+import { decode, plainPath } from '../endpoints/paths.js';
 
 /** The providers whose paths are all available. */
 export type RawFamily = 'openai' | 'vllm' | 'gemini';
@@ -72,6 +72,19 @@ export function rawTarget(url: string): RawTarget | undefined {
   if (id !== undefined) return { kind: 'response', id, rest };
   const [, socket] = realtimePath.exec(path) ?? [];
   return socket === undefined ? undefined : { kind: 'realtime', rest: socket };
+}
+
+/**
+ * Returns one name for all spellings of a raw path that the proxy or an upstream may treat as the same path: escapes
+ * are decoded, and case, version, empty segments and parameters after `;` do not count.
+ * @param path result of `plainPath`. @returns undefined if the path is not raw.
+ */
+export function rawName(path: string): string | undefined {
+  if (!acceptsPath(path)) return undefined;
+  let text = path;
+  for (let round = 0; round <= MAX_DECODINGS; round += 1) text = decode(text) ?? text;
+  const plain = plainPath(text.replaceAll('\\', '/').replace(/;[^/]*/g, '')).toLowerCase();
+  return plain.replace(/^\/openai_passthrough\//, '/openai/').replace(/\/v1(?=\/)/, '');
 }
 
 function familyOf(prefix: string | undefined): RawFamily {
