@@ -293,6 +293,8 @@ describe('console', () => {
     await command.printed('connected');
     command.child.kill('SIGTERM');
     // `finished` waits until all processes have closed standard error, so ssh has ended.
-    expect((await command.finished()).code).toBe(1);
+    const { code, stderr } = await command.finished();
+    expect(code).toBe(130);
+    expect(stderr).toContain('racklessctl: interrupted');
   });
 });
