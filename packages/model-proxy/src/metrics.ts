@@ -171,7 +171,7 @@ async function createExposition(): Promise<Exposition> {
   };
   const rare = {
     costUsd: counter('litellm_spend_metric_total', 'US dollars, with the prices of the configuration.'),
-    retries: counter('rackless_retries_total', 'Attempts after the first one of each request.'),
+    retries: counter('rackless_retries_total', 'Attempts after the first one at each model group of a request.'),
     fallbacks: counter('rackless_fallbacks_total', 'Model groups that got a request after the first one.'),
     droppedHeaders: counter(
       'rackless_dropped_response_headers_total',

@@ -34,7 +34,7 @@ export interface RequestRecord {
   readonly totalTokens: number;
   /** Cost with the prices of the deployment; 0 if it has none. */
   readonly costUsd: number;
-  /** Number of attempts after the first one, in all model groups. */
+  /** Number of attempts after the first one at each model group. The first attempt at a fallback is not a retry. */
   readonly retries: number;
   /** Number of model groups that got the request after the first one. */
   readonly fallbacks: number;

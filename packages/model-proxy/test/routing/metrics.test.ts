@@ -93,6 +93,9 @@ describe('/metrics', () => {
       `rackless_fallbacks_total${labels('other', '1')} 1`,
       `rackless_retries_total${labels('other', '1')} 1`,
     ]);
+    expect(lines).toContain(
+      '# HELP rackless_retries_total Attempts after the first one at each model group of a request.',
+    );
     expect(lines).toContain('litellm_in_flight_requests 1');
     expect(lines).toContain('rackless_queued_requests 0');
     expect(lines).toContain('rackless_deployment_in_flight_requests{requested_model="chat",model_id="0"} 0');

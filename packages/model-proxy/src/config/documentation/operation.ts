@@ -71,7 +71,7 @@ shows all of these metrics. In Grafana, choose *Dashboards*, *New*, *Import*, an
 | \`litellm_llm_api_time_to_first_token_metric\` | seconds until the first byte of a stream |
 | \`litellm_input_tokens_metric_total\`, \`…_output_…\`, \`…_total_…\` | tokens, as upstreams counted them |
 | \`litellm_spend_metric_total\` | US dollars, with the prices of \`model_info\` |
-| \`rackless_retries_total\`, \`rackless_fallbacks_total\` | further attempts, further model groups |
+| \`rackless_retries_total\`, \`rackless_fallbacks_total\` | further attempts at a model group, fallbacks to further groups |
 | \`litellm_in_flight_requests\`, \`rackless_queued_requests\` | requests in progress, and in the [queue](#overload) |
 | \`rackless_deployment_in_flight_requests\` | requests in progress at a deployment |
 | \`litellm_deployment_…\` | [states, cooldowns and failed attempts](#cooldowns) |
@@ -80,6 +80,10 @@ shows all of these metrics. In Grafana, choose *Dashboards*, *New*, *Import*, an
 | \`process_…\`, \`nodejs_…\` | memory, CPU and event loop |
 
 - The labels are \`route\`, \`requested_model\` (the model group) and \`model_id\` (the last deployment).
+- The first attempt at a fallback counts in \`rackless_fallbacks_total\`, not in \`rackless_retries_total\`, as in
+  LiteLLM's header \`x-litellm-attempted-retries\`. The sum of both is the number of attempts after the first one.
+- A fallback that succeeds ends as a request with status 200. LiteLLM's \`litellm_deployment_successful_fallbacks\`
+  and \`…_failed_fallbacks\` do not exist: the failed attempts are in \`litellm_deployment_failure_responses_total\`.
 - If a stream ends without usage, the spending is an estimate.
 
 ### OpenTelemetry
