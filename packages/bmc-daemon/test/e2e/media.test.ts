@@ -14,7 +14,7 @@ describeEndToEnd('images over HTTP', () => {
   let guest: Guest;
 
   beforeAll(async () => {
-    // An insert with a slow server soon becomes a task.
+    // An insert from a slow image server becomes a task after 0.3 s.
     lab = await Lab.start({
       settings: ['EMULATOR_TASK_AFTER_SECONDS = 0.3', 'EMULATOR_VMEDIA_MAX_IMAGE_GIB = 0.01'],
     });

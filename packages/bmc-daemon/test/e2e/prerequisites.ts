@@ -24,8 +24,8 @@ async function missingHere(): Promise<readonly string[]> {
 const missing = await missingHere();
 
 /**
- * Declares a suite that is skipped if a prerequisite is missing.
- * @param furtherPrograms that only this suite needs.
+ * Declares a suite that is skipped if a prerequisite is missing; in CI, the suite then fails.
+ * @param furtherPrograms programs that only this suite needs.
  */
 export function describeEndToEnd(title: string, suite: () => void, furtherPrograms: readonly string[] = []): void {
   const all = [...missing, ...missingPrograms(furtherPrograms)];

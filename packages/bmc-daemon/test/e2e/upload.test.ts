@@ -54,7 +54,7 @@ describeEndToEnd('uploads of local images', () => {
     while ((await lab.volumes()).length > 0) await sleep(100);
   };
 
-  it('survive broken connections, and boot the guest', async () => {
+  it('continue after broken connections, and the guest boots from the image', async () => {
     const iso = await readFile(await guestImage({ kind: 'iso', system: 'grub', label: 'UPLOADED' }));
     const begun = await announce(iso.length);
     expect(begun.status).toBe(201);
