@@ -102,7 +102,7 @@ async function closeThenFail(close: () => Promise<void>): Promise<never> {
   throw new Error('the driver failed');
 }
 
-/** Replaces how the driver of the second host closes. */
+/** Replaces the method `close` of the second host's driver. `replacement` gets the original method. */
 function replaceClose(replacement: (close: () => Promise<void>) => Promise<void>): void {
   const driver = drivers.get('changed');
   if (driver === undefined) throw new Error('the driver was not opened');

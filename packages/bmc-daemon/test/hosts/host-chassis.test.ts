@@ -37,7 +37,7 @@ async function hostMetrics(): Promise<readonly string[]> {
   return text.split('\n').filter((line) => /^bmc_host_(?:up|machines)\{/.test(line));
 }
 
-it('shows each of several hosts as a chassis with its machines', async () => {
+it('the service shows each of several hosts as a chassis with its machines', async () => {
   const { Members } = await served.get('/redfish/v1/Chassis');
   expect(Members).toEqual([...machines.map(({ uuid }) => uuid), 'rack-1', 'rack-2'].map((id) => link(`Chassis/${id}`)));
   for (const { name } of hosts) {
@@ -69,7 +69,7 @@ it('shows each of several hosts as a chassis with its machines', async () => {
   ]);
 });
 
-it('shows a lost host as UnavailableOffline with its machines, and the other host as Enabled', async () => {
+it('the service shows a lost host as UnavailableOffline with its machines, and the other host as Enabled', async () => {
   const before = await served.get('/redfish/v1/Chassis/rack-2');
   const memory = await served.get('/redfish/v1/Chassis/rack-2/Memory/System');
   await hosts[1]?.libvirtd.daemon.stopDaemon('SIGKILL');
@@ -99,7 +99,7 @@ it('shows a lost host as UnavailableOffline with its machines, and the other hos
   await until('the host to answer', async () => (await stateOf('rack-2')) === 'Enabled');
 });
 
-it('shows no chassis of a removed host', async () => {
+it('the service shows no chassis of a removed host', async () => {
   const [first] = hosts;
   if (first === undefined) throw new Error('there is no host');
   await lab.setHosts([{ name: first.name, uri: first.uri }]);

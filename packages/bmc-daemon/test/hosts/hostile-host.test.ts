@@ -53,14 +53,14 @@ describe('a host that sends hostile answers', () => {
     for (const fake of fakes) await fake.stop();
   });
 
-  it('lists each UUID once, and does not affect the machines of other hosts', async () => {
+  it('appears in the list with each UUID once, and does not affect the machines of other hosts', async () => {
     const uuids = (await lab.driver.listSystems()).map(({ uuid }) => uuid);
     expect(uuids.toSorted()).toEqual([...new Set([good, ...hostile].map(({ uuid }) => uuid))].toSorted());
     expect(await lab.driver.getSystem(good.uuid)).toMatchObject({ name: 'good', state: 'shutoff', host: 'host-0' });
   });
 
   it.each(hostile.map(({ uuid, name }) => [name.slice(0, 12), uuid] as const))(
-    'shows the machine %j, or rejects it with a typed error',
+    'causes a snapshot of the machine %j, or a typed error with a bounded message',
     async (_, uuid) => {
       const outcome: unknown = await lab.driver.getSystem(uuid).catch((error: unknown) => error);
       expect(outcome instanceof Error ? outcome.constructor.name : 'snapshot').toMatch(/^(DriverError|snapshot)$/);

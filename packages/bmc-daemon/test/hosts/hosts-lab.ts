@@ -1,4 +1,4 @@
-/** Private libvirtds behind one driver, for one suite. */
+/** Starts private libvirtds behind one driver, for one suite. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

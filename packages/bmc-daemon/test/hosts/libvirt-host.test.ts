@@ -75,7 +75,7 @@ describe('a libvirt host', () => {
   });
 });
 
-/** Reads until the host answers, or until it does not. */
+/** Reads until the host answers, or until it does not answer. Returns the last snapshot. */
 async function readUntil(reachable: boolean, from: () => Promise<HostSnapshot>): Promise<HostSnapshot> {
   let snapshot = await from();
   await until(`a host with reachable: ${reachable}`, async () => {
@@ -120,7 +120,7 @@ describe('a libvirt host that does not answer', () => {
   });
 });
 
-it('reports no facts about a host that has never answered', async () => {
+it('a driver reports no facts about a host that has never answered', async () => {
   const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
   const absent = createLibvirtDriver({
     uri: `qemu:///system?socket=${host.file('absent.sock')}`,

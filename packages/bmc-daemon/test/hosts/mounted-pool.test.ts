@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { LabHost, startHosts, until, uuidOf } from './hosts-lab.js';
 
-it('stores an image once for hosts that mount the same directory, and keeps it while a machine uses it', async () => {
+it('the driver stores an image once for hosts that mount the same directory, while a machine uses it', async () => {
   let downloads = 0;
   const server = createServer((request, response) => {
     if (request.method === 'GET') downloads += 1;

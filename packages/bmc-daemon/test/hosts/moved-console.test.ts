@@ -23,7 +23,7 @@ afterAll(async () => {
   await Promise.all([left.stop(), right.stop()]);
 });
 
-it('keeps the console of a machine open during its migration, and the log continues the same boot', async () => {
+it('the daemon keeps the console of a machine open during a migration, and the log continues the same boot', async () => {
   const daemon = start(
     [
       '--config',
