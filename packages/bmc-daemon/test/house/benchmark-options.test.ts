@@ -6,7 +6,7 @@ const folder = process.env['INIT_CWD'];
 
 describe('the options of a benchmark', () => {
   beforeEach(() => {
-    // As `npm run … -w PACKAGE` does in the repository's root.
+    // npm sets this variable to the folder in which the user called it, for example the repository's root.
     process.env['INIT_CWD'] = '/repository';
   });
 
@@ -21,7 +21,7 @@ describe('the options of a benchmark', () => {
     return readFlags({ clouds: '', browser: '/usr/bin/chromium', rate: 50 }, ['clouds', 'browser']);
   }
 
-  it('begin a relative path at the folder in which the user called npm', () => {
+  it('resolve a relative path from the folder in which the user called npm', () => {
     expect(read('--clouds', '.cache/clouds.yaml', '--rate', '7')).toEqual({
       clouds: '/repository/.cache/clouds.yaml',
       browser: '/usr/bin/chromium',
@@ -34,7 +34,7 @@ describe('the options of a benchmark', () => {
     expect(read('--browser', '/opt/chrome').browser).toBe('/opt/chrome');
   });
 
-  it('begin a relative path at the working directory without npm', () => {
+  it('resolve a relative path from the working directory without npm', () => {
     delete process.env['INIT_CWD'];
     expect(read('--clouds', 'clouds.yaml').clouds).toBe(`${process.cwd()}/clouds.yaml`);
   });

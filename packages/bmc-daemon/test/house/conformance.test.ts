@@ -32,7 +32,7 @@ describe('docs/reference/conformance.md', () => {
     for (const [tool, version] of tools) expect(nightly).toContain(`DMTF/${tool}, ref: '${version}'`);
   });
 
-  it('has a result for each profile that is run', () => {
+  it('has a result for each profile that the script runs', () => {
     const profiles = [...script.matchAll(/^ {4}\('\w+', '(\w+)', '([\d.]+)'\),$/gm)].map(([, name, version]) =>
       [name, version].join(' '),
     );
@@ -96,7 +96,7 @@ describe('scripts/conformance.d/run.py', () => {
       [575, 8, 7, 3],
     ],
     ['Traceback (most recent call last):\nValueError\n', null],
-  ])('reads pass, warn, fail and not tested of %j', (text, expected) => {
+  ])('reads the numbers of pass, warn, fail and not tested in %j', (text, expected) => {
     expect(counts(text)).toEqual(expected);
   });
 });

@@ -80,14 +80,14 @@ const reset = (kind: string) =>
   failures.send('POST', '/redfish/v1/Systems/1/Actions/ComputerSystem.Reset', { body: { kind } });
 const json = { 'Content-Type': 'application/json' };
 
-/** Sends bytes on a new connection. */
+/** Sends bytes on a new connection. Returns the answer without its headers. */
 async function raw(bytes: string): Promise<Received> {
   const [head = '', text = ''] = (await failures.raw(bytes)).split('\r\n\r\n');
   const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]);
   return { status, headers: {}, text, json: JSON.parse(text) as unknown };
 }
 
-/** Steps that provoke each row, in the order of the page. */
+/** A request that gets the answer of each row, in the order of the page. */
 const provoked: readonly (readonly [row: string, provoke: () => Promise<Received>])[] = [
   ['HTTP: 400 UnrecognizedRequestBody', () => raw('GET / HTTP/1.1\r\nno header\r\n\r\n')],
   ['HTTP: 431 PayloadTooLarge', () => raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)],
@@ -162,7 +162,7 @@ describe('docs/internals/lifecycle.md', () => {
     expect(rows).toEqual(provoked.map(([row]) => row));
   });
 
-  it.each(provoked)('%s', async (row, provoke) => {
+  it.each(provoked)('has the right answer in the row %s', async (row, provoke) => {
     expect(statusAndKeys(await provoke())).toBe(row.slice(row.indexOf(': ') + 2));
   });
 

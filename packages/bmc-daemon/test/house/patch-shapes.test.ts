@@ -23,7 +23,7 @@ describe('a resource whose PATCH depends on the entity', () => {
 
   const services = testServices(driver);
 
-  it('names another shape where a machine accepts other properties', async () => {
+  it('has different shapes for machines that accept different properties', async () => {
     const system = dependent.find(({ entity }) => entity === 'ComputerSystem');
     const machines = await Promise.all((await driver.listSystems()).map(({ uuid }) => driver.getSystem(uuid)));
     const variants = machines.flatMap((machine) => [
