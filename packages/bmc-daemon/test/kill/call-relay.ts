@@ -43,7 +43,7 @@ const READS =
 /** libvirt's VIR_ERR_SYSTEM_ERROR. */
 const SYSTEM_ERROR = 38;
 
-/** A call: `domainCreateXml`, `domainQemuMonitorCommand`; also `storageVolUpload part`. */
+/** A call, such as `domainCreateXml`, or a part of an upload (`storageVolUpload part`). */
 export interface SeenCall {
   readonly name: string;
   readonly changes: boolean;
@@ -83,7 +83,7 @@ export class CallRelay {
     return relay;
   }
 
-  /** Forwards messages again, and lets `decide` decide about later calls. */
+  /** Ends the effect of `drop`, and lets `decide` decide about later calls. */
   decideBy(decide: Decide): void {
     this.#dropping = false;
     this.#decide = decide;

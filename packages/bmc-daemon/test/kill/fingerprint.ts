@@ -76,7 +76,7 @@ export async function poolsOf(subject: Pick<Subject, 'virsh'>): Promise<readonly
   return lines(await subject.virsh('pool-list', '--all', '--name'));
 }
 
-/** Names of the volumes in the daemon's pool. */
+/** Returns the names of the volumes in the daemon's pool; empty if there is no pool. */
 export async function volumesOf(subject: Pick<Subject, 'virsh'>): Promise<readonly string[]> {
   if (!(await poolsOf(subject)).includes(IMAGE_POOL)) return [];
   await subject.virsh('pool-refresh', IMAGE_POOL);
@@ -89,7 +89,7 @@ async function drive({ bmc, manager }: Subject, id: string): Promise<unknown> {
   return [Inserted, Image];
 }
 
-/** Queries QEMU, which numbers its boot devices. */
+/** Returns the aliases of the boot devices that QEMU has numbered, in boot order. */
 async function guestOrder(subject: Subject): Promise<readonly string[]> {
   const { name } = subject;
   const live = await subject.virsh('dumpxml', name);

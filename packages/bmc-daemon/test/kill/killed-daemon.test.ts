@@ -48,7 +48,7 @@ async function prepared({ before }: Operation): Promise<Fingerprint> {
 }
 
 /**
- * Waits until the host has one of the given states.
+ * Waits until the host has one of the given states, for at most ten minutes.
  * @returns the last state.
  */
 async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
@@ -66,7 +66,7 @@ async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
 describe.each(chosen(operations).map((operation) => [operation.title, operation] as const))(
   '%s',
   (_title, operation) => {
-    it('leaves the machine in the state before or after it, if the daemon is killed at any moment', async () => {
+    it('leaves the machine in the state before or after it, if the daemon is killed before a change', async () => {
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
@@ -95,7 +95,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
 describe.each(chosen(atomicOperations).map((operation) => [operation.title, operation] as const))(
   '%s',
   (_title, operation) => {
-    it('leaves the machine in the state before it, or succeeds, if libvirt rejects any one of its calls', async () => {
+    it('leaves the machine in the state before it, or succeeds, if libvirt rejects one of its calls', async () => {
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
