@@ -85,7 +85,7 @@ describeEndToEnd('lab machines', () => {
     },
   );
 
-  it('appear all at once, also 20 of them, with the name and the size of each', async () => {
+  it('appear over Redfish as soon as they are created, here 20 of them, with name, UUID and size', async () => {
     const reports = await lab.results('create', 'node', '--count', '20', '--cpus', '3', '--memory', '2G', '--emulate');
     const list = async () => {
       const body = await bmc.get('/redfish/v1/Systems?$expand=.');
@@ -103,7 +103,7 @@ describeEndToEnd('lab machines', () => {
     expect(await lab.contents()).toEqual({ domains: [], files: [] });
   });
 
-  it('keep virtual volumes of clients until they are deleted', async () => {
+  it('have the volumes that clients create, until the machines are deleted', async () => {
     const [report] = await lab.results('create', 'node', '--memory', '512M', '--disk', '64M', '--emulate');
     const { path } = system(report);
     const answer = await bmc.finish(

@@ -48,7 +48,7 @@ async function kill(args: readonly string[], number: number): Promise<string | n
   return dropped;
 }
 
-describe.each(['create', 'clone', 'delete'] as const)('machine %s, killed before any change', (command) => {
+describe.each(['create', 'clone', 'delete'] as const)('machine %s, killed before any of its changes,', (command) => {
   it('completes when it runs again, and its machines can be deleted', async () => {
     const golden = command === 'clone';
     if (golden) await lab.results('create', 'golden', ...small);
@@ -90,7 +90,7 @@ describe('machine delete', () => {
     relay.decideBy(({ name }) => (name === 'storageVolLookupByPath' ? 'refuse' : 'forward'));
     const { code, stderr } = await runMachine(...commands.delete, '--libvirt-uri', relayUri());
     expect(code).toBe(1);
-    // The command may also report that it waited for the one before.
+    // The command may also report that it waited for another command.
     expect(stderr).toContain(`bmc-daemon: looking up volume ${volume}: refused by the test\n`);
     expect((await lab.contents()).domains).toEqual(['node']);
     relay.decideBy(() => 'forward');

@@ -1,4 +1,4 @@
-/** `bmc-daemon machine` on a private libvirtd. No machine boots here, except where a title says so. */
+/** Tests `bmc-daemon machine` on a private libvirtd. Some tests start a machine, but none needs its boot. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { stat, unlink, writeFile } from 'node:fs/promises';
@@ -71,7 +71,7 @@ describe('machine create', () => {
     );
   });
 
-  it('makes the hardware that the options name', async () => {
+  it('creates a machine with the hardware that the options name', async () => {
     const [report] = await lab.results(
       ...['create', 'full', '--cpus', '3', '--memory', '1.5G', '--disk', '1G', '--disk', '2G', '--disk-bus', 'virtio'],
       ...['--bridge', 'br1', '--network', 'default', '--bridge', 'br0', '--nic-model', 'e1000e', '--emulate'],
@@ -123,7 +123,7 @@ describe('machine create', () => {
     expect(await lab.contents()).toEqual({ domains: names, files: names.map((name) => `${name}.qcow2`) });
   });
 
-  it('boots from the network before the disk by default', async () => {
+  it('creates a machine that boots from the network before the disk by default', async () => {
     await lab.results('create', 'node', '--network', 'default', '--network', 'default', ...small);
     const { devices } = await definition('node');
     expect(devices.interfaces.map(({ bootOrder }) => bootOrder)).toEqual([1, 2]);
@@ -191,7 +191,7 @@ describe('machine create', () => {
     await lab.virsh('vol-delete', '--pool', 'default', 'node-3.qcow2');
   });
 
-  it('removes what it made of a machine if the pool becomes full, and keeps the machines before it', async () => {
+  it('removes an incomplete machine if the pool becomes full, and keeps the machines that are complete', async () => {
     const folder = join(lab.libvirtd.dir, 'tmp', 'full');
     // Mounts a small tmpfs in the mount namespace of libvirtd, so that the pool becomes full.
     await promisify(execFile)('mkdir', [folder]);
@@ -267,7 +267,7 @@ describe('machine create', () => {
     ]);
   });
 
-  it('reports that the network is not active, and creates the machine', async () => {
+  it('warns if the network is not active, and creates the machine', async () => {
     await lab.virsh('net-destroy', 'default');
     const { code, stderr } = await lab.machine('create', 'node', ...small);
     await lab.virsh('net-start', 'default');
@@ -398,7 +398,7 @@ describe('machine delete', () => {
     expect(await lab.contents()).toEqual(nothing);
   });
 
-  it('keeps a log whose name is also that of another machine', async () => {
+  it('keeps a log whose name another machine also uses', async () => {
     await lab.results('create', 'node', ...small);
     await lab.define(
       'domain',
@@ -591,7 +591,7 @@ describe('machine --host', () => {
   it.each([
     ['the chosen host', 'silent', 'here'],
     ['another host', 'here', 'silent'],
-  ])('ends the command at Ctrl-C while %s does not answer', async (_which, chosen, other) => {
+  ])('lets Ctrl-C end the command while %s does not answer', async (_which, chosen, other) => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     // The address of a TCP server is an object.
