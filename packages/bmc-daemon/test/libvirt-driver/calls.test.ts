@@ -384,7 +384,7 @@ describe('the calls of an operation', () => {
 });
 
 describe('a new connection', () => {
-  it('lets the driver read all machines before a client does', async () => {
+  it('makes the driver read machines before a client does', async () => {
     await host.guest();
     const calls: string[] = [];
     relay.decideBy(({ name }) => {
@@ -397,11 +397,11 @@ describe('a new connection', () => {
     relay.decideBy(() => 'forward');
   });
 
-  it('reads no machine that clients do not see', async () => {
+  it('makes the driver read no machine that clients do not see', async () => {
     await host.guest();
     await host.guest();
     const guests = await driver.listSystems();
-    // The driver reads the machines in the order of the list.
+    // The driver reads the machines in the order of the list, so it would read the others first.
     const last = guests.at(-1)?.uuid ?? '';
     const read = new Set<string>();
     relay.decideBy(({ name, concerns }) => {

@@ -351,7 +351,7 @@ describe('a console stream that libvirt loses', () => {
     await driver.power('lost', 'destroy');
   });
 
-  it('does not outlive its machine', async () => {
+  it('is closed when its machine is switched off, and the next start opens another stream', async () => {
     const uuid = await printingGuest('stopped');
     const { streams, states, heard } = openHub(uuid, { afterChangeMs: 100 });
     await until('output', () => Promise.resolve(heard() > 1_000));

@@ -132,7 +132,7 @@ describe('a change of a machine that is off', () => {
     ['firmware settings', settings, nothing],
     ['insert', insert, nothing],
     ['insert while a continuous override waits for a drive', insert, change({ boot: continuous })],
-  ])('parses its definition once and makes one text: %s', async (_what, run, before) => {
+  ])('parses its definition at most once, and makes at most one text: %s', async (_what, run, before) => {
     expectAtMost(await countOnNewMachine(run, before), 1, 1);
   });
 
@@ -174,7 +174,7 @@ describe('a change of a running machine', () => {
 
 describe('the first change with content, of a definition that version 0.1 of the daemon wrote', () => {
   it.each(['boot-continuous', 'boot-once', 'media', 'owner-settings'])(
-    'parses it once and makes one text: %s',
+    'parses the definition at most once, and makes at most one text: %s',
     async (name) => {
       const xml = readFileSync(join(import.meta.dirname, `../fixtures/metadata-0.1/${name}.xml`), 'utf8');
       await writeFile(
