@@ -21,7 +21,7 @@ import { stateInMemory } from '../support/services.js';
 const uri = '/redfish/v1/Systems/{systemId}/Echo';
 const PASSWORD = 'secret words';
 
-/** Sends each message back. The texts below make it do something else. */
+/** Sends each message back, and floods the client at `flood`. The machines `gone` and `bare` cannot be opened. */
 const echo = webSocketDefiner<object>()({
   entity: 'ComputerSystem',
   uri,
@@ -47,7 +47,7 @@ const echo = webSocketDefiner<object>()({
   },
 });
 
-/** Sends until the client is too slow, and then ignores that. */
+/** Sends 25 MiB, also while the client is too slow. */
 function flood(client: WebSocketClient): void {
   const bytes = Buffer.alloc(256 * 1024);
   for (let sent = 0; sent < 100; sent += 1) client.send(bytes);
@@ -75,7 +75,7 @@ afterEach(async () => {
   for (const client of clients.splice(0)) client.terminate();
   app.endWebSockets();
   await listener.close(0);
-  // Connections of this test must not end in the next one.
+  // Connections of this test must not end in the next one, which would count them.
   await until(() => closed === served.length);
   app.close();
   rmSync(folder, { recursive: true, force: true });
@@ -128,7 +128,7 @@ async function start({
 const host = () => new URL(listener.addresses[0] ?? '').host;
 const basic = (user: string) => ({ Authorization: `Basic ${Buffer.from(`${user}:${PASSWORD}`).toString('base64')}` });
 
-/** Opens a WebSocket; its messages wait until a test reads them. */
+/** Opens a WebSocket, which is closed after the test. The handshake may still fail. */
 function open(machine: string, protocols: readonly string[], options: ClientOptions = {}): WebSocket {
   const client = new WebSocket(`ws://${host()}/redfish/v1/Systems/${machine}/Echo`, [...protocols], options);
   clients.push(client);
@@ -143,7 +143,7 @@ async function rejection(client: WebSocket): Promise<number> {
   return response.statusCode;
 }
 
-/** Returns the code and the reason of the end. */
+/** Waits until a WebSocket ends, and returns the code and the reason. */
 async function end(client: WebSocket): Promise<readonly [number, string]> {
   client.on('error', () => undefined);
   const [code, reason] = (await once(client, 'close')) as [number, Buffer]; // ws documents these arguments.
@@ -213,7 +213,7 @@ describe('a WebSocket', () => {
     ['a role without the privilege', ['rackless'], { headers: basic('rick') }, 403],
     ['the origin of another site', [], { headers: basic('admin'), origin: 'http://evil.example' }, 403],
     ['the origin null', [], { headers: basic('admin'), origin: 'null' }, 403],
-  ] as const)('answers an HTTP error to %s', async (_what, protocols, options, status) => {
+  ] as const)('is rejected with an HTTP error for %s', async (_what, protocols, options, status) => {
     await start();
     expect(await rejection(open('one', protocols, options))).toBe(status);
     expect(served).toEqual([]);
@@ -236,7 +236,7 @@ describe('a WebSocket', () => {
   it.each([
     ['gone', 404, 4404],
     ['bare', 409, 4409],
-  ])('answers an error for the machine %s with HTTP %s, or with the code %s', async (machine, status, code) => {
+  ])('is rejected for the machine %s with HTTP %s, or with the code %s', async (machine, status, code) => {
     await start();
     expect(await rejection(open(machine, [], { headers: basic('admin') }))).toBe(status);
     const [received, reason] = await end(open(machine, ['rackless'], { headers: basic('admin') }));
@@ -274,7 +274,7 @@ describe('the end of a WebSocket', () => {
     expect(await message(other)).toBe('still here');
   });
 
-  it('follows a disabled account, a new password and a lost privilege', async () => {
+  it('follows when its account is disabled or loses the privilege', async () => {
     await start();
     await access.accounts?.change('rick', { roleId: 'Administrator' });
     const disabled = open('one', ['rackless'], { headers: basic('admin') });
@@ -340,12 +340,12 @@ describe('the limits', () => {
     await start({ messagesPerTick: 5, tickMs: 60_000 });
     const client = open('one', [], { headers });
     await once(client, 'open');
-    // More than one packet of the network.
+    // Each message is longer than one packet of the network.
     const text = Buffer.alloc(200_000);
     for (let sent = 0; sent < 40; sent += 1) client.send(text);
     await until(() => received > 5);
     const { port } = new URL(listener.addresses[0] ?? '');
-    // A request and its answer, several times: the client had time to send more.
+    // During these requests, the client has time to send more messages.
     for (let turn = 0; turn < 10; turn += 1) await fetch(`http://127.0.0.1:${port}/healthz`);
     expect(received).toBeLessThan(10);
   });
@@ -416,7 +416,7 @@ describe('a hostile client', () => {
     expect(received).toBe(0);
   });
 
-  it('leaves nothing open if it disconnects at any byte of its handshake', async () => {
+  it('leaves nothing open if it disconnects during its handshake', async () => {
     await start();
     const text = handshake({});
     for (let length = 1; length <= text.length; length += 7) {
