@@ -11,11 +11,11 @@ it.each([
   [`${accounts}/an`, false],
   ['/redfish/v1/Systems', false],
   [undefined, false],
-])('says whether an event of %s concerns the account ann: %s', (origin, expected) => {
+])('concerns says whether an event of %s concerns the account ann: %s', (origin, expected) => {
   expect(concerns(`${accounts}/ann`, origin)).toBe(expected);
 });
 
-it('reads a collection again only for itself and what is below it', () => {
+it('isAtOrBelow accepts only a collection itself and what is below it', () => {
   const changed = [accounts, `${accounts}/ann`, '/redfish/v1/AccountService', '/redfish/v1/AccountService/AccountsOld'];
   expect(changed.map((uri) => isAtOrBelow(uri, accounts))).toEqual([true, true, false, false]);
 });

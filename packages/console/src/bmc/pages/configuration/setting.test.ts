@@ -6,7 +6,7 @@ const setting = (name: string, more: Partial<Setting> = {}): Setting => ({
   ...more,
 });
 
-it('finds settings by all words of the search, in name, value, source and help', () => {
+it('a search finds settings that have all its words, in name, value, source or help', () => {
   const all = [
     setting('EMULATOR_LISTEN_PORT', { value: 8443, source: '/etc/bmc.conf:3' }),
     setting('EMULATOR_LISTEN_IP', { value: '::', help: 'Address on which the daemon listens.' }),

@@ -67,16 +67,16 @@ describe('patternOf', () => {
   });
 });
 
-it('orders names by their numbers', () => {
+it('ranksOf orders names by their numbers', () => {
   const ranks = ranksOf(new Map(machines.map((each) => [each.Id, each])));
   expect([...ranks.keys()]).toEqual(['jump', 'node-2', 'node-10', 'web-1']);
 });
 
-it('does not take a shared chassis for a host', () => {
+it('hostOf does not take a shared chassis for a host', () => {
   expect(hostOf(machine('a', { Links: { Chassis: [link('/redfish/v1/Chassis/shared')] } }))).toBe('');
 });
 
-it('reads back the view that an address contains', () => {
+it('viewOf reads the view that queryOf has written into an address', () => {
   const view = {
     filters: { ...noFilters, search: 'a&b <c>', group: 'node-*', power: 'On' },
     sorting: { column: 'power', isAscending: false },

@@ -34,7 +34,7 @@ describe('the keys of a text', () => {
     expect(codes('\r\n\n\r\t', 'us')).toBe('Enter Enter Enter Tab');
   });
 
-  it('leave out characters without a key. The result lists each of these characters once', () => {
+  it('leave out characters without a key; the result lists each of these characters once', () => {
     expect(chordsOf('aéééü', 'us')).toMatchObject({ untypable: ['é', 'ü'], chords: [[[{ keysym: 0x61 }]]] });
   });
 

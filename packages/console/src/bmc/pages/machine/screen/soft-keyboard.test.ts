@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { softKeyboard } from './soft-keyboard.js';
 
-it('types what is inserted, and translates Enter and Backspace', () => {
+it('a soft keyboard types what is inserted, and translates Enter and Backspace', () => {
   const translate = softKeyboard();
   expect(translate({ inputType: 'insertText', data: 'ab' })).toEqual({ removed: 0, text: 'ab' });
   expect(translate({ inputType: 'insertLineBreak', data: null })).toEqual({ removed: 0, text: '\n' });
@@ -10,7 +10,7 @@ it('types what is inserted, and translates Enter and Backspace', () => {
   expect(translate({ inputType: 'formatBold', data: null })).toEqual({ removed: 0, text: '' });
 });
 
-it('types a word once while the keyboard composes it, and corrects what changes', () => {
+it('a soft keyboard types a word once while the user composes it, and corrects what changes', () => {
   const translate = softKeyboard();
   const compose = (data: string) => translate({ inputType: 'insertCompositionText', data });
   expect([compose('r'), compose('ro'), compose('roo')].map(({ text }) => text)).toEqual(['r', 'o', 'o']);
@@ -18,7 +18,7 @@ it('types a word once while the keyboard composes it, and corrects what changes'
   expect(compose('root')).toEqual({ removed: 0, text: 'ot' });
   // The keyboard replaces the word by its suggestion.
   expect(compose('rest')).toEqual({ removed: 3, text: 'est' });
-  // A later word has nothing in common with this one.
+  // The space ends the word, so the console does not compare the next word with it.
   expect(translate({ inputType: 'insertText', data: ' ' })).toEqual({ removed: 0, text: ' ' });
   expect(compose('re')).toEqual({ removed: 0, text: 're' });
 });

@@ -38,19 +38,19 @@ describe('planOf', () => {
   });
 });
 
-it('offers the actions that at least one machine offers', () => {
+it('offeredActions returns the actions that at least one machine offers', () => {
   expect(offeredActions([on, limited], () => true)).toEqual(['On', 'ForceRestart', 'ForceOff', 'eject']);
   expect(offeredActions([{ ...on, Boot: {} }], () => true)).toContain('boot');
   expect(offeredActions([], () => true)).toEqual([]);
 });
 
-it('offers only the actions that the role may perform', () => {
+it('offeredActions returns only the actions that the role may perform', () => {
   const mayOnly = (wanted: string) => (privilege: string) => privilege === wanted;
   expect(offeredActions([on], mayOnly('ConfigureComponents'))).toEqual(['On', 'ForceOff']);
   expect(offeredActions([on], mayOnly('ConfigureManager'))).toEqual(['eject']);
 });
 
-it('offers boot targets that need no further value', () => {
+it('bootTargets returns only boot targets that need no further value', () => {
   const offered = ['UefiTarget', 'Cd', 'UefiHttp', 'Pxe'];
   expect(bootTargets({ ...on, Boot: { 'BootSourceOverrideTarget@Redfish.AllowableValues': offered } })).toEqual([
     'Pxe',
