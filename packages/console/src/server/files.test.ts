@@ -8,7 +8,7 @@ const [script = ''] = readdirSync(join(import.meta.dirname, '../../dist/assets/b
   /^main-.*\.js$/.test(file),
 );
 
-it('lets browsers keep only files whose names change with their content', () => {
+it('the console lets browsers keep only files whose names change with their content', () => {
   const cached = (path: string) => files({ path })?.headers['Cache-Control'];
   expect(cached(`/ui/assets/${script}`)).toBe('public, max-age=31536000, immutable');
   expect(['/ui/', '/ui/systems/1', '/ui/assets/index.html', '/ui/assets/licenses.txt'].map(cached)).toEqual(
@@ -23,7 +23,7 @@ it.each([
   ['gzip;q=1.0, br;q=0', 'gzip'],
   ['GZIP', 'gzip'],
   ['brotli, x-gzip', undefined],
-])('answers Accept-Encoding %s with %s', (acceptEncoding, coding) => {
+])('the console answers Accept-Encoding %s with the encoding %s', (acceptEncoding, coding) => {
   const answer = files({ path: `/ui/assets/${script}`, acceptEncoding });
   expect(answer?.headers['Content-Encoding']).toBe(coding);
   expect(files({ path: `/ui/assets/${script}`, acceptEncoding, ifNoneMatch: answer?.headers['ETag'] })?.status).toBe(
@@ -41,7 +41,7 @@ it.each([
   '/ui/index.html',
   '/ui/../package.json',
   '/ui/%2e%2e/package.json',
-])('has no file at %s', (path) => {
+])('the console has no file at %s', (path) => {
   expect(files({ path })).toBeNull();
 });
 
