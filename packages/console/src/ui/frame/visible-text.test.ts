@@ -20,11 +20,11 @@ it.each([
   ['می\u200c\u200cخ\u200c', 'می[U+200C][U+200C]خ[U+200C]'],
   ['a\u00a0b\u2009c\u2800d\u3000e\u202ff', 'a[U+00A0]b[U+2009]c[U+2800]d[U+3000]e[U+202F]f'],
   ['a\r\nb\rc', 'a\nb[U+000D]c'],
-])('shows the hidden characters of %j', (text, shown) => {
+])('visibleText shows the hidden characters of %j as codes', (text, shown) => {
   expect(visibleText(text)).toBe(shown);
 });
 
-it('never leaves half of a surrogate pair at a cut', () => {
+it('shortText never leaves half of a surrogate pair at a cut', () => {
   for (const begin of ['', 'x']) {
     const text = shortText(`${begin}${'😀'.repeat(1000)}`);
     expect(text).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
@@ -32,13 +32,13 @@ it('never leaves half of a surrogate pair at a cut', () => {
   }
 });
 
-it('cuts a text that only its codes make far too long', () => {
+it('the console cuts a text that only its codes make far too long', () => {
   startVisibleTexts();
   const { props } = h('p', {}, '\u202e'.repeat(1000)); // the console shows it as 8,000 characters
   expect(props.children).toMatch(/^(\[U\+202E\]){37}.{10,50} more characters/);
 });
 
-it('cuts the middle of a text only if the text is far too long', () => {
+it('shortText cuts the middle of a text only if the text is far too long', () => {
   expect(shortText('W'.repeat(1000))).toHaveLength(1000);
   expect(shortText(`begin${'x'.repeat(10_000)}end`)).toMatch(/^begin.{290,400}9408 more characters.{290,400}end$/);
 });

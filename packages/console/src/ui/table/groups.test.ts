@@ -13,11 +13,11 @@ const shown = (closed: readonly string[]) =>
     ({ kind, key }) => `${kind} ${key}`,
   );
 
-it('puts rows below the heading of their group, in the order of the table', () => {
+it('tableLines puts rows below the heading of their group, in the order of the table', () => {
   expect(shown([])).toEqual(['group a*', 'row a1', 'group b*', 'row b2', 'row b1', 'group ', 'row jump']);
 });
 
-it('leaves out the rows of a closed group', () => {
+it('tableLines leaves out the rows of a closed group', () => {
   expect(shown(['b*'])).toEqual(['group a*', 'row a1', 'group b*', 'group ', 'row jump']);
 });
 
@@ -26,7 +26,7 @@ it.each([
   [{ from: 'd', to: 'b' }, ['x', 'b', 'c', 'd']],
   [{ from: null, to: 'c' }, ['x', 'c']],
   [{ from: 'hidden', to: 'c' }, ['x', 'c']],
-])('selects the range %j', (range, selected) => {
+])('withRange selects the range %j', (range, selected) => {
   expect([...withRange(new Set(['x']), ['a', 'b', 'c', 'd'], range)]).toEqual(selected);
 });
 
@@ -42,7 +42,7 @@ it.each([
   ['ArrowDown', 99, null],
   ['End', 99, null],
   ['Enter', 5, null],
-])('moves with %s from line %d of 100 to %p', (key, line, target) => {
+])('lineAfterKey moves with %s from line %d of 100 to %p', (key, line, target) => {
   const pressed = { key, altKey: false, ctrlKey: false, metaKey: false };
   expect(lineAfterKey(pressed, { line, count: 100, page: 10 })).toBe(target);
   expect(lineAfterKey({ ...pressed, altKey: true }, { line, count: 100, page: 10 })).toBeNull();

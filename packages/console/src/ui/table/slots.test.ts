@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { assignSlots } from './slots.js';
 
 const lines = (text: string): readonly string[] => text.split('');
-/** The slots after the table showed the lines of the first text, and then those of the second one. */
+/** Returns the slots after the table has shown the lines of the first text, and then those of the second one. */
 const slotsOf = (first: string, second: string, isHeld = false): readonly number[] => {
   const before = assignSlots(new Map(), lines(first), { isHeld: false });
   return [...assignSlots(before, lines(second), { isHeld }).values()];
