@@ -54,7 +54,7 @@ const select = async (page: Page, action: string, ...names: readonly string[]): 
   await page.getByRole('region', { name: 'Actions' }).getByRole('button', { name: action }).click();
 };
 const chooseFile = async (page: Page): Promise<void> => {
-  // The first part waits for its answer.
+  // The first part gets no answer, so the upload still runs when the test cancels it.
   await page.route('**/Uploads/*', (route) => (route.request().method() === 'PATCH' ? undefined : route.continue()));
   const card = page.getByRole('region', { name: 'Virtual CD' });
   await card.getByLabel('Image', { exact: true }).selectOption('From this computer');
@@ -168,7 +168,7 @@ const DIALOGS: readonly OpenedDialog[] = [
           },
         }),
       );
-      // An answer to an earlier request would remove the task again.
+      // An answer to an earlier request would remove the task again, so the page loads again.
       await page.reload();
       await button(page, /^Cancel/).click();
     },
@@ -242,7 +242,7 @@ function hiddenRows(): Promise<readonly string[]> {
   );
 }
 
-/** Checks the page of the window at all widths in both themes. */
+/** Checks what the window shows, at all widths in both themes. */
 async function check(picture: string): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
@@ -286,14 +286,14 @@ describe('the lists of this test', () => {
 
 const paths = [...Object.values(PAGES), ...TABS.filter((tab) => tab !== '').map((tab) => `systems/node-1/${tab}`)];
 
-describe('at three widths in both themes', () => {
-  it.each(paths)('is accessible: the page %p', async (path) => {
+describe('the console at three widths in both themes', () => {
+  it.each(paths)('is accessible on the page %p', async (path) => {
     await openPath(path);
     await check(path === '' ? 'machines' : path.replaceAll('/', '-'));
   });
 
   it.each(DIALOGS.map((dialog, index) => ({ ...dialog, index })))(
-    'is accessible: the dialog $index of $file with $title in its title',
+    'is accessible in the dialog $index of $file with $title in its title',
     async ({ file, title, path, open: openDialog, index }) => {
       await openPath(path);
       await openDialog(page);
@@ -308,7 +308,7 @@ describe('at three widths in both themes', () => {
   );
 });
 
-describe('on a phone', () => {
+describe('the console on a phone', () => {
   it('wraps a destination of events at its parts, and not inside a port', async () => {
     await openPath('subscriptions');
     await page.setViewportSize({ width: 375, height: 900 });
@@ -334,7 +334,7 @@ describe('on a phone', () => {
   });
 });
 
-describe('with the Tab key', () => {
+describe('the Tab key', () => {
   it.each([1440, 375])('reaches the menu, the bar and the page at a width of %i', async (width) => {
     await openPath('');
     await page.setViewportSize({ width, height: 900 });
@@ -342,7 +342,7 @@ describe('with the Tab key', () => {
     expect(await tabOrderFaults(page)).toEqual([]);
   });
 
-  it.each(paths)('reaches all controls in their visible order: the page %p', async (path) => {
+  it.each(paths)('reaches all controls in their visible order on the page %p', async (path) => {
     await openPath(path);
     for (const width of [1440, 375]) {
       await page.setViewportSize({ width, height: 900 });

@@ -87,7 +87,7 @@ describe('the accounts', () => {
 });
 
 describe('the sessions', () => {
-  it('are listed, and those of others end', async () => {
+  it('are listed, and an administrator can end those of others', async () => {
     const other = await openPage('olga', 'sessions');
     const { page } = await openPage('admin', 'sessions');
     await page.getByText('this console').waitFor();
@@ -102,7 +102,7 @@ describe('the sessions', () => {
 });
 
 describe('the subscriptions', () => {
-  it('are created, get a test event, and are suspended and deleted', async () => {
+  it('are created, get a test event, and are suspended, resumed and deleted', async () => {
     const received: string[] = [];
     const server = createServer((request, response) => {
       request.setEncoding('utf8');
@@ -198,7 +198,7 @@ describe('the certificates', () => {
     await page.getByText('Lab CA').waitFor();
     await page.getByText('Valid for 98 more days').waitFor();
     await takePictures(page, 'certificates');
-    // The clock of the service counts.
+    // The page uses the clock of the service, not that of the browser.
     await page.clock.setFixedTime(Date.now() + 3 * 86_400_000);
     await page.reload();
     await page.getByText('Valid for 98 more days').waitFor();

@@ -102,7 +102,7 @@ describe('the list of machines', () => {
     await page.context().close();
   });
 
-  it('sorts by the keyboard', async () => {
+  it('can be sorted with the keyboard', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
     await logIn(page, 'rick');
     await row(page, 'node-1').waitFor();

@@ -100,7 +100,7 @@ describe('the list of 2,000 machines', () => {
     await scrollTo(10_000);
     const visible = await page.locator('tbody th a').nth(8).getAttribute('title');
     await page.getByRole('link', { name: visible ?? '', exact: true }).focus();
-    // Below the window, above it, in it, and far away again.
+    // The row is then below the window, above it, in it, and above it again.
     for (const top of [0, 60_000, 10_000, 60_000]) {
       await scrollTo(top);
       expect([top, await focused(page)]).toEqual([top, visible]);

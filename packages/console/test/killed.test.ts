@@ -43,7 +43,7 @@ const inTab =
     await page.getByRole('button', { name }).click();
     return page.getByRole('dialog', { name });
   };
-/** Opens a page of the administration, and its dialog. */
+/** Opens a page of the administration, and returns the dialog that its button opens. */
 const inPage =
   (name: string, button: string): Form['open'] =>
   async (page) => {
@@ -115,7 +115,7 @@ const forms: readonly (readonly [name: string, form: Form])[] = [
 ];
 
 describe('a form whose daemon is killed', () => {
-  it.each(forms)('keeps its input, reports the failure, and sends it after the restart: %s', async (_name, form) => {
+  it.each(forms)('keeps its input, reports the failure, and sends the input later: %s', async (_name, form) => {
     const { page, faults } = await open(`${bmc.address}/ui/`);
     const logInAs = async (dialog: Locator): Promise<void> => {
       await dialog.getByLabel('User').fill('admin');

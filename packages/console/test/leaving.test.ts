@@ -29,7 +29,7 @@ const typeTag = async (page: Page): Promise<Locator> => {
   return tag;
 };
 
-/** Starts all selected machines: the requests wait until the returned function lets them go. */
+/** Starts all machines. The requests wait until the test calls the returned function. */
 const startSlowly = async (page: Page): Promise<() => Promise<void>> => {
   const held: Route[] = [];
   await page.route('**/Actions/ComputerSystem.Reset', (route) => {
@@ -87,7 +87,7 @@ describe('changes that are not saved', () => {
     ['a link', (page: Page) => page.getByRole('link', { name: 'Boot', exact: true }).click()],
     ['a step back', (page: Page) => page.goBack()],
     ['a logout', (page: Page) => page.getByRole('button', { name: 'Log out' }).click()],
-  ])('stay after a question: %s', async (title, leave) => {
+  ])('are lost only after the user has answered a question: %s', async (title, leave) => {
     expect(await setTag('')).toBe(200);
     const { page, faults } = await openList();
     const tag = await typeTag(page);
@@ -105,7 +105,7 @@ describe('changes that are not saved', () => {
     await page.context().close();
   });
 
-  it('need no answer to the question if a save ends it, and stay if the save fails', async () => {
+  it('need no answer to the question if a save succeeds meanwhile, and stay if the save fails', async () => {
     expect(await setTag('')).toBe(200);
     const { page, faults } = await openList();
     const tag = await typeTag(page);
@@ -161,7 +161,7 @@ describe('changes that are not saved', () => {
 });
 
 describe('the address of an image that is not inserted', () => {
-  it('stays after a question, and while the user looks at the form for files', async () => {
+  it('stays if the user answers a question with Stay, and while the form for files is open', async () => {
     const { page, faults } = await openList();
     await row(page, 'node-1').getByRole('link').click();
     await page.getByRole('link', { name: 'Media', exact: true }).click();
@@ -219,7 +219,7 @@ describe('a running action on many machines', () => {
     await page.getByRole('link', { name: 'Machines' }).click();
     await release();
     await page.getByRole('button', { name: /Start: (\d+) of \1/ }).waitFor();
-    // Without work, nothing asks.
+    // Without a running action, nothing asks.
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('dialog', { name: 'Log in' }).waitFor();
     await page.context().close();

@@ -82,7 +82,7 @@ it('the events fill the window after a narrow window has changed the height of t
   const { page } = await openTab('admin', 'events');
   const region = page.locator('.scroll.virtual');
   await region.evaluate((element) => {
-    // Safari does not keep the rows in place by scrolling.
+    // Safari does not keep the rows in place by scrolling, so this test switches that off.
     element.style.setProperty('overflow-anchor', 'none');
     element.scrollTop = 2000;
   });

@@ -8,7 +8,10 @@ import { startBmc, type Bmc } from './harness/bmc.js';
 import { browserFixture, painted, takePictures } from './harness/browser.js';
 
 const NAME = 'W'.repeat(255);
-/** The override turns the rest of a text around, and the second name has a space without width. */
+/**
+ * The first name has an override, which turns the rest of a text around. The second name has a space
+ * without width.
+ */
 const [TURNED, INVISIBLE] = ['safe-\u202e1-edon', 'sh\u200bort'];
 const HUGE = `${'W'.repeat(4999)}-${'W'.repeat(5000)}`;
 const MACHINES = `machines:
@@ -45,7 +48,7 @@ async function overflows(page: Page, element: Locator): Promise<readonly number[
 describe('a machine with a long name', () => {
   it('has its whole name in the question before an action', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
-    // Playwright clicks the middle of a link, which the cell hides.
+    // Playwright clicks the middle of a link, which the cell hides, so the test presses a key.
     await page.getByRole('link', { name: NAME }).press('Enter');
     await page.getByRole('button', { name: 'Shut down' }).click();
     await page.getByRole('dialog').getByText(NAME).waitFor();
@@ -167,7 +170,7 @@ describe('a hostile name', () => {
     expect(await hiddenCharacters(page)).toEqual([]);
     expect(await overflows(page, dialog)).toEqual([0, 0, 0]);
     expect(await overflows(page, page.locator('main'))).toEqual([0, 0, 0]);
-    // The buttons are in a window of a usual height.
+    // A window of a usual height shows the buttons.
     await page.setViewportSize({ width: 1440, height: 900 });
     const { y = NaN, height = NaN } = (await dialog.getByRole('button', { name: 'Eject' }).boundingBox()) ?? {};
     expect(y + height).toBeLessThan(900);

@@ -58,8 +58,8 @@ const saved = (form: Locator, button: string): Promise<void> =>
   form.locator('button[aria-busy=false][aria-disabled=true]').filter({ hasText: button }).waitFor();
 const card = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
-describe('power', () => {
-  it('starts a machine, and asks for a confirmation before it forces the machine off', async () => {
+describe('the page of a machine', () => {
+  it('starts the machine, and asks for a confirmation before it forces the machine off', async () => {
     await reset('node-1', 'ForceOff');
     const page = await openTab('node-1');
     await header(page).getByRole('button', { name: 'Start', exact: true }).click();
@@ -188,7 +188,7 @@ describe('the boot order', () => {
     await page.keyboard.press('Enter');
     await first(/^CD/);
     await form.getByText(/position 1 of 2/).waitFor();
-    // The first row cannot move up, so its other button has the focus.
+    // The first row cannot move up, so the focus is at its other button, which moves it down.
     await page.keyboard.press('Enter');
     await first(/^Disk/);
     await page.keyboard.press('Alt+ArrowUp');
@@ -260,8 +260,8 @@ describe('firmware settings', () => {
   });
 });
 
-describe('storage', () => {
-  it('gets a new volume, and deletes it only after the user has typed its name', async () => {
+describe('the tab Storage', () => {
+  it('creates a volume, and deletes it only after the user has typed its name', async () => {
     const page = await openTab('node-1', '/storage');
     await page.getByRole('button', { name: 'Create a volume' }).click();
     const form = page.getByRole('dialog', { name: 'Create a volume' });
@@ -289,7 +289,7 @@ describe('storage', () => {
   });
 });
 
-describe('network', () => {
+describe('the tab Network', () => {
   it('shows the lease of a started machine, and the addresses of its management controller', async () => {
     await reset('node-1', 'ForceOff');
     const page = await openTab('node-1', '/network');
@@ -313,7 +313,7 @@ describe('a changed form', () => {
   const tag = (page: Page) => settings(page).getByLabel('Asset tag');
   const save = (page: Page) => settings(page).getByRole('button', { name: 'Save' });
 
-  it('survives changes of other properties, and the end of its session', async () => {
+  it("survives changes of other properties, and the end of the user's session", async () => {
     await reset('node-2', 'ForceOff');
     const page = await openTab('node-2');
     await tag(page).fill('rack 7');
@@ -324,7 +324,7 @@ describe('a changed form', () => {
       readonly Members: readonly { readonly '@odata.id': string }[]; // a collection
     };
     for (const member of sessions.Members) await bmc.ask('DELETE', member['@odata.id']);
-    // A read in the background may open the dialog before the click, and the dialog covers the button.
+    // A read in the background may open the dialog before the click. The dialog would cover the button.
     await save(page).dispatchEvent('click');
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     expect(await tag(page).inputValue()).toBe('rack 7');
