@@ -25,7 +25,7 @@ const system = `/redfish/v1/Systems/${idOf(1)}`;
 const drive = `${system}/VirtualMedia/Cd`;
 const insert = (served: Served) =>
   served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
-/** Waits until the sweep at the start has asked for the images. The sweep may still run afterward. */
+/** Waits until the sweep at the start has requested the images. This sweep may still run afterward. */
 const untilSweepLists = () =>
   waitFor(
     () => (cloud.requestsTo('/image/v2/images?').length > 0 ? true : undefined),
@@ -37,7 +37,7 @@ const untilImages = (count: number) =>
     () => `Glance has ${glance.images.size} images instead of ${count}`,
   );
 
-it('lets Glance fetch an image if configured, and reports a failed import', async () => {
+it('lets Glance fetch an image if this is configured, and reports a failed import', async () => {
   const served = await cloud.serve({ media: { fetchedByGlance: true } });
   glance.content = iso;
   glance.imported = 'queued';
@@ -181,7 +181,7 @@ it('keeps the image of a running upload in a sweep, even before Glance answers i
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
 });
 
-it('deletes unused images at the start, except images of others and images that another daemon has marked', async () => {
+it('deletes unused images at the start, except foreign images and images that another daemon marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
   const usedByNewerState = glance.put();
   // A newer state of server 1 is stored with the image `used`: the other image is in its CD drive.
@@ -210,8 +210,8 @@ it('deletes no image that another daemon inserts during a sweep, and sweeps agai
   cloud.api.others.set('image', (request, response, path) => {
     const id = path.split('/')[3] ?? '';
     const image = glance.images.get(id);
-    // The servers have been read. The other daemon has marked the image, changed its server and
-    // released the mark.
+    // The sweep has read the servers. Simulates another daemon that since then marked the image, changed its
+    // server and released the mark.
     if (image !== undefined && request.method === 'GET' && !changed.has(id)) {
       changed.add(id);
       glance.images.set(id, { ...image, updated_at: '2026-11-23T02:00:00Z' });
@@ -231,7 +231,7 @@ it('deletes an image that a client ejects during a sweep, after the sweep has re
   let release: (() => void) | undefined;
   cloud.api.others.set('image', (request, response, path) => {
     const answerByGlance = (): void => glance.handler(request, response, path);
-    // The sweep of the start has read the servers.
+    // At its first DELETE, the sweep at the start has read the servers. The test delays this DELETE.
     if (release === undefined && request.method === 'DELETE') release = answerByGlance;
     else answerByGlance();
   });
@@ -287,7 +287,7 @@ it('shows servers while Glance fails', async () => {
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
   const before = cloud.requestsTo('/image/v2/images?').length;
   expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
-  // A failing Glance is asked again later.
+  // The daemon requests the images from a failing Glance again only after a pause.
   expect(cloud.requestsTo('/image/v2/images?')).toHaveLength(before);
 });
 
@@ -376,7 +376,7 @@ it('deletes no image while the form of a server is unexpected, because its drive
     const answer = await served.send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {});
     expect(answer.status).toBe(204);
   };
-  // The answer to an eject follows a sweep.
+  // The daemon answers an eject only after a complete sweep.
   await eject();
   expect(glance.images.size).toBe(1);
   cloud.servers.all.delete(idOf(2));
@@ -393,7 +393,7 @@ it('shows the image of an insert, even if an older listing of the images arrives
   const old = glance.put();
   cloud.servers.put(2, { metadata: { 'rackless:state': JSON.stringify({ cd: old }) } });
   const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd`;
-  // Glance has read the images for a reader of the other server, and its answer is late.
+  // Glance lists the images for a reader of the other server before the insert, and answers after it.
   let isHeld = false;
   const late = new Promise<() => void>((resolve) => {
     cloud.api.others.set('image', (request, response, path) => {

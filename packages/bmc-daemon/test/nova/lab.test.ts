@@ -1,4 +1,7 @@
-/** Tests of the daemon with a real Nova: list, inventory and power, as Redfish clients see them. */
+/**
+ * Tests the daemon with a real OpenStack: list, inventory and power, as Redfish clients see them. Also tests
+ * failures of Nova, Keystone and Neutron.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -45,7 +48,7 @@ describeLab('a daemon before a cloud', () => {
       env: { OS_CLIENT_CONFIG_FILE: file, EMULATOR_TASK_AFTER_SECONDS: '1', ...variables },
     });
 
-  it('serves its servers with processors, memory and interfaces', async () => {
+  it("serves the cloud's servers with processors, memory and interfaces", async () => {
     const url = await serve(labFile()).address();
     const { id } = await owner.server('lab-1');
     expect(await namesOf(url)).toEqual(expect.arrayContaining(['lab-1', 'lab-2']));
@@ -66,7 +69,7 @@ describeLab('a daemon before a cloud', () => {
     expect((await send(url, 'GET', `${systems}/00000000-0000-4000-8000-000000000000`)).status).toBe(404);
   });
 
-  it('shows the local disk, and volumes with size and name', async () => {
+  it('shows the local disk of a server, and its volumes with size and name', async () => {
     const url = await serve(labFile()).address();
     const volume = await owner.createVolume('data');
     const { image } = await owner.server('lab-2');
@@ -107,7 +110,7 @@ describeLab('a daemon before a cloud', () => {
     expect((await entries('ActionLog'))[0]).toMatchObject({ Name: 'Action create', Severity: 'OK' });
   });
 
-  it('stores an asset tag, and shows the counters of a server by its diagnostics', async () => {
+  it('keeps an asset tag across a restart, and reports counters from the diagnostics of a running server', async () => {
     const first = serve(labFile());
     const tag = 'rack "7" 架 😀';
     expect((await send(await first.address(), 'PATCH', `${systems}/lab-1`, { AssetTag: tag })).status).toBe(200);
@@ -131,7 +134,7 @@ describeLab('a daemon before a cloud', () => {
     await owner.act('lab-2', { 'os-start': null }, 'active');
   });
 
-  it('opens a graphical console', async () => {
+  it('returns the URL of a graphical console', async () => {
     const url = await serve(labFile()).address();
     await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);
     await reset(url, 'lab-2', 'On');
@@ -147,7 +150,7 @@ describeLab('a daemon before a cloud', () => {
     ]);
   });
 
-  it('executes the reset types, and answers when the server has the state', async () => {
+  it('executes the reset types, and answers those without a guest when the server has the new state', async () => {
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
     const url = await serve(labFile()).address();
     await reset(url, 'lab-1', 'On');
@@ -190,7 +193,7 @@ describeLab('a daemon before a cloud', () => {
     expect(await powerState(url, 'lab-1')).toBe('On');
   });
 
-  it('switches off after the time that the image names when Nova creates the server', async () => {
+  it('waits at a power-off for the time that the image named when Nova created the server', async () => {
     const url = await serve(labFile()).address();
     // The guest does not react to the power button, so Nova always waits for the whole time.
     const properties = { disk_format: 'raw', os_shutdown_timeout: '20' };
@@ -204,7 +207,7 @@ describeLab('a daemon before a cloud', () => {
       expect(await secondsOff('slow')).toBeGreaterThan(20);
       await owner.setImageProperty(imageRef, 'os_shutdown_timeout', '0');
       const fast = await secondsOff('fast');
-      // A change of the image does not change the server that exists.
+      // The existing server still has the time from its creation.
       expect((await reset(url, ids[0] ?? '', 'On')).status).toBe(204);
       const slow = await secondsOf(() => reset(url, ids[0] ?? '', 'ForceOff'));
       expect([fast < 20, slow > 20, fast < slow]).toEqual([true, true, true]);
@@ -214,7 +217,7 @@ describeLab('a daemon before a cloud', () => {
     }
   });
 
-  it('answers 503 while Neutron is silent, because Nova answers no reads of servers, and recovers', async () => {
+  it('answers 503 while Neutron is silent, because Nova then answers no reads of servers, and recovers', async () => {
     const url = await serve(labFile(), { EMULATOR_OS_TIMEOUT_SECONDS: '10' }).address();
     const { id } = await owner.server('lab-1');
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
@@ -300,7 +303,7 @@ describeLab('a daemon before a faulty cloud', () => {
     });
     url = await daemon.address();
   };
-  /** Reads the first server by its UUID, from Nova. */
+  /** Reads the first server by its UUID, so that the daemon reads it from Nova. */
   const readServer = async () => {
     const { Members: members } = await read(url, systems);
     const [link] = members as Body[]; // Every collection has this list.
@@ -309,7 +312,7 @@ describeLab('a daemon before a faulty cloud', () => {
   const isServerRead: (request: Parameters<Fault>[0]) => boolean = ({ url: path = '' }) =>
     path.startsWith('/nova/servers');
 
-  it('renews its token, waits as Retry-After says, and retries requests with an incomplete answer', async () => {
+  it('retries a read after a rejected token, a 429 with Retry-After and an incomplete answer', async () => {
     await serve();
     const faults = [
       answerWith(401, {}, 'Authentication required'),
@@ -354,7 +357,7 @@ describeLab('a daemon before a faulty cloud', () => {
     relay.fault = (request) => (isServerRead(request) ? noAnswer : undefined);
     await expectBusy();
     await expectRecovery();
-    // The token is not valid anymore, and Keystone gives no other token.
+    // Nova rejects the token, and Keystone issues no other token.
     relay.fault = (request) => answerWith(isServerRead(request) ? 401 : 500);
     await expectBusy();
     await expectRecovery();
@@ -366,7 +369,7 @@ describeLab('a daemon before a faulty cloud', () => {
     await relay.down();
   });
 
-  it('answers 503 to an action while another task runs, and does not retry the action', async () => {
+  it('answers 503 to an action if Nova has another task or answers 504, and sends no action twice', async () => {
     await serve();
     const id = String((await read(url, `${systems}/lab-2`))['Id']);
     const message = `Cannot 'trigger_crash_dump' instance ${id} while it is in task_state rebooting`;

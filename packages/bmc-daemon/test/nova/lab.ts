@@ -1,8 +1,7 @@
 /**
- * The OpenStack of `scripts/openstack-lab`, for tests. Its cloud `lab` has the servers `lab-1`,
- * with a network interface, and `lab-2`, without. RACKLESS_OPENSTACK_LAB is the clouds.yaml of a
- * running lab, which `up` prints. Without it the tests start a lab, with guests of a private
- * libvirtd.
+ * The OpenStack of `scripts/openstack-lab`, for tests. Its cloud `lab` has the server `lab-1` with a network
+ * interface, and `lab-2` without one. RACKLESS_OPENSTACK_LAB is the path of a running lab's clouds.yaml, which
+ * `up` prints. Without this variable, the tests start a lab whose guests run in a private libvirtd.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -38,7 +37,8 @@ export function describeLab(title: string, suite: () => void): void {
 }
 
 /**
- * Starts a lab before the tests of a file, and stops it afterwards.
+ * Starts a lab before the tests of a file, and stops it afterwards. Does nothing if RACKLESS_OPENSTACK_LAB is
+ * set, or if the host cannot run a lab.
  * @param more options of `scripts/openstack-lab`.
  */
 export function withLab(...more: readonly string[]): void {
@@ -53,7 +53,8 @@ export function withLab(...more: readonly string[]): void {
   beforeAll(async () => {
     libvirtd = await startLibvirtd({ driver: 'qemu' });
     folder = mkdtempSync(join(tmpdir(), 'rackless-lab-'));
-    // Below the ports of outgoing connections. Other tests may run a lab at the same time.
+    // A random port, because other tests may run a lab at the same time. It is below the ports of outgoing
+    // connections.
     const port = 20_000 + 10 * Math.floor(1000 * Math.random());
     const place = ['--dir', folder, '--port', String(port), '--libvirt-uri', libvirtd.uri];
     options = [...place, '--shutdown-seconds', '2', ...more];
@@ -68,7 +69,7 @@ export function withLab(...more: readonly string[]): void {
   });
 }
 
-/** Returns the settings of the lab. */
+/** Returns the settings of the cloud `lab` in {@link labFile}. */
 export function labCloud(): CloudSettings {
   return readCloud('lab', { environment: { OS_CLIENT_CONFIG_FILE: file }, directory: '/' });
 }
@@ -86,21 +87,23 @@ export interface LabServer {
 export interface LabOwner {
   readonly session: CloudSession;
   servers(): Promise<readonly LabServer[]>;
+  /** Returns the server with this name or id. @throws {Error} if there is none. */
   server(name: string): Promise<LabServer>;
-  /** Sends an action, and waits until the server has that state and no task. */
+  /** Sends an action, if any, and waits until the server has this state and no task. */
   act(name: string, action: object | undefined, vmState: string): Promise<void>;
   /** Creates a server like `lab-2`, and waits until it is active. @returns its id. */
   create(name: string, parts: object): Promise<string>;
+  /** Deletes a server, and does not wait until it is gone. */
   remove(id: string): Promise<void>;
-  /** Creates an ISO image. @returns its id. */
+  /** Creates an image; an ISO image if `properties` have no `disk_format`. @returns its id. */
   createImage(name: string, properties: object, content: Buffer): Promise<string>;
   /** Changes a property of an image. */
   setImageProperty(id: string, name: string, value: string): Promise<void>;
-  /** Creates a volume of 1 GiB. @returns its id. */
+  /** Creates a volume of 1 GiB, and waits until it is available. @returns its id. */
   createVolume(name: string): Promise<string>;
 }
 
-/** Opens the owner's view. The caller closes its session. */
+/** Opens a session as the owner of the lab's servers. The caller closes `session`. */
 export function openOwner(): LabOwner {
   const session = createSession(labCloud(), { timeoutMs: 120_000 });
   const headers = { 'openstack-api-version': 'compute 2.93' };

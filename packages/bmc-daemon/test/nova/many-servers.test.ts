@@ -1,6 +1,6 @@
 /**
- * Tests thousands of servers. A small server of the test replaces Nova, because the lab has no room
- * for so many servers.
+ * Tests thousands of servers, with a fake Nova in this process, because the lab has no room for so many
+ * servers.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
@@ -12,7 +12,7 @@ import { idOf, listServers, type ListedServers } from '../support/listed-servers
 import { serveResources, type Body, type Served, type ServedAnswer } from '../support/served-resources.js';
 
 const COUNT = 5000;
-/** The tests fail with this number of connections. Without the daemon's limit, each request would have its own. */
+/** The daemon must use fewer connections. Without its limit, each request would have its own connection. */
 const MANY_CONNECTIONS = 64;
 let cloud: CloudServer;
 let served: Served | undefined;
@@ -74,8 +74,7 @@ it('sends at most one request in ten seconds to Nova while the daemon has no cli
 });
 
 it('executes 1,000 simultaneous power actions over a few connections', async () => {
-  // Uses the driver directly, because the host may not allow 1,000 connections of clients at the
-  // same time.
+  // Calls the driver directly: 1,000 simultaneous connections of clients may be more than the host allows.
   const { driver, servers } = await serveMany(1000, 240_000);
   const ids = Array.from({ length: 1000 }, (_, index) => idOf(index));
   await Promise.all(ids.map((id) => driver.power(id, 'destroy')));
@@ -113,19 +112,19 @@ it('waits for many power actions with shared listings, not with a request for ea
   };
   cloud.requests.length = 0;
   await Promise.all(ids.map((id) => driver.power(id, 'destroy')));
-  // Only the first and the last operations read their own servers.
+  // Only the first and the last operations read their own servers. The others use listings.
   expect([tasks.length, singleReads().length < count]).toEqual([count, true]);
 });
 
-it('reads only the metadata of each server before many boots, and the whole server if it has settings', async () => {
+it('reads only the metadata of each server before many boots, and one with stored settings completely', async () => {
   const count = 50;
   const { driver, servers } = await serveMany(count, 240_000);
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
   const ids = Array.from({ length: count }, (_, index) => idOf(index));
   ids.forEach((_, index) => servers.put(index, off));
   await driver.listSystems();
-  // Simulates a setting of another daemon: stores it, hides it from this driver, and restores it without a time of
-  // change, so that no listing of changes reports it.
+  // Simulates a setting of another daemon: stores a setting, hides it from this driver, and restores it without a
+  // time of change, so that no listing of changes reports it.
   await driver.change(idOf(30), { assetTag: 'rack 7' });
   const stored = servers.all.get(idOf(30))?.body['metadata'];
   servers.put(30, { ...off, metadata: {} });
@@ -167,19 +166,19 @@ it('sends no action of an operation that is cancelled while it waits for a listi
   );
   const reasons = ended.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []));
   expect([new Set(reasons), servers.actions.length]).toEqual([new Set(['Error: cancelled']), 4]);
-  // The first four operations read their own servers. They may be complete.
+  // The first four operations read their own servers instead of waiting for a listing. They may be complete.
   expect(reasons.length).toBeGreaterThanOrEqual(count - 4);
 });
 
-it('needs no extra read of a server before its reset if a listing has shown it', async () => {
+it('reads a server that a listing has shown only twice for a reset', async () => {
   const { served } = await serveMany(1, 120_000);
   cloud.requests.length = 0;
   expect((await reset(served, 0, 'ForceOff')).status).toBe(204);
-  // One read decides about the action, and one sees its result.
+  // The first read decides about the action, and the second sees its result.
   expect(singleReads()).toHaveLength(2);
 });
 
-it('answers 503 to resets that the hanging cloud has not accepted', async () => {
+it('answers 503 to many resets while the cloud hangs, and needs only a few connections for them', async () => {
   const { served } = await serveMany(50, 1000);
   cloud.nova = () => undefined;
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => reset(served, index, 'ForceOff')));
@@ -188,7 +187,7 @@ it('answers 503 to resets that the hanging cloud has not accepted', async () => 
   expect(cloud.mostConnections()).toBeLessThan(MANY_CONNECTIONS);
 });
 
-it('executes a reset even if another client has just changed the state that the daemon has read', async () => {
+it('executes a reset even if another client changed the state after the daemon had read it', async () => {
   const { served, servers } = await serveMany(1, 120_000);
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
   for (const { outside, type, result } of [

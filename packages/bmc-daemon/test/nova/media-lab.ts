@@ -1,4 +1,4 @@
-/** Parts for tests of virtual media: images, their server, and a daemon's drive and power. */
+/** Parts for tests of virtual media: an image, an image server, and requests about a server's drive and power. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bootableIso } from '../support/tiny-guest.js';
@@ -6,24 +6,24 @@ import { waitFor } from '../daemon/process.js';
 import { send, type Body } from './redfish-client.js';
 import type { LabOwner } from './lab.js';
 
-/** The line that a boot from {@link iso} prints. */
+/** The line that a guest prints when it boots from {@link iso}. */
 export const PRINTED = 'boot rackless-iso';
 /** A bootable ISO image of 1 MiB. */
 export const iso = bootableIso({ label: 'rackless-iso' }, 1_048_576);
 
-/** An HTTP server whose images have an ETag. */
+/** An HTTP server for images, which sends each image with an ETag. */
 export interface Images {
   readonly url: string;
   /** Contents by path. */
   readonly contents: Map<string, Buffer>;
   /** Paths of the downloads so far. */
   readonly downloads: string[];
-  /** Receives the response when half of it is sent, and then has to end it. Default: sends all. */
+  /** Called when half of a response is sent; must end the response. Default: the server sends all. */
   onHalf: ((response: ServerResponse) => void) | undefined;
   close(): void;
 }
 
-/** Starts the server. */
+/** Starts an image server without images. The caller closes it. */
 export async function startImages(): Promise<Images> {
   const server = createServer((request, response) => {
     const path = request.url ?? '';
@@ -57,7 +57,7 @@ export async function startImages(): Promise<Images> {
   return images;
 }
 
-/** Returns one server as a Redfish client uses it. */
+/** Returns functions with which a Redfish client uses one server at a daemon. */
 export function machineAt(url: string, name: string) {
   const system = `/redfish/v1/Systems/${name}`;
   const drive = `/redfish/v1/Managers/${name}/VirtualMedia/Cd`;
@@ -79,13 +79,13 @@ export function machineAt(url: string, name: string) {
 /** An image in Glance. */
 export type StoredImage = Body & { readonly id: string; readonly status: string; readonly name: string };
 
-/** Returns the images of the service in the lab. */
+/** Returns the images that the service has stored in the lab's Glance. */
 export async function storedImages({ session }: LabOwner): Promise<readonly StoredImage[]> {
   const { text } = await session.request({ service: 'image', method: 'GET', path: '/v2/images?tag=rackless-media' });
   return (JSON.parse(text) as { readonly images: StoredImage[] }).images; // Glance sends this object.
 }
 
-/** Waits until a guest has printed a text on its console since it was started. */
+/** Waits until the last 50 lines that a guest has printed since its start contain a text. */
 export async function untilPrinted(owner: LabOwner, name: string, text: string): Promise<void> {
   const { id } = await owner.server(name);
   let last = '';

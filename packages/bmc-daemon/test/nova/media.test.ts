@@ -1,4 +1,4 @@
-/** Tests of virtual media and boot override with a real Nova and Glance. */
+/** Tests virtual media and boot override with a real Nova and Glance. */
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { daemonFixture } from '../daemon/fixture.js';
@@ -30,8 +30,9 @@ describeLab('virtual media before a cloud', () => {
 
   /**
    * Starts a daemon.
-   * @param state its state folder.
-   * @param variables further environment variables of the daemon.
+   * @param state name of its state folder.
+   * @param file its clouds.yaml.
+   * @param variables its further environment variables.
    */
   const serve = (state = 'state', file = labFile(), variables: Readonly<Record<string, string>> = {}): DaemonProcess =>
     start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
@@ -40,7 +41,7 @@ describeLab('virtual media before a cloud', () => {
         ...variables,
       },
     });
-  /** Starts a daemon behind a relay. */
+  /** Starts a relay in front of the cloud, and a daemon that uses the cloud through this relay. */
   const serveRelayed = async (): Promise<{ readonly daemon: DaemonProcess; readonly relay: Relay }> => {
     const urlOf = async (service: 'compute' | 'image', path: string): Promise<string> => {
       const { text } = await owner.session.request({ service, method: 'GET', path });
@@ -54,7 +55,7 @@ describeLab('virtual media before a cloud', () => {
     writeFileSync(at('clouds.json'), started.clouds);
     return { daemon: serve('state', at('clouds.json')), relay: started };
   };
-  /** Brings a server to a known state: active, without an image and without an override. */
+  /** Brings a server to a known state: active, without an image, and with its disk as boot device. */
   const cleanUp = async (url: string, name: string): Promise<void> => {
     const machine = machineAt(url, name);
     await machine.setBoot({ BootSourceOverrideTarget: 'Hdd', BootSourceOverrideEnabled: 'Continuous' });
@@ -90,7 +91,7 @@ describeLab('virtual media before a cloud', () => {
     expect(await second.drive()).toMatchObject({ Inserted: false, Image: null });
   });
 
-  it('boots the image once, and then the disk', async () => {
+  it('boots a server from the image once, and then from its disk', async () => {
     const url = await serve().address();
     const machine = machineAt(url, 'lab-1');
     await cleanUp(url, 'lab-1');
@@ -109,7 +110,7 @@ describeLab('virtual media before a cloud', () => {
     await cleanUp(url, 'lab-1');
   });
 
-  it('boots the image at each restart, and stays off after a power-off', async () => {
+  it('boots a server from the image at each restart, and leaves it off after a power-off', async () => {
     const url = await serve().address();
     const machine = machineAt(url, 'lab-2');
     await cleanUp(url, 'lab-2');
@@ -127,7 +128,7 @@ describeLab('virtual media before a cloud', () => {
     await cleanUp(url, 'lab-2');
   });
 
-  it('accepts an eject and another boot device while the server runs from the image, for all daemons and after a restart', async () => {
+  it('accepts an eject and another boot device while a server runs from the image; all daemons see both', async () => {
     const [one, two] = [serve('one'), serve('two')];
     const [first, second] = [machineAt(await one.address(), 'lab-1'), machineAt(await two.address(), 'lab-1')];
     await cleanUp(await one.address(), 'lab-1');
@@ -135,7 +136,7 @@ describeLab('virtual media before a cloud', () => {
     await first.setBoot(cdAlways);
     expect(await second.boot()).toEqual(['Cd', 'Continuous']);
     expect((await second.reset('ForceRestart')).status).toBe(204);
-    // Nova locks the metadata of the server from now on.
+    // From now on, Nova rejects changes of the server's metadata.
     expect((await first.setBoot({ BootSourceOverrideTarget: 'Hdd' })).status).toBe(200);
     expect(await first.boot()).toEqual(['Hdd', 'Continuous']);
     expect((await first.eject()).status).toBe(204);
@@ -156,7 +157,7 @@ describeLab('virtual media before a cloud', () => {
     );
   });
 
-  it('boots from the network by the image of EMULATOR_OS_IPXE_IMAGE, and keeps changes while the server runs from it', async () => {
+  it('boots a server by the image of EMULATOR_OS_IPXE_IMAGE, and keeps changes that are made meanwhile', async () => {
     const url = await serve('state', labFile(), { EMULATOR_OS_IPXE_IMAGE: 'network-boot' }).address();
     const machine = machineAt(url, 'lab-1');
     await cleanUp(url, 'lab-1');
@@ -172,13 +173,14 @@ describeLab('virtual media before a cloud', () => {
       expect((await machine.reset('ForceRestart')).status).toBe(204);
       await untilPrinted(owner, 'lab-1', PRINTED);
       expect(await machine.boot()).toEqual(['None', 'Disabled']);
-      // Nova locks the metadata of the server, and its drive is empty.
+      // Nova now rejects changes of the server's metadata, and the drive has no image that could store them. So the
+      // daemon creates a note: an image without content.
       expect((await machine.setBoot({ BootSourceOverrideTarget: 'Pxe' })).status).toBe(200);
       expect((await machine.setBoot(cdAlways)).status).toBe(200);
       expect((await machine.insert(`${images.url}/boot.iso`)).status).toBe(204);
       const again = machineAt(await serve('other').address(), 'lab-1');
       expect([await again.boot(), (await again.drive())['Inserted']]).toEqual([['Cd', 'Continuous'], true]);
-      // The image in the drive, and the note that contains the change.
+      // Active: the image in the drive. Queued: the note with the changes.
       expect((await storedImages(owner)).map(({ status }) => status).sort()).toEqual(['active', 'queued']);
       expect((await machine.reset('ForceRestart')).status).toBe(204);
       expect((await owner.server('lab-1')).vmState).toBe('rescued');
@@ -192,7 +194,7 @@ describeLab('virtual media before a cloud', () => {
     await cleanUp(url, 'lab-1');
   });
 
-  it('boots a server whose disk is a volume', async () => {
+  it('boots a server whose disk is a volume, and deletes the image after the server', async () => {
     const url = await serve().address();
     const { image } = await owner.server('lab-2');
     const disk = { boot_index: 0, uuid: image.id, source_type: 'image', destination_type: 'volume', volume_size: 1 };
@@ -211,14 +213,14 @@ describeLab('virtual media before a cloud', () => {
     } finally {
       await owner.remove(id);
     }
-    // The image of a deleted server is deleted too.
+    // The daemon deletes the image of a deleted server.
     await waitFor(
       async () => ((await storedImages(owner)).length === 0 ? true : undefined),
       () => 'the image was not deleted',
     );
   });
 
-  it('rejects what Nova cannot do, with the reason', async () => {
+  it('rejects unusable images, and boot settings that Nova cannot change, with the reason', async () => {
     const url = await serve().address();
     const machine = machineAt(url, 'lab-1');
     images.contents.set('/disk.img', Buffer.alloc(100_000));
@@ -241,12 +243,12 @@ describeLab('virtual media before a cloud', () => {
     }
   });
 
-  it('reports an image that Nova cannot boot, keeps the override, and lets the client eject it', async () => {
+  it('reports an image that Nova cannot boot, keeps the override, and ejects the image', async () => {
     const url = await serve().address();
     const machine = machineAt(url, 'lab-1');
     await cleanUp(url, 'lab-1');
-    // The image also begins like a disk of QEMU, which Nova does not accept. The server gets the
-    // state ERROR.
+    // The image also begins like a QCOW disk image, so Nova does not accept it, and the server gets the state
+    // ERROR.
     const twofold = Buffer.from(iso);
     twofold.write('QFI\xfb', 0, 'latin1');
     twofold.writeUInt32BE(3, 4);
@@ -265,7 +267,7 @@ describeLab('virtual media before a cloud', () => {
     expect(await machine.drive()).toMatchObject({ Inserted: false });
   });
 
-  it('answers 503 with the name of the service while Glance is down', async () => {
+  it("answers 503 with Glance's name to an insert while Glance is down; reads and power still work", async () => {
     const { daemon, relay: cloud } = await serveRelayed();
     const url = await daemon.address();
     const machine = machineAt(url, 'lab-2');
@@ -277,14 +279,14 @@ describeLab('virtual media before a cloud', () => {
     cloud.fault = () => undefined;
     expect((await machine.insert(`${images.url}/boot.iso`)).status).toBe(204);
     cloud.fault = ({ url: path = '' }) => (path.startsWith('/glance/') ? answerWith(503, {}, 'down') : undefined);
-    // The server is readable, and can be switched off.
+    // With an image in its drive, the server is readable and can be switched off, too.
     expect(await machine.drive()).toMatchObject({ Inserted: true });
     expect((await machine.reset('ForceOff')).status).toBe(204);
     cloud.fault = () => undefined;
     await cleanUp(url, 'lab-2');
   });
 
-  it('deletes the partial image of a daemon that was killed', async () => {
+  it('deletes the partial image of a killed daemon at its start', async () => {
     const half = new Promise<void>((resolve) => {
       images.onHalf = () => resolve();
     });
@@ -308,7 +310,7 @@ describeLab('virtual media before a cloud', () => {
     ['before the boot', /^POST .*action$/, 'dropped', 'rescued'],
     ['after the boot began', /^POST .*action$/, 'passed', 'active'],
   ] as const)(
-    'boots an image of a one-time override exactly once if the daemon is killed %s',
+    'boots the image of a one-time override exactly once if the daemon was killed %s',
     async (_, request, fate, expected) => {
       const { daemon, relay: cloud } = await serveRelayed();
       const url = await daemon.address();

@@ -1,6 +1,6 @@
 /**
- * Tests the boot from the network by the image of EMULATOR_OS_IPXE_IMAGE, with a Nova that locks
- * metadata.
+ * Tests the boot from the network by the image of EMULATOR_OS_IPXE_IMAGE, with a Nova that rejects changes of
+ * metadata while a server runs the image.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createNetworkImage } from '../../src/drivers/nova/image/network-image.js';
@@ -17,7 +17,7 @@ import type { Images } from './media-lab.js';
 const test = servedCloud();
 let glance: Glance;
 let images: Images;
-/** The id of the image. */
+/** The id of the image for network boots. */
 let ipxe: string;
 beforeEach(async () => {
   ({ images, glance } = await startImageCloud(test));
@@ -46,7 +46,7 @@ const unrescue = { unrescue: null };
 const serverBody = (): Record<string, unknown> => test.servers.all.get(idOf(1))?.body ?? {};
 const vmState = () => serverBody()['OS-EXT-STS:vm_state'];
 const item = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
-/** Returns the images of the service: those in drives, and notes. */
+/** Returns the images of the service: images in drives, and notes (images without content). */
 const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // a list in all images
 const untilOwnImages = (count: number) =>
   waitFor(
@@ -54,7 +54,7 @@ const untilOwnImages = (count: number) =>
     () => `Glance has ${JSON.stringify(ownImages())} instead of ${count} images`,
   );
 
-it('offers the network only if an image is configured; otherwise the error names the setting', async () => {
+it('offers the boot target Pxe only if an image is configured; otherwise, errors name the setting', async () => {
   const targets = async (served: Served) =>
     ((await served.get(system))['Boot'] as Body)['BootSourceOverrideTarget@Redfish.AllowableValues']; // The schema requires an object.
   const without = await serve(null);
@@ -65,12 +65,12 @@ it('offers the network only if an image is configured; otherwise the error names
   const served = await serve();
   expect(await targets(served)).toEqual(['Pxe', 'Cd', 'Hdd']);
   expect((await setBoot(served, 'Pxe')).status).toBe(200);
-  // Another daemon may not have the setting.
+  // The daemon without the setting gets a reset of a server for which the other daemon accepted Pxe.
   expect(await reset(without, 'ForceRestart')).toEqual([409, expect.stringContaining('EMULATOR_OS_IPXE_IMAGE is not')]);
   expect([await boot(without), test.servers.actions]).toEqual([['Pxe', 'Once'], []]);
 });
 
-it.each([['its name'], ['its id']])('boots the image once by %s, and then the disk', async (reference) => {
+it.each([['its name'], ['its id']])('boots the image once (the setting has %s), then the disk', async (reference) => {
   const served = await serve(reference === 'its id' ? ipxe.toUpperCase() : 'ipxe');
   await setBoot(served, 'Pxe');
   await mustReset(served, 'ForceRestart');
@@ -81,7 +81,7 @@ it.each([['its name'], ['its id']])('boots the image once by %s, and then the di
   expect(await boot(served)).toEqual(['None', 'Disabled']);
 });
 
-it('boots the image at each restart, and stays off after a power-off', async () => {
+it('boots the image at each restart, and leaves the server off after a power-off', async () => {
   const served = await serve();
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
@@ -93,17 +93,17 @@ it('boots the image at each restart, and stays off after a power-off', async () 
   expect([test.servers.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
 });
 
-it('keeps changes while the server runs from the image and the drive is empty, for all daemons and after a restart', async () => {
+it('keeps changes that are made while a server with an empty drive runs the image; all daemons see them', async () => {
   const [first, second] = [await serve(), await serve()];
   await setBoot(first, 'Pxe', 'Continuous');
   await mustReset(second, 'ForceRestart');
   const stored = item();
-  // Nova locks the metadata of the server from now on.
+  // From now on, Nova rejects changes of the server's metadata.
   expect((await setBoot(first, 'Hdd', 'Continuous')).status).toBe(200);
   expect(await boot(first)).toEqual(['Hdd', 'Continuous']);
   expect((await setBoot(first, 'Hdd', 'Once')).status).toBe(200);
   expect([item(), ownImages().length]).toEqual([stored, 1]);
-  // A restarted daemon deletes unused images at its start.
+  // Another daemon deletes unused images at its start. It must keep the note with the change.
   const third = await serve();
   expect(await boot(third)).toEqual(['Hdd', 'Once']);
   expect((await insert(third)).status).toBe(204);
@@ -119,7 +119,7 @@ it('keeps changes while the server runs from the image and the drive is empty, f
   await untilOwnImages(0);
 });
 
-it('selects either the CD drive or the network', async () => {
+it('replaces a boot from the CD drive by a boot from the network, and the other way round', async () => {
   const served = await serve();
   expect((await insert(served)).status).toBe(204);
   const cd = ownImages()[0]?.id ?? '';
@@ -137,7 +137,7 @@ it.each([
   ['does not exist', { name: 'other' }, /names the image 'ipxe', which does not exist in Glance/],
   ['is not active', { status: 'queued' }, /names the image 'ipxe', whose status is queued/],
   ['is not for a CD drive', { hw_rescue_device: undefined }, /lacks the property hw_rescue_device=cdrom/],
-])('rejects a boot if the image %s, without a change of the server and of the override', async (_, parts, why) => {
+])('rejects a boot if the image %s, and changes neither the server nor the override', async (_, parts, why) => {
   const served = await serve();
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
@@ -190,7 +190,7 @@ it('keeps a one-time override if Nova accepts the image, and the boot then fails
   expect([await boot(served), vmState(), isAccepted]).toEqual([['Pxe', 'Once'], 'active', true]);
 });
 
-it('warns at the start about an image that servers cannot boot, and waits for Glance', async () => {
+it('warns at the start about an image that servers cannot boot, but not if Glance fails', async () => {
   const session = createSession(settingsFor(test.api.url), { timeoutMs: 120_000 });
   const logged: string[] = [];
   const log = { warn: (text: string) => void logged.push(`warn ${text}`), debug: () => void logged.push('debug') };

@@ -1,6 +1,6 @@
 /**
- * The power-off of a server that runs an image needs two actions of Nova. These tests cause faults
- * between the two actions.
+ * Tests the power-off of a server that runs an image. It needs two actions of Nova: the end of the rescue, and
+ * the stop. Most tests cause faults between the two actions.
  */
 import { writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
@@ -43,7 +43,7 @@ it('ends the rescue at a power-off, stops the server, and keeps the override', a
   expect(glance.images.get(image)).not.toHaveProperty(`rackless_state_${id}`);
 });
 
-it('switches a server off while Glance is down', async () => {
+it('switches a server off although Glance answers 500', async () => {
   test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
   const served = await test.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
@@ -62,7 +62,7 @@ describe('a daemon that is killed between the two actions', () => {
       env: { OS_CLIENT_CONFIG_FILE: at('clouds.json') },
     });
   };
-  /** Lets a client switch the server off, and kills the daemon when it sends the stop. */
+  /** Lets a client switch the server off, and kills the daemon when it sends the stop, which Nova does not get. */
   const killBetween = async (): Promise<void> => {
     const daemon = serve();
     let isKilled = false;
@@ -93,7 +93,7 @@ describe('a daemon that is killed between the two actions', () => {
     expect(JSON.parse(storedState())).toEqual({ ...settled, cd: image });
   });
 
-  it('does not switch off a server that its owner has restarted while no daemon ran', async () => {
+  it('does not switch off a server that its owner restarted while no daemon ran', async () => {
     await killBetween();
     const init = { method: 'POST', body: JSON.stringify({ reboot: { type: 'HARD' } }) };
     await fetch(`${test.api.url}/compute/servers/${id}/action`, init);

@@ -4,14 +4,14 @@ import { waitFor } from '../daemon/process.js';
 /** The JSON object of an answer. */
 export type Body = Record<string, unknown>;
 
-/** An answer. For a task, it is the answer with its result. */
+/** An answer to a request; if the request became a task: the answer with the task's result. */
 export interface Answer {
   readonly status: number;
   readonly retryAfter: string | null;
   readonly body: Body;
 }
 
-/** Sends a request to a daemon, and follows a task to its end. */
+/** Sends a request to a daemon. If the answer is a task, waits for its end. @throws {Error} without an answer. */
 export async function send(url: string, method: string, path: string, body?: object): Promise<Answer> {
   const headers = { 'content-type': 'application/json' };
   const first = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });

@@ -17,18 +17,20 @@ export function answerWith(status: number, headers: Readonly<Record<string, stri
 export interface Relay {
   /** The text of a clouds.yaml with the cloud `lab` behind the relay. */
   readonly clouds: string;
+  /** Decides about each request. Default: the lab answers all. */
   fault: Fault;
-  /** Requests to Nova so far. */
+  /** Requests to Nova so far, such as `GET /servers`. */
   readonly seen: string[];
   /** Closes all connections and refuses new ones. */
   down(): Promise<void>;
+  /** Listens again at the same port. */
   up(): Promise<void>;
 }
 
 /** URLs of services, without a slash at the end. */
 interface Services {
   readonly nova: string;
-  /** Default: the daemon finds Glance in the catalog. */
+  /** Default: the daemon finds Glance in the catalog, and uses it without the relay. */
   readonly glance?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tests of storage with clouds that have no Cinder, a faulty Cinder or a hostile Cinder.
- * lab.test.ts uses a real Cinder.
+ * Tests storage with clouds that have no Cinder, or a faulty, hostile or normal fake Cinder. lab.test.ts uses a
+ * real Cinder.
  */
 import { expect, it } from '@jest/globals';
 import { sendJson, type NovaHandler } from '../support/cloud-server.js';
@@ -11,7 +11,8 @@ import type { Body, Served } from '../support/served-resources.js';
 const cloud = servedCloud();
 
 /**
- * Starts a daemon for a cloud. `cinder`: answers of its Cinder; undefined: the cloud has no Cinder.
+ * Starts a daemon for the cloud.
+ * @param cinder answers requests to Cinder; undefined: the cloud has no Cinder.
  */
 async function serve(cinder?: NovaHandler): Promise<Served> {
   if (cinder !== undefined) cloud.api.others.set('volumev3', cinder);
@@ -65,7 +66,7 @@ it.each<[string, NovaHandler | undefined]>([
   ['has a Cinder that fails', (_request, response) => sendJson(response, 500, { error: { message: 'down' } })],
   ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],
-])('shows the values of Nova if the cloud %s', async (_, cinder) => {
+])('shows volumes without name and size, and the local disk, if the cloud %s', async (_, cinder) => {
   cloud.servers.put(1, attached('v1', 'v2'));
   const { get } = await serve(cinder);
   for (const id of ['v1', 'v2']) {
@@ -77,7 +78,7 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${storage}/local/Volumes/root`)).toMatchObject({ CapacityBytes: 2 ** 30 });
 });
 
-it('sends no further requests to a Cinder that has answered 400', async () => {
+it('sends no further requests for volumes to a Cinder that has answered 400', async () => {
   cloud.servers.put(1, attached('v1', 'v2', 'v3'));
   const { get } = await serve((_request, response) => sendJson(response, 400, { badRequest: { message: 'no' } }));
   await get(`${storage}/volume`);
@@ -87,7 +88,7 @@ it('sends no further requests to a Cinder that has answered 400', async () => {
   expect(cinderRequests()).toHaveLength(asked);
 });
 
-it('limits texts of a hostile cloud, and removes control characters', async () => {
+it('limits the number of volumes and their names, and removes control characters from the names', async () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `v${index}`);
   cloud.servers.put(1, attached('../../Managers', 'a b', ...ids));
   const name = `<script>alert(1)</script>\u0000\u001b[31m\ud800\u202e${'x'.repeat(100_000)}`;

@@ -10,7 +10,8 @@ import type { Body, Served } from '../support/served-resources.js';
 const test = servedCloud();
 const reports = '/redfish/v1/TelemetryService/MetricReports';
 /**
- * Reads a report. On a busy host, a reader gets 503 after 4 s, and the request to Nova continues.
+ * Reads a report until the answer is 200. On a busy host, a reader gets 503 after 4 s while the request to Nova
+ * continues, so a later read succeeds.
  */
 const reportOf = (served: Served, index: number): Promise<Body> =>
   waitFor(
@@ -25,7 +26,7 @@ const valuesOf = (report: Body): Readonly<Record<string, string>> => {
   return Object.fromEntries(all.map(({ MetricId: id, MetricValue: value }) => [id, value]));
 };
 const asked = () => test.api.requests.filter((line) => line.endsWith('/diagnostics')).map((line) => line.split('/')[3]);
-/** Sends the given answer to requests for diagnostics. */
+/** Lets `respond` answer the requests for diagnostics of a server instead of Nova. */
 const answerWith = (respond: (response: ServerResponse, id: string) => void): void =>
   test.answer((_request, response, path) => {
     if (!path.endsWith('/diagnostics')) return false;
@@ -33,7 +34,7 @@ const answerWith = (respond: (response: ServerResponse, id: string) => void): vo
     return true;
   });
 
-it('shows the counters of a server, and sends a request only for this server', async () => {
+it('shows the counters of a server, and requests diagnostics only of this server', async () => {
   for (const index of [1, 2, 3]) test.servers.put(index);
   const served = await test.serve();
   expect((await served.get(reports))['Members']).toHaveLength(3);
@@ -69,7 +70,7 @@ it('derives the load of the processors from two measurements', async () => {
   expect(load).toBe('0');
 });
 
-it('has no values for a server that is off, and sends no request to Nova', async () => {
+it('has no values for a server that is off, and requests no diagnostics from Nova', async () => {
   test.servers.put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
   const served = await test.serve();
   expect(valuesOf(await reportOf(served, 1))).toEqual({});
@@ -84,7 +85,7 @@ it.each([[400], [404], [409], [501]])('has no values if Nova answers %d', async 
   expect(asked()).toEqual([idOf(1)]);
 });
 
-it('sends no more requests after the policy of the cloud has rejected one', async () => {
+it('requests no more diagnostics after the policy of the cloud has rejected a request', async () => {
   for (const index of [1, 2]) test.servers.put(index);
   const message = 'Policy does not allow os_compute_api:os-server-diagnostics to be performed.';
   answerWith((response) => sendJson(response, 403, { forbidden: { code: 403, message } }));
@@ -93,7 +94,7 @@ it('sends no more requests after the policy of the cloud has rejected one', asyn
   expect(asked()).toEqual([idOf(1)]);
 });
 
-it('answers 503 for a server whose host is down, sends no further request at once, and reads the others', async () => {
+it('answers 503 for a server whose host is down, asks Nova once for three reads, and reads other servers', async () => {
   for (const index of [1, 2]) test.servers.put(index);
   answerWith((response, id) => {
     if (id === idOf(1)) sendJson(response, 500, { computeFault: { code: 500, message: 'MessagingTimeout' } });
@@ -117,7 +118,7 @@ it.each<[string, object]>([
   expect(valuesOf(await reportOf(await test.serve(), 1))).toEqual({});
 });
 
-it('sends at most four requests at the same time', async () => {
+it('requests the diagnostics of at most four servers at the same time', async () => {
   for (let index = 0; index < 20; index += 1) test.servers.put(index);
   const held = new Set<ServerResponse>();
   let most = 0;

@@ -1,4 +1,7 @@
-/** Tests of two replicas with a real Nova and Glance and a shared store. Each replica is killed once. */
+/**
+ * Tests two replicas with a real Nova and Glance and a shared store. One replica is killed during an insert, and
+ * again during a boot.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 import { daemonFixture } from '../daemon/fixture.js';
@@ -40,7 +43,7 @@ describeLab('two replicas before a cloud', () => {
       () => `Glance never has ${count} images`,
     );
 
-  it('finishes at one replica what a killed one has begun: an insert, and a boot of the image', async () => {
+  it('let a client repeat an insert at the other after a kill, and complete the boot of a killed one', async () => {
     const doomed = serve('a');
     const [first, b] = await Promise.all([doomed.address(), serve('b').address()]);
     const image = `${images.url}/boot.iso`;
