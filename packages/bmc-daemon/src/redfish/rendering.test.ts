@@ -12,7 +12,8 @@ interface Machine {
 
 /**
  * Creates a resource whose PATCH depends on the entity.
- * @returns `render`, which renders the resource, and the number of schemas that were created for it.
+ * @param shape the resource's function `shape`, if any. It returns the same text for entities with the same PATCH.
+ * @returns `render`, which renders the resource, and `made` with the number of schemas that were created for it.
  */
 function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
   const made = { schemas: 0 };
@@ -37,8 +38,8 @@ function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
   return { made, render };
 }
 
-describe('rendering', () => {
-  it('renders the same answer until the entity or a volatile property changes', () => {
+describe('the renderer of a resource', () => {
+  it('returns the same answer until the entity or a volatile property changes; the latter keeps the ETag', () => {
     let clock = '12:00:00';
     const resource = resourceDefiner<object>()({
       entity: 'Manager',
@@ -58,12 +59,12 @@ describe('rendering', () => {
     expect(JSON.parse(next.body ?? '')).toMatchObject({ Name: 'one', DateTime: clock, LastResetTime: '11:00:00' });
     expect(answerOf(entity)).toBe(next);
     expect(JSON.parse(answerOf({ name: 'two' }).body ?? '')).toMatchObject({ Name: 'two', DateTime: clock });
-    // The clock does not change the ETag.
+    // The clock is volatile, so it does not change the ETag.
     const etagIn = ({ headers }: typeof next) => headers[headers.indexOf('ETag') + 1];
     expect(etagIn(next)).toBe(etagIn(first));
   });
 
-  it('renders an entity once for all GETs and queries, and volatile properties every time', () => {
+  it('renders an entity once for all reads at the same URI, and volatile properties for each read', () => {
     const times = { rendered: 0, read: 0 };
     const resource = resourceDefiner<object>()({
       entity: 'Manager',

@@ -20,7 +20,7 @@ const request = {
 };
 
 describe('defineResource', () => {
-  // The compiler checks the main point: it infers params, entity and bodies from the literal.
+  // The compiler checks the main point: it infers the types of params, entity and bodies from the literal.
   const written: string[] = [];
   const system = defineResource({
     entity: 'ComputerSystem',
@@ -69,7 +69,7 @@ describe('defineResource', () => {
     expect(written).toEqual(['a rack 1', 'a On']);
   });
 
-  it('rejects a parameter that the URI template lacks', () => {
+  it('rejects a parameter that the URI template lacks, at compile time', () => {
     const resource = defineResource({
       entity: 'Chassis',
       odataType: '#Chassis.v1_28_0.Chassis',

@@ -15,8 +15,8 @@ const matchOf = (path: string) => {
   return match && [match.target, match.params];
 };
 
-describe('createRouter', () => {
-  it('finds the target that the caller accepts, if a path has several, and otherwise the first', () => {
+describe('a router', () => {
+  it('finds the target that the caller accepts if a path has several, and the first target if it accepts none', () => {
     const members = createRouter([
       { template: '/Accounts/Members', target: 'creates' },
       { template: '/Accounts/{id}', target: 'account' },
@@ -45,7 +45,7 @@ describe('createRouter', () => {
     ['/redfish/v1/Systems/special/Bios', 'special bios', {}],
     ['/redfish/v1/Systems/special/Memory/b', 'memory', { systemId: 'special', memoryId: 'b' }],
     ['/redfish/v1/Systems/special', 'system', { systemId: 'special' }],
-  ])('finds %s', (path, target, params) => {
+  ])('finds the target and the parameters of %s', (path, target, params) => {
     expect(matchOf(path)).toEqual([target, params]);
     expect(matchOf(path)).toEqual([target, params]);
   });
@@ -78,7 +78,7 @@ describe('createRouter', () => {
     expect(router.match('/redfish/v1/Systems/x')).toBe(router.match('/redfish/v1/Systems/x'));
   });
 
-  it('gives the same results after more paths than the cache holds', () => {
+  it('still finds a path after requests for more paths than its cache can store', () => {
     for (let index = 0; index < 5000; index += 1) router.match(`/redfish/v1/Systems/${index}`);
     expect(matchOf('/redfish/v1/Systems/7')).toEqual(['system', { systemId: '7' }]);
   });

@@ -71,8 +71,8 @@ describe('a request that comes by the name of one machine', () => {
       resources: [collection, system],
       services: { owner: 'all', machines },
       authenticate: (request) => {
-        // Simulates a socket that loses its address: its client disconnects during the password
-        // check.
+        // Simulates a client that disconnects during the check of its password: its socket then has no address, so
+        // the scope is unknown.
         if (request.headers.authorization !== undefined) delete request.headers.host;
         return withoutLogin(request);
       },
@@ -89,7 +89,7 @@ describe('a request that comes by the name of one machine', () => {
   });
   afterEach(() => client.close());
 
-  it('sees only that machine, and any other request sees all machines', async () => {
+  it('sees only this machine, and a request by another name sees all machines', async () => {
     const members = (ids: readonly string[]) => ids.map((id) => ({ '@odata.id': `/redfish/v1/Systems/${id}` }));
     await expect(getByName('a.example', '/redfish/v1/Systems')).resolves.toMatchObject({
       Name: 'a',
@@ -107,7 +107,7 @@ describe('a request that comes by the name of one machine', () => {
     await expect(statuses('b.example')).resolves.toEqual([200, 200]);
   });
 
-  it('has its scope before the password check', async () => {
+  it('gets its scope before the password check, so that a disconnect during the check does not change it', async () => {
     const { json } = await client.get('/redfish/v1/Systems', { host: 'a.example', authorization: 'Basic x' });
     expect(json).toMatchObject({ Name: 'a' });
   });
@@ -126,7 +126,7 @@ describe('a request that comes by the name of one machine', () => {
     }
   });
 
-  it('sees only that machine in a query and in a write', async () => {
+  it('sees and changes only this machine in queries, PATCH and actions', async () => {
     const headers = { host: 'a.example' };
     await expect(getByName('a.example', '/redfish/v1/Systems?$expand=.')).resolves.toMatchObject({
       Members: [{ Name: 'a' }],
