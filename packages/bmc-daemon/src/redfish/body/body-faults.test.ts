@@ -128,7 +128,7 @@ describe('bodyFaults of a resource', () => {
     expect(faults(schema, body, resource)).toEqual(expected);
   });
 
-  it('lists fifty faults at most', () => {
+  it('lists at most fifty faults, followed by MaximumErrorsExceeded', () => {
     const body = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`p${index}`, 1]));
     const listed = faults(schema, body, resource);
     expect([listed.length, listed.at(-1)]).toEqual([51, ['MaximumErrorsExceeded']]);

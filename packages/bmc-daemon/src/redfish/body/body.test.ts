@@ -6,8 +6,8 @@ import { messageId } from '../messages/messages.js';
 import { createBodyReader, unsharedBodyBytes, maximumBodyBytes, type ReadBody } from './body.js';
 
 /**
- * Returns the parts of a request that readBody uses: headers and bytes. The pipeline's tests send
- * real requests.
+ * Returns an object with the parts of a request that readBody uses: headers and bytes. The pipeline's tests
+ * send real requests.
  */
 const request = (body: string | Buffer, headers: Record<string, string> = { 'content-type': 'application/json' }) => {
   const stream = Object.assign(new PassThrough(), { headers });
@@ -40,12 +40,12 @@ describe('readBody', () => {
     expect(await readError(incoming)).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
   });
 
-  it('removes @odata members at any depth', async () => {
+  it('removes members with @odata in their names at any depth', async () => {
     const body = '{"@odata.id":"/x","a":[{"b@odata.count":1,"c":2}]}';
     expect(await readBody(request(body))).toEqual({ a: [{ c: 2 }] });
   });
 
-  it('keeps a link, an object with only an @odata.id', async () => {
+  it('keeps @odata.id only in a link, which is an object without other members', async () => {
     const body = '{"@odata.id":"/x","a":[{"@odata.id":"/y"},{"@odata.id":"/z","c":2}]}';
     expect(await readBody(request(body))).toEqual({ a: [{ '@odata.id': '/y' }, { c: 2 }] });
   });
@@ -130,7 +130,7 @@ describe('readBody', () => {
     );
   });
 
-  it('stops reading a body that arrives in thousands of pieces', async () => {
+  it('rejects a body that arrives in thousands of pieces, and stops reading it', async () => {
     const stream = Object.assign(new PassThrough(), { headers: {} });
     const reading = errorOf(readBody(stream as unknown as IncomingMessage));
     for (let piece = 0; piece < 5000; piece += 1) stream.write(' ');

@@ -10,7 +10,7 @@ const boot = z.strictObject({ Target: z.enum(['Pxe']).optional(), Order: z.array
 const shown = { Id: '1', AssetTag: null, Boot: { Target: 'Pxe', Path: 'x' }, Attributes: { A: 1 }, List: [{ A: 1 }] };
 
 describe('@Redfish.WriteableProperties', () => {
-  it('is in each object with a property that a PATCH may change', () => {
+  it('is in the resource and in each object in it that has a property that a PATCH may change', () => {
     const schema = z.strictObject({
       AssetTag: z.string().nullable().optional(),
       Password: z.string().optional(),
