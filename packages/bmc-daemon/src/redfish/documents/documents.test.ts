@@ -12,7 +12,7 @@ const body = (path: string) => documents.find((document) => document.path === pa
 const dmtfSchemaUrl = (name: string): string => `http://redfish.dmtf.org/schemas/v1/${name}_v1.xml`;
 
 describe('createDocuments', () => {
-  it('lists the only version', () => {
+  it('lists the only version of the protocol', () => {
     expect(JSON.parse(body('/redfish'))).toEqual({ v1: '/redfish/v1/' });
   });
 
@@ -74,7 +74,7 @@ describe('createDocuments', () => {
         `#${namespace}.${type}`,
         properties,
       ]);
-      // The schema of an action has no object in `Oem`.
+      // A schema has either an action, or a type for an object in `Oem`.
       expect(xml.includes('BaseType="Resource.OemObject"')).toBe(!xml.includes('<Action '));
     }
   });
@@ -99,7 +99,7 @@ describe('createDocuments', () => {
     expect(firstSchema).toContain('<EntityContainer Name="Service" Extends="ServiceRoot.v1_0_0.ServiceContainer"/>');
   });
 
-  it('describes the methods, parameters and schema of each path in JSON, which is also YAML', () => {
+  it('describes the methods, parameters and schema of each path in openapi.yaml, as JSON, which is also YAML', () => {
     const [openApi] = createDocuments([
       { uri: '/redfish/v1/Systems', odataType: '#ComputerSystemCollection.ComputerSystemCollection', post: {} },
       {
