@@ -107,7 +107,7 @@ describe('toRedfishError', () => {
     ]);
   });
 
-  it('reports no property if the resource has none for the rejected field', () => {
+  it('answers 501 without a property if the resource has no property for the rejected field', () => {
     expect(answer('unsupported', boot, 'secureBoot')).toEqual({
       status: 501,
       ids: ['Base.1.22.GeneralError'],

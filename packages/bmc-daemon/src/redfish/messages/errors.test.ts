@@ -26,14 +26,14 @@ describe('renderError', () => {
     });
   });
 
-  it('lists 50 faults and says that there are more', () => {
+  it('gets at most 50 faults from a RedfishError, and a message that there are more', () => {
     const faults = Array.from({ length: 60 }, (_, index) => message('QueryParameterUnsupported', `$${index}`));
     const listed = new RedfishError(501, faults).messages;
     expect([listed.length, listed[50]]).toEqual([51, message('MaximumErrorsExceeded')]);
     expect(new RedfishError(501, listed).messages).toEqual(listed);
   });
 
-  it('uses GeneralError for several messages, and lists them all', () => {
+  it('uses the id GeneralError for several messages, and lists all of them', () => {
     const several = [message('PropertyUnknown', 'Foo'), message('PropertyMissing', 'Bar')];
     expect(renderError(several)).toEqual({
       error: {

@@ -33,7 +33,7 @@ describe.each(tables)('the messages of %s', (file, prefix, table) => {
     }
   });
 
-  it('name exactly their arguments in the text', () => {
+  it('have each of their arguments once in the text, in order', () => {
     for (const [key, { args, text }] of Object.entries(table)) {
       expect([key, text.match(/%\d/g) ?? []]).toEqual([key, args.map((_type, index) => `%${index + 1}`)]);
     }

@@ -13,8 +13,8 @@ interface RegistryMessage {
 
 const schemas = process.env['RACKLESS_REDFISH_SCHEMAS'];
 
-describe('messages', () => {
-  it('renders id, text, arguments, severity, resolution and the pointer into the body', () => {
+describe('a message', () => {
+  it('is rendered with id, text, arguments, severity, resolution and the pointer into the body', () => {
     expect(renderMessage(withPointers(message('PropertyValueNotInList', 'Floppy', 'Target'), '#/Boot/Target'))).toEqual(
       {
         '@odata.type': '#Message.v1_3_0.Message',
@@ -28,14 +28,14 @@ describe('messages', () => {
     );
   });
 
-  it('cuts long arguments, pointers and details', () => {
+  it('has at most 500 characters of a long argument, and only a part of a long pointer or detail', () => {
     const long = 'x'.repeat(2 ** 20);
     const rendered = renderMessage(withDetail(withPointers(message('PropertyUnknown', long), `#/${long}`), long));
     expect(rendered['MessageArgs']).toEqual([`${'x'.repeat(500)}…`]);
     expect(JSON.stringify(rendered).length).toBeLessThan(5000);
   });
 
-  it('adds a detail as a separate sentence and renders the arguments as strings', () => {
+  it('has a detail as a separate sentence, and its arguments as strings', () => {
     const subject = withDetail(message('StringValueTooLong', 'abc', 2), 'Two is plenty.');
     expect(messageText(subject)).toBe("The string 'abc' is longer than 2 characters. Two is plenty.");
     expect(renderMessage(subject)['MessageArgs']).toEqual(['abc', '2']);
@@ -47,16 +47,16 @@ describe('messages', () => {
     );
   });
 
-  it.each(Object.entries(messageTable))('contain exactly their arguments in their text: %s', (_key, entry) => {
+  it.each(Object.entries(messageTable))('contains exactly its arguments in its text: %s', (_key, entry) => {
     const named = [...entry.text.matchAll(/%(\d)/g)].map((match) => Number(match[1])).sort();
     expect(named).toEqual(entry.args.map((_, index) => index + 1));
   });
 
   if (schemas === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
-    it.skip('agrees with the Base registry: RACKLESS_REDFISH_SCHEMAS is not set', () => undefined);
+    it.skip('has the arguments of the Base registry: not tested without RACKLESS_REDFISH_SCHEMAS', () => undefined);
     return;
   }
-  it('has the keys, arguments and severities of the Base registry', () => {
+  it('has the key, arguments and severity of a message of the Base registry, and our own text', () => {
     // If RACKLESS_REQUIRE_ALL is set, a missing path fails here instead of skipping the test.
     const text = readFileSync(join(schemas ?? '', 'registries/Base.1.22.1.json'), 'utf8');
     const registry = JSON.parse(text) as { readonly Messages: Readonly<Record<string, RegistryMessage>> };
