@@ -11,9 +11,11 @@ import { maximumResources } from './expand.js';
 
 interface Services {
   count: number;
+  /** Machines that the resource does not find. */
   readonly gone: Set<string>;
-  /** Machines that disappear during the read, which the driver reports. */
+  /** Machines for which the driver reports `notFound` during a read, because another program undefined them. */
   readonly undefined: Set<string>;
+  /** Machines whose host does not answer. */
   readonly down: Set<string>;
   reading: number;
   maxAtOnce: number;
@@ -168,7 +170,7 @@ const chassisOf = (id: string) => ({
 });
 
 describe('$select', () => {
-  it('returns the selected properties and those that identify the resource', async () => {
+  it('returns the selected properties and the properties that identify the resource', async () => {
     expect(await bodyOf(`${path}/1?$select=Id,Status/Health,Foo`)).toEqual({
       ...identityOfSystem('1'),
       Id: '1',
@@ -177,7 +179,7 @@ describe('$select', () => {
     expect(await bodyOf(`${path}/1?$select=*`)).toEqual(await bodyOf(`${path}/1`));
   });
 
-  it('has the ETag and the headers of the resource, and 304 for a matching ETag', async () => {
+  it('keeps the ETag and the headers of the whole resource, and answers 304 for a matching ETag', async () => {
     const [part, whole] = [await get(`${path}/1?$select=Id`), await get(`${path}/1`)];
     for (const name of ['etag', 'allow', 'link', 'odata-version', 'cache-control']) {
       expect([name, part.headers[name]]).toEqual([name, whole.headers[name]]);
@@ -193,7 +195,7 @@ describe('$select', () => {
     });
   });
 
-  it('answers HEAD like GET, without the body', async () => {
+  it('has the same Content-Length for HEAD as for GET, without a body', async () => {
     const whole = await get(`${path}/1?$select=Id`);
     const only = await client.send('HEAD', `${path}/1?$select=Id`, { headers: admin });
     expect([only.text, only.headers['content-length']]).toEqual(['', whole.headers['content-length']]);
@@ -201,7 +203,7 @@ describe('$select', () => {
 });
 
 describe('$filter, $skip and $top', () => {
-  it('return the matching members and their number', async () => {
+  it('return the matching members and their number, and read at most eight members at once', async () => {
     services.count = 20;
     const body = await bodyOf(`${path}?$filter=PowerState eq 'On' and not (Id eq '5')`);
     expect([body['Members@odata.count'], idsOf(body)]).toEqual([9, ['1', '3', '7', '9', '11', '13', '15', '17', '19']]);
@@ -225,7 +227,7 @@ describe('$filter, $skip and $top', () => {
     ]);
   });
 
-  it('keep the other parameters in the link', async () => {
+  it('keep the other parameters of the request in the link', async () => {
     services.count = 5;
     const body = await bodyOf(`${path}?$filter=PowerState eq 'On'&$top=1&$select=Members`);
     expect(idsOf(body)).toEqual(['1']);
@@ -272,7 +274,7 @@ describe('$filter, $skip and $top', () => {
 describe('$expand', () => {
   it('with a dot replaces links outside Links by resources', async () => {
     const body = await bodyOf(`${path}/1?$expand=.`);
-    // The first page, as a separate request returns it.
+    // An expanded collection has only its first page, as a separate request returns it.
     const log = await bodyOf(`${path}/1/LogServices`);
     expect(body).toEqual({
       ...(await bodyOf(`${path}/1`)),
@@ -302,7 +304,7 @@ describe('$expand', () => {
     expect(two['Members']).toEqual([await bodyOf(`${path}/1?$expand=.`)]);
   });
 
-  it('leaves a link with the reason if the user may not read the resource or it is gone', async () => {
+  it('leaves a link with the reason if the user may not read the resource, or if it is gone', async () => {
     const uri = '/redfish/v1/Managers/1';
     expect((await get(`${uri}/Certificates`, { Authorization: 'reader' })).status).toBe(403);
     const { body } = await get(`${uri}?$expand=.`, { Authorization: 'reader' });
@@ -330,7 +332,7 @@ describe('$expand', () => {
     });
   });
 
-  it('on a resource without login expands links only for users with the privilege', async () => {
+  it('on a resource that needs no login expands links only for users with the privilege', async () => {
     const expanded = await bodyOf('/redfish/v1?$expand=.');
     expect(expanded['Managers']).toEqual(await bodyOf('/redfish/v1/Managers/1'));
     const anonymous = await client.get('/redfish/v1?$expand=.');
@@ -351,7 +353,7 @@ describe('$expand', () => {
     expect(await fault(`${path}?$expand=.`)).toEqual([507, 'InsufficientStorage']);
     expect(services.maxAtOnce).toBe(0);
     expect((await bodyOf(`${path}?$expand=.&$top=10`))['Members']).toHaveLength(10);
-    // Each machine has a log with two entries on its first page.
+    // Each machine adds two resources, itself and its log, so 2,000 machines exceed the limit and 1,000 do not.
     services.count = 2000;
     expect(await fault(`${path}?$expand=.($levels=2)`)).toEqual([507, 'InsufficientStorage']);
     services.count = 1000;

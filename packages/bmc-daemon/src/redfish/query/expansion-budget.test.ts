@@ -4,7 +4,10 @@ import { ExpansionBudget, type ExpansionLimits } from './expansion-budget.js';
 
 const neverAborted = new AbortController().signal;
 
-/** Returns a budget, and work that the test ends. */
+/**
+ * Opens a budget. `run` starts work with a name for a client, `started` has the names of started work, and `end` ends
+ * work by its name.
+ */
 function open(limits: Partial<ExpansionLimits> = {}) {
   const budget = new ExpansionBudget(limits);
   const started: string[] = [];
@@ -16,7 +19,7 @@ function open(limits: Partial<ExpansionLimits> = {}) {
       return name;
     });
   const end = async (name: string): Promise<void> => {
-    // Each request starts in a separate turn of the event loop.
+    // Each request starts in a separate turn of the event loop, so this waits for one before and one after the end.
     await new Promise(setImmediate);
     ends.get(name)?.();
     await new Promise(setImmediate);
@@ -51,7 +54,7 @@ describe('the budget of expansions', () => {
     expect(await next).toBe('a1');
   });
 
-  it('rejects with 503 and Retry-After a request above the limit of its client, or of all clients', async () => {
+  it('rejects a request with 503 and Retry-After if too many of its client, or of all clients, wait', async () => {
     const { run, end } = open({ atOnce: 1, waitingPerClient: 1, waiting: 2 });
     const waits = [run('a', 'a1'), run('a', 'a2'), run('b', 'b1')];
     const fault: unknown = await run('a', 'a3').catch((error: unknown) => error);
@@ -62,7 +65,7 @@ describe('the budget of expansions', () => {
     expect(await Promise.all(waits)).toEqual(['a1', 'a2', 'b1']);
   });
 
-  it('rejects with 503 a request that waited too long, and frees its place', async () => {
+  it('rejects a request that waited too long with 503, and frees its place', async () => {
     const { started, run, end } = open({ atOnce: 1, waitMs: 1 });
     const first = run('a', 'a1');
     await expect(run('b', 'b1')).rejects.toEqual(errorWithStatus(503));
@@ -74,7 +77,7 @@ describe('the budget of expansions', () => {
     expect(started).toEqual(['a1', 'c1']);
   });
 
-  it('forgets a waiting request whose client disconnects', async () => {
+  it('rejects a waiting request whose client disconnects, and never starts it', async () => {
     const { started, run, end } = open({ atOnce: 1 });
     const first = run('a', 'a1');
     const gone = new AbortController();
@@ -87,7 +90,7 @@ describe('the budget of expansions', () => {
     expect(started).toEqual(['a1']);
   });
 
-  it('delays a client with unread answers, and answers others', async () => {
+  it('delays a client with too many unread bytes, and not other clients', async () => {
     const { budget, started, run, end } = open({ unreadBytesPerClient: 100 });
     const read = budget.hold('a', 150);
     const held = run('a', 'a1');

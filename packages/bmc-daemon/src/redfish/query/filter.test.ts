@@ -95,11 +95,11 @@ describe('$filter', () => {
     'contains(Name, 1)',
     'eq eq eq',
     '; drop',
-  ])('is not valid: %s', (text) => {
+  ])('is rejected if it is invalid: %s', (text) => {
     expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
   });
 
-  it('rejects brackets and `not` that are nested too deeply, because they could exhaust the stack', () => {
+  it('is rejected if brackets or `not` are nested too deeply, because they could exhaust the stack', () => {
     for (const text of ['('.repeat(8000), 'not '.repeat(4000), `${'('.repeat(60)}Count eq 4${')'.repeat(60)}`]) {
       expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
     }

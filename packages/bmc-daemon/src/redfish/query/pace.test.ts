@@ -13,7 +13,7 @@ describe('the pace of long answers', () => {
     let other = setImmediate(countTurns);
     const answer = async (): Promise<number> => {
       let steps = 0;
-      // Without the pace, the promises would run to the end before any other event.
+      // Without the pace, all steps would run before any other event, and their number would reach 5,000.
       for (; turns < 3 && steps < 5000; steps += 1) {
         now += 1;
         await pace.step();

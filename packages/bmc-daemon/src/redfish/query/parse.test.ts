@@ -41,7 +41,7 @@ describe('a query', () => {
     });
   });
 
-  it('with an unsupported protocol parameter gives 501, even if it has other faults', () => {
+  it('with unsupported protocol parameters is rejected with 501, which reports only these parameters', () => {
     expect(parsed('$fake=1&x=2&$other&$top=x&$fake')).toEqual([
       501,
       'QueryParameterUnsupported $fake',
@@ -49,7 +49,7 @@ describe('a query', () => {
     ]);
   });
 
-  it('does not include parameters that the resource reads itself', () => {
+  it('is parsed without the parameters that the resource reads itself', () => {
     expect(parsed('$filter=EventFormatType eq Event', ['$filter'])).toEqual({});
     expect(parsed('$sse=1', ['$sse'])).toEqual({});
   });
@@ -73,7 +73,7 @@ describe('a query', () => {
     ['$filter=Name', 'QueryParameterValueFormatError Name $filter'],
     ['$top=1&$top=2', 'QueryCombinationInvalid'],
     ['only&$expand=.', 'QueryCombinationInvalid'],
-  ])('is rejected with %s', (query, fault) => {
+  ])('is rejected if it is %s', (query, fault) => {
     expect(parsed(query)).toEqual([400, fault]);
   });
 

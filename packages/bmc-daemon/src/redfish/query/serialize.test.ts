@@ -26,7 +26,7 @@ const body: JsonObject = {
   Links: { Deep: { Chassis: [member(1), null] } },
 };
 
-/** Returns the objects and arrays that `chosen` selects, with those that contain them. */
+/** Returns the objects and arrays that `chosen` selects by their number, and all that contain them. */
 function containers(value: Json | undefined, chosen: (index: number) => boolean): ReadonlySet<Json> {
   const found = new Set<Json>();
   let count = 0;
@@ -68,7 +68,7 @@ describe('a large answer as text', () => {
     for (const piece of pieces) expect(piece.length).toBeLessThan(128 * 1024);
   });
 
-  it('is rejected above the limit, before the rest is serialized', async () => {
+  it('is rejected with 507 above the limit, before the rest is serialized', async () => {
     const large = { Text: 'x'.repeat(maximumBytes / 8) };
     const many = { Members: Array.from({ length: 100 }, () => large) };
     let steps = 0;

@@ -1,4 +1,4 @@
-/** Large answers to clients that do not read them, or disconnect. */
+/** Tests large answers to clients that do not read them, or that disconnect. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -9,14 +9,14 @@ import { resourceDefiner } from '../resource.js';
 import type { ExpansionLimits } from './expansion-budget.js';
 
 interface Services {
-  /** Called for each read of a member. */
+  /** Called for each read of a member, with the number of reads so far. */
   onRead: (count: number) => void;
   reads: number;
 }
 const defineResource = resourceDefiner<Services>();
 const path = '/redfish/v1/Systems';
 const memberCount = 1500;
-/** With all members, the answer is larger than the buffers of two sockets. */
+/** A part of each member. With it, an answer with all members is larger than the buffers of both sockets. */
 const padding = 'x'.repeat(10_000);
 
 const systems = defineResource({
@@ -55,14 +55,14 @@ async function open(expansion: Partial<ExpansionLimits>): Promise<Services> {
     services,
     authenticate: withoutLogin,
     strict: true,
-    // A test that needs the rejection of a waiting request sets a smaller limit.
+    // Requests do not wait in vain on a busy host. A test that needs a rejection sets a smaller limit.
     expansion: { waitMs: 600_000, ...expansion },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
   return services;
 }
 
-/** Sends requests and does not read the answers. */
+/** Sends requests over one connection, and does not read the answers. */
 async function ask(...paths: readonly string[]): Promise<Socket> {
   const socket = connect(client.port, '127.0.0.1');
   sockets.push(socket);
@@ -84,7 +84,7 @@ describe('a client that does not read', () => {
     expect(services.reads).toBe(memberCount + 1);
   });
 
-  it('still receives answers to plain requests; above the limit, $expand is rejected', async () => {
+  it('gets 503 for a further $expand, but still answers to plain requests', async () => {
     const services = await open({ unreadBytesPerClient: 1, waitingPerClient: 1, waitMs: 1 });
     const first = new Promise<void>((resolve) => (services.onRead = () => resolve()));
     await ask(expanded);
@@ -95,7 +95,7 @@ describe('a client that does not read', () => {
     expect((await client.get(`${path}?$top=1`)).status).toBe(200);
   });
 
-  it('causes only one large answer in memory, even with many requests on one connection', async () => {
+  it('causes only one large answer in memory, even if it sends many requests on one connection', async () => {
     const services = await open({ unreadBytesPerClient: 1, waitMs: 1 });
     await ask(...Array.from({ length: 50 }, () => expanded));
     await new Promise<void>((resolve) => (services.onRead = () => resolve()));
