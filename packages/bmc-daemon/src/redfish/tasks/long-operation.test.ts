@@ -56,7 +56,7 @@ describe('a long operation', () => {
     expect(settings.tasks.list()).toEqual([]);
   });
 
-  it('becomes a task if it takes longer, and continues', async () => {
+  it('becomes a task if it does not end in time, and continues', async () => {
     const settings = options(1);
     const work = deferred();
     let progress: (percent: number) => void = () => undefined;
@@ -81,7 +81,7 @@ describe('a long operation', () => {
     expect(settings.tasks.get(id)).toMatchObject({ state: 'Completed', percent: 100 });
   });
 
-  it('has its failure stored and reported if it has become a task', async () => {
+  it('has its failure stored in the task and reported for the log if it has become a task', async () => {
     const settings = options(1);
     const work = deferred();
     await runLongOperation(
@@ -96,7 +96,7 @@ describe('a long operation', () => {
     ]);
   });
 
-  it('ends as cancelled if it reacts to the signal, and as completed if the signal comes too late', async () => {
+  it('ends as cancelled if it obeys the signal to cancel, and as completed if it ignores the signal', async () => {
     const settings = options(1);
     const requester = { user: 'admin', address: '192.0.2.7' };
     const aborting = {

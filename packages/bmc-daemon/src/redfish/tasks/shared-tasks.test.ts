@@ -11,15 +11,15 @@ import { createTaskStore } from './task-store.js';
 const unlogged = { warn: () => undefined };
 const newLocal = () => createTaskStore({ limit: 5, now: () => new Date('2024-01-01T00:00:00Z') });
 
-/** Returns the entry of a running task. */
+/** Creates a running task in `local`, and returns its entry for the shared store. */
 function entryOf(local = newLocal(), replica = 'other'): StoredEntry {
   const record = local.create({ name: 'Reset', targetUri: '/t' });
   return { id: record.id, revision: 1, value: storedTask(record, { replica, isCancellable: true }) };
 }
 
 /**
- * Returns a store in which another replica is always faster. A loop without a bound fails at the
- * 1000th commit.
+ * Returns a store in which no commit succeeds, as if another replica were always faster. The 1000th commit
+ * rejects, so that a loop without a bound fails.
  */
 function losingStore(entries: readonly StoredEntry[]) {
   let commits = 0;
@@ -36,7 +36,7 @@ function losingStore(entries: readonly StoredEntry[]) {
 }
 
 describe('createSharedTasks', () => {
-  it('never replaces or removes its own task after another version of the daemon has changed it', async () => {
+  it('commits no change of its own task after another version of the daemon has changed its entry', async () => {
     const local = newLocal();
     const record = local.create({ name: 'Reset', targetUri: '/t' });
     const entry = { id: record.id, revision: 1, value: storedTask(record, { replica: 'this', isCancellable: true }) };
@@ -52,13 +52,13 @@ describe('createSharedTasks', () => {
     expect(commits()).toBe(0);
   });
 
-  it('stops cancelling a task that other replicas change all the time', async () => {
+  it('stops trying to cancel a task that other replicas change all the time, and reports a failure', async () => {
     const entry = entryOf();
     const tasks = createSharedTasks(newLocal(), losingStore([entry]).store, unlogged);
     await expect(tasks.cancel(entry.id, { user: 'admin', address: '::1' })).rejects.toThrow(StoreUnavailable);
   });
 
-  it('stops storing a task that other replicas change all the time, and logs it', async () => {
+  it('stops trying to store a task that other replicas always change, logs it, and tries again later', async () => {
     const local = newLocal();
     const entry = entryOf(local, 'this');
     const { store, commits } = losingStore([entry]);
@@ -88,7 +88,7 @@ describe('parseTask', () => {
     expect(parse({})?.record).toEqual(record);
   });
 
-  it.each([-1, 0.5, 8.64e15 + 1, Date.UTC(10_000, 0, 1)])('rejects the date %d', (time) => {
+  it.each([-1, 0.5, 8.64e15 + 1, Date.UTC(10_000, 0, 1)])('rejects the start or end time %d', (time) => {
     expect(parse({ startTime: time })).toBeUndefined();
     expect(parse({ endTime: time })).toBeUndefined();
   });

@@ -10,7 +10,7 @@ const steppingTime = () => {
 const names = (store: ReturnType<typeof createTaskStore>) => store.list().map(({ name }) => name);
 
 describe('createTaskStore', () => {
-  it('stores state, times and progress of a task, which no longer changes after its end', () => {
+  it('stores state, times and progress of a task, and does not change the task after its end', () => {
     const store = createTaskStore({ limit: 5, now: steppingTime() });
     const { id } = store.create({ name: 'Insert', targetUri: '/t' });
     expect(store.get(id)).toEqual({
@@ -48,7 +48,7 @@ describe('createTaskStore', () => {
     expect(store.get(id)).toMatchObject({ state: 'Exception', failure, messages: failure.messages, percent: null });
   });
 
-  it('removes the task that ended first if there are too many, unless it ended in the last ten minutes', () => {
+  it('removes the tasks that ended first if there are too many, except tasks of the last ten minutes', () => {
     let minutes = 0;
     const store = createTaskStore({ limit: 2, now: steppingTime(), clock: () => minutes * 60_000 });
     const first = store.create({ name: 'first', targetUri: '/' });
@@ -97,9 +97,9 @@ describe('createTaskStore', () => {
     expect(record.percent).toBeNull();
   });
 
-  it('removes a finished task after its time, and reports every change', () => {
+  it('removes a finished task after the configured minutes, and reports every change', () => {
     let minutes = 0;
-    // Meanwhile, the clock of the host is set forward and back. This must not remove a task.
+    // The wall clock jumps forward and back, as if an administrator changed it. This must not remove a task.
     const now = () => new Date(minutes % 2 === 0 ? 0 : 4e12);
     const store = createTaskStore({ limit: 5, now, clock: () => minutes * 60_000 });
     const changes: string[] = [];
