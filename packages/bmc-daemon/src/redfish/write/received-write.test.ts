@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange.js';
 import { inTurn } from './received-write.js';
 import { WriteTurns } from './write-turns.js';
 
-it('gives a waiting write whose client disconnects the status 499, which is no failure of the service', async () => {
+it('rejects a waiting write whose client disconnects with 499, which is no failure of the service', async () => {
   const writeTurns = new WriteTurns({ running: 1, slowMs: 1_000_000 });
   let end = (): void => undefined;
   const first = writeTurns.run(
@@ -27,7 +27,7 @@ it('gives a waiting write whose client disconnects the status 499, which is no f
   const client = connect(port, '127.0.0.1');
   client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
   const [request] = (await once(server, 'request')) as [IncomingMessage]; // the documented arguments of this event
-  // The members that a write uses before its turn.
+  // An exchange with only the members that a write uses before its turn.
   const exchange = { request, requester: { user: 'a', address: '127.0.0.1' } } as unknown as Exchange;
   const outcome = Promise.resolve(write(exchange, {})).catch((error: unknown) => error);
   client.destroy();

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { WriteArrivals } from './write-arrivals.js';
 
-/** Reports the arrival of a write. @returns a function that tells whether the write may continue. */
+/** Reports the arrival of a write. @returns `isReleased`, which returns whether the write may continue. */
 function arrive(arrivals: WriteArrivals): { readonly isReleased: () => boolean } {
   let isReleased = false;
   const held = arrivals.hold();
@@ -19,7 +19,7 @@ describe('arriving writes', () => {
     expect(arrivals.hold()).toBeUndefined();
   });
 
-  it('are held while more of them arrive, and then continue a few in a turn, in their order', async () => {
+  it('are held while more writes arrive, and then continue in order, a few in each turn', async () => {
     const arrivals = new WriteArrivals(() => 0);
     const writes: ReturnType<typeof arrive>[] = [];
     for (let turn = 0; turn < 40; turn += 1) {
@@ -37,7 +37,7 @@ describe('arriving writes', () => {
     expect(counts.length).toBeGreaterThanOrEqual(5);
   });
 
-  it('continue after a pause, even if more of them arrive in each turn', async () => {
+  it('continue after a pause, even if more writes still arrive in each turn', async () => {
     let now = 0;
     const arrivals = new WriteArrivals(() => now);
     const writes = [arrive(arrivals)];

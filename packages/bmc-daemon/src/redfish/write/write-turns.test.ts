@@ -39,7 +39,7 @@ describe('the queue of writes', () => {
     expect(order).toHaveLength(21);
   });
 
-  it('starts no write after a long turn of the event loop until the pause is too long', async () => {
+  it('starts no write after a long turn of the event loop, but after the maximum pause', async () => {
     let now = 0;
     const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, { now: () => (now += 9) });
     let started = 0;
@@ -51,7 +51,7 @@ describe('the queue of writes', () => {
     expect(now).toBeGreaterThan(40);
   });
 
-  it('starts no write while others arrive, until the pause is too long', async () => {
+  it('starts no write while others arrive, but one after the maximum pause', async () => {
     let now = 0;
     const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, { now: () => now });
     let started = 0;
@@ -63,7 +63,7 @@ describe('the queue of writes', () => {
         await nextTurn();
       }
     };
-    // The first write starts at once, so the second one begins the queue.
+    // The first write starts at once. The second write is the first in the queue.
     arrive();
     await arriveInTurns(20);
     expect(started).toBe(1);
@@ -75,7 +75,7 @@ describe('the queue of writes', () => {
     await Promise.all(all);
   });
 
-  it('limits the running writes, and starts the next when one ends', async () => {
+  it('limits the running writes on a busy event loop, and starts the next write when one ends', async () => {
     const writes = new WriteTurns({ running: 2, slowMs: 1_000_000, shortTurnMs: Infinity }, { load: () => 1 });
     const open = Array.from({ length: 5 }, openWrite);
     let running = 0;
@@ -96,7 +96,7 @@ describe('the queue of writes', () => {
     expect(running).toBe(0);
   });
 
-  it('does not wait for a slow write', async () => {
+  it('starts a write beside a slow write, even above the limit', async () => {
     const writes = new WriteTurns({ running: 1, slowMs: 1 });
     const slow = openWrite();
     const first = writes.run('a', neverGone, slow.run);
