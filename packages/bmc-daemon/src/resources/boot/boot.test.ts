@@ -55,7 +55,7 @@ describe('Boot', () => {
     expect(bootBody(arm).safeParse({ BootSourceOverrideMode: 'Legacy' }).success).toBe(false);
   });
 
-  it('changes only the properties that a PATCH contains', () => {
+  it('is changed only in the properties that a PATCH contains', () => {
     const change = (body: object) => bootChange(bootBody(machine).parse(body), machine.boot);
     expect(change({ BootSourceOverrideTarget: 'Cd' })).toEqual({ target: 'cdrom' });
     expect(change({ BootSourceOverrideEnabled: 'Disabled', BootSourceOverrideTarget: 'None' })).toEqual({
@@ -90,7 +90,7 @@ describe('Boot', () => {
     },
   );
 
-  it('ignores target and boot order with EMULATOR_IGNORE_BOOT_DEVICE, but not the boot mode', () => {
+  it('ignores target, HTTP URI and boot order with EMULATOR_IGNORE_BOOT_DEVICE, but not the boot mode', () => {
     const body = bootBody(machine).parse({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideMode: 'UEFI' });
     expect(ignoredProperties(body)).toEqual(['BootSourceOverrideTarget']);
     expect(ignoredProperties({ BootSourceOverrideMode: 'UEFI' })).toEqual([]);
@@ -98,7 +98,7 @@ describe('Boot', () => {
     expect(ignoredProperties(further)).toEqual(['HttpBootUri', 'BootOrder']);
   });
 
-  it('accepts a UEFI path or a boot option of the machine and rejects others', () => {
+  it('accepts UEFI paths and boot options of the machine, and rejects others and contradictory properties', () => {
     const path = 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)';
     const change = (body: object) => bootChange(bootBody(machine).parse(body), machine.boot);
     expect(change({ BootSourceOverrideTarget: 'UefiTarget', UefiTargetBootSourceOverride: path })).toEqual({
@@ -107,7 +107,7 @@ describe('Boot', () => {
     });
     // If the change has no path, the path that the resource shows applies.
     expect(change({ BootSourceOverrideTarget: 'UefiTarget' })).toEqual({ target: 'path', option: 'disk:vda' });
-    // UEFI's BootNext applies to one boot only.
+    // UEFI's BootNext applies to one boot only, so the override is enabled once.
     expect(change({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'cd.SDA' })).toEqual({
       target: 'next',
       enabled: 'once',
