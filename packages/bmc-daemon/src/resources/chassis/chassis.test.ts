@@ -131,7 +131,7 @@ describe('the chassis of a machine', () => {
     expect(indicatorOf(await get(`/redfish/v1/Systems/${uuid}`))).toEqual(['Blinking', true]);
     expect(await patch({ LocationIndicatorActive: false })).toEqual(['Off', false]);
     expect(await patch({ IndicatorLED: 'Lit' })).toEqual(['Lit', false]);
-    // A steady light is not active, so false changes nothing.
+    // A steady light already counts as not active, so false changes nothing.
     expect(await patch({ LocationIndicatorActive: false })).toEqual(['Lit', false]);
     const both = await send('PATCH', own, { IndicatorLED: 'Lit', LocationIndicatorActive: true });
     expect([both.status, messages(both)]).toEqual([400, ['PropertyValueConflict']]);
@@ -168,7 +168,7 @@ describe('EMULATOR_CHASSIS', () => {
     expect((await send('GET', own)).status).toBe(404);
   });
 
-  it('is the chassis that all resources of a machine link to', async () => {
+  it('makes all resources of a machine link to the first chassis', async () => {
     const { get } = await serve({ settings: shared });
     const system = `/redfish/v1/Systems/${uuid}`;
     const Chassis = link(`/redfish/v1/Chassis/${rack}`);
@@ -179,14 +179,14 @@ describe('EMULATOR_CHASSIS', () => {
     expect(await get(`${system}/Storage/virtio`)).toMatchObject({ Links: { Enclosures: [Chassis] } });
   });
 
-  it('is also found by the ids and names of sushy-tools', async () => {
+  it('makes a chassis available by its Id and Name, as in sushy-tools, and by its UUID in upper case', async () => {
     const { get } = await serve({ settings: shared });
     for (const id of ['Rack', 'Rack%201', rack.toUpperCase()]) {
       expect((await get(`/redfish/v1/Chassis/${id}/Power`))['@odata.id']).toBe(`/redfish/v1/Chassis/${rack}/Power`);
     }
   });
 
-  it('has indicators that survive a restart', async () => {
+  it('gives each chassis an indicator that survives a restart', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-indicators-'));
     const log = { warn: () => undefined, error: () => undefined };
     try {

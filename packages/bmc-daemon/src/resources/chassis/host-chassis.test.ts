@@ -24,7 +24,7 @@ const facts: HostFacts = {
 const answering = { reachable: true, reason: null, since, facts };
 const silent = { reachable: false, reason: 'connection refused', since };
 
-/** A driver with hosts, whose snapshots the test sets. */
+/** A driver whose hosts have the snapshots that the test gives. */
 class HostedDriver extends FakeDriver {
   readonly snapshots: HostSnapshot[];
   readonly hosts: HostsControl;
@@ -166,7 +166,7 @@ describe('the chassis of a host', () => {
     });
   });
 
-  it('accepts no PATCH of a property, and has no parts that a host does not report', async () => {
+  it('rejects a PATCH, and has no parts that only the chassis of machines have', async () => {
     const { send, messages } = await serve(new HostedDriver(true, answering));
     const answer = await send('PATCH', '/redfish/v1/Chassis/rack-1', { LocationIndicatorActive: true });
     expect([answer.status, messages(answer)]).toEqual([400, ['PropertyUnknown']]);
@@ -177,7 +177,7 @@ describe('the chassis of a host', () => {
 });
 
 describe('a host that does not answer', () => {
-  it('is UnavailableOffline with the reason, and keeps its capacity and its machines', async () => {
+  it('is UnavailableOffline with the reason, and still shows its capacity and its machines', async () => {
     const { get } = await serve(new HostedDriver(true, { ...silent, facts }));
     const chassis = await get('/redfish/v1/Chassis/rack-1');
     expect(chassis).toMatchObject({
