@@ -4,7 +4,7 @@ import { product, vendor, version } from '../../version.js';
 import { renderIdentity } from './manager.js';
 
 describe('the identity of a management controller', () => {
-  it('is that of the configured SMBIOS, else that of this service', () => {
+  it("is the identity in the machine's SMBIOS data, or else the identity of this service", () => {
     expect(sampleMachines(2).map(({ sysinfo }) => renderIdentity(sysinfo))).toEqual([
       { Manufacturer: vendor, Model: product, FirmwareVersion: version },
       { Manufacturer: 'Example Servers', Model: 'ES-1000', FirmwareVersion: '1.4' },
