@@ -52,7 +52,7 @@ describe('a volume', () => {
     expect((await get(volumes))['Members']).toEqual([link(`${volumes}/vda`)]);
   });
 
-  it('is thin unless the client requests Fixed, and has whole sectors', async () => {
+  it('is thin unless the client requests Fixed, and has a capacity of whole sectors', async () => {
     const { send } = await serve();
     const createdDisk = async (body: object) => {
       const { location } = await send('POST', volumes, body);
@@ -73,7 +73,7 @@ describe('a volume', () => {
     expect(await get(volumes)).toMatchObject({ 'Members@odata.count': 2 });
   });
 
-  it('is rejected with all errors of the request', async () => {
+  it('is not created if the request has errors, and the answer has all of them', async () => {
     const { send, messages } = await serve();
     const ask = async (body: object) => {
       const answer = await send('POST', volumes, body);
@@ -116,7 +116,7 @@ describe('a volume', () => {
     expect((await driver.getSystem(off.uuid)).disks[0]?.source).toBe('/home/me/precious.img');
   });
 
-  it('becomes a task if its creation is slow, and the task ends with success or failure', async () => {
+  it('is created by a task if the creation is slow, and the task ends with success or failure', async () => {
     const { send, get } = await serve({
       operations: { ...slowOperations(), onTaskFailed: () => undefined },
     });
@@ -153,7 +153,7 @@ describe('a volume', () => {
 });
 
 describe('a machine without disks', () => {
-  it('has a bus for its first disk', async () => {
+  it('has a storage resource for its first disk', async () => {
     const { send, get } = await serve({}, [{ ...off, disks: [] }]);
     const storage = `/redfish/v1/Systems/${off.uuid}/Storage`;
     expect((await get(storage))['Members']).toEqual([link(bus)]);
@@ -184,7 +184,7 @@ describe('a drive', () => {
 describe('the drives in a chassis', () => {
   const chassis = (id: string) => `/redfish/v1/Chassis/${id}`;
 
-  it('are those of its machine; their ids contain the storage id', async () => {
+  it('are the drives of its machine; their ids contain the id of the storage', async () => {
     const { send, get } = await serve();
     const drives = `${chassis(running.uuid)}/Drives`;
     expect((await get(chassis(running.uuid)))['Drives']).toEqual(link(drives));
@@ -209,7 +209,7 @@ describe('the drives in a chassis', () => {
     }
   });
 
-  it('are those of all machines in a shared chassis; their ids contain the UUID', async () => {
+  it('are the drives of all machines in a shared chassis; their ids also contain the UUID', async () => {
     const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
     const empty = { Id: 'empty', UUID: '48295861-2522-3561-6729-621118518811' };
     const { get } = await serve({ settings: { chassis: [shelf, empty] } });
@@ -279,7 +279,7 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     expect(other['Members@odata.count']).toBe(2);
   });
 
-  it('create missing libvirt volumes and show failures', async () => {
+  it('create missing libvirt volumes, show failures, and log a failure once', async () => {
     const warnings: string[] = [];
     const { get } = await serve({ settings, log: { warn: (text) => void warnings.push(text) } });
     refusePool(driver, 'absent');
@@ -320,7 +320,7 @@ function slowOperations() {
   return { tasks: createTaskStore({ limit: 10, now }), waitMs: 20 };
 }
 
-/** Makes the creation of volumes wait until the test ends it. */
+/** Makes the creation of a volume wait until the test calls `finish`; with an error, the creation fails. */
 function holdCreation(target: FakeDriver): { readonly finish: (error?: Error) => void } {
   const real = target.volumes.createVolume.bind(target.volumes);
   let end: (error?: Error) => void = () => undefined;
@@ -332,6 +332,7 @@ function holdCreation(target: FakeDriver): { readonly finish: (error?: Error) =>
   return { finish: (error) => end(error) };
 }
 
+/** Makes the driver reject volumes in one storage pool. */
 function refusePool(target: FakeDriver, name: string): void {
   const real = target.volumes.provideVolume.bind(target.volumes);
   target.volumes.provideVolume = async (id, volume, ...others) => {
@@ -340,7 +341,7 @@ function refusePool(target: FakeDriver, name: string): void {
   };
 }
 
-/** Polls until the probe returns true. */
+/** Polls until the probe returns true. @throws {Error} after about 120 s. */
 async function untilTrue(probe: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; !(await probe()); turn += 1) {
     if (turn > 12_000) throw new Error('waiting for a task: nothing after 120 s');
