@@ -8,7 +8,7 @@ import { subnetMask } from './ethernet-interface.js';
 const [off, running] = sampleMachines(2);
 if (off === undefined || running === undefined) throw new Error('two machines expected');
 
-/** A driver with the guest network data of the test. */
+/** A driver that reports the given facts for the first interface of the running machine. */
 class GuestNetworkDriver extends FakeDriver {
   override readonly guestNetwork: GuestNetwork;
   constructor(facts: InterfaceFacts) {
@@ -46,7 +46,7 @@ const ofGuest = ({
 const nothing = { HostName: null, FQDN: null, SpeedMbps: null, IPv4Addresses: [], IPv6Addresses: [], NameServers: [] };
 
 describe('an Ethernet interface', () => {
-  it('has no data of the guest if the machine is off', async () => {
+  it('shows no data of the guest if the machine is off', async () => {
     const body = await read(new FakeDriver(), off);
     expect(body).toMatchObject({
       MACAddress: off.interfaces[0]?.mac,
@@ -57,7 +57,7 @@ describe('an Ethernet interface', () => {
     expect(ofGuest(body)).toEqual(nothing);
   });
 
-  it('has its addresses and host name if the guest runs', async () => {
+  it('shows the addresses and the host name of the guest if the guest runs', async () => {
     const ipv4 = { address: '10.0.2.10', prefix: 8, origin: 'dhcp' };
     expect(ofGuest(await read(new FakeDriver(), running))).toEqual({
       ...nothing,
@@ -74,7 +74,7 @@ describe('an Ethernet interface', () => {
     });
   });
 
-  it('shows known address origins and the speed of the link', async () => {
+  it('shows known address origins, the speed of the link, and the parts of the host name', async () => {
     const facts: InterfaceFacts = {
       ...none,
       speedMbps: 1000,

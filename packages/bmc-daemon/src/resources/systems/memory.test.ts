@@ -22,11 +22,11 @@ describe('memory', () => {
     }
   });
 
-  it('has a module even if the machine has less than 1 MiB', () => {
+  it('has one module even if the machine has less than 1 MiB', () => {
     expect(builtIn(640)).toEqual([{ id: 'DIMM0', slot: 0, capacityMiB: 0, ...volatile }]);
   });
 
-  it('has a total in whole GiB from 1 GiB on, and a fraction below', () => {
+  it('has a total in whole GiB, or a fraction of a GiB below 1 GiB', () => {
     expect([gib, 1.5 * gib, 2 * gib - 1, 24 * gib].map(totalMemoryGiB)).toEqual([1, 1, 1, 24]);
     expect([512 * mib, 768 * mib, 100 * mib].map(totalMemoryGiB)).toEqual([0.5, 0.75, 0.098]);
   });

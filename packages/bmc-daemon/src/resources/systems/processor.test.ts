@@ -10,7 +10,7 @@ const topology = (count: number, sockets: number, coresPerSocket: number, thread
 });
 
 describe('processors', () => {
-  it('are one for each socket, with cores and threads', () => {
+  it('have one entry for each socket, with its cores and threads', () => {
     expect(processorSockets(topology(8, 2, 2, 2))).toEqual([
       { id: 'CPU0', cores: 2, threads: 4 },
       { id: 'CPU1', cores: 2, threads: 4 },
