@@ -51,7 +51,7 @@ describe('the budget for retries', () => {
     expect(takeAll()).toBe(10);
     now += 3_600_000;
     expect(takeAll()).toBe(100);
-    // The clock of the host went back.
+    // The clock of the host goes back, which must not add retries.
     now -= 3_600_000;
     expect(takeAll()).toBe(0);
   });

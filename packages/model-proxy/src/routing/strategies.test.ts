@@ -6,7 +6,7 @@ import { createRouterNow } from '../../test/support/router.js';
 import { createLatencies } from './latencies.js';
 import { createLimits } from './limits.js';
 
-/** Makes a router. `counts` sends 1,000 requests, and returns the number of each deployment. */
+/** Returns a router with its parts. `counts` selects 1,000 times, and returns how often each deployment was chosen. */
 function setUp(name: RoutingStrategy, given: readonly Partial<Deployment>[], latencyBuffer = 0) {
   const clock = { now: 600_000 };
   const deployments = given.map((more, index) => makeDeployment({ id: 'abc'[index] ?? '', ...more }));
@@ -43,7 +43,7 @@ describe('simple-shuffle', () => {
   });
 });
 
-describe('other strategies', () => {
+describe('the strategy', () => {
   it('least-busy chooses the deployment with the fewest running requests', () => {
     const { counts, limits, deployments } = setUp('least-busy', [{}, {}, {}]);
     for (const deployment of deployments.slice(0, 2)) limits.admit(deployment);
@@ -55,7 +55,7 @@ describe('other strategies', () => {
     expect(Object.keys(counts()).sort()).toEqual(['a', 'c']);
   });
 
-  it('usage-based-routing chooses the deployment with the fewest tokens of the minute', () => {
+  it('usage-based-routing chooses the deployment with the fewest tokens in the current minute', () => {
     const { clock, counts, limits, deployments } = setUp('usage-based-routing', [{}, {}]);
     for (const [index, deployment] of deployments.entries()) {
       limits.admit(deployment);

@@ -58,7 +58,7 @@ describe('EventReader', () => {
   });
 
   it('takes less time for empty lines than for events of the same size', () => {
-    // CPU time of this process: other processes on a busy machine do not change it.
+    // Measures the CPU time of this process, which other processes on a busy host do not change.
     const cpuOf = (text: string): number => {
       const bytes = Buffer.from(text.repeat(65_536 / text.length));
       const reader = new EventReader();

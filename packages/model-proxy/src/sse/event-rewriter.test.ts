@@ -99,7 +99,7 @@ describe('a stream of events', () => {
     expect(Buffer.concat([...single, ...made.finish()]).toString()).toBe(whole);
   });
 
-  it('forwards an event as soon as it is complete', () => {
+  it('is forwarded event by event, each as soon as it is complete', () => {
     const made = rewriter();
     const event = chunk('a');
     expect(made.push(Buffer.from(event.slice(0, -1)))).toEqual([]);
@@ -129,19 +129,19 @@ describe('a stream of events', () => {
     expect(through(events)).toBe(events.map((event) => event.replace('"gpt', '"hosted_vllm/gpt')).join(''));
   });
 
-  it('renames the nested name of the responses API, and no other values', () => {
+  it('has the nested model of the responses API renamed, and no other values', () => {
     const event = 'event: response.created\ndata: {"type":"response.created","response":{"id":"r","model":"m"}}\n\n';
     expect(through([event])).toBe(event.replace('"m"', '"hosted_vllm/m"'));
     const others = 'data: {"model":null}\n\ndata: {"model":5}\n\ndata: {"model":{"model":"m"}}\n\n';
     expect(through([others])).toBe(others);
   });
 
-  it('forwards data that is not JSON unchanged', () => {
+  it('is forwarded unchanged where its data is not JSON', () => {
     const garbage = 'data: {"model":"a\n\ndata: {]"model"\n\ndata: \u0000{{{{\n\ndata\n\n:\n\ndata:\n\n';
     expect(through([garbage])).toBe(garbage);
   });
 
-  it('escapes the new name, and decodes escapes of the old name', () => {
+  it('has the new name escaped, and the old name is read with its escapes', () => {
     expect(
       through(
         ['data: {"model":"a\\"\\u0062"}\n\n'],
@@ -150,7 +150,7 @@ describe('a stream of events', () => {
     ).toBe('data: {"model":"x/a\\"b\\n"}\n\n');
   });
 
-  it('forwards an event above 16 MB unchanged, and rewrites the next ones', () => {
+  it('has an event above 16 MB unchanged, and the next events rewritten', () => {
     const made = rewriter();
     const big = Buffer.from(`data: {"model":"gpt-oss-120b","image":"${'x'.repeat(17 * 1024 * 1024)}"}\n\n`);
     let read = 0;
@@ -166,7 +166,7 @@ describe('a stream of events', () => {
     expect(made.finish()).toEqual([]);
   });
 
-  it('stores an endless event of tiny chunks in few buffers', () => {
+  it('is stored in few buffers if it is one endless event in tiny chunks', () => {
     const made = rewriter();
     const piece = 'data: x'.repeat(12);
     let max = 0;
@@ -181,7 +181,7 @@ describe('a stream of events', () => {
   });
 
   it('takes at most four times as long for an event of two million lines as for two million events', () => {
-    // CPU time of this process: other processes on a busy machine do not change it.
+    // Measures the CPU time of this process, which other processes on a busy host do not change.
     const cpuOf = (text: string): number => {
       const chunk = Buffer.from(text.repeat(1000));
       const start = process.cpuUsage();
@@ -198,7 +198,7 @@ describe('a stream of events', () => {
     expect(median).toBeLessThan(4);
   });
 
-  it.each(['\n', '\r', '\r\n'])('counts leading empty lines as one event, and no later ones (%j)', (line) => {
+  it.each(['\n', '\r', '\r\n'])('has its leading empty lines counted as one event, and no later ones (%j)', (line) => {
     const made = rewriter();
     const lines = line.repeat(100_000);
     const text = `${lines}${chunk('a')}${lines}${chunk('b')}`;
@@ -206,7 +206,7 @@ describe('a stream of events', () => {
     expect(made.eventCount).toBe(3);
   });
 
-  it('rewrites an event of several MB in many chunks', () => {
+  it('has the model renamed even in an event of several MB in many chunks', () => {
     const made = rewriter();
     const text = `data: {"image":"${'x\\"'.repeat(1024 * 1024)}","model":"gpt-oss-120b"}\n\n`;
     const big = Buffer.from(text);
@@ -242,7 +242,7 @@ describe('the end of a stream', () => {
     expect(endOf(last)).toEqual({ text: renamed(last), interruption: null });
   });
 
-  it('drops and reports an incomplete event', () => {
+  it('is an interruption if an event is incomplete, and the client does not get this event', () => {
     const half = chunk('b').slice(0, 60);
     expect(endOf(chunk('a'), half)).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
     expect(endOf(chunk('a'), 'data: [DO')).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
@@ -260,7 +260,7 @@ describe('the end of a stream', () => {
     expect(made.isDone).toBe(true);
   });
 
-  it('reports an answer without finish_reason as incomplete', () => {
+  it('is an interruption if the answer has no finish_reason', () => {
     expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
   });
 

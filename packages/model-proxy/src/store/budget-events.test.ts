@@ -31,7 +31,7 @@ describe('events of a budget', () => {
   it('occur again in the next period', () => {
     expect(eventsOf({ maxBudget: 10 }, at(50, 1000), at(50, 2000))).toEqual(['Key Budget: Budget Crossed']);
     expect(eventsOf({ maxBudget: 10 }, at(50, 1000), at(60, 1000))).toEqual([]);
-    // The first request of a key without a period.
+    // A key has no period before its first request, so this request does not begin the next period.
     expect(eventsOf({ maxBudget: 10 }, at(50), at(60, 1000))).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ function error(status: number, body: unknown, headers: readonly string[] = []) {
   return { status: made.status, kind: made.kind, message, ...rest };
 }
 
-describe('a failed answer', () => {
+describe('the error for a failed answer', () => {
   it.each([
     [400, 400, 'litellm.BadRequestError: Hosted_vllmException - ', 'invalid_request_error'],
     [401, 401, 'litellm.AuthenticationError: AuthenticationError: Hosted_vllmException - ', 'authentication_error'],
@@ -40,7 +40,7 @@ describe('a failed answer', () => {
     [529, 529, 'litellm.APIError: APIError: Hosted_vllmException - ', 'internal_server_error'],
     [302, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
     [999, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
-  ])("with status %i becomes LiteLLM's error with status %i", (status, answered, head, type) => {
+  ])("with status %i is LiteLLM's error with status %i", (status, answered, head, type) => {
     expect(error(status, { error: { message: 'why' } })).toEqual({
       status: answered,
       kind: 'upstreamStatus',
@@ -89,7 +89,7 @@ describe('a failed answer', () => {
       'the upstream answered 404 without a message',
       'invalid_request_error',
     ],
-  ])('reads %s', (_name, body, message, type) => {
+  ])('has the message that is in %s', (_name, body, message, type) => {
     const result = error(404, body);
     expect([result.message, result.type, result.code]).toEqual([
       `litellm.NotFoundError: NotFoundError: Hosted_vllmException - ${message}${SUFFIX}`,
@@ -114,7 +114,7 @@ describe('a failed answer', () => {
     expect(error(400, '['.repeat(900_000)).message.length).toBeLessThan(600);
     const long = 'x'.repeat(300_000);
     expect(JSON.stringify(error(400, { error: { type: long, code: long, param: long } })).length).toBeLessThan(6000);
-    // A search to the end of the page for each of them would take minutes.
+    // A search to the end of the page for each of these tags would take minutes.
     for (const tag of ['<title', '<title>', '<script>', '<'])
       expect(error(502, tag.repeat(900_000 / tag.length)).message.length).toBeLessThan(600);
   });

@@ -25,7 +25,7 @@ describe('the forward proxy of the environment', () => {
     expect(proxyOf(https, { HTTPS_PROXY: 'http://proxy' })).toEqual({ ...plain, port: 80 });
   });
 
-  it('is an error with the variable’s name but not its value if the URL is invalid', () => {
+  it('causes an error with the variable’s name but not its value if the URL is invalid', () => {
     for (const value of ['socks5://me:secret@proxy', 'http://me:secret@proxy:port', 'http://me:secret%zz@proxy']) {
       let message = '';
       try {

@@ -24,7 +24,7 @@ function run(bytes: Uint8Array, filling: Uint8Array, ...operands: readonly numbe
 
 const nothing = new Uint8Array();
 
-describe('WebAssembly module', () => {
+describe('a WebAssembly module', () => {
   it('encodes numbers of any size', () => {
     for (const number of [0, 1, -1, 63, 64, -64, -65, 127, 128, 8191, 8192, 0x7fffffff, -0x80000000]) {
       const f = new FunctionBody();

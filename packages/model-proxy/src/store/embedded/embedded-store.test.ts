@@ -80,7 +80,7 @@ describe('keys', () => {
     expect(await find('b')).toBeUndefined();
   });
 
-  it('allow one proxy at a time', async () => {
+  it('allow only one proxy at a time to open their folder', async () => {
     await open();
     await expect(openEmbeddedStore({ folder, log: silent, keepDays: null, lockWaitMs: 0 })).rejects.toThrow(StoreError);
   });
@@ -125,7 +125,7 @@ describe('usage', () => {
     ).toEqual(['usage-2026-11-21.journal', 'usage-2026-11-23.journal', 'usage-notes.txt']);
   });
 
-  it('stays in its day while the clock is an hour late', async () => {
+  it('stays in the day that has begun, even if the clock goes back by an hour', async () => {
     const store = await open();
     now += 120_000;
     const next = await reopen(store);

@@ -53,7 +53,7 @@ async function openJournal() {
 
 const thing = (id: string, n: number): Entry => ['thing', id, { n }];
 
-/** Opens the journal again, as after a crash. */
+/** Opens the journal again, as after a crash. Returns its content. */
 async function reopened() {
   const { content } = await openJournal();
   return Object.fromEntries(content);
@@ -69,7 +69,7 @@ describe('a journal', () => {
     expect(logged).toEqual([]);
   });
 
-  it('rejects an entry that it could not read', async () => {
+  it('rejects an entry that is too long to be read again', async () => {
     const { journal } = await openJournal();
     const long: Entry = ['thing', 'a', { text: 'x'.repeat(1_048_576) }];
     await expect(journal.append([long], { sync: true })).rejects.toThrow('more than 1048576 bytes');

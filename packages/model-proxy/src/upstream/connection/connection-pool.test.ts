@@ -34,7 +34,7 @@ describe('idle connections', () => {
     const pool = new ConnectionPool(destination, () => now);
     const links = Array.from({ length: 50_000 }, () => pool.take());
     for (const link of links) pool.giveBack(link);
-    // As after a pause of the whole machine: no timer has checked them.
+    // As after a pause of the whole host: no timer has checked the connections.
     now = 5000;
     const link = pool.take();
     expect(links).not.toContain(link);
@@ -57,7 +57,7 @@ describe('a connection', () => {
       link = pool.take();
       pool.giveBack(link);
     }
-    // Up to a fifth earlier, so that connections do not all end together.
+    // A connection ends up to a fifth earlier, so that connections do not all end together.
     expect(now).toBeGreaterThanOrEqual(0.8 * CONNECTION_LIMITS.ageMs);
     expect(now).toBeLessThanOrEqual(CONNECTION_LIMITS.ageMs + 1000);
     await pool.retire();

@@ -62,7 +62,7 @@ describe('a token source', () => {
       await jest.advanceTimersByTimeAsync(attempt < 6 ? 30_000 : 25_000);
     }
     expect(faults).toEqual(Array.from({ length: 6 }, () => 'gave no token: down'));
-    // 30 s before the end of the lifetime of 1,000 s.
+    // The source does not return the token in the last 30 s of its lifetime of 1,000 s.
     expect(source.current()).toBeNull();
     source.close();
   });
