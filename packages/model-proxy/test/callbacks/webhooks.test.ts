@@ -24,7 +24,7 @@ const reporting = (more: object = {}, list = 'callbacks'): Blocks => ({
 
 const received = (): readonly Report[] => receiver.requests.flatMap(({ body }) => JSON.parse(body) as Report[]);
 
-/** Waits for reports. */
+/** Waits until the receiver has at least `count` reports. */
 const reports = (count: number) =>
   waitFor(
     () => (received().length >= count ? received() : undefined),

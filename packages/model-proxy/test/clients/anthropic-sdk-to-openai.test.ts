@@ -1,6 +1,6 @@
 /**
- * Anthropic's official SDK in front of the proxy, and models with OpenAI's API behind it. The shapes of
- * answers are those of OpenAI's reference, with the members of vLLM and DeepSeek for thinking.
+ * The client is Anthropic's official SDK, and the models have OpenAI's API. The shapes of answers are those
+ * of OpenAI's reference, with the members of vLLM and DeepSeek for thinking.
  * @see https://platform.openai.com/docs/api-reference/chat/object
  * @see https://platform.openai.com/docs/api-reference/chat-streaming
  * @see https://api-docs.deepseek.com/guides/reasoning_model

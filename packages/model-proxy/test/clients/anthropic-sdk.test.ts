@@ -1,5 +1,5 @@
 /**
- * Anthropic's official SDK in front of the proxy, and Anthropic's API behind it.
+ * The client is Anthropic's official SDK, and the models have Anthropic's API.
  * @see https://platform.claude.com/docs/en/api/messages
  * @see https://platform.claude.com/docs/en/api/messages-count-tokens
  */
@@ -85,7 +85,7 @@ describe("Anthropic's SDK", () => {
     },
   );
 
-  it('counts tokens', async () => {
+  it('gets the number of tokens from Anthropic', async () => {
     vendors.answers.set(HOST, json({ input_tokens: 14 }));
     const { messages } = ask;
     expect(await client.messages.countTokens({ model: 'claude', messages })).toEqual({ input_tokens: 14 });
@@ -101,7 +101,7 @@ describe("Anthropic's SDK", () => {
     expect(request?.headers['anthropic-beta']).toBe('context-1m-2025-08-07');
   });
 
-  it('gets the configured version, and the configured features together with its own', async () => {
+  it('reaches Anthropic with the configured version, and with the configured features before its own', async () => {
     vendors.answers.set(HOST, json(message([])));
     await client.beta.messages.create({ ...ask, model: 'featured', betas: ['own-1'] });
     expect(vendors.take()[0]?.headers).toMatchObject({

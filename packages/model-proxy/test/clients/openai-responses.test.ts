@@ -1,6 +1,6 @@
 /**
  * OpenAI's official SDK with stored responses: the id leads back to the upstream that made the response,
- * also after a restart of the proxy. Also moderations without a model.
+ * also after a restart of the proxy. Also tests moderations without a model.
  * @see https://platform.openai.com/docs/api-reference/responses
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,4 +1,4 @@
-"""Sends requests with OpenAI's SDK for Python, and prints what it returns as JSON. Argument: base URL, model."""
+"""Sends requests with OpenAI's SDK for Python, and prints the results as JSON. Arguments: base URL, model."""
 
 import json
 import sys

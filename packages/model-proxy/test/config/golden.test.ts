@@ -31,7 +31,7 @@ function effective(name: string): string {
   return (warnings + renderEffectiveConfig(config)).replaceAll(folder, '/etc/model-proxy');
 }
 
-describe('whole configuration files', () => {
+describe('rendered settings and pages', () => {
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'rackless-golden-'));
     for (const file of readdirSync(source).filter((name) => name.endsWith('.yaml')))
@@ -42,26 +42,26 @@ describe('whole configuration files', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(['spec-sample', 'everything'])('%s.yaml gives the settings of its golden file', (name) => {
+  it.each(['spec-sample', 'everything'])('are equal to the golden file of %s.yaml', (name) => {
     expect(effective(name)).toBe(read(`${name}.effective`));
   });
 
-  it('the printed settings contain no secret', () => {
+  it('contain no secret of everything.yaml', () => {
     expect(effective('everything')).not.toMatch(/sk-|secret/);
   });
 
-  it('docs/reference/model-proxy-configuration.md matches the tables; npm run generate updates it', () => {
+  it('are equal to docs/reference/model-proxy-configuration.md, which npm run generate updates', () => {
     expect(read('../../../../docs/reference/model-proxy-configuration.md')).toBe(renderConfigurationPage());
   });
 
-  it('docs/reference/providers.md matches the table; npm run generate updates it', () => {
+  it('are equal to docs/reference/providers.md, which npm run generate updates', () => {
     expect(read('../../../../docs/reference/providers.md')).toBe(renderProvidersPage());
   });
 });
 
 describe('known names', () => {
   it.each([entryNames, paramsNames, settingsNames, generalNames, routerNames])(
-    'for $canonical are settings, or rejected, or ignored, or already fulfilled',
+    'for $canonical are each in only one group: settings, rejected, ignored or already fulfilled',
     ({ settings, groups }) => {
       const all = [...settings, ...groups.flatMap(({ names }) => [...names])];
       expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
