@@ -45,7 +45,7 @@ describe('watch', () => {
     expect(stderr.match(/connecting again/g)).toHaveLength(2);
   });
 
-  it('attributes the event of a chassis with several machines to none, but shows it for each of them', async () => {
+  it('attributes an event of a chassis with several machines to no machine, but shows it for each of them', async () => {
     const links = { Links: { Chassis: [{ '@odata.id': '/redfish/v1/Chassis/kvm-1' }] } };
     const other = '/redfish/v1/Systems/b';
     const Message = 'The host does not answer.';
@@ -117,7 +117,7 @@ describe('watch', () => {
     });
   });
 
-  it('logs in again also if the service does not answer the first attempt', async () => {
+  it('tries to log in again even if the service does not answer the first attempt', async () => {
     const tokens: unknown[] = [];
     const service = await serve({
       ...withEvents((request, response) => {
@@ -166,7 +166,7 @@ describe('watch', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/System-2: hello\n$/) });
   });
 
-  it('compares the machines if the service has no stream', async () => {
+  it('reads the machines again and again if the service has no stream, and shows what changes', async () => {
     const system = { '@odata.id': uri, Id: 'System.Embedded.1', Name: 'System' };
     let reads = 0;
     const service = await serve({
@@ -181,7 +181,7 @@ describe('watch', () => {
     expect(stderr).toBe(`racklessctl: ${service.url} has no stream of events: reading its machines again and again\n`);
   });
 
-  it('compares the machines if the URI of the stream answers something else', async () => {
+  it('reads the machines again and again if the URI of the stream answers something else', async () => {
     const service = await serve(withEvents({ a: 1 }));
     const watching = start(['watch', '--url', service.url]);
     await watching.printed('has no stream of events');
@@ -217,7 +217,7 @@ describe('watch', () => {
     const service = await serve(
       withEvents((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-        // Later than the time limit for the headers.
+        // Sends the event only after the time limit for the headers.
         setTimeout(() => response.write(eventOf('e1', 'a late event')), 3500);
       }),
     );
@@ -260,7 +260,7 @@ describe('console', () => {
     expect(stdout).toBe('ssh -t -p 2200 -- 127.0.0.1\n');
   });
 
-  it('says what the service offers instead', async () => {
+  it('says which other consoles the service offers if it has no serial console over SSH', async () => {
     const service = await serve({
       ...oneMachine({ ...managed, GraphicalConsole: { ServiceEnabled: true } }),
       [`GET ${bmc}`]: { SerialConsole: { ServiceEnabled: true, ConnectTypesSupported: ['IPMI'] } },

@@ -32,7 +32,7 @@ describe('a name that several machines have', () => {
     Links: { Chassis: chassis.map((each) => ({ '@odata.id': `/redfish/v1/Chassis/${each}` })) },
     Actions: { '#ComputerSystem.Reset': { target: `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset` } },
   });
-  /** @param chassis those of both machines. */
+  /** Serves two machines with the same name. @param chassis the chassis of each machine. */
   const twins = (chassis: readonly [readonly string[], readonly string[]] = [[], []]) =>
     serve({
       ...oneMachine(),
@@ -169,7 +169,7 @@ describe('if one of several services fails', () => {
     ];
 
     describe.each(others)('if the other service %s', (_, other, reason) => {
-      it.each(['web-1', 'web-10', 'System.Embedded.1'])('does not act on a machine by %s', async (name) => {
+      it.each(['web-1', 'web-10', 'System.Embedded.1'])('does not act on a machine by the name or id %s', async (name) => {
         const service = await serve({ ...oneMachine(machine), 'POST /reset': {} });
         const options = contexts({ good: service.url, bad: await other() });
         const { code, stdout, stderr } = await run(['power', 'force-off', name, ...options]);

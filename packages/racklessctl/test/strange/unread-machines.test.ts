@@ -164,7 +164,7 @@ describe('list', () => {
     expect(service.lines.filter((line) => line.includes('/m-'))).toEqual([]);
   });
 
-  it('leaves out a machine with 404 without a failure', async () => {
+  it('leaves out a machine that answers 404, and does not fail', async () => {
     const service = await machines(3, { 'm-1': missing });
     const finished = await run(['list', '--url', service.url]);
     expect({ ...finished, names: namesIn(finished) }).toMatchObject({ code: 0, stderr: '', names: ['m-2', 'm-3'] });
@@ -181,7 +181,7 @@ describe('list', () => {
     expect(service.lines.filter((line) => line.includes('/m-')).length).toBeLessThan(41 + 4 * 4);
   });
 
-  it('still repeats a request that the service answers with 429', async () => {
+  it('repeats a request for a machine if the service answers 429', async () => {
     let busy = 1;
     const limited: ScriptedAnswer = (_, response) => {
       busy -= 1;
@@ -233,7 +233,7 @@ describe('power', () => {
     });
   });
 
-  it('does not take the beginning of a name for the name of a machine that fails', async () => {
+  it('does not act on m-10 by the name m-1 if m-1 cannot be read', async () => {
     const service = await machines(10, { 'm-1': unavailable });
     const finished = await run(['power', 'force-off', 'm-1', '--url', service.url]);
     expect(finished).toMatchObject({ code: 1, stdout: '' });

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../../bmc-daemon/bin/bmc-daemon.js');
-/** Longer than a start on a loaded machine. */
+/** How long a start may take. It is shorter even on a loaded host. */
 const TIMEOUT_MS = 120_000;
 /** The administrator's password, with characters that break careless quoting. */
 export const PASSWORD = 'a password: with "signs"';
@@ -24,7 +24,11 @@ export interface Bmc {
   readonly close: () => Promise<void>;
 }
 
-/** Starts bmc-daemon with three machines in memory. @param settings further lines of its configuration. */
+/**
+ * Starts bmc-daemon with three machines in memory.
+ * @param settings further lines of its configuration.
+ * @throws {Error} with its log if it ends, or does not serve within two minutes.
+ */
 export async function startBmc(settings: readonly string[] = []): Promise<Bmc> {
   const folder = mkdtempSync(path.join(tmpdir(), 'racklessctl-bmc-'));
   const { PATH = '' } = process.env;
@@ -70,7 +74,7 @@ export async function startBmc(settings: readonly string[] = []): Promise<Bmc> {
   };
 }
 
-/** Waits until the log has the address. */
+/** Waits until the log has the address, and returns it. */
 async function addressIn(log: () => string, hasEnded: () => boolean): Promise<string> {
   const until = Date.now() + TIMEOUT_MS;
   for (;;) {

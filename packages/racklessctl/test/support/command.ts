@@ -7,9 +7,10 @@ import path from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 
 const BIN = path.join(import.meta.dirname, '../../bin/racklessctl.js');
-/** Longer than any command runs on a loaded machine. */
+/** How long a command may run. It ends earlier even on a loaded host. */
 const TIMEOUT_MS = 240_000;
 
+/** The result of a command that has ended. `code` is null if a signal ended it. */
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -40,7 +41,7 @@ export class RunningCommand {
     this.#exit = once(this.child, 'close').then(([code]) => code as number | null); // Node: the first argument of `close` is the exit code
   }
 
-  /** Waits until standard output or standard error has the text. */
+  /** Waits until standard output or standard error has the text. @throws {Error} if the command ends before that. */
   async printed(text: string): Promise<void> {
     const isThere = (): boolean => this.stdout.includes(text) || this.stderr.includes(text);
     // The end of the process rejects the wait below.
@@ -58,6 +59,7 @@ export class RunningCommand {
     }).finally(() => clearTimeout(limit));
   }
 
+  /** Waits until the command has ended. Kills it after four minutes. */
   async finished(): Promise<Finished> {
     const limit = setTimeout(() => this.child.kill('SIGKILL'), TIMEOUT_MS);
     try {
@@ -72,10 +74,13 @@ export class RunningCommand {
 export interface CommandFixture {
   /** Returns a path in the folder. */
   readonly at: (name: string) => string;
+  /** Writes a file in the folder, and returns its path. */
   readonly write: (name: string, text: string, mode?: number) => string;
+  /** Starts a command, which is killed after the test if it still runs. */
   readonly start: (args: readonly string[], env?: Record<string, string>) => RunningCommand;
+  /** Runs a command to its end. `input` is its standard input. */
   readonly run: (args: readonly string[], env?: Record<string, string>, input?: string) => Promise<Finished>;
-  /** Runs a command that must succeed, with `--json`. */
+  /** Runs a command with `--json`, and returns its parsed output. @throws {Error} if the command fails. */
   readonly json: (args: readonly string[], env?: Record<string, string>) => Promise<unknown>;
 }
 

@@ -6,6 +6,7 @@ import { afterEach } from '@jest/globals';
 /** An answer: JSON, or a function that writes it. */
 export type ScriptedAnswer = object | ((request: RecordedRequest, response: ServerResponse) => void);
 
+/** A received request. `body` is parsed JSON; undefined: no body. */
 export interface RecordedRequest {
   readonly method: string;
   readonly url: string;
@@ -13,6 +14,7 @@ export interface RecordedRequest {
   readonly body: unknown;
 }
 
+/** A running service. */
 export class ScriptedService {
   readonly requests: RecordedRequest[] = [];
   readonly #server: Server;
@@ -22,6 +24,7 @@ export class ScriptedService {
   }
 
   /**
+   * Starts a service on a free port.
    * @param answers answers by method and path: `GET /redfish/v1/`; `?*` stands for any query. Without an
    *   answer: 404.
    */
@@ -56,7 +59,7 @@ export class ScriptedService {
     return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
   }
 
-  /** The requests as `GET /redfish/v1/`. */
+  /** Method and URL of each request, such as `GET /redfish/v1/`. */
   get lines(): readonly string[] {
     return this.requests.map(({ method, url }) => `${method} ${url}`);
   }
