@@ -45,7 +45,7 @@ describe('watch', () => {
     expect(stderr.match(/connecting again/g)).toHaveLength(2);
   });
 
-  it('attributes an event of a chassis with several machines to no machine, but shows it for each of them', async () => {
+  it('attributes an event of a chassis with several machines to none of them, but shows it for each', async () => {
     const links = { Links: { Chassis: [{ '@odata.id': '/redfish/v1/Chassis/kvm-1' }] } };
     const other = '/redfish/v1/Systems/b';
     const Message = 'The host does not answer.';

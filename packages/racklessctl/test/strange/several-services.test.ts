@@ -169,7 +169,7 @@ describe('if one of several services fails', () => {
     ];
 
     describe.each(others)('if the other service %s', (_, other, reason) => {
-      it.each(['web-1', 'web-10', 'System.Embedded.1'])('does not act on a machine by the name or id %s', async (name) => {
+      it.each(['web-1', 'web-10', 'System.Embedded.1'])('does not act by the name or id %s', async (name) => {
         const service = await serve({ ...oneMachine(machine), 'POST /reset': {} });
         const options = contexts({ good: service.url, bad: await other() });
         const { code, stdout, stderr } = await run(['power', 'force-off', name, ...options]);
