@@ -54,7 +54,7 @@ const dialog = (page: Page): Locator => page.getByRole('dialog');
 const select = (page: Page, name: string): Promise<void> => page.getByRole('checkbox', { name, exact: true }).check();
 
 describe('the filters', () => {
-  it('select machines, and the address contains them', async () => {
+  it('select machines, and the address contains the filters', async () => {
     const { page, faults } = await openList('olga');
     const sorted = await names(page);
     expect(sorted.indexOf('node-10') - sorted.indexOf('node-9')).toBe(1);
@@ -76,7 +76,7 @@ describe('the filters', () => {
     await page.context().close();
   });
 
-  it('write the address once for many key presses, and before the user leaves the list', async () => {
+  it('write the address only once for many key presses, but always before the user leaves the list', async () => {
     const { page, faults } = await openList('rick');
     const written = await page.evaluate(async () => {
       const replace = history.replaceState.bind(history);
@@ -129,7 +129,7 @@ describe('the filters', () => {
     await page.context().close();
   });
 
-  it('show no other machine in a row while the user holds it', async () => {
+  it('show no other machine in a row while a control of this row has the focus', async () => {
     const { page, faults } = await openList('olga', '?search=node-3');
     const checkbox = page.getByRole('checkbox', { name: 'Select node-33', exact: true });
     await checkbox.focus();
@@ -196,7 +196,7 @@ describe('the filters', () => {
 });
 
 describe('an action on many machines', () => {
-  it('names what is lost, skips machines, and shows the result of each', async () => {
+  it('names what gets lost, skips machines that need no change, and shows the result of each', async () => {
     const { page, faults } = await openList('olga', '?search=-');
     for (const name of ['Select node-1', 'Select node-2', 'Select db-1', 'Select db-2']) await select(page, name);
     await bar(page).getByText('4 selected').waitFor();

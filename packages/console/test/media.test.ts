@@ -24,7 +24,7 @@ describeEndToEnd('the page of the virtual drives of a machine', () => {
     folder = await mkdtemp(join(tmpdir(), 'rackless-console-media-'));
     small = await guestImage({ kind: 'iso', system: 'grub', label: 'LOCAL' });
     file = join(folder, 'my image <b>.iso');
-    // The console sends parts of 8 MiB.
+    // The console sends parts of 8 MiB, so this file has several parts.
     await writeFile(file, Buffer.concat([await readFile(small), Buffer.alloc(20 * MIB)]));
   });
   afterAll(async () => {

@@ -38,7 +38,7 @@ async function openTab({ uuid }: Guest, user: User): Promise<OpenedPage> {
 
 const untilSame = (page: Page, guest: Guest): Promise<void> => untilPictureSame(page, host, guest);
 
-/** Waits until the guest's screen has a text. */
+/** Waits until the guest's screen has a text. Returns all text of the screen. */
 async function untilText(guest: Guest, wanted: string): Promise<string> {
   for (;;) {
     const text = await screenText(host, guest);

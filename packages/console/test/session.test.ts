@@ -32,7 +32,7 @@ const overview = async (page: Page): Promise<void> => {
   await page.getByText('Serial number').waitFor();
 };
 
-it('keeps the session alive while the user types or clicks, also without requests of the page', async () => {
+it('the console keeps the session alive while the user types or clicks, even without other requests', async () => {
   const { page, faults } = await open('about:blank');
   await page.clock.install();
   await page.goto(`${bmc.address}/ui/`);
@@ -50,7 +50,7 @@ it('keeps the session alive while the user types or clicks, also without request
   await page.context().close();
 });
 
-it('follows a change of the role while the page is open', async () => {
+it('an open page follows a change of the role', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'olga');
   await overview(page);
@@ -64,7 +64,7 @@ it('follows a change of the role while the page is open', async () => {
   await page.context().close();
 });
 
-it('follows a change of the role without a request of the user, if the page gets no events', async () => {
+it('an open page without events follows a change of the role without a request of the user', async () => {
   const { page, faults } = await open('about:blank');
   await page.clock.install();
   await page.route('**/EventService/SSE', (route) => route.abort());
@@ -81,7 +81,7 @@ it('follows a change of the role without a request of the user, if the page gets
   await page.context().close();
 });
 
-it('reads a new role at most twice after many refused requests, if the page gets no events', async () => {
+it('an open page without events reads a new role at most twice after many refused requests', async () => {
   const { page, faults } = await open('about:blank');
   await page.route('**/EventService/SSE', (route) => route.abort());
   await page.goto(`${bmc.address}/ui/`);
@@ -115,7 +115,7 @@ it('reads a new role at most twice after many refused requests, if the page gets
   await page.context().close();
 });
 
-it('gets no requests of a page that gets no events while its user is away', async () => {
+it('the service gets no requests of a page without events while its user is away', async () => {
   const { page, faults } = await open('about:blank');
   await page.clock.install();
   await page.route('**/EventService/SSE', (route) => route.abort());
@@ -146,7 +146,7 @@ it.each([
   ['subscriptions', '/EventService/Subscriptions', 10_000],
   ['telemetry', '/MetricReports/', 5000],
   ['console-log', '/ConsoleLog/Entries', 5000],
-])('gets no repeated requests of the page %s while its user is away', async (name, path, intervalMs) => {
+])('the service gets no repeated requests of the page %s while its user is away', async (name, path, intervalMs) => {
   const { page, faults } = await open('about:blank');
   await page.clock.install();
   await page.goto(`${bmc.address}/ui/`);
@@ -178,7 +178,7 @@ it.each([
   await page.context().close();
 });
 
-it('stays alive and live after the clock of the computer went back by a day', async () => {
+it('the console still keeps the session alive after the clock of the computer went back by a day', async () => {
   const { page, faults } = await open('about:blank');
   await page.clock.install();
   await page.goto(`${bmc.address}/ui/`);
@@ -196,7 +196,7 @@ it('stays alive and live after the clock of the computer went back by a day', as
   await page.context().close();
 });
 
-it('asks the same user for the password again, and its dialog stays open at Escape', async () => {
+it('the dialog after the end of a session asks the same user for the password, and stays open at Escape', async () => {
   const { page } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);
@@ -217,7 +217,7 @@ it('asks the same user for the password again, and its dialog stays open at Esca
   await page.context().close();
 });
 
-it('leaves nothing of a user to another user who logs in instead', async () => {
+it('another user who logs in after the end of a session gets nothing of the former user', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);
@@ -241,7 +241,7 @@ it('leaves nothing of a user to another user who logs in instead', async () => {
   await page.context().close();
 });
 
-it('is found by a new tab, also if the other tab is too busy to answer at once', async () => {
+it('a new tab finds the session, even if the other tab is too busy to answer at once', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'olga');
   await row(page, 'node-1').waitFor();
@@ -256,7 +256,7 @@ it('is found by a new tab, also if the other tab is too busy to answer at once',
   await page.context().close();
 });
 
-it('is still there after a reload that the service did not answer', async () => {
+it('the session is still there after a reload that the service did not answer', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'olga');
   await row(page, 'node-1').waitFor();
@@ -273,7 +273,7 @@ it('is still there after a reload that the service did not answer', async () => 
   await page.context().close();
 });
 
-it('ends in all tabs, also in those of another user, and in those whose session has ended before', async () => {
+it('a logout ends the session in all tabs, also of another user, and after an earlier end of a session', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);
@@ -300,7 +300,7 @@ it('ends in all tabs, also in those of another user, and in those whose session 
   await page.context().close();
 });
 
-it('has login dialogs that work in small windows, with the keyboard and with a screen reader', async () => {
+it('the login dialogs work in small windows, with the keyboard and with a screen reader', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('User').fill('rick');
@@ -326,7 +326,7 @@ it('has login dialogs that work in small windows, with the keyboard and with a s
   await page.context().close();
 });
 
-it('keeps an open dialog with its input when it ends', async () => {
+it('an open dialog keeps its input when the session ends', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/accounts`);
   await logIn(page, 'admin');
   await page.getByRole('button', { name: 'New account' }).click();
@@ -345,7 +345,7 @@ it('keeps an open dialog with its input when it ends', async () => {
   await page.context().close();
 });
 
-it('hides the last command after a logout', async () => {
+it('the console hides the last command after a logout', async () => {
   const { page } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);

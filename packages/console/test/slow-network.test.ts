@@ -90,7 +90,7 @@ describe('a form', () => {
     await page.context().close();
   });
 
-  it('reports a failure also after the user has closed it', async () => {
+  it('reports a failure even after the user has closed it', async () => {
     const { page, release } = await deleteFirst();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -116,7 +116,7 @@ describe('a form', () => {
   });
 });
 
-describe('a part of a machine', () => {
+describe("a part of a machine's page", () => {
   const openTab = async (tab: string): Promise<Page> => {
     const { page } = await open(`${bmc.address}/ui/`);
     await row(page, 'node-1').getByRole('link').click();
@@ -178,7 +178,7 @@ describe('a page', () => {
   it.each([
     ['nothing', 'There is no such page'],
     ['systems/nothing', 'This machine does not exist'],
-  ])('has a heading and a title, also for an address that is wrong: %p', async (path, heading) => {
+  ])('has a heading and a title even at a wrong address: %p', async (path, heading) => {
     const { page, faults } = await open(`${bmc.address}/ui/${path}`);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     await page.waitForFunction((wanted) => document.title.startsWith(wanted), heading);

@@ -214,7 +214,7 @@ describe('the console of model-proxy', () => {
     await page.unroute('**/chat/completions');
   });
 
-  it('keeps the button that sends free of messages at the edge of the window', async () => {
+  it('does not cover the button that sends with messages at the edge of the window', async () => {
     await openFromMenu(page, 'Playground');
     for (const width of [900, 375, 1440]) {
       await page.setViewportSize({ width, height: 900 });
@@ -247,7 +247,7 @@ describe('the console of model-proxy', () => {
     await tab.close();
   });
 
-  it('shows a virtual key its models and limits, and asks again when it is revoked', async () => {
+  it('shows the models and limits of a virtual key, and asks for a key again when this key is revoked', async () => {
     await logIn(page, MASTER);
     await openFromMenu(page, 'Keys');
     const key = await createKey(page, 'team-c');
@@ -298,7 +298,7 @@ describe('a console without keys', () => {
     }
   });
 
-  it('stops an answer, and shows the text so far', async () => {
+  it('stops an answer, and ends the request to the upstream', async () => {
     const gateway = await startGateway({ general: {}, tokenMs: 50 });
     try {
       const { page } = await open(`${gateway.proxy.url}/ui/playground`);
@@ -343,6 +343,7 @@ async function createKey(
   return key;
 }
 
+/** Sends a message in the playground. */
 async function send(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message').fill(text);
   await page.getByLabel('Message').press('Enter');

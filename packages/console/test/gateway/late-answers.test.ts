@@ -63,7 +63,7 @@ describe('the form for a key', () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
-  it('shows a new key also after the user has closed the form, because no later page can show it', async () => {
+  it('shows a new key even after the user has closed the form, because no later page can show it', async () => {
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByLabel('Alias', { exact: true }).fill('third');
     const release = await submitAndClose('/key/generate', 'Create key');

@@ -54,7 +54,7 @@ describe('a logout', () => {
     await expectNothingOfFormerUser(page);
   });
 
-  it('drops requests that wait for a new login, also if it is in another tab', async () => {
+  it('drops requests that wait for a new login, even if the logout is in another tab', async () => {
     const { page, key } = await openPlayground();
     const tab = await page.context().newPage();
     await tab.goto(`${gateway.proxy.url}/ui/`);
@@ -71,6 +71,7 @@ describe('a logout', () => {
   });
 });
 
+/** Sends a message in the playground. */
 async function send(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message').fill(text);
   await page.getByLabel('Message').press('Enter');

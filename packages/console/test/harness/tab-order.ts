@@ -125,7 +125,7 @@ function install(): void {
     const [low = 0, high = 0] = [luminance(a), luminance(b)].sort((x, y) => x - y);
     return (high + 0.05) / (low + 0.05);
   };
-  /** Returns the sides of a ring around an element that its ancestors hide. */
+  /** Returns how many sides of a ring around an element its ancestors hide. */
   const hiddenSides = (element: Element, distance: number): number => {
     const box = element.getBoundingClientRect();
     let { left, top, right, bottom } = {
@@ -186,7 +186,7 @@ function install(): void {
 
   Object.assign(window, {
     tabOrder: {
-      /** The next Tab leads to the first control. */
+      /** Moves the focus, so that the next Tab leads to the first control. */
       start(selector: string): void {
         last = null;
         part = document.querySelector(selector) ?? document.body;
@@ -210,7 +210,7 @@ function install(): void {
         const hidden = hiddenBy(shown);
         if (hidden !== null) faults.push(`has the focus and ${hidden}`);
         if ((active as HTMLElement).tabIndex > 0) faults.push('has an order of its own');
-        // A change of the theme costs much time, so it checks one control of each look.
+        // A change of the theme costs much time, so only one control of each look is checked in both themes.
         const look = [shown, shown.parentElement, shown.parentElement?.parentElement]
           .map((each) => `${each?.localName}.${each?.className}`)
           .join(' ');
