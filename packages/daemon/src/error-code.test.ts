@@ -2,13 +2,13 @@ import { expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { errorCode } from './error-code.js';
 
-it('returns the code of a system error', async () => {
+it('errorCode returns the code of a system error', async () => {
   const error: unknown = await readFile('/nonexistent').catch((reason: unknown) => reason);
   expect(errorCode(error)).toBe('ENOENT');
 });
 
 it.each([undefined, null, 'ENOENT', new Error('without a code'), { code: 4 }])(
-  'returns undefined for %p, which has no such code',
+  'errorCode returns undefined for %p, which has no such code',
   (error) => {
     expect(errorCode(error)).toBeUndefined();
   },

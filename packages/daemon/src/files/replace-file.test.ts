@@ -140,7 +140,7 @@ describe('removing leftovers of a killed process', () => {
     expect(readdirSync(folder)).toEqual(before);
   });
 
-  it('does not need the file or the folder', () => {
+  it('works even if the file or its folder does not exist', () => {
     const left = leave('.file.0123456789ab');
     expect(removeLeftovers(file)).toEqual([left]);
     expect(removeLeftovers(path.join(folder, 'nowhere', 'file'))).toEqual([]);

@@ -10,7 +10,7 @@ describe('hasOneHost', () => {
     ['no Host header', ['Accept', 'host'], '1.1', false],
     ['no Host header in HTTP/1.0', [], '1.0', true],
     ['a value that is a name', ['x', 'Host', 'Host', 'a'], '1.1', true],
-  ])('reads a request with %s', (_what, rawHeaders, httpVersion, expected) => {
+  ])('returns the right result for a request with %s', (_what, rawHeaders, httpVersion, expected) => {
     expect(hasOneHost({ rawHeaders, httpVersion })).toBe(expected);
   });
 });
@@ -27,7 +27,7 @@ describe('acceptableId', () => {
     ['é', undefined],
     [undefined, undefined],
     [['a'], undefined],
-  ])('reads %j as %j', (id, expected) => {
+  ])('returns for %j: %j', (id, expected) => {
     expect(acceptableId(id, 16)).toBe(expected);
   });
 });

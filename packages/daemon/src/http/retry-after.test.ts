@@ -11,7 +11,7 @@ describe('Retry-After', () => {
     expect(read('Mon, 23 Nov 2026 11:00:00 GMT')).toBe(0);
   });
 
-  it('is ignored if it is neither, or negative', () => {
+  it('is ignored if it is missing, negative, or neither a number of seconds nor a date', () => {
     expect(['', '-5', 'soon', '5 s', '1e3', '2026-11-23'].map(read)).toEqual(Array(6).fill(undefined));
     expect(retryAfterMs({}, NOW)).toBeUndefined();
   });

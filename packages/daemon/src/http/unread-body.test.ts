@@ -55,7 +55,7 @@ describe('a body that the server discards', () => {
     expect(read).toBeLessThan(1_000_000);
   });
 
-  it('closes the connection also if the handler paused the request', async () => {
+  it('closes the connection even if the handler paused the request', async () => {
     const paused: RequestListener = (request, response) => {
       request.once('data', () => {
         request.pause();
@@ -72,7 +72,7 @@ describe('a body that the server discards', () => {
     expect(text).toContain('/second');
   });
 
-  it('closes the connection also while the response is not complete', async () => {
+  it('closes the connection even while the response is not complete', async () => {
     const waiting: RequestListener = (request, response) => {
       response.writeHead(401, { 'Content-Length': '6' });
       response.write('/first');

@@ -13,7 +13,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** `never` compares with Node's server. */
+/** When the listener uses the shortcut. `never`: Node's server answers, for a comparison. */
 type Use = 'always' | 'never';
 
 async function listen(
@@ -261,6 +261,7 @@ describe('the shortcut', () => {
   });
 });
 
+/** Returns a new key and its self-signed certificate, both in PEM. */
 function selfSigned(): readonly [string, string] {
   const pem = execFileSync(
     'openssl',
@@ -335,7 +336,7 @@ describe('a client of the shortcut that disconnects', () => {
   it('before its first request leaves no connection', async () => {
     const { port, listener } = await listen(echo, 'always');
     for (const end of ['destroy', 'end', 'resetAndDestroy'] as const) (await Client.connect(port)).socket[end]();
-    // Waits for all connections.
+    // This close waits until all connections have ended.
     await listener.close(60_000);
   });
 });
