@@ -26,7 +26,7 @@ async function aborted({ socket }: ScriptedConnection, abort: () => void): Promi
 }
 
 describe('an aborted request', () => {
-  it('ends the connection before the head of the answer, without a callback', async () => {
+  it('closes its connection before the answer begins, and causes no callback', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const asked = send(upstream, deployment);
     const connection = await server.connected(1);
@@ -38,7 +38,7 @@ describe('an aborted request', () => {
     expect(asked.callbacks).toEqual([]);
   });
 
-  it('ends the connection in the middle of the answer', async () => {
+  it('closes its connection in the middle of the answer, and causes no more callbacks', async () => {
     const { server, deployment, upstream } = await start(
       answering(() => 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
     );
@@ -49,7 +49,7 @@ describe('an aborted request', () => {
     expect(asked.callbacks).toEqual(['head', 'data']);
   });
 
-  it('ends the connection while the body is still being written', async () => {
+  it('closes its connection while its body is still being written', async () => {
     let reads = false;
     const { server, deployment, upstream } = await start(({ socket }) => {
       if (!reads) socket.pause();
@@ -74,7 +74,7 @@ describe('an aborted request', () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     const asked = send(upstream, deployment);
     asked.call?.abort();
-    // After a second request, the first one had enough time.
+    // Without the abort, the first request would arrive before the second one has ended.
     expect((await ask(upstream, deployment)).text).toBe('{}');
     expect(server.connections.map(({ text }) => text).filter((text) => text !== '')).toHaveLength(1);
     expect(asked.callbacks).toEqual([]);
@@ -150,7 +150,7 @@ describe('a client that does not read', () => {
     expect(received).toBe(total);
   });
 
-  it('gets only bytes that were read before it paused', async () => {
+  it('gets one more chunk at each resume if it pauses after each chunk', async () => {
     const { server, deployment, upstream } = await start(
       answering(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n'),
     );

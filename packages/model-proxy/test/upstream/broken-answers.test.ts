@@ -89,7 +89,7 @@ const broken: readonly [string, string, string, string][] = [
 ];
 
 describe('an upstream that answers', () => {
-  it.each(broken)('%s is reported once, as an error with this cause', async (_name, text, kind, words) => {
+  it.each(broken)('%s is reported once, as an error that names the cause', async (_name, text, kind, words) => {
     const { deployment, upstream } = await start(({ socket }) => socket.end(text, 'latin1'));
     const { error, callbacks } = await ask(upstream, deployment);
     expect([error?.status, error?.kind, callbacks.filter((one) => one === 'error' || one === 'end')]).toEqual([

@@ -35,7 +35,7 @@ describe('an answer that is compressed although the proxy accepts only identity'
     ['deflate', deflateSync(text)],
     ['br', brotliCompressSync(text)],
     ['identity', Buffer.from(text)],
-  ])('is decoded from %s, without the headers that are wrong after that', async (coding, body) => {
+  ])('is decoded from %s, without its Content-Encoding and Content-Length', async (coding, body) => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body);
     });

@@ -15,8 +15,7 @@ async function start(onData: (connection: ScriptedConnection) => void) {
 }
 
 /**
- * Answers the first request of each connection. Ends the connection at the second request without a
- * byte.
+ * Answers the first request of each connection. At the second request, calls `end` instead of sending an answer.
  */
 function endingSecond(end: (connection: ScriptedConnection) => void): (connection: ScriptedConnection) => void {
   return answering((_body, connection, request) => {
@@ -62,7 +61,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     }
   });
 
-  it('causes one retry only: a server that always closes is a fault', async () => {
+  it('causes only one retry: if the server closes again, the client gets an error', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, connection, request) => {
         if (connection.index === 0 && request === 0) return answerOf('{}');

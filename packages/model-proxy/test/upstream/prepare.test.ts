@@ -1,4 +1,4 @@
-/** A reload of the upstream client: prepared beside the deployments in use, then used at once. */
+/** Tests a reload of the upstream client: prepared while the old deployments are in use, and then used at once. */
 import { describe, expect, it } from '@jest/globals';
 import { runAtOnce } from '@rackless/daemon/process/slices.js';
 import { waitFor } from '../harness/wait.js';
@@ -8,7 +8,7 @@ import { answering, answerOf, ScriptedServer } from './scripted-server.js';
 
 const closing = closingAfterEach();
 
-describe('the preparation of a reload', () => {
+describe('a reload', () => {
   const moved = async () => {
     const first = closing(await ScriptedServer.start(answering(() => answerOf('"first"'))));
     const second = closing(await ScriptedServer.start(answering(() => answerOf('"second"'))));
@@ -16,7 +16,7 @@ describe('the preparation of a reload', () => {
     return { first, second, before, after: deploymentAt(second.apiBase), upstream: closing(upstreamFor([before])) };
   };
 
-  it('changes nothing until it is complete and used', async () => {
+  it('changes nothing until its preparation is complete and used', async () => {
     const { first, before, after, upstream } = await moved();
     await ask(upstream, before);
     const use = runAtOnce(upstream.prepare([after]));
@@ -30,7 +30,7 @@ describe('the preparation of a reload', () => {
     );
   });
 
-  it('can pause after each deployment, and requests between use the old deployments', async () => {
+  it('can pause after each deployment, and requests in a pause use the old deployments', async () => {
     const { before, after, upstream } = await moved();
     const many = Array.from({ length: 20 }, (_, index) => ({ ...after, id: `d${index}` }));
     const steps = upstream.prepare(many);
@@ -42,7 +42,7 @@ describe('the preparation of a reload', () => {
     expect(pauses).toBeGreaterThanOrEqual(many.length);
   });
 
-  it('closes the connections that requests opened meanwhile', async () => {
+  it('closes the connections that requests to old deployments opened during its preparation', async () => {
     const { second, after, upstream } = await moved();
     const use = runAtOnce(upstream.prepare([after]));
     // This pool belongs to the old deployments, although the new ones have the same address.
@@ -55,7 +55,7 @@ describe('the preparation of a reload', () => {
     expect((await ask(upstream, after)).text).toBe('"second"');
   });
 
-  it('keeps the connections to the upstreams of a deployment for any provider, and those on demand', async () => {
+  it('keeps the connections of a deployment for any provider, and those of deployments on demand', async () => {
     const [first, second, third] = await Promise.all(
       ['"first"', '"second"', '"third"'].map(async (text) =>
         closing(await ScriptedServer.start(answering(() => answerOf(text)))),
@@ -81,7 +81,7 @@ describe('the preparation of a reload', () => {
     expect(upstream.logged).toEqual([]);
   });
 
-  it('closes the connections to the upstreams of a removed deployment for any provider', async () => {
+  it('closes the connections to upstreams that no deployment has any more', async () => {
     const { first, second, after, upstream } = await moved();
     await ask(upstream, after);
     runAtOnce(upstream.prepare([deploymentAt(first.apiBase)]))();

@@ -16,6 +16,7 @@ export interface ScriptedConnection {
 /** The end of a head. */
 export const HEAD_END = '\r\n\r\n';
 
+/** A running server. */
 export class ScriptedServer {
   readonly connections: ScriptedConnection[] = [];
   readonly #server: Server;
@@ -24,7 +25,7 @@ export class ScriptedServer {
     this.#server = server;
   }
 
-  /** @param onData called for each chunk, with all bytes of the connection so far. */
+  /** Starts a server. @param onData called after each chunk, with the connection and its bytes so far. */
   static async start(
     onData: (connection: ScriptedConnection) => void,
     options: { readonly onConnection?: (connection: ScriptedConnection) => void } = {},
@@ -97,7 +98,7 @@ export function requestBody(text: string): string | undefined {
 
 /**
  * Answers the complete requests of a connection in order.
- * @param answer returns the bytes to write; null: nothing.
+ * @param answer returns the bytes to write; null: nothing. Its `request` counts the requests of a connection from 0.
  */
 export function answering(
   answer: (body: string, connection: ScriptedConnection, request: number) => string | null,

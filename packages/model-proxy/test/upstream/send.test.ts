@@ -74,7 +74,7 @@ describe('a request to an upstream', () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  it('waits for no other request, whatever their number', async () => {
+  it('does not wait for other requests: 300 requests at once use 300 connections', async () => {
     const waiting: ScriptedConnection[] = [];
     const { server, deployment, upstream } = await start((_body, connection) => {
       waiting.push(connection);
@@ -88,7 +88,7 @@ describe('a request to an upstream', () => {
     expect(server.connections).toHaveLength(300);
   });
 
-  it('has the path and query of its URL, and its own Host', async () => {
+  it('has the path, the query and the host of its URL, without user and fragment', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment, {
       method: 'GET',
@@ -101,7 +101,7 @@ describe('a request to an upstream', () => {
     ]);
   });
 
-  it('never sends more of a stream than it has announced', async () => {
+  it('fails if its stream has more bytes than announced, and sends none of the surplus', async () => {
     const { server, deployment, upstream } = await start(() => null);
     const body = new BodyStream({ byteLength: 5, beginning: [Buffer.from('abc')], onRoom: () => undefined });
     const asked = send(upstream, deployment, { body });
@@ -150,7 +150,7 @@ describe('an answer', () => {
     expect([asked.status, asked.callbacks]).toEqual([200, ['head', 'data', 'end']]);
   });
 
-  it('is reported without an unexpected 100 Continue, with any chunks', async () => {
+  it('is reported without an unexpected 100 Continue, wherever the bytes are cut', async () => {
     const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Again\r\nx: y\r\n\r\n';
     const body = 'HTTP/1.1 100 Continue\r\n\r\n is text here';
     const text = interim + answerOf(body);
@@ -209,7 +209,7 @@ describe('an answer', () => {
   });
 });
 
-describe('closing', () => {
+describe('closing the upstream client', () => {
   it('waits for the answers in flight, and rejects new requests', async () => {
     const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab');
     const asked = send(upstream, deployment);

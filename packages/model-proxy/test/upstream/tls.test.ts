@@ -285,7 +285,7 @@ describe('connections with TLS', () => {
     expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
   });
 
-  it('make no more handshakes than there are requests at a time, even with a near upstream', async () => {
+  it('make at most 32 handshakes for 32 clients, even if answers arrive very early', async () => {
     // Runs in its own process: in this process, an answer never arrives before Node reports the
     // write of its request.
     const near = `
@@ -340,7 +340,7 @@ describe('connections with TLS', () => {
     expect((await asked.over()).error?.kind).toBe('malformedAnswer');
   });
 
-  it('end at once if the client closes during the handshake', async () => {
+  it('end at once if the request is aborted during the handshake', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { upstream, deployment } = open(server.port, tlsOf(authority.caFile));
     const asked = send(upstream, deployment);
@@ -393,7 +393,7 @@ describe('a reload', () => {
     expect(counted.handshakes).toBe(2);
   });
 
-  it('uses the old certificates if the new ones cannot be read, and logs it', async () => {
+  it('uses the old certificates if the new ones cannot be read, and logs the reason', async () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'breaking.pem');
     copyFileSync(authority.caFile, bundle);
@@ -432,7 +432,7 @@ describe('a reload', () => {
 });
 
 describe('certificates that cannot be read', () => {
-  it('are logged at the start, and are the error of each request, with their file', async () => {
+  it('cause a log line at the start, and an error with the name of the file for each request', async () => {
     const missing = join(folder, 'missing.pem');
     const { upstream, deployment } = open(443, tlsOf(missing));
     const asked = await ask(upstream, deployment);

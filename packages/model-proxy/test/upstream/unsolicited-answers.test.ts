@@ -35,7 +35,7 @@ describe('an idle connection', () => {
     expect(texts).toEqual(Array.from({ length: 20 }, (_, round) => `"to ${round}"`));
   });
 
-  it('ends with an unexpected answer', async () => {
+  it('is closed after an unexpected answer', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const connection = await server.connected(1);
