@@ -32,9 +32,9 @@ export interface Group {
   readonly url: string;
   /** Process ids of the workers. */
   workers(): readonly number[];
-  /** Opens a connection to each of the workers. */
+  /** Opens a connection to each of the workers. @param count number of workers. */
   connectToAll(count: number): Promise<readonly Connection[]>;
-  /** Sends a chat request on a new connection. */
+  /** Sends a chat request on a new connection. @returns the status of the answer. */
   chat(key: string, content?: string): Promise<number>;
   /** Sends a management request. */
   manage(method: string, path: string, body?: object): Promise<Answer>;
@@ -42,8 +42,9 @@ export interface Group {
   createKey(settings?: object): Promise<string>;
 }
 
+/** Starts groups of a test, and controls their upstream. */
 export interface GroupFixture extends DaemonFixture {
-  /** The answers of requests with the text `wait`. */
+  /** The unsent answers to requests with the text `wait`. */
   readonly held: ServerResponse[];
   /** Answers requests with this status from now on; null: with 200. */
   readonly failWith: (status: number | null) => void;

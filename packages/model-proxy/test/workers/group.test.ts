@@ -141,7 +141,7 @@ describe('a SIGHUP to all processes of a group', () => {
     expect(group.output).not.toContain('a worker has ended');
   });
 
-  it('does not end a worker that loads its program', async () => {
+  it('does not end a worker that still loads its program, and neither do SIGINT and SIGTERM', async () => {
     const folder = path.dirname(write('package.json', '{"type":"module"}'));
     copyFileSync(path.join(DIST, 'workers/worker-entry.js'), path.join(folder, 'worker-entry.js'));
     // Loads until its input ends.

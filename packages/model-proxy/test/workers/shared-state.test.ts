@@ -7,7 +7,7 @@ import { groupFixture, MASTER, type Connection, type Group } from './fixture.js'
 
 const { held, complete, configuration, startGroup } = groupFixture();
 
-/** Sends requests until each client got 429. @returns the number of admitted requests. */
+/** Sends requests on each connection until it has got 429. @returns the number of admitted requests. */
 async function exhaust(connections: readonly Connection[], key: string): Promise<number> {
   let admitted = 0;
   const client = async (connection: Connection) => {
