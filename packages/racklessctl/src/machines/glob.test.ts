@@ -12,10 +12,10 @@ it.each([
   ['(a+)+*', '(a+)+b', true],
   ['[', '[', true],
   ['[]', '[]', true],
-])('the pattern %s and the name %s: %s', (glob, name, matches) => {
+])('the pattern %s matches the name %s: %s', (glob, name, matches) => {
   expect(globExpression(glob).test(name)).toBe(matches);
 });
 
-it('rejects a pattern with an invalid range', () => {
+it('a pattern with an invalid range is rejected', () => {
   expect(() => globExpression('[z-a]')).toThrow("'[z-a]' is not a valid pattern");
 });

@@ -37,7 +37,7 @@ describe('the man pages', () => {
     );
   });
 
-  it.each(Object.keys(pages))('%s has no warning of groff, and its texts are complete', (name) => {
+  it.each(Object.keys(pages))('cause no warning of groff, and contain all options: %s', (name) => {
     const input = pages[name] ?? '';
     const { status, stdout, stderr } = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-rLL=200n', '-P-cbou'], {
       input,

@@ -75,7 +75,7 @@ describe('racklessctl completion', () => {
     expect(await run(['completion', shell])).toMatchObject({ code: 0, stdout: expect.stringContaining('__complete') });
   });
 
-  it('names contexts and options that are not yet given, and never asks for a password', async () => {
+  it('offers contexts and options that are not yet given, and never asks for a password', async () => {
     const file = write(
       'contexts.yaml',
       'contexts:\n  lab-1: {url: "https://192.0.2.1", user: admin}\n  lab-2: {url: "https://192.0.2.2"}\n',

@@ -186,7 +186,7 @@ describe('texts of a hostile service', () => {
   });
 
   it.each(['metal3', 'tinkerbell'])(
-    'do not change the command for the secret of %s, which leaves out the newline of the password file',
+    'do not change the command for the secret of %s, which omits the newline of the password file',
     async (format) => {
       const text = await render(format, await serve(nics));
       const command = /^# +(kubectl .*)$/m.exec(text)?.[1] ?? '';

@@ -56,7 +56,7 @@ describe('console', () => {
     expect(stdout).toContain('hello');
   });
 
-  it('prints the command of ssh', async () => {
+  it('prints the command for ssh with --print, and its parts as JSON', async () => {
     const { stdout } = await run(['console', 'node-1', '--print'], bmc.env);
     expect(stdout).toMatch(/^ssh -t -p \d+ -l admin -- 127\.0\.0\.1 node-1\n$/);
     expect(await json(['console', 'node-1'], bmc.env)).toMatchObject({ host: '127.0.0.1', user: 'admin' });

@@ -134,7 +134,7 @@ describe('a session', () => {
 });
 
 describe('a context', () => {
-  it('is kept when several commands store contexts at the same time', async () => {
+  it('is not lost when several commands store contexts at the same time', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `rack-${index}`);
     const ends = await Promise.all(names.map((name) => run(['context', 'set', name, '--url', 'https://192.0.2.1'])));
     expect(ends.map(({ code }) => code)).toEqual(names.map(() => 0));

@@ -28,7 +28,7 @@ afterAll(async () => {
 const { run, write } = commandFixture();
 
 describe('a service with an unknown certificate', () => {
-  it('is rejected, with the options that help', async () => {
+  it('is rejected with a message that names the options --ca and --insecure', async () => {
     const { code, stderr } = await run(['list'], bmc.env);
     expect({ code, stderr }).toEqual({
       code: 69,
@@ -67,7 +67,7 @@ describe('a service with an unknown certificate', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(text) });
   });
 
-  it('is reported with a hint if the client uses http', async () => {
+  it('causes an error with the word http if the client uses http', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url.replace('https:', 'http:')], bmc.env);
     expect([1, 69]).toContain(code);
     expect(stderr).toMatch(/racklessctl: .*http/i);

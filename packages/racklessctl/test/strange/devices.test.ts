@@ -12,7 +12,7 @@ const managed = { Links: { ManagedBy: [{ '@odata.id': bmc }] } };
 const noContent: ScriptedAnswer = (_, response) => void response.writeHead(204).end();
 
 describe('boot', () => {
-  it('sends the ETag, reads it again after 412, and tries its strong form', async () => {
+  it('sends the ETag, after a 412 the new ETag, and after another 412 its strong form', async () => {
     const etags: unknown[] = [];
     const answers = oneMachine();
     const service = await serve({

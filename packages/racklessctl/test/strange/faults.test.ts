@@ -242,7 +242,7 @@ describe('racklessctl with another service', () => {
     expect(await json(['list', '--url', service.url])).toHaveLength(1);
   });
 
-  it('lists a machine once that is on two pages, and acts on it', async () => {
+  it('lists a machine that is on two pages only once, and acts on it', async () => {
     const service = await serve({
       ...oneMachine(),
       'GET /redfish/v1/Systems': {
@@ -357,8 +357,8 @@ describe('racklessctl with another service', () => {
   });
 });
 
-describe('Ctrl-C', () => {
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('(%s) deletes the session; exit code 130', async (name) => {
+describe('an interrupted command', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('deletes its session, and exits with 130 (%s)', async (name) => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>

@@ -1,4 +1,4 @@
-/** Commands whose standard output cannot be written. */
+/** Tests commands that cannot write standard output: the disk is full, or the reader of the pipe has ended. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -7,7 +7,7 @@ import { oneMachine, scriptedServices } from '../support/scripted-service.js';
 const serve = scriptedServices();
 const BIN = path.join(import.meta.dirname, '../../bin/racklessctl.js');
 
-/** Runs racklessctl with standard output to a file or a program. */
+/** Runs racklessctl. Its standard output goes to `target`: `>FILE` or `| PROGRAM`. */
 function runInto(target: string, args: readonly string[]): Promise<{ readonly code: number; readonly stderr: string }> {
   const { PATH = '' } = process.env;
   const script = `set -o pipefail; "$0" "$@" ${target}`;
@@ -21,7 +21,7 @@ function runInto(target: string, args: readonly string[]): Promise<{ readonly co
 
 describe('a full disk', () => {
   it.each([['list'], ['list --json'], ['inventory'], ['inventory --format ironic'], ['power status --all']])(
-    'is a failure of %s',
+    'makes %s fail',
     async (line) => {
       const service = await serve(oneMachine());
       expect(await runInto('>/dev/full', [...line.split(' '), '--url', service.url])).toEqual({
@@ -31,13 +31,13 @@ describe('a full disk', () => {
     },
   );
 
-  it('is a failure of --help', async () => {
+  it('makes --help fail', async () => {
     expect(await runInto('>/dev/full', ['--help'])).toMatchObject({ code: 1 });
   });
 });
 
 describe('a reader that closes the pipe', () => {
-  it('is no failure', async () => {
+  it('does not make the command fail', async () => {
     const service = await serve(oneMachine({ Name: 'x'.repeat(1_000_000) }));
     expect(await runInto('| true', ['list', '--json', '--url', service.url])).toEqual({ code: 0, stderr: '' });
   });
