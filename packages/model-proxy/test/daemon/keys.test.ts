@@ -29,7 +29,7 @@ const command = (url: string, ...args: readonly string[]) =>
   run(['key', ...args], { LITELLM_PROXY_URL: url, LITELLM_MASTER_KEY: MASTER });
 
 describe('model-proxy key', () => {
-  it('MP-71 creates, lists and revokes keys, which survive SIGKILL and are no plain text in the files', async () => {
+  it('MP-71 creates, lists and revokes keys, which survive SIGKILL and whose plain text is in no file', async () => {
     const first = serve();
     const url = await first.address();
     const options = [

@@ -103,7 +103,7 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(answer.text)));
   });
 
-  it("serves OpenAI's client: an answer, a stream and an error", async () => {
+  it("gives OpenAI's client an answer, a stream and an error", async () => {
     const proxy = await start((asked, response) => {
       if (asked.body.includes('shout'))
         json({ trouble: { kind: 'loud', words: 'not so loud', about: 'lines' } }, 422)(asked, response);
@@ -169,7 +169,7 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
     expect(answer.text).toBe(body);
   });
 
-  it('rejects an endpoint that the provider does not have', async () => {
+  it('rejects a request to an endpoint that the provider does not have', async () => {
     const proxy = await start(json({}));
     const answer = await post('/v1/moderations', { model: 'public', input: 'x' }, proxy);
     expect({ status: answer.status, ...(JSON.parse(answer.text) as object) }).toMatchObject({

@@ -95,7 +95,7 @@ describe('the memory of a large body', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   };
 
-  it('is reused by the next body after the first was sent', async () => {
+  it('is reused by the next body after the first body was sent', async () => {
     await call(url, { body: chat('quick', 'x', 10 * MEGABYTE) });
     const [next] = new BodyBlocks().copy(Buffer.from('y'));
     expect(Buffer.from(next?.buffer ?? new ArrayBuffer()).toString('latin1', 0, 8)).toBe('yxxxxxxx');

@@ -148,7 +148,7 @@ describe('a stream', () => {
     expect(Buffer.concat(answer.pieces).equals(Buffer.concat([bytes, rest]))).toBe(true);
   });
 
-  it('with an event of megabytes arrives complete', async () => {
+  it('with an event of 5 MB arrives complete', async () => {
     const answer = await fixture().stream(event(chunk('x'.repeat(5_000_000))), done, end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${answered('x'.repeat(5_000_000))}\n\ndata: [DONE]\n\n`);

@@ -254,7 +254,7 @@ describe('GET /key/info', () => {
 });
 
 describe('GET /key/list', () => {
-  it('has pages, filters and full objects', async () => {
+  it('returns pages, filters keys, returns full objects, and rejects invalid pages', async () => {
     for (let n = 0; n < 12; n += 1) await app.create({ key_alias: `k${n}`, user_id: n < 3 ? 'u' : 'v' });
     const list = async (query: string) => (await app.manage('GET', `/key/list${query}`)).json();
     expect(await list('')).toMatchObject({ total_count: 12, current_page: 1, total_pages: 2 });

@@ -315,7 +315,7 @@ describe('a client of raw requests', () => {
     expect((await ask()).text).toBe('connection 1');
   });
 
-  it('reuses the upstream connection of a HEAD request', async () => {
+  it('gets its answer over the upstream connection of an earlier HEAD request', async () => {
     const server = closing(
       await ScriptedServer.start((connection) => {
         const isHead = connection.text.startsWith('HEAD');
@@ -409,7 +409,7 @@ describe('a key of OpenAI in the environment', () => {
     expect((await call(`${without.url}/openai/v1/models`, { method: 'GET' })).status).toBe(400);
   });
 
-  it('keeps its connection over a reload', async () => {
+  it('keeps its connection to the upstream after a reload', async () => {
     const plain = closing(await RawUpstream.start({ secure: false, apiKey: 'sk-of-environment' }));
     const { upstream } = fixture();
     const environment = { OPENAI_API_KEY: 'sk-of-environment', OPENAI_API_BASE: plain.apiBase };

@@ -140,7 +140,7 @@ describe('a WebSocket', () => {
     ['/openai/v1/realtime?model=gpt', '/v1/realtime?model=gpt-upstream'],
     ['/openai/realtime?model=gpt-realtime', '/v1/realtime?model=gpt-realtime'],
     ['/vllm/v1/realtime?model=oss', '/v1/realtime?model=org%2Foss'],
-  ])('at %s requests %s, with the key of its deployment', async (path, url) => {
+  ])('to %s requests %s from the upstream, with the key of its deployment', async (path, url) => {
     const socket = await opened(path, { headers: { ...withKey, 'OpenAI-Beta': 'realtime=v1', cookie: 'a=client' } });
     const { last } = fixture().upstream;
     expect([last.url, last.headers.authorization, last.headers['openai-beta'], last.headers.cookie]).toEqual([
@@ -250,7 +250,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('closes its connection, and no other, if it is requested after an unanswered request', async () => {
+  it('closes its connection, and no other, if an earlier request on it has no answer yet', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;

@@ -66,7 +66,7 @@ describe("the proxy with clients of Gemini's API", () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it('authenticates a client by its key in the query alone, and rejects a wrong key', async () => {
+  it('accepts a client whose key is only in the query, and rejects a wrong key', async () => {
     vendors.answers.set(HOST, json({ models: [] }));
     const status = async (key: string) => (await fetch(`${proxy.url}/gemini/v1beta/models?key=${key}`)).status;
     expect([await status('sk-wrong'), await status(MASTER_KEY)]).toEqual([401, 200]);

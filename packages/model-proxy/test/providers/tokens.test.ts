@@ -91,7 +91,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(logged()).not.toMatch(/client-secret|ey\.token/);
   });
 
-  it('are fetched before the first request, also if the environment names the application', async () => {
+  it('are fetched before the first request, for the application that the environment names', async () => {
     vendors.answers.set(LOGIN_HOST, tokens());
     const environment = {
       AZURE_TENANT_ID: 't',

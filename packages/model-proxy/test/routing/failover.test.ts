@@ -54,7 +54,7 @@ describe('a group of deployments', () => {
     expect(statuses(await askMany(CALLS))).toEqual({ 200: CALLS });
   });
 
-  it('counts the retries in the header of the answer', async () => {
+  it('reports the number of retries in a header of the answer', async () => {
     const { ask } = await setUp([{ behavior: { status: 500 }, params: { weight: 1 } }, { params: { weight: 0 } }]);
     const { headers } = await ask();
     expect([headers['x-litellm-attempted-retries'], headers['x-litellm-model-id']]).toEqual(['1', '1']);

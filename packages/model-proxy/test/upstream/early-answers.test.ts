@@ -44,7 +44,7 @@ afterAll(async () => {
 const ROUNDS = 20;
 const body = Buffer.alloc(20_000_000, 'a');
 
-describe('an answer that comes before the request has been sent', () => {
+describe('an answer that comes before the whole request has been sent', () => {
   it('is read although the connection is reset after it', async () => {
     const deployment = deploymentAt(apiBase);
     const upstream = upstreamFor([deployment]);

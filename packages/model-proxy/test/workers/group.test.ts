@@ -101,7 +101,7 @@ describe('a group of workers', () => {
   it.each([
     [['--num_workers', '0'], {}, 'command line: --num_workers must be a number of processes from 1 to 128, not "0"'],
     [[], { NUM_WORKERS: 'two' }, 'environment: NUM_WORKERS must be a number of processes from 1 to 128, not "two"'],
-  ])('does not start with %j and %j', async (args, environment, line) => {
+  ])('does not start with the flags %j and the environment %j', async (args, environment, line) => {
     const file = write('config.yaml', configuration());
     expect(await run(['--config', file, ...args], environment)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
