@@ -47,7 +47,7 @@ describe('an event iterator', () => {
     expect(ends()).toBe(1);
   });
 
-  it('fails after the queued events if one event too many waits for the consumer', async () => {
+  it('fails after the queued events if more than maxQueued events wait for the consumer', async () => {
     const { iterator, ends } = counted(2);
     for (const event of [1, 2, 3, 4]) iterator.push(event);
     expect(ends()).toBe(1);

@@ -111,7 +111,7 @@ describe('a call', () => {
     expect((await Promise.all(calls)).map((each) => each.name)).toEqual(['a', 'b', 'c']);
   });
 
-  it('does not time out because this process is blocked for longer than the timeout', async () => {
+  it('does not time out if only this process is blocked for longer than the timeout', async () => {
     fake.on(getHostname, () => 'host');
     const link = open();
     await link.connected();

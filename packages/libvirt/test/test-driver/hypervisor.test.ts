@@ -34,7 +34,7 @@ describe('the host', () => {
     expect((await hypervisor.getCapabilities()).trim()).toBe(await virsh(daemon, 'capabilities'));
   });
 
-  it('rejects calls that its driver does not support with NO_SUPPORT', async () => {
+  it('rejects calls with NO_SUPPORT if its driver does not support them', async () => {
     const domain = await hypervisor.domainLookupByName('test');
     const error: unknown = await domain.detachDeviceFlags('<disk/>', 0).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LibvirtError);
