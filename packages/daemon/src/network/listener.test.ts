@@ -117,7 +117,7 @@ describe('the listening socket', () => {
     await once(other, 'close');
   });
 
-  it('fails because the name server does not answer, not because of a wrong host name, at EAI_AGAIN', async () => {
+  it('reports that the name server does not answer, not a wrong host name, at EAI_AGAIN', async () => {
     const server = createServer();
     server.listen = () => {
       queueMicrotask(() => server.emit('error', Object.assign(new Error('EAI_AGAIN'), { code: 'EAI_AGAIN' })));
@@ -207,7 +207,7 @@ describe('a request for another protocol', () => {
   it.each([
     ['after it', `${head}\0\0 no HTTP\r\n\r\n`, 1],
     ['in its body', head.replace('GET', 'POST').replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'), 0],
-  ])('does not hide malformed bytes %s: onClientError gets them and can answer', async (_where, bytes, answered) => {
+  ])('does not hide malformed bytes %s: onClientError is called and can answer', async (_where, bytes, answered) => {
     const codes: (string | undefined)[] = [];
     refuse = (error, socket) => {
       codes.push(error.code);

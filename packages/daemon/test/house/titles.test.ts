@@ -12,7 +12,7 @@ const TITLE =
 const unclearTitles = (text: string): readonly string[] =>
   Array.from(text.matchAll(TITLE), ([, , title = '']) => title);
 
-it('no title in the repository begins with one of these words', () => {
+it('no title in the repository begins with a word that hides its verb', () => {
   const files = [...repositoryFiles('*.test.ts', '*.test.tsx')];
   expect(files.length).toBeGreaterThan(400);
   expect(files.flatMap(([file, text]) => unclearTitles(text).map((title) => `${file}: ${title}`))).toEqual([]);
