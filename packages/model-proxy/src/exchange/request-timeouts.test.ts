@@ -34,7 +34,7 @@ describe("a client's timeout for a request", () => {
     ['a timeout longer than the configured one', { [TIMEOUT]: ' 1e5 ' }, '100000.0', '100000.0'],
     ['a timeout for streams', { [STREAM_TIMEOUT]: '.25' }, '90.0', '0.25'],
     ['both', { [TIMEOUT]: '7', [STREAM_TIMEOUT]: '0.0001' }, '7.0', '0.001'],
-  ])('replaces the configured one, and is in the answer: with %s', async (_what, headers, plain, stream) => {
+  ])('decides which timeout the answer names: %s', async (_what, headers, plain, stream) => {
     expect((await ask(headers)).headers[TIMEOUT]).toBe(plain);
     expect((await ask(headers, true)).headers[TIMEOUT]).toBe(stream);
     for (const { headers: sent } of served.requests) expect(Object.keys(sent).join(' ')).not.toContain('litellm');

@@ -89,7 +89,7 @@ describe('the error for a failed answer', () => {
       'the upstream answered 404 without a message',
       'invalid_request_error',
     ],
-  ])('has the message that is in %s', (_name, body, message, type) => {
+  ])('has a message for the body: %s', (_name, body, message, type) => {
     const result = error(404, body);
     expect([result.message, result.type, result.code]).toEqual([
       `litellm.NotFoundError: NotFoundError: Hosted_vllmException - ${message}${SUFFIX}`,
