@@ -273,7 +273,7 @@ it('the session is still there after a reload that the service did not answer', 
   await page.context().close();
 });
 
-it('a logout ends the session in all tabs, also of another user, and after an earlier end of a session', async () => {
+it('a logout asks for a login in all tabs, also of another user and of a session that has ended', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);
