@@ -18,7 +18,7 @@ const { json, run } = commandFixture();
 
 const systemPath = (number: number) => `/redfish/v1/Systems/5ac4fa6e-0000-4000-8000-00000000000${number}`;
 
-describe('boot', () => {
+describe('racklessctl boot', () => {
   const bootOf = async (): Promise<unknown> => (await bmc.get(systemPath(1)))['Boot'];
 
   it('sets, shows and clears the override', async () => {
@@ -47,7 +47,7 @@ describe('boot', () => {
   });
 });
 
-describe('media', () => {
+describe('racklessctl media', () => {
   it('inserts, lists and ejects an image', async () => {
     const insert = await run(['media', 'insert', `${images.url}/a.iso`, 'node-1', 'node-2'], bmc.env);
     expect({ code: insert.code, lines: insert.stdout.split('\n').sort() }).toEqual({
@@ -74,7 +74,7 @@ describe('media', () => {
   });
 });
 
-describe('log', () => {
+describe('racklessctl log', () => {
   it('shows the entries in order, and clears the log', async () => {
     await run(['power', 'force-off', 'node-2'], bmc.env);
     await run(['power', 'on', 'node-2'], bmc.env);

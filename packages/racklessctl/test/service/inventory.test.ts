@@ -39,7 +39,7 @@ const render = async (format: string, env = bmc.env): Promise<string> => {
   return stdout;
 };
 
-describe('inventory', () => {
+describe('racklessctl inventory', () => {
   it('prints a table, and the facts as JSON', async () => {
     const { stdout } = await run(['inventory', 'node-2'], bmc.env);
     expect(stdout.split('\n')[1]).toBe('node-2  x86_64  8     24 GiB  uefi  52:54:00:00:02:a0 52:54:00:00:02:a1');

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => bmc.close());
 const { json, run, start, write } = commandFixture();
 
-describe('watch', () => {
+describe('racklessctl watch', () => {
   it('prints events of the stream, and ends at Ctrl-C without an open session', async () => {
     const watching = start(['watch'], bmc.env);
     // The first event is about the subscription of the stream itself.
@@ -39,7 +39,7 @@ describe('watch', () => {
   });
 });
 
-describe('console', () => {
+describe('racklessctl console', () => {
   it('runs ssh with the port and the entry command of the service', async () => {
     // ssh asks this program for the password, and stores the host key in the test's folder.
     const ask = write('ask', `#!/bin/sh\ncat <<'END'\n${PASSWORD}\nEND\n`);

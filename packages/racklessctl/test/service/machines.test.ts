@@ -14,7 +14,7 @@ const UUID = '5ac4fa6e-0000-4000-8000-00000000000';
 const powerOf = async (number: number): Promise<unknown> =>
   (await bmc.get(`/redfish/v1/Systems/${UUID}${number}`))['PowerState'];
 
-describe('list', () => {
+describe('racklessctl list', () => {
   it('prints a table for people', async () => {
     const { code, stdout, stderr } = await run(['list'], bmc.env);
     expect({ code, stderr, lines: stdout.split('\n') }).toEqual({
@@ -57,7 +57,7 @@ describe('list', () => {
   });
 });
 
-describe('power', () => {
+describe('racklessctl power', () => {
   it('switches on, waits, and sends nothing to a machine that is on', async () => {
     expect(await run(['power', 'on', 'node-1', '--wait', '60'], bmc.env)).toMatchObject({
       code: 0,
@@ -98,7 +98,7 @@ describe('power', () => {
     [['list', '--auth', 'none'], "auth must be session or basic, not 'none'"],
     [['list', '--url', 'http://admin:secret@127.0.0.1'], 'must not contain a user or a password'],
     [['powr'], "unknown command 'powr'"],
-  ])('rejects %j with exit code 64', async (args, text) => {
+  ])('exits with 64, as do other commands, for %j', async (args, text) => {
     const { code, stderr } = await run(args, bmc.env);
     expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringContaining(text) });
     expect(stderr).not.toContain('secret');
@@ -213,7 +213,7 @@ describe('a context', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(reason) });
   });
 
-  it('without a password makes the command fail at once if there is no terminal', async () => {
+  it('replaced by --url and --user makes the command fail if there is neither a password nor a terminal', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url, '--user', 'admin']);
     expect({ code, stderr }).toEqual({
       code: 78,

@@ -11,7 +11,7 @@ const bmc = '/redfish/v1/Managers/iDRAC.Embedded.1';
 const managed = { Links: { ManagedBy: [{ '@odata.id': bmc }] } };
 const noContent: ScriptedAnswer = (_, response) => void response.writeHead(204).end();
 
-describe('boot', () => {
+describe('racklessctl boot', () => {
   it('sends the ETag, after a 412 the new ETag, and after another 412 its strong form', async () => {
     const etags: unknown[] = [];
     const answers = oneMachine();
@@ -38,7 +38,7 @@ describe('boot', () => {
   });
 });
 
-describe('media', () => {
+describe('racklessctl media', () => {
   const drive = `${bmc}/VirtualMedia/CD`;
   const withDrive = (member: object): Record<string, ScriptedAnswer> => ({
     ...oneMachine(managed),
@@ -47,7 +47,7 @@ describe('media', () => {
     [`GET ${drive}`]: { '@odata.id': drive, Id: 'CD', MediaTypes: ['CD', 'DVD'], Inserted: false, ...member },
   });
 
-  it('is found below the manager, and the command waits for the task of the service', async () => {
+  it('finds the drive below the manager, and waits for the task of the service', async () => {
     const target = `${drive}/Insert`;
     const states = [{ TaskState: 'Running', PercentComplete: 40 }, { TaskState: 'Completed' }];
     const service = await serve({
@@ -62,7 +62,7 @@ describe('media', () => {
     expect(states).toEqual([]);
   });
 
-  it('gets the parameters that an old service requires', async () => {
+  it('sends the parameters that an old service requires', async () => {
     const target = `${drive}/Insert`;
     const service = await serve({
       ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
@@ -78,7 +78,7 @@ describe('media', () => {
     });
   });
 
-  it('is changed by PATCH if there are no actions', async () => {
+  it('sends PATCH to the drive if the drive has no actions', async () => {
     const service = await serve({ ...withDrive({}), [`PATCH ${drive}`]: noContent });
     await run(['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url]);
     expect(service.requests.at(-1)?.body).toEqual({ Image: 'http://h/x.iso', Inserted: true });
@@ -87,7 +87,7 @@ describe('media', () => {
     expect(inserted.requests.at(-1)?.body).toEqual({ Image: null, Inserted: false });
   });
 
-  it('with a task that takes too long ends with exit code 75 and says where the task is', async () => {
+  it('exits with 75 if a task takes too long, and says where the task is', async () => {
     const target = `${drive}/Insert`;
     const service = await serve({
       ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
@@ -99,7 +99,7 @@ describe('media', () => {
     expect(late).toMatchObject({ code: 75, stderr: expect.stringContaining(`${service.url}/task/9`) });
   });
 
-  it('with a running task can be interrupted: exit code 130', async () => {
+  it('exits with 130 if it is interrupted while a task runs', async () => {
     const target = `${drive}/Insert`;
     const service = await serve({
       ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
@@ -113,8 +113,8 @@ describe('media', () => {
   });
 });
 
-describe('log', () => {
-  it('is sorted by time, even if the service sends it in another order, and follows new entries', async () => {
+describe('racklessctl log', () => {
+  it('sorts the entries by time, whatever their order at the service, and follows new entries', async () => {
     const entries = [
       { '@odata.id': '/e/2', Created: '2026-01-02T00:00:00Z', Severity: 'Warning', Message: 'second\u001b[2J' },
       { '@odata.id': '/e/1', Created: '2026-01-01T00:00:00Z', MessageId: 'SYS1', MessageArgs: ['a'] },
