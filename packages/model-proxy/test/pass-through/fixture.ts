@@ -30,7 +30,9 @@ export function configOf(upstream: RawUpstream, entries: readonly string[], more
   return ['model_list:', ...entries, 'litellm_settings:', `  ssl_verify: ${upstream.caFile}`, ...more, ''].join('\n');
 }
 
+/** Options of {@link useRawProxy}. */
 export interface RawFixtureOptions extends RawUpstreamOptions {
+  /** Default: {@link bothProviders}. */
   readonly config?: (upstream: RawUpstream) => string;
   readonly proxy?: TestProxyOptions;
 }

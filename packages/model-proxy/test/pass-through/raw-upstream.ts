@@ -37,8 +37,11 @@ export interface Seen {
  */
 export type Intercept = (request: IncomingMessage, response: ServerResponse, seen: Seen) => boolean;
 
+/** Options of {@link RawUpstream.start}. */
 export interface RawUpstreamOptions {
+  /** `false`: plain HTTP. */
   readonly secure?: boolean;
+  /** The key that the upstream accepts. Default: {@link RAW_KEY}. */
   readonly apiKey?: string;
   /** Whether clients must have a certificate from the same CA. */
   readonly clientCertificates?: boolean;

@@ -28,6 +28,7 @@ const usage = [
   { row: 'prompt_tokens_details', text: '"prompt_tokens_details" : null' },
   { row: 'completion_tokens_details', text: '"completion_tokens_details":  null' },
 ];
+/** The fields of the usage object. */
 export const usageFields: readonly FieldText[] = usage;
 
 const usageText = `{${usage.map(({ text }) => text).join(', ')}}`;

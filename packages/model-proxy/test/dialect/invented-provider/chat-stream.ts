@@ -5,12 +5,14 @@ import type { DialectEvents, DialectStream } from '../../../src/providers/dialec
 import { EventReader, type ServerSentEvent } from '../../../src/sse/event-reader.js';
 import { errorIn } from './errors.js';
 
+/** Makes OpenAI's event with a piece of text. */
 export const openaiPiece = (model: string, content: string) => ({
   object: 'chat.completion.chunk',
   model,
   choices: [{ index: 0, delta: { content }, finish_reason: null }],
 });
 
+/** Makes OpenAI's last event, with the usage. */
 export const openaiEnd = (model: string) => ({
   object: 'chat.completion.chunk',
   model,

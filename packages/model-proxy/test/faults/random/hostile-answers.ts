@@ -4,6 +4,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { seededRandom, type Random } from '../../../../daemon/test/support/random.js';
 
+/** The bytes of an answer, and what the upstream does before and after it. */
 export interface HostileAnswer {
   /** Chunks to write, each in its own turn of the event loop. */
   readonly writes: readonly Buffer[];

@@ -3,6 +3,7 @@ import { PUBLIC_MODEL } from '../../harness/proxy.js';
 import { MAX_BODY_BYTES, WHOLE } from './malformed-bodies.js';
 import type { Random } from '../../../../daemon/test/support/random.js';
 
+/** A request with a fault. */
 export interface Malformed {
   readonly bytes: Buffer;
   /** The client sends FIN after the bytes, because the proxy could wait for more. */
