@@ -104,7 +104,7 @@ describe('a silent console that cannot be checked', () => {
   it('is suspect 10 s after a change of its machine, and never without one', () => {
     watch.onOutput();
     watch.onInput();
-    // A timer without a time would run each millisecond.
+    // No timer may run, because Node.js runs a timer with an infinite time after 1 ms.
     expect(jest.getTimerCount()).toBe(0);
     advanceSeconds(86_400);
     watch.onMachineChange();

@@ -14,7 +14,7 @@ describe('console lines', () => {
     expect(textsOfLines('10 %\r20 %\r\r\nlogin: rooo\b \b\b \b')).toEqual(['20 %', 'login: ro']);
   });
 
-  it('begin at cursor positioning, as boot loaders use it', () => {
+  it('begin at each positioning of the cursor, as boot loaders use it', () => {
     expect(textsOfLines('\x1b[H\x1b[J\x1b[1;1HGNU GRUB\x1b[4;2H*Linux\x1b[5;2H Memory test')).toEqual([
       'GNU GRUB',
       '*Linux',
@@ -32,13 +32,13 @@ describe('console lines', () => {
     expect(textsOfLines(Buffer.from([0x1b, 0x5b, 0x0a, 0x0a, 0x00]))).toEqual([]);
   });
 
-  it('are split between characters when too long', () => {
+  it('are split between characters if they are longer than 500', () => {
     const lines = textsOfLines(`${'ü'.repeat(1_200)}\n`);
     expect(lines.map(({ length }) => length)).toEqual([500, 500, 200]);
     expect(lines.join('')).toBe('ü'.repeat(1_200));
   });
 
-  it('are the last lines, with the position and the time of their first byte', () => {
+  it('are the last ones of the text, with the position and the time of their first byte', () => {
     const marks = [
       { at: 100, time: 1_000 },
       { at: 106, time: 2_000 },

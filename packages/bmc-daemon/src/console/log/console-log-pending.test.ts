@@ -7,7 +7,7 @@ const takeText = (text: PendingText) => {
 };
 
 describe('text that waits for the disk', () => {
-  it('is unchanged, with a mark for each second', () => {
+  it('is unchanged, with a mark where another second begins', () => {
     const text = new PendingText(100);
     for (const [piece, time] of [['one ', 1_000], ['two ', 1_900], ['three ', 2_000], ['four', 1]] as const) text.add(Buffer.from(piece), time); // prettier-ignore
     expect(takeText(text)).toEqual({
@@ -42,7 +42,7 @@ describe('text that waits for the disk', () => {
     expect(takeText(text).text).toBe('\r\n[rackless: 3 bytes left out]\r\nx');
   });
 
-  it('accepts many small pieces while no write happens', () => {
+  it('stays bounded, and so do its marks, after 100,000 small pieces without a write', () => {
     const text = new PendingText(1_000);
     let count = 0;
     for (; count < 100_000; count += 1) text.add(Buffer.from([0x30 + (count % 10)]), count * 1_000);

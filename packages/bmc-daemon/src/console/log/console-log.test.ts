@@ -56,7 +56,7 @@ class Ports {
     for (const listener of this.#changes) listener(change);
   }
 
-  /** Stops and starts the machine. */
+  /** Stops the machine, and starts it as the run with this id. */
   restartMachine(instance: string): void {
     this.setState('closed');
     this.reportChange('stopped');
@@ -79,7 +79,7 @@ const startRecording = (bounds: Partial<ConsoleLogBounds> = {}): void => {
     hub: ports.hub,
     folder: path.join(folder, 'console'),
     log: { info: note, warn: note },
-    // Switches the timer off. A read first writes everything.
+    // The timer never fires during a test. A read of the log first writes everything.
     bounds: { ...consoleLogBounds, flushMs: 3_600_000, failurePauseMs: 5, ...bounds },
     now: () => (clock += 10),
   });
@@ -121,7 +121,7 @@ afterEach(async () => {
 });
 
 describe('the console log', () => {
-  it('gives the text of the running boot, and then all later output once', async () => {
+  it('gives a follower the text of the running boot, so that it misses and repeats none of the later output', async () => {
     ports.restartMachine('1');
     ports.print('firmware\r\n');
     ports.reportChange('rebooted');
@@ -143,7 +143,7 @@ describe('the console log', () => {
     expect(heard).toBe(`2: stored ${Array.from({ length: 500 }, (_, turn) => `${turn} `).join('')}`);
   });
 
-  it('gives the text of the last boot of a machine that is off, and nothing without a boot', async () => {
+  it('gives a follower the text of the last boot if the machine is off, and an empty text without a boot', async () => {
     ports.restartMachine('1');
     ports.print('the end');
     ports.setState('closed');
@@ -228,7 +228,7 @@ describe('the console log', () => {
     expect(times.map((time) => time.slice(0, 19))).toEqual(['2026-11-20T20:00:00', '2026-11-20T20:00:05']);
   });
 
-  it('continues the boot after a restart of the daemon, with a note', async () => {
+  it('continues the boot after a restart of the daemon, with a note about the time in between', async () => {
     ports.restartMachine('1');
     ports.print('before\r\n');
     await restart();
@@ -295,7 +295,7 @@ describe('the console log', () => {
     expect((await recordTexts()).slice(-3)).toEqual(['2:', expect.stringContaining('connected at 2026-'), 'next boot']);
   });
 
-  it('stores output that comes before the host reports the run', async () => {
+  it('stores output that comes before the host answers with the id of the run', async () => {
     let answer: (instance: string) => void = () => undefined;
     ports.driver.console.instance = () => new Promise((resolve) => (answer = resolve));
     ports.reportChange('started');
@@ -340,7 +340,7 @@ describe('the console log', () => {
     expect(files().filter((file) => /^[^/]+\/\d+$/.test(file)).map((file) => path.basename(file))).toEqual(['3', '4', '5']); // prettier-ignore
   });
 
-  it('keeps the total below the limit, and the last boot of each machine', async () => {
+  it('removes old boots to keep the total below the limit, but never the last boot of a machine', async () => {
     ports.machines = [uuid, other];
     await restart({ totalBytes: 5_000 });
     for (let boot = 1; boot <= 4; boot += 1) {
@@ -357,7 +357,7 @@ describe('the console log', () => {
     expect((await logs.ofSystem(other).read())[0]).toMatchObject({ kind: 'boot', boot: { number: 1, size: 3_000 } });
   });
 
-  it('is empty after a clear, and continues with a new number', async () => {
+  it('is empty after a clear, and later output belongs to a boot with a new number', async () => {
     ports.restartMachine('1');
     ports.print('secret\r\n');
     await logs.ofSystem(uuid).clear();
@@ -374,7 +374,7 @@ describe('the console log', () => {
     expect((await recordTexts()).slice(-2)).toEqual(['3:', 'next']);
   });
 
-  it('is removed with its machine, also if the daemon was down', async () => {
+  it('is removed with its machine, even if the daemon was down meanwhile', async () => {
     ports.machines = [uuid, other];
     await restart();
     for (const id of ports.machines) {
@@ -473,7 +473,7 @@ describe('the console log', () => {
     ]);
   });
 
-  it('begins with a few of many machines at once, so that clients do not wait', async () => {
+  it('begins with at most four machines in each turn of the event loop, so that clients do not wait', async () => {
     ports.machines = Array.from({ length: 200 }, (_, index) => `${uuid.slice(0, -3)}${String(index).padStart(3, '0')}`);
     const [removed = '', ...others] = ports.machines.toReversed();
     let [most, before] = [0, 0];

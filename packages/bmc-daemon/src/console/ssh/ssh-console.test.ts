@@ -5,7 +5,8 @@ import type { ConsoleListener } from '../console-line.js';
 import { SshConsole } from './ssh-console.js';
 
 /**
- * Makes the parts of a channel that a console uses. The client types nothing, and reads nothing.
+ * Makes the parts of a channel that a console uses. The client reads nothing. A test types with the event `data` of
+ * `typed`.
  */
 function unreadChannel(): { readonly channel: ServerChannel; readonly typed: Duplex } {
   const typed = new Duplex({ read: () => undefined, write: () => undefined });
@@ -65,7 +66,7 @@ describe('an SSH console', () => {
     },
   );
 
-  it('ignores input after the client has left', () => {
+  it('does not store input after the client has left', () => {
     const { typed } = open({ terminal: true, sendBreak: () => Promise.resolve() });
     typed.emit('data', Buffer.from('\r~.'));
     const before = process.memoryUsage().arrayBuffers;
@@ -74,7 +75,7 @@ describe('an SSH console', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it('sends one break at a time, also when many are pasted', async () => {
+  it('sends one break at a time, even if the client pastes several', async () => {
     const breaks: (() => void)[] = [];
     const { typed } = open({ terminal: true, sendBreak: () => new Promise((resolve) => breaks.push(resolve)) });
     typed.emit('data', Buffer.from('\r~B\r~B\r~B'));

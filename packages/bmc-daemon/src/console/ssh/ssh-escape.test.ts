@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EscapeReader } from './ssh-escape.js';
 
-/** Returns the text and the actions, in brackets, of input in pieces. */
+/** Reads input in these pieces. Returns its texts and its actions in order; an action is in angle brackets. */
 function read(...pieces: readonly string[]): readonly string[] {
   const reader = new EscapeReader();
   const typed = pieces.flatMap((piece) => reader.read(Buffer.from(piece, 'latin1')));
@@ -13,7 +13,7 @@ function read(...pieces: readonly string[]): readonly string[] {
 }
 
 describe('escapes of a console', () => {
-  it('work at the start of a line; elsewhere a tilde is a tilde', () => {
+  it('work at the start of a line; elsewhere, a tilde is text', () => {
     expect(read('~.')).toEqual(['<leave>']);
     expect(read('ls ~.\r~?x\n~B')).toEqual(['ls ~.\r', '<help>', 'x\n', '<break>']);
     expect(read('a', '\r', '~', '.')).toEqual(['a', '\r', '<leave>']);
@@ -27,13 +27,13 @@ describe('escapes of a console', () => {
     expect(read('\r~x~.')).toEqual(['\r~x~.']);
   });
 
-  it('work after Ctrl-] anywhere', () => {
+  it('work anywhere after Ctrl-]', () => {
     expect(read('vi \x1d.')).toEqual(['vi ', '<leave>']);
     expect(read('a\x1d\x1db\x1dc')).toEqual(['a\x1db\x1dc']);
     expect(read('a\x1d?')).toEqual(['a', '<help>']);
   });
 
-  it('work after a cursor report of the terminal, and not after other keys', () => {
+  it('work at the start of a line even after a cursor report of the terminal, but not after other keys', () => {
     expect(read('\r\x1b[8;11R~.')).toEqual(['\r\x1b[8;11R', '<leave>']);
     expect(read('\r', '\x1b[', '8;1', '1R', '~', '.')).toEqual(['\r', '\x1b[', '8;1', '1R', '<leave>']);
     expect(read('x\x1b[8;11R~.')).toEqual(['x\x1b[8;11R~.']);

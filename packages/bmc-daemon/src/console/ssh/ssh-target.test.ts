@@ -4,7 +4,7 @@ import { readUserName, readRequest } from './ssh-target.js';
 const target = (name: string) => readUserName(name, (other) => other === 'node-1');
 
 describe('the request of an SSH client', () => {
-  it('has an account, a machine, or both in the user name, which ends with the machine if it has a slash', () => {
+  it('has an account, a machine or both in the user name; the machine follows the last slash', () => {
     expect(target('node-1')).toEqual({ account: null, machine: 'node-1' });
     expect(target('admin')).toEqual({ account: 'admin', machine: null });
     expect(target('admin/node-1')).toEqual({ account: 'admin', machine: 'node-1' });
@@ -17,7 +17,7 @@ describe('the request of an SSH client', () => {
     expect(readRequest(target('admin'), 'admin', ' node-1 ')).toEqual({ kind: 'console', machine: 'node-1' });
     expect(readRequest(target('admin'), 'admin', null)).toEqual({ kind: 'which' });
     expect(readRequest(target('admin/'), 'admin', '')).toEqual({ kind: 'console', machine: '' });
-    // A machine has the same name as the account.
+    // The user name is the account, although a machine has the same name.
     expect(readRequest(target('node-1'), 'node-1', 'node-2')).toEqual({ kind: 'console', machine: 'node-2' });
   });
 

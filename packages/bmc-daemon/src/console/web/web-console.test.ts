@@ -89,7 +89,7 @@ let fixture = new Fixture();
 afterEach(() => fixture.console.closed());
 
 describe('a console on a WebSocket', () => {
-  it('sends the log of this boot, then the live output', async () => {
+  it('sends the log of this boot, then the live output; meanwhile, input waits', async () => {
     fixture = new Fixture();
     fixture.sends('typed early');
     while (fixture.listener === undefined) await turn();
@@ -107,7 +107,7 @@ describe('a console on a WebSocket', () => {
     expect(fixture.written).toEqual(['typed early']);
   });
 
-  it('sends the live output without a log, and a notice if the log cannot be read', async () => {
+  it('sends only the live output if there is no log, and a notice if the log cannot be read', async () => {
     fixture = await new Fixture(null).begin();
     fixture.listener?.data(Buffer.from('one'));
     expect(fixture.received).toEqual(['one']);
@@ -119,14 +119,14 @@ describe('a console on a WebSocket', () => {
     });
   });
 
-  it('detaches a client that leaves while the log is read', async () => {
+  it('does not attach a client that leaves while the log is read', async () => {
     fixture = new Fixture();
     fixture.console.closed();
     for (let turns = 0; turns < 5; turns += 1) await turn();
     expect(fixture.listener).toBeUndefined();
   });
 
-  it('passes requests for the keyboard, and reports the keyboard', async () => {
+  it('passes requests for the keyboard to the console, and reports who has the keyboard', async () => {
     fixture = await new Fixture().begin();
     fixture.sends({ type: 'take' });
     fixture.sends({ type: 'release' });
@@ -135,7 +135,7 @@ describe('a console on a WebSocket', () => {
     expect(fixture.received).toEqual([{ type: 'keyboard', holder: 'rick', asker: null, yours: false }]);
   });
 
-  it('reports input that does not reach the guest', async () => {
+  it('reports input that does not reach the guest, with the reason', async () => {
     fixture = await new Fixture().begin();
     fixture.hasKeyboard = false;
     fixture.sends('four');
@@ -161,7 +161,7 @@ describe('a console on a WebSocket', () => {
     expect(fixture.isPaused).toBe(false);
   });
 
-  it('skips output while the connection is full, and says how much', async () => {
+  it('skips output while the connection is full, and reports how much', async () => {
     fixture = await new Fixture().begin();
     fixture.isReading = false;
     fixture.listener?.data(Buffer.from('the last one'));
@@ -177,7 +177,7 @@ describe('a console on a WebSocket', () => {
     ]);
   });
 
-  it('skips output while the client reports too much unread output', async () => {
+  it('skips output while the client has not reported 100 MiB of output as read', async () => {
     fixture = await new Fixture().begin();
     const megabyte = Buffer.alloc(1024 * 1024, 'x');
     for (let round = 0; round < 100; round += 1) fixture.listener?.data(megabyte);
@@ -193,7 +193,7 @@ describe('a console on a WebSocket', () => {
     ]);
   });
 
-  it('sends one break at a time, and reports its result', async () => {
+  it('sends one break at a time, and reports the result of each', async () => {
     fixture = await new Fixture().begin();
     const results: ((isSent: boolean) => void)[] = [];
     fixture.sendBreak = () => new Promise((resolve) => results.push(resolve));
@@ -223,7 +223,7 @@ describe('a console on a WebSocket', () => {
     },
   );
 
-  it('closes when the machine is removed', async () => {
+  it('closes the connection when the machine is removed', async () => {
     fixture = await new Fixture().begin();
     fixture.listener?.state('absent', 'there is no such machine');
     expect(fixture.closed).toEqual(['4404 there is no such machine']);
