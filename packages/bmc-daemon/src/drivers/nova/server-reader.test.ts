@@ -1,4 +1,4 @@
-/** Reads of ports while Nova waits for a slow or silent Neutron. */
+/** Tests reads of ports while Nova waits for a slow or silent Neutron. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { idOf } from '../../../test/support/listed-servers.js';
 import type { Port } from './compute/compute-api.js';
@@ -17,7 +17,7 @@ const serverOf = (id: string): Server => ({
   ...{ task: null, vmState: 'active', powerState: 1 },
 });
 
-/** Opens a reader of a cloud whose Neutron always needs the same time. As a session, it sends six requests at once. */
+/** Opens a reader of a cloud whose Neutron answers after `neutronMs`. Like a session, sends six requests at once. */
 function open(neutronMs: number) {
   const asked: string[] = [];
   const queue = new RequestQueue({ running: 6, waiting: 1000 });
@@ -60,12 +60,12 @@ describe('a reader of ports', () => {
     expect(seen.at(-1)).toBe(1);
   });
 
-  it('stores ports that arrive after the reader has left', async () => {
+  it('stores ports that arrive too late for a read, and the next read shows them', async () => {
     const { asked, list, read, seen } = open(6000);
     await read(1);
     await jest.advanceTimersByTimeAsync(5100);
     expect(seen).toEqual([0]);
-    // Readers share the request, and do not wait for it again.
+    // The second read shares the request of the first one, and does not wait for it again.
     await read(1);
     expect([seen, asked.length]).toEqual([[0, 0], 1]);
     await jest.advanceTimersByTimeAsync(1000);
@@ -82,14 +82,14 @@ describe('a reader of ports', () => {
     await read(61);
     expect(seen).toHaveLength(61);
     await jest.advanceTimersByTimeAsync(24_000);
-    // Nova got no request whose reader had left.
+    // Nova got only the first six requests. The others waited in the queue until their reads had ended.
     expect(asked).toEqual(sixty.slice(0, 6).map(idOf));
     await jest.advanceTimersByTimeAsync(2000);
     await read(61);
     expect(asked.at(-1)).toBe(idOf(61));
   });
 
-  it('leaves the queue after 20 s, and its request is not sent', async () => {
+  it('sends no request that has waited in the queue for 20 s', async () => {
     const { asked, read, seen } = open(4900);
     await read(...sixty);
     await jest.advanceTimersByTimeAsync(60_000);

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { CpuLoad } from './cpu-load.js';
 
-/** Counters of two CPUs, and a clock that the test moves. */
+/** Returns a host with the counters of two CPUs. `run` advances the clock; `read` also counts the reads of counters. */
 function cpus() {
   let now = 1_000_000;
   let busySeconds = 100;
@@ -29,7 +29,7 @@ function cpus() {
   };
 }
 
-it('reads twice at first, and then computes the load since the previous reading', async () => {
+it('CpuLoad reads twice at first, and then computes the load since the previous reading', async () => {
   const host = cpus();
   const first = await host.read(() => host.run(1, 0.5));
   expect([first.load, first.reads]).toEqual([0.5, 2]);
@@ -39,7 +39,7 @@ it('reads twice at first, and then computes the load since the previous reading'
   expect(next.time).toEqual({ busySeconds: 117, idleSeconds: 347 });
 });
 
-it('keeps the load between two readings in quick succession', async () => {
+it('CpuLoad returns the last load again if the previous reading was a moment ago', async () => {
   const host = cpus();
   await host.read(() => host.run(1, 0.5));
   host.run(0.01, 1);
@@ -48,7 +48,7 @@ it('keeps the load between two readings in quick succession', async () => {
   expect((await host.read()).load).toBe(1);
 });
 
-it('reads twice again after a long time, so that the load is current', async () => {
+it('CpuLoad reads twice again after a long time, so that the load is current', async () => {
   const host = cpus();
   await host.read(() => host.run(1, 0.5));
   host.run(3_600, 0);
@@ -56,7 +56,7 @@ it('reads twice again after a long time, so that the load is current', async () 
   expect([load, reads]).toEqual([1, 2]);
 });
 
-it('has no load across a restart of the host', async () => {
+it('CpuLoad returns null as the load across a restart of the host', async () => {
   const host = cpus();
   await host.read(() => host.run(1, 0.5));
   host.run(10, 0.5);

@@ -7,7 +7,7 @@ const { INACTIVE, SECURE } = DomainXmlFlags;
 
 /**
  * Returns a machine whose access control denies the passwords of its definition with an error of
- * this code.
+ * this code. Adds the flags of each read to `flagsSeen`.
  */
 function machine(flagsSeen: number[], denial: Parameters<typeof libvirtError>[0]) {
   const domain: Pick<Domain, 'getXmlDesc' | 'getAutostart'> = {

@@ -62,7 +62,7 @@ describe('slow answers', () => {
     expect(await get()).toBe('b');
   });
 
-  it('are dropped after a long time without a caller', async () => {
+  it('are dropped when they are older than `staleMs`, so that the next caller waits', async () => {
     const { get, source, clock } = openCache();
     const first = get();
     await source.answers('a');

@@ -21,7 +21,7 @@ const quote = fc.constantFrom(`'`, `"`);
 /** White space where a tag allows it. */
 const gap = fc.constantFrom(' ', '  ', '\n        ', '\t');
 const lead = fc.constantFrom('', ' ', '\n', '\n    ', '\n\t\t', '\r\n  ');
-/** Text between two elements that an edit must keep. */
+/** Text between two elements. An edit must keep this text. */
 const noise = fc.constantFrom(
   '',
   '',
@@ -119,7 +119,7 @@ function withoutBoot(xml: string): string {
       if (node.kind !== 'element' || node.namespace !== null || node.name === 'foreign') return [];
       return node.name === 'boot' ? [node] : boots(node);
     });
-  // An element that was opened for its <boot> differs only by its end tag.
+  // An element that the edit opened for its <boot> has an end tag. Gives it the form of an empty element again.
   for (const element of boots(edit.root)) edit.remove(element);
   return edit.text().replaceAll(/\s*(\/>|>\s*<\/interface>)/g, '/>');
 }

@@ -25,7 +25,7 @@ const emptyDrive = {
 const emptyDrives = (['cdrom', 'floppy', 'usb'] as const).map((device) => ({ ...emptyDrive, device }));
 
 describe('readSnapshot', () => {
-  it('has all data of a machine without changes', () => {
+  it('returns all data of a machine that the daemon has not changed', () => {
     expect(readSnapshot(q35Xml, null, off)).toEqual({
       uuid: '8f7b0e4c-54c1-4b7e-9a59-b2d1c0f0a001',
       name: 'node-1',

@@ -10,7 +10,7 @@ function elementAt(edit: XmlEdit, ...path: readonly string[]): XmlElement {
   return found;
 }
 
-/** Returns a text after some edits. */
+/** Makes changes in one edit of a text, in this order. Returns the new text. */
 function afterEdits(source: string, ...edits: readonly ((edit: XmlEdit) => void)[]): string {
   const edit = new XmlEdit(source);
   for (const change of edits) change(edit);

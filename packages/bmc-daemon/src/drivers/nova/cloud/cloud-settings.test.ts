@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Writes a file below the test's folder. */
+/** Writes a file below the test's folder. Returns its path. */
 function write(name: string, text: string): string {
   const file = path.join(folder, name);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -30,7 +30,7 @@ function read(name: string, environment: Variables = {}) {
   return readCloud(name, { environment: variables, directory: path.join(folder, 'work') });
 }
 
-/** Returns the faults of a cloud, without the test's folder. */
+/** Returns the faults of a cloud, without the path of the test's folder; empty if there are none. */
 function faultsOf(name: string, environment: Variables = {}): readonly string[] {
   try {
     read(name, environment);
@@ -92,13 +92,16 @@ describe('the files of a cloud', () => {
     expect(credentials.auth).toMatchObject({ identity: { password: { user: { name: 'admin', password: 'secret' } } } });
   });
 
-  it.each(['', '# no secrets yet\n', '---\n'])('may have a secure.yaml with the content %j, without values', (text) => {
-    write('work/clouds.yaml', entry('a', 'http://a'));
-    write('work/secure.yaml', text);
-    expect(read('a').credentials.secrets).toEqual(['pass-word']);
-    write('work/clouds.yaml', text);
-    expect(faultsOf('a')).toEqual(['work/clouds.yaml: the file is empty']);
-  });
+  it.each(['', '# no secrets yet\n', '---\n'])(
+    'may include a secure.yaml without values, unlike a clouds.yaml without values: %j',
+    (text) => {
+      write('work/clouds.yaml', entry('a', 'http://a'));
+      write('work/secure.yaml', text);
+      expect(read('a').credentials.secrets).toEqual(['pass-word']);
+      write('work/clouds.yaml', text);
+      expect(faultsOf('a')).toEqual(['work/clouds.yaml: the file is empty']);
+    },
+  );
 
   it('are searched in ~/.config if XDG_CONFIG_HOME is empty', () => {
     write('home/.config/openstack/clouds.yaml', entry('a', 'http://home:5000'));
@@ -120,7 +123,7 @@ describe('the files of a cloud', () => {
 });
 
 describe('the entry of a cloud', () => {
-  it('gives the request for a token with a password', () => {
+  it('gives the request for a token, which contains user name, password and project', () => {
     write('work/clouds.yaml', entry('a', 'http://a'));
     expect(read('a').credentials.auth).toEqual({
       identity: {
@@ -203,7 +206,7 @@ describe('the entry of a cloud', () => {
     });
   });
 
-  it('comes from the variables OS_* if the cloud is envvars', () => {
+  it('comes from the variables OS_* if the name of the cloud is envvars', () => {
     expect(faultsOf('envvars')).toEqual(["cloud 'envvars': OS_AUTH_URL is not set"]);
     const variables = {
       ...{ OS_AUTH_URL: 'https://k:5000', OS_USERNAME: 'u', OS_PASSWORD: '0123', OS_PROJECT_NAME: 'p' },
@@ -246,7 +249,7 @@ describe('the entry of a cloud', () => {
     expect(faults.join()).not.toContain('hunter2');
   });
 
-  it('reads the certificates, and rejects a key that does not fit', () => {
+  it('can name certificates and a key; a key of another certificate is a fault', () => {
     const authority = createAuthority(folder);
     const [one, other] = [authority.issue('one'), authority.issue('other')];
     write('work/one.pem', one.certificate);
@@ -262,7 +265,7 @@ describe('the entry of a cloud', () => {
     ]);
   });
 
-  it('uses the values of its region, which override those of the entry', () => {
+  it('has the values of the selected region, which override the values of the entry', () => {
     const regions = [
       ...[
         '    regions:',
@@ -285,7 +288,7 @@ describe('the entry of a cloud', () => {
     expect(faultsOf('a')).toEqual(['work/clouds.yaml:13: values of region R1 must be a mapping']);
   });
 
-  it('uses the first region of its list, if region_name is absent', () => {
+  it('selects the first region of its list if region_name is absent', () => {
     write('work/clouds.yaml', `${entry('a', 'http://a')}    regions:\n    - name: R1\n      values: {}\n    - R2\n`);
     expect(read('a').region).toBe('R1');
   });

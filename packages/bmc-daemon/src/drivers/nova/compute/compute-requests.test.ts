@@ -8,7 +8,7 @@ let cloud: CloudServer;
 let session: CloudSession;
 /** The newest version that the cloud supports. */
 let newest: string;
-/** The versions that the requests used. */
+/** The API versions of the requests that Nova got. */
 let used: unknown[];
 let answerVersion: (response: ServerResponse) => void;
 
@@ -37,14 +37,14 @@ afterEach(async () => {
 const open = (maxAgeMs: number): ComputeRequests => createComputeRequests(session, { maxAgeMs });
 const negotiations = () => cloud.requests.filter((line) => line === 'GET /compute/');
 
-it('reads the version once for many requests, and uses at most the newest version of the driver', async () => {
+it('the driver reads the API version once for many requests, and uses none that is newer than it knows', async () => {
   newest = '2.200';
   const { get } = open(VERSION_MS);
   await Promise.all([get('/a'), get('/b')]);
   expect([used, negotiations().length]).toEqual([['2.93', '2.93'], 1]);
 });
 
-it('uses a newer version after an upgrade of the cloud', async () => {
+it('the driver uses a newer API version after an upgrade of the cloud', async () => {
   const { get } = open(-1);
   await get('/a');
   newest = '2.90';
@@ -52,7 +52,7 @@ it('uses a newer version after an upgrade of the cloud', async () => {
   expect(used).toEqual(['2.60', '2.90']);
 });
 
-it('reads the version again after a 406, and retries the request once', async () => {
+it('the driver reads the API version again after a 406, and retries the request', async () => {
   const { post } = open(VERSION_MS);
   await post('/a', {});
   newest = '2.50';
@@ -62,7 +62,7 @@ it('reads the version again after a 406, and retries the request once', async ()
   expect(negotiations()).toHaveLength(2);
 });
 
-it('returns a 406 that another version does not change', async () => {
+it('the driver returns a 406 without a retry if Nova still reports the same API version', async () => {
   cloud.nova = (_request, response, path) => {
     if (path === '/') answerVersion(response);
     else response.writeHead(406).end('no');
@@ -76,7 +76,7 @@ it('returns a 406 that another version does not change', async () => {
   ]);
 });
 
-it('continues with the last known version while Nova does not report its version', async () => {
+it('the driver continues with the last known API version while Nova does not report its version', async () => {
   const { get } = open(-1);
   await get('/a');
   answerVersion = (response) => response.writeHead(500).end();
@@ -84,7 +84,7 @@ it('continues with the last known version while Nova does not report its version
   expect(used).toEqual(['2.60', '2.60']);
 });
 
-it('rejects a cloud that is too old, and recovers when it is upgraded', async () => {
+it('the driver rejects a cloud that is too old, and serves it after an upgrade of the cloud', async () => {
   newest = '2.46';
   const { get } = open(VERSION_MS);
   await expect(get('/a')).rejects.toThrow("Nova has API version '2.46', and the daemon needs 2.47 or newer");
@@ -92,7 +92,7 @@ it('rejects a cloud that is too old, and recovers when it is upgraded', async ()
   expect((await get('/a')).status).toBe(200);
 });
 
-it('rejects a URL of Nova without a version, and names the setting', async () => {
+it('the driver rejects a URL of Nova without a version, and the error names the setting', async () => {
   answerVersion = (response) =>
     sendJson(response, 200, { versions: [{ id: 'v2.1', version: '2.93', links: [{ rel: 'self', href: 'v2.1/' }] }] });
   await expect(open(VERSION_MS).get('/a')).rejects.toThrow(

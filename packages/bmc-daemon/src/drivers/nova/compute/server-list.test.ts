@@ -12,7 +12,7 @@ let cloud: CloudServer;
 let session: CloudSession;
 let api: ComputeApi;
 let servers: ListedServers;
-/** Objects with an unexpected form, and the place in them. */
+/** Objects that the API ignored because of an unexpected form, and the place of the fault in each object. */
 let ignored: (readonly [value: unknown, at: string])[];
 
 const put: ListedServers['put'] = (...server) => servers.put(...server);
@@ -55,7 +55,7 @@ describe('the list of servers', () => {
     expect(listings()).toHaveLength(5);
   });
 
-  it('asks only for changes after the first listing, and reports these changes', async () => {
+  it('requests only changes after the first listing, and reports these changes', async () => {
     for (const index of [1, 2, 3]) put(index, {}, 0);
     const { list, events } = open();
     await list.refresh(0);
@@ -78,7 +78,7 @@ describe('the list of servers', () => {
     expect(list.find(idOf(2))?.snapshot.state).toBe('shutoff');
   });
 
-  /** Returns the times since which the listings asked for changes, in milliseconds before now. */
+  /** Returns the values of `changes-since` in the listings after the first one, in milliseconds before now. */
   const requestedTimes = () =>
     listings()
       .slice(1)
@@ -200,7 +200,7 @@ describe('the list of servers', () => {
       { servers: [], servers_links: [{ rel: 'next', href: '?marker=x' }] },
     ],
     ['of more servers than the daemon can read', { servers: Array(200_001).fill(null) }],
-  ])('rejects a list %s, and then shows the servers again', async (_, page) => {
+  ])('rejects a list %s, and continues with the next valid list', async (_, page) => {
     put(1, {}, 0);
     const { list } = open();
     await list.refresh(0);
@@ -217,7 +217,7 @@ describe('the list of servers', () => {
   });
 
   it.each(['Sat, 01 Jan 12026 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:05 GMT'])(
-    'lists all servers after an answer with the date %s',
+    'lists all servers again after an answer with the unusable date %s',
     async (date) => {
       put(1, {}, 0);
       const { nova } = cloud;
@@ -423,7 +423,7 @@ describe('the list of servers', () => {
     expect(list.findSince(idOf(1), second)).toBeUndefined();
   });
 
-  it('reports new servers, also if answers have no date', async () => {
+  it('reports new servers even if answers have no date', async () => {
     put(1);
     const { nova } = cloud;
     cloud.nova = (request, response, path) => {
@@ -480,7 +480,7 @@ describe('the reader of servers', () => {
     expect(await reader.read(idOf(99))).toBeUndefined();
   });
 
-  it('requests the ports of a server only if a reader wants them, and again only after a minute', async () => {
+  it('requests the ports of a server only if a caller wants them, and not again for the next caller', async () => {
     put(7);
     const { list } = open();
     const reader = createReader({ api, list, freshMs: -1 });
@@ -493,7 +493,7 @@ describe('the reader of servers', () => {
     const server = `/${idOf(7)}`;
     expect(await reader.read(idOf(7))).toMatchObject({ snapshot: { name: 'server-7' }, isSingleRead: true });
     expect(await singleReads(reader.read(idOf(7)))).toEqual([server]);
-    // Two readers of one turn share the requests.
+    // Two reads in one turn of the event loop share the requests.
     expect(await singleReads(reader.read(idOf(7)), reader.read(idOf(7), ports))).toEqual([
       server,
       `${server}/os-interface`,
@@ -501,7 +501,7 @@ describe('the reader of servers', () => {
     expect(await singleReads(reader.read(idOf(7), ports))).toEqual([server]);
   });
 
-  it('drops a server that was deleted', async () => {
+  it('removes a server from the list when a read finds that it was deleted', async () => {
     put(1);
     const { list, events } = open();
     await list.refresh(0);

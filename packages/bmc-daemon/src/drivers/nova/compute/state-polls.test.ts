@@ -6,9 +6,9 @@ const listed = { id: 'listed' } as unknown as Server; // the polls only pass it 
 const single = { id: 'single' } as unknown as Server; // the polls only pass it on
 
 describe('StatePolls', () => {
-  /** Listings and single reads. */
+  /** The requests that were sent: `listing` or `single`. */
   let sentRequests: string[];
-  /** Duration of an answer. */
+  /** Milliseconds until each answer. */
   let answerMs: number;
   /** Whether the listings have the server. */
   let isListed: boolean;
@@ -52,6 +52,7 @@ describe('StatePolls', () => {
       void polls.run(() => new Promise(() => undefined));
       return polls.of('x', readSingle);
     });
+  /** Reads the state for each operation. Lets the time of one answer pass. */
   const read = async (operations: readonly Polls[], since = performance.now()): Promise<readonly unknown[]> => {
     const answers = Promise.all(operations.map((operation) => operation.read(since)));
     await jest.advanceTimersByTimeAsync(answerMs);
@@ -64,7 +65,7 @@ describe('StatePolls', () => {
     expect([sentRequests, few[0]?.restMs()]).toEqual([['single', 'single', 'single', 'single'], 3000]);
   });
 
-  it('makes one listing for many operations, and no further listing before the pause after it has ended', async () => {
+  it('makes one listing for many operations, and no further listing during the pause after this listing', async () => {
     const many = beginOperations(50);
     expect(new Set(await read(many))).toEqual(new Set([listed]));
     expect([sentRequests, many[0]?.restMs()]).toEqual([['listing'], 1000]);

@@ -69,7 +69,7 @@ const status =
     sendJson(response, code, { error: { message: 'not now' } }, headers);
 
 describe('tokens', () => {
-  it('are shared by requests, and sent to the endpoint of region and interface', async () => {
+  it('are shared by requests, and sent to the endpoint of the configured interface', async () => {
     const tokens: unknown[] = [];
     cloud.nova = (request, response) => {
       tokens.push(request.headers['x-auth-token']);
@@ -206,7 +206,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('are sent to the overridden endpoint', async () => {
+  it('are sent to the endpoint in the settings, even if the catalog lacks the configured region', async () => {
     cloud.nova = (_request, response) => answerOk(response);
     await get(open({ endpoints: { compute: `${cloud.url}/compute/other` }, region: 'R9' }));
     expect(ofNova()).toEqual(['GET /compute/other/servers?limit=1']);
@@ -279,7 +279,7 @@ describe('retries', () => {
 });
 
 describe('limits', () => {
-  /** Starts a server that sends bytes without an end after a complete request. */
+  /** Starts a server that answers each connection with `start`, and then sends a byte every 20 ms without an end. */
   async function startEndlessServer(start: string): Promise<{ url: string; close: () => void }> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -334,7 +334,7 @@ describe('limits', () => {
     await expect(get(session)).rejects.toThrow('GET /servers: Nova answers 302');
   });
 
-  it('end requests when the session closes', async () => {
+  it('include the close of the session, which ends running requests', async () => {
     cloud.nova = () => session.close();
     const session = open();
     await expect(get(session)).rejects.toMatchObject({ kind: 'closed' });
@@ -403,7 +403,7 @@ describe('TLS', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('verifies the cloud with its authority, and presents the client certificate', async () => {
+  it('verifies the cloud with the configured authority if `verify` is on, and presents the client certificate', async () => {
     const authority = createAuthority(folder);
     const server = authority.issue('127.0.0.1', { extensions: ['subjectAltName=IP:127.0.0.1'] });
     const client = authority.issue('client');

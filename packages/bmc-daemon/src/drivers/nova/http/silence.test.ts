@@ -17,7 +17,7 @@ function watchResult(operation: Promise<unknown>): { result?: string } {
   return seen;
 }
 
-describe('an operation in front of a slow service', () => {
+describe('an operation that waits for a slow service', () => {
   it('counts the silence of the service only since its own beginning, not since older requests', async () => {
     const silence = new Silence();
     void silence.during(() => never);
@@ -46,7 +46,7 @@ describe('an operation in front of a slow service', () => {
     expect([seen.result, signal?.aborted]).toEqual([expect.stringContaining('not answered any request for 7 s'), true]);
   });
 
-  it('may take longer than seven seconds if it gets answers meanwhile, such as the pages of a listing', async () => {
+  it('may take longer than seven seconds after it has got an answer, such as a page of a listing', async () => {
     const silence = new Silence();
     const listing = async (): Promise<string> => {
       for (let page = 0; page < 5; page += 1) await silence.during(() => doneAfter(2500));

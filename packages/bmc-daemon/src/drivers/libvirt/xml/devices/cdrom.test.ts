@@ -64,7 +64,7 @@ describe('firstCdrom', () => {
   const found = (id: string, devices: string): string | undefined =>
     firstCdrom(readDomain(`<domain${id}><name>n</name><devices>${devices}</devices></domain>`))?.target;
 
-  it('is the first built-in drive, or a USB drive of a running machine without a built-in one', () => {
+  it('returns the first built-in drive, or a USB drive of a running machine without a built-in one', () => {
     expect(found('', drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives)).toBe('sda');
@@ -73,7 +73,7 @@ describe('firstCdrom', () => {
 });
 
 describe('isHotplugged', () => {
-  it('is true for a drive that the definition does not have, or has on another bus', () => {
+  it('returns true for a drive that the definition does not have, or has on another bus', () => {
     const drive = (target: string, bus: string): string =>
       `<disk device='cdrom'><target dev='${target}' bus='${bus}'/></disk>`;
     const machine = (devices: string): ReturnType<typeof readDomain> =>
@@ -107,7 +107,7 @@ describe('newCdromMarkup', () => {
       'hotplug',
       'sda scsi',
     ],
-  ] as const)('is on %s', (_, domain, mode, place) => {
+  ] as const)('puts the new drive on %s', (_, domain, mode, place) => {
     const { target, markup } = newCdromMarkup(domain, mode, null);
     const [name, bus] = place.split(' ');
     expect({ target, markup }).toEqual({
@@ -116,7 +116,7 @@ describe('newCdromMarkup', () => {
     });
   });
 
-  it('has a free target whose place on the bus is free too', () => {
+  it('chooses a free target whose place on the bus is free too', () => {
     const taken =
       disk('sda', 'usb') + disk('sdz', 'sata', `<address type='drive' controller='0' bus='0' target='0' unit='1'/>`);
     expect(newCdromMarkup(machine('x86_64', 'q35', taken), 'coldplug', null).target).toBe('sdc');

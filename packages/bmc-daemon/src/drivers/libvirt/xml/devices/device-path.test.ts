@@ -38,7 +38,7 @@ describe('devicePath', () => {
     });
   });
 
-  it('is null without an address, without the controller, with a loop of bridges, and outside of PCI', () => {
+  it('returns null without an address or the controller, with a loop of bridges, and outside of PCI', () => {
     expect(Object.values(paths(unusualXml))).toEqual([null, null, null, null]);
     const xml = `<domain><name>n</name><devices>
       <disk><target dev='sda' bus='sata'/><address type='drive' unit='0'/></disk>

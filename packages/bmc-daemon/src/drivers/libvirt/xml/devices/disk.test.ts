@@ -52,7 +52,7 @@ describe('a disk in a definition', () => {
     ]);
   });
 
-  it('is not found under the target of a CD drive', () => {
+  it('is neither found nor removed under the target of a CD drive', () => {
     const xml = machine(disk('sda', 'sata').replace(`device='disk'`, `device='cdrom'`));
     expect(findDisk(readDomain(xml), 'sda')).toBeUndefined();
     expect(withoutDisk(xml, 'sda')).toBe(xml);

@@ -79,7 +79,7 @@ describe('a USB stick', () => {
     ]).toMatchObject(['sdy', { devices: { disks: [{ device: 'disk', bus: 'usb', target: 'sdy', readonly: true }] } }]);
   });
 
-  it('gets a new controller if the machine has no USB; without one, hot-plug fails', () => {
+  it('gets a new controller in the definition if the machine has no USB; a hot-plug then fails', () => {
     const without = `<domain><name>n</name><devices><controller type='usb' index='0' model='none'/></devices></domain>`;
     expect(withImage(without, 'usb', image, readonly).xml).toContain(
       `<controller type='usb' index='0' model='qemu-xhci'/>`,

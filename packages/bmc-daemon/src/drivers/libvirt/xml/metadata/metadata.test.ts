@@ -62,12 +62,12 @@ const asLibvirtStores = (markup: string): string =>
     .replaceAll(/<(\/?)(\w)/g, '<$1rackless:$2')
     .replace('<rackless:machine', `<rackless:machine xmlns:rackless="${METADATA_URI}"`);
 
-/** Returns the markup with a default namespace, which keeps the children unchanged. */
+/** Returns a domain that has the markup with a default namespace, so that the children stay unchanged. */
 const inDomain = (markup: string): string =>
   `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
 
 describe('the metadata record', () => {
-  it('survives a write and a read, by the definition and by the metadata call', () => {
+  it('is the same after a write and a read, in a definition and in the markup of a metadata call', () => {
     const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\p{Cc}/gu, ''));
     const settings = fc.record({
       kept: fc.dictionary(
@@ -195,7 +195,7 @@ describe('the metadata record', () => {
     expect(xml.indexOf(own)).toBe(unusualXml.indexOf('\n  </metadata>'));
   });
 
-  it('adds <metadata> after the name and the description of the machine', () => {
+  it('is in a new <metadata> after the name and the description of the machine if there is none', () => {
     expect(withMetadata(q35Xml, { ...emptyRecord, indicator: 'off' })).toBe(
       q35Xml.replace(
         '</description>',
@@ -273,7 +273,7 @@ describe('the metadata record', () => {
     const assetTag = '\u0000\u0007\u001b\uFFFE\uFFFF\uD800 ]]> &lt; \u0085\r\n';
     const written = withMetadata(q35Xml, { ...emptyRecord, owner: { assetTag } });
     expect(readMetadata(written).owner).toEqual({ assetTag });
-    // The document itself has line feeds only.
+    // The only control characters in the XML are line feeds.
     expect(
       Array.from(written).filter((character) => character !== '\n' && !/^[\x20-\uD7FF\uE000-\uFFFD]$/.test(character)),
     ).toEqual([]);

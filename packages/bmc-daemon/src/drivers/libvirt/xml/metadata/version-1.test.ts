@@ -13,7 +13,7 @@ const names = readdirSync(folder).flatMap((file) => (file.endsWith('.xml') ? [fi
 const definition = (name: string): string => readFileSync(join(folder, `${name}.xml`), 'utf8');
 /** The records as version 0.1 read them, without members that are not set. */
 const records = JSON.parse(readFileSync(join(folder, 'records.json'), 'utf8')) as Readonly<Record<string, object>>; // by the name of the definition
-/** Writes the same record again. It then has the current format. */
+/** Writes the unchanged record of a definition again. The result has the current format. */
 const inCurrentFormat = (xml: string): string => edited(xml, (edit) => edit.setRecord(edit.record));
 const inDomain = (markup: string): string =>
   `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
@@ -77,11 +77,11 @@ describe('the metadata of version 0.1', () => {
     `<machine><boot enabled='once'/></machine>`,
     `<machine><disks kept='{'/></machine>`,
     `<machine><mediaSettings/></machine>`,
-  ])('ignores %s, an unknown format', (markup) => {
+  ])('is ignored in an unknown format: %s', (markup) => {
     expect(readMetadata(inDomain(markup))).toEqual(emptyRecord);
   });
 
-  it('does not change a definition without a record', () => {
+  it('is not added to a definition without a record', () => {
     const xml = `<domain><metadata><x:y xmlns:x='urn:x'/></metadata></domain>`;
     expect(inCurrentFormat(xml)).toBe(xml);
   });

@@ -44,7 +44,7 @@ describe('effectiveBootOrder', () => {
     ]);
   });
 
-  it('is the first disk if the definition has no order', () => {
+  it('returns the first disk if the definition has no order', () => {
     const silent = unusualXml.replace(userBoot, '').replace(`<boot  dev = "cdrom" />`, '');
     expect(order(silent)).toEqual(['hd=disk:vda']);
     expect(firstBootDevice(readDomain(silent))).toBe('hd');
@@ -107,13 +107,16 @@ describe('withBootOrder', () => {
     expect(kept.filter((text) => !xml.includes(text))).toEqual([]);
   });
 
-  it.each(['cdrom', 'hd', 'network'] as const)('with the target %s is reverted byte for byte', (target) => {
-    for (const source of [unusualXml, q35Xml]) {
-      const { xml, saved } = withBootOrder(source, target);
-      expect(xml).not.toBe(source);
-      expect(restoreBootOrder(xml, JSON.parse(JSON.stringify(saved)) as typeof saved)).toBe(source);
-    }
-  });
+  it.each(['cdrom', 'hd', 'network'] as const)(
+    'makes a change for the target %s that restoreBootOrder reverts byte for byte',
+    (target) => {
+      for (const source of [unusualXml, q35Xml]) {
+        const { xml, saved } = withBootOrder(source, target);
+        expect(xml).not.toBe(source);
+        expect(restoreBootOrder(xml, JSON.parse(JSON.stringify(saved)) as typeof saved)).toBe(source);
+      }
+    },
+  );
 
   it("changes the user's own order for a second override, not the order of the first override", () => {
     for (const source of [unusualXml, q35Xml]) {

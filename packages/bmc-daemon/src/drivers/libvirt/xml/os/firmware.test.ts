@@ -14,14 +14,14 @@ const selected = `
     <loader stateless='no'/>`;
 
 describe('setFirmware', () => {
-  it('lets libvirt select UEFI firmware without Secure Boot, and reverts it byte for byte', () => {
+  it('lets libvirt select UEFI firmware without Secure Boot; a change back to BIOS restores every byte', () => {
     const efi = withFirmware(q35Xml, 'efi', none);
     expect(efi).toBe(q35Xml.replace('<os>', `<os firmware='efi'>`).replace(type, type + selected));
     expect(withFirmware(efi, 'bios', none)).toBe(q35Xml);
     expect(withFirmware(withFirmware(unusualXml, 'efi', none), 'bios', none)).toBe(unusualXml);
   });
 
-  it('maps a file as flash memory, with a given template', () => {
+  it('maps a file as flash memory, with the template of the variables if it is given', () => {
     const loader = `\n    <loader readonly='yes' type='pflash'>/fw/CODE &amp; more.fd</loader>`;
     const efi = withFirmware(q35Xml, 'efi', mapped);
     expect(efi).toBe(q35Xml.replace(type, type + loader));

@@ -6,7 +6,7 @@ import { secureBootState } from './secure-boot.js';
 import { withSecureBoot } from '../../../../../test/support/xml-edits.js';
 
 /**
- * Returns a definition.
+ * Returns the definition of a q35 machine.
  * @param os more elements of `<os>`.
  * @param attributes attributes of `<os>`.
  * @param features the element `<features>`.
