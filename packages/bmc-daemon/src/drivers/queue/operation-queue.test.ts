@@ -26,7 +26,7 @@ const passTurns = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 };
 
-describe('operation queue', () => {
+describe('the operation queue', () => {
   it('starts an operation after the earlier one of the machine has ended', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
@@ -129,7 +129,7 @@ describe('operation queue', () => {
     expect(log).toEqual(['insert', 'unlabelled', 'eject', 'on again']);
   });
 
-  it('on close, rejects waiting operations and waits for the running one', async () => {
+  it('rejects waiting operations on close, and waits for the running one', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [insert, powerOn] = [heldOperation(log, 'insert'), heldOperation(log, 'power-on')];

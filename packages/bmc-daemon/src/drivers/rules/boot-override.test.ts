@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { afterBoot, mergeBootOverride, noOverride, overrideDevice, untouchedOverride } from './boot-override.js';
 
-describe('boot override', () => {
+describe('the boot override', () => {
   it('is the first device, continuously, for a machine without changes', () => {
     expect(untouchedOverride('hd')).toEqual({ enabled: 'continuous', target: 'hd' });
   });

@@ -37,7 +37,7 @@ function heldSweep(): { readonly end: () => void; readonly sweep: () => Promise<
   return { end, sweep: () => ended };
 }
 
-it('begins one more sweep for all callers that call during a sweep', async () => {
+it('a schedule begins one more sweep for all callers that call during a sweep', async () => {
   const first = heldSweep();
   sweep = first.sweep;
   const before = schedule.run();
@@ -56,7 +56,7 @@ it('begins one more sweep for all callers that call during a sweep', async () =>
   expect(begun).toHaveLength(3);
 });
 
-it('repeats a failed sweep with growing pauses until it succeeds, and logs the failure once', async () => {
+it('a schedule repeats a failed sweep with growing pauses until it succeeds, and logs the failure once', async () => {
   sweep = () => Promise.reject(new Error('Glance is down'));
   await schedule.run();
   await jest.advanceTimersByTimeAsync(60 * MINUTE);
@@ -71,14 +71,14 @@ it('repeats a failed sweep with growing pauses until it succeeds, and logs the f
   expect(begun.slice(16)).toEqual([7200, 7230]);
 });
 
-it('repeats a sweep that another daemon disturbs, with growing pauses', async () => {
+it('a schedule repeats a sweep that another daemon disturbs, with growing pauses', async () => {
   sweep = () => Promise.resolve({ ...complete, isDisturbed: true });
   await schedule.run();
   await jest.advanceTimersByTimeAsync(60 * MINUTE);
   expect(begun).toEqual([0, 1, 5, 21, 85, 341, 941, 1541, 2141, 2741, 3341]);
 });
 
-it('sweeps every ten minutes, so that it finds the images of a daemon that never returns', async () => {
+it('a schedule sweeps every ten minutes, so that it finds the images of a daemon that never returns', async () => {
   await schedule.run();
   await jest.advanceTimersByTimeAsync(15 * MINUTE);
   // Another daemon was killed after the first sweep. The second sweep sees its mark.
@@ -89,7 +89,7 @@ it('sweeps every ten minutes, so that it finds the images of a daemon that never
   expect(begun).toEqual([0, 600, 1200, 1441, 2041]);
 });
 
-it('sweeps when the first mark has expired, unless another sweep has run before', async () => {
+it('a schedule sweeps when the first mark has expired; an earlier sweep replaces the planned ones', async () => {
   sweep = () => Promise.resolve({ ...complete, leasedForMs: 5 * MINUTE });
   await schedule.run();
   sweep = () => Promise.resolve(complete);
@@ -102,7 +102,7 @@ it('sweeps when the first mark has expired, unless another sweep has run before'
   expect(begun).toEqual([0, 301, 540]);
 });
 
-it('begins no sweep after it is closed', async () => {
+it('a schedule begins no sweep after it is closed', async () => {
   sweep = () => Promise.reject(new Error('no'));
   await schedule.run();
   schedule.close();

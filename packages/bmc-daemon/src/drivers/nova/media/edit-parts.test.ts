@@ -11,7 +11,7 @@ import { holderOf } from './stored-state.js';
 let writes: string[];
 /** The images of the cloud. */
 let images: Map<string, CloudImage>;
-/** Number of checks that succeed before another replica has taken the turn. */
+/** Number of checks that still succeed. The next one fails, because another replica has taken the turn. */
 let checks: number;
 /** Whether Nova has locked the metadata. */
 let isLocked: boolean;
@@ -87,7 +87,7 @@ const partsOf = createEditParts({
   onWritten: () => undefined,
 });
 
-/** Ends the turn after the given number of writes. */
+/** Checks the turn before each write, see {@link checks}. */
 const check: TurnCheck = () => {
   checks -= 1;
   return checks < 0 ? Promise.reject(new DriverError('unavailable', 'turn lost')) : Promise.resolve();
@@ -98,7 +98,7 @@ it.each([
   [1, ['item']],
   [2, ['item', 'note']],
 ])(
-  'writes no change and no note in rescue mode after the turn is lost, which happens after write %i',
+  'an edit in rescue mode writes neither an item nor a note after it has lost its turn, here after %i writes',
   async (left, expected) => {
     isLocked = true;
     checks = left;
@@ -109,7 +109,7 @@ it.each([
   },
 );
 
-it('neither removes a note nor sends an action after the turn is lost', async () => {
+it('an edit neither removes a note nor sends an action after it has lost its turn', async () => {
   const settled = serverWith('active');
   const id = holderOf(settled) ?? '';
   const change = formatChange({ ...untouchedState, assetTag: 'x' }, settled.metadata[STATE_KEY]);

@@ -33,7 +33,7 @@ it.each([
   ['text that JSON escapes', '"\\'.repeat(MAX_ASSET_TAG / 4)],
   ['characters beyond U+FFFF', '😀'.repeat(5)],
   ['Chinese', '架'.repeat(MAX_ASSET_TAG)],
-])('stores the longest asset tag with all other members: %s', (_, tag) => {
+])('the metadata item of a server can hold the longest asset tag with all other members: %s', (_, tag) => {
   const text = formatItem(longestState(tag));
   expect([fitsItem(tag), text.length <= MAX_ITEM, /[\u{10000}-\u{10ffff}]/u.test(text)]).toEqual([true, true, false]);
   expect(parseState(text)).toEqual(longestState(tag));
@@ -42,11 +42,14 @@ it.each([
   expect(fitsItem(`${tag}😀`)).toBe(false);
 });
 
-it.each([[''], ['\u0007'], ['x'.repeat(65)], [5]])('ignores a state with the invalid asset tag %p', (tag) => {
-  expect(parseState(JSON.stringify({ tag }))).toBeUndefined();
-});
+it.each([[''], ['\u0007'], ['x'.repeat(65)], [5]])(
+  'parseState ignores a state with the invalid asset tag %p',
+  (tag) => {
+    expect(parseState(JSON.stringify({ tag }))).toBeUndefined();
+  },
+);
 
-it('reads a state without an asset tag as earlier versions wrote it', () => {
+it('parseState reads a state without an asset tag, as earlier versions wrote it', () => {
   expect(parseState('{"enabled":"continuous","target":"hd"}')).toEqual(untouchedState);
 });
 
@@ -55,12 +58,12 @@ it.each([
   ['{"v":2', false],
   ['{"enabled":"disabled"}', false],
   ['{"v":"2"}', false],
-])('knows whether a newer version has written %s: %p', (text, isNewer) => {
+])('isOfNewerVersion returns whether a newer version has written %s: %p', (text, isNewer) => {
   expect(isOfNewerVersion(text)).toBe(isNewer);
   if (isNewer) expect(parseState(text)).toBeUndefined();
 });
 
-it('ignores a change that replaced an earlier text of the item', () => {
+it('parseChange ignores a change that replaced an earlier text of the item', () => {
   const changed: ServerState = { ...untouchedState, assetTag: 'web' };
   const text = formatChange(changed, 'earlier');
   expect(parseChange(text, 'earlier')).toEqual(changed);
@@ -68,13 +71,13 @@ it('ignores a change that replaced an earlier text of the item', () => {
   expect(parseChange(formatChange(changed, undefined), undefined)).toEqual(changed);
 });
 
-it('ignores a change that replaced an earlier item with the same state', () => {
+it('parseChange ignores a change that replaced an earlier item, even if both items have the same state', () => {
   const [earlier, later] = [formatItem(untouchedState), formatItem(untouchedState)];
   expect([parseState(earlier), parseState(later)]).toEqual([untouchedState, untouchedState]);
   const text = formatChange({ ...untouchedState, assetTag: 'web' }, earlier);
   expect([parseChange(text, earlier)?.assetTag, parseChange(text, later)]).toEqual(['web', undefined]);
 });
 
-it('reads a change of an older version, which did not name the item', () => {
+it('parseChange reads a change of an older version, which did not name the item', () => {
   expect(parseChange('{"enabled":"continuous","target":"hd"}', 'any')).toEqual(untouchedState);
 });

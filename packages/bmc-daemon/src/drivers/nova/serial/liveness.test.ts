@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createLiveness } from './liveness.js';
 
-it('requests a ping after an interval without a message; ends the connection after another without message or reply', () => {
+it('a liveness check pings after an interval without a message, and ends a connection without a reply', () => {
   const { heard, replied, next } = createLiveness();
   expect([next(), next()]).toEqual(['wait', 'ping']);
   replied();
