@@ -127,7 +127,7 @@ describe("events of libvirt's test driver", () => {
     feed.onChange(({ kind }) => void eventTexts.push(kind));
     feed.start();
     await parts.queue.edit(uuid, async () => {
-      // The first definition may come before the driver subscribes to events.
+      // The feed may subscribe after the first definition, so this defines until two events have arrived.
       await until('two events of the edit', async () => {
         await define('second');
         return events >= 2;
@@ -266,7 +266,7 @@ describe('events of QEMU', () => {
     await host.virsh('resume', guest.name);
     await host.virsh('reset', guest.name);
     await until('the reset', () => eventTexts().length >= 4);
-    // The boots after power-on and reset: libvirt has then reported all resets of the firmware.
+    // Waits for the boot after the reset. libvirt has then reported all resets of the firmware.
     await guest.serial.reaches(3);
     process.kill(await host.libvirtd.guestPid(guest.name), 'SIGKILL');
     await until('the end', () => /powered off|health/.test(eventTexts().at(-1) ?? ''));

@@ -7,7 +7,7 @@ import { newFolder } from './event-lab.js';
 const module = join(import.meta.dirname, '../../dist/events/log-file.js');
 
 /**
- * Appends one record, then ten at once. The file has no room for all of the ten. Prints the ids.
+ * Appends one record, then ten at once. The file has no room for all of the ten. Prints the ids in the log.
  */
 const script = `
   const { LogFile } = await import(process.argv[1]);
@@ -20,7 +20,7 @@ const script = `
   console.log((await file.read()).map(({ id }) => id).join(' '));
 `;
 
-it('writes each record once into a log file, also if the disk became full in the middle of a write', () => {
+it('a log returns each record once, even if the disk became full in the middle of a write', () => {
   const folder = newFolder();
   try {
     const file = join(folder.path, 'log.jsonl');

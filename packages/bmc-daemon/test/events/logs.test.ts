@@ -1,4 +1,4 @@
-/** The logs of machines and managers. */
+/** Tests the logs of machines and managers. */
 import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -47,7 +47,7 @@ describe('the logs', () => {
     lab = await openLab(driver, folder.path);
   };
 
-  it('remove old incomplete files, which a killed daemon left, but not new ones of a running process', async () => {
+  it('remove old incomplete files of a killed daemon when they open, but not new files of a running process', async () => {
     const logs = join(folder.path, `logs-${lab.services.serviceUuid}`);
     const left = join(logs, 'left.jsonl.new');
     const young = join(logs, 'young.jsonl.new');
@@ -60,7 +60,7 @@ describe('the logs', () => {
     expect(lab.logged).toContain(`removed ${left}, which a killed process left`);
   });
 
-  it('report events of a machine, and which client from which address caused them', async () => {
+  it('report events of a machine, and the address of the client that caused them', async () => {
     expect((await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' })).status).toBe(204);
     await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Lit' } });
     await setState('running');
@@ -150,7 +150,7 @@ describe('the logs', () => {
     }
   });
 
-  it('can be cleared, and the first entry has the client and a new number', async () => {
+  it('can be cleared; the first entry then names the client, and the numbers continue', async () => {
     await setState('shutoff');
     await setState('running');
     expect((await lab.post(`${machineLog()}/Actions/LogService.ClearLog`)).status).toBe(204);
@@ -163,7 +163,7 @@ describe('the logs', () => {
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['3', '4']);
   });
 
-  it('survive a restart and an incomplete line', async () => {
+  it('survive a restart and an incomplete last line', async () => {
     await setState('crashed');
     await lab.close();
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
@@ -193,7 +193,7 @@ describe('the logs', () => {
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '3']);
   });
 
-  it('are unchanged by test events, which belong to the service', async () => {
+  it('contain a test event only in the log of the service, even if the event names a machine', async () => {
     await setState('shutoff');
     const submitTestEvent = (origin: string) =>
       lab.post('/redfish/v1/EventService/Actions/EventService.SubmitTestEvent', {

@@ -79,7 +79,7 @@ describe("a machine's manager by its own name", () => {
     expect(found.has(`/redfish/v1/Systems/${own}`)).toBe(true);
   });
 
-  it('shows only its tasks and subscriptions', async () => {
+  it('shows only the tasks and subscriptions of its machine', async () => {
     const [mine, others] = [task(own), task(other)];
     await expect(count('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 2]);
     expect([(await send('GET', mine)).status, (await send('GET', others)).status]).toEqual([200, 404]);
@@ -92,7 +92,7 @@ describe("a machine's manager by its own name", () => {
     expect((await lab.client.send('DELETE', elsewhere.headers.location ?? '')).status).toBe(204);
   });
 
-  it('shows no task of a firmware update that includes other machines, and its log does not name those', async () => {
+  it('shows no task of a firmware update that includes other machines, and its log does not name them', async () => {
     const update = async (...uuids: readonly string[]): Promise<void> => {
       const Targets = uuids.map((uuid) => `/redfish/v1/UpdateService/FirmwareInventory/BIOS-${uuid}`);
       const path = '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate';
@@ -108,7 +108,7 @@ describe("a machine's manager by its own name", () => {
     expect(JSON.stringify(await read(log))).not.toContain('node-1');
   });
 
-  it('sends only events of that machine to its subscriptions and streams, also after a restart', async () => {
+  it('sends only events of its machine to its subscriptions and streams, also after a restart', async () => {
     const body = { Destination: listener.url, Protocol: 'Redfish', Context: 'own' };
     expect((await send('POST', subscriptions, body)).status).toBe(201);
     const stream = await openStream(lab.client, undefined, { host });

@@ -81,7 +81,7 @@ describe('the metric report of a guest that writes to its disk', () => {
     stream.close();
   });
 
-  it('can be read while the host does not answer, and is 503 for an unknown machine', async () => {
+  it('can be read while the host does not answer, while a read for an unknown machine gives 503', async () => {
     const path = `/redfish/v1/TelemetryService/MetricReports/${guest.uuid}`;
     const last = await lab.get(path);
     await host.libvirtd.stopDaemon();

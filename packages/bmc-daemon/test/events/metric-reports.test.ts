@@ -1,4 +1,4 @@
-/** Metric reports: read, pushed to a listener over HTTPS, and streamed. */
+/** Tests metric reports that a client reads, that a listener gets over HTTPS, and that a stream sends. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -208,7 +208,7 @@ describe('metric reports on a stream', () => {
     expect(events.payloads.every((body) => 'Events' in body)).toBe(true);
   });
 
-  it('are not repeated: a client that reconnects with the id of a report gets only newer ones', async () => {
+  it('have ids: a client that reconnects with the id of a report gets no older event again', async () => {
     lab.publish(running, 'before');
     const first = await open('EventFormatType eq Event or EventFormatType eq MetricReport');
     await until('a report', () => first.payloads.some((body) => 'MetricValues' in body));
@@ -292,7 +292,7 @@ describe('metric reports to a listener', () => {
     await until('the next', () => listener.payloads.length > 2);
     const times = listener.payloads.map(({ Timestamp }) => String(Timestamp));
     expect(times).toEqual([...times].sort());
-    // One report replaces those of the three seconds.
+    // The retry comes after three seconds. One report with current values replaces those of this time.
     const [first = '', second = ''] = times;
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(1_500);
   });

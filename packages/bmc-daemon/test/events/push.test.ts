@@ -1,4 +1,4 @@
-/** Subscriptions whose events are pushed to a listener. */
+/** Tests subscriptions whose events the service pushes to a listener. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
@@ -147,7 +147,7 @@ describe('push subscriptions', () => {
     ),
     [{ DeliveryRetryPolicy: 'Sometimes' }, ['PropertyValueNotInList'], '#/DeliveryRetryPolicy'],
     [{ Bogus: 1 }, ['PropertyUnknown'], '#/Bogus'],
-  ])('are rejected with %j, and the error names it', async (more, keys, pointer) => {
+  ])('are rejected with %j, and the error names the property', async (more, keys, pointer) => {
     const answer = await lab.post(collection, body(more));
     expect([answer.status, messages(answer)]).toEqual([400, keys]);
     expect(answer.text).toContain(pointer);
@@ -205,7 +205,7 @@ describe('push subscriptions', () => {
     expect((await lab.client.get(`${collection}?${guess}`, authorizationOf('rick'))).text).not.toContain(uri);
   });
 
-  it('are limited in number, and a deletion allows a new one', async () => {
+  it('are limited to 200, and a deletion allows a new one', async () => {
     const uris: string[] = [];
     for (let count = 0; count < 200; count += 1) uris.push(await subscribe({ RegistryPrefixes: ['TaskEvent'] }));
     const answer = await lab.post(collection, body());

@@ -1,4 +1,4 @@
-/** The stream of Server-Sent Events. */
+/** Tests the stream of Server-Sent Events. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -180,7 +180,7 @@ describe('the stream of events', () => {
     await until('the first event', () => slow.payloads.length >= 1);
     slow.pause();
     const other = await open();
-    // More than the sockets hold. The service buffers the rest up to its limit.
+    // More events than the buffers of the sockets hold. The service buffers the rest up to its limit.
     for (let round = 0; round < 30; round += 1) {
       publish(500);
       expect((await lab.client.get(`/redfish/v1/Systems/${uuid}`)).status).toBe(200);
