@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-/** Defines a pool, and returns its identity. */
+/** Defines a pool, opens it, and removes it. Returns its identity; null if it has none. */
 async function identityOf(name: string, type: string, source: string): Promise<string | null> {
   const { hypervisor } = host.parts();
   const xml = `<pool type='${type}'><name>${name}</name><source>${source}</source>
@@ -19,13 +19,13 @@ async function identityOf(name: string, type: string, source: string): Promise<s
   await hypervisor.storagePoolDefineXml(xml, 0);
   const pool = await openPool({ hypervisor, uri: host.libvirtd.uri, name, create: false, timeoutMs: 30_000 });
   expect(pool?.directory).toBeNull();
-  // One libvirtd accepts each source only once.
+  // A libvirtd accepts each source only once, so the pool must be removed before the next one.
   await pool?.pool.destroy();
   await pool?.pool.undefine();
   return pool?.identity ?? null;
 }
 
-it('identifies a pool on a server by its source, whatever its name and its directory', async () => {
+it('openPool identifies a pool on a server by its source, whatever its name and its directory', async () => {
   const nfs = `<host name='nas.example'/><dir path='/images'/><format type='nfs'/>`;
   const first = await identityOf('first', 'netfs', nfs);
   expect(first).toContain('nas.example');
@@ -34,6 +34,6 @@ it('identifies a pool on a server by its source, whatever its name and its direc
   expect(await identityOf('fourth', 'netfs', nfs.replace('nas', 'other'))).not.toBe(first);
 });
 
-it('does not identify a pool without a server whose directory this process cannot open', async () => {
+it('openPool does not identify a pool without a server if this process cannot open its directory', async () => {
   expect(await identityOf('directory', 'dir', '')).toBeNull();
 });
