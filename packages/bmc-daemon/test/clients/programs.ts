@@ -10,8 +10,8 @@ import type { Served } from './served.js';
 const run = promisify(execFile);
 
 /**
- * Returns the environment for the clients. It omits variables such as REQUESTS_CA_BUNDLE, which
- * disable `verify=False`.
+ * Returns the environment of a client: a few variables, and `more`. Variables such as
+ * REQUESTS_CA_BUNDLE are missing, because they override `verify=False`.
  */
 export function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: process.env['HOME'], LANG: 'C.UTF-8', NO_PROXY: '*', ...more };
@@ -20,7 +20,7 @@ export function environment(more: Readonly<Record<string, string>> = {}): NodeJS
 /**
  * Runs a program.
  * @returns its standard output.
- * @throws {Error} with the complete output if it fails.
+ * @throws {Error} with the complete output if it fails or runs for more than 240 s.
  */
 export async function output(program: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
@@ -32,8 +32,9 @@ export async function output(program: string, words: readonly string[], env: Nod
 }
 
 /**
- * Makes a folder for PYTHONPATH with a working sushy. Debian's package lacks `standard_registries`,
- * so that every registry lookup fails. The copy has that folder, empty, like the upstream package.
+ * Copies sushy below `folder`, and returns the folder for PYTHONPATH. Debian's package lacks
+ * `standard_registries`, so that every registry lookup fails. The copy has that folder, empty, like
+ * the upstream package.
  */
 export async function wholeSushy(folder: string): Promise<string> {
   const where = await output('/usr/bin/python3', ['-c', 'import sushy; print(sushy.__file__)'], environment());
@@ -45,9 +46,10 @@ export async function wholeSushy(folder: string): Promise<string> {
 
 /**
  * Runs sushy_session.py.
- * @param booted called after sushy started the machine and after it restarted it; sushy continues
- *   when it resolves.
+ * @param booted called after sushy has started the machine, and again after sushy has restarted it.
+ *   sushy continues when the promise resolves.
  * @returns what sushy read, step by step.
+ * @throws {Error} with the script's error output if it fails.
  */
 export async function sushySession(
   served: Served,
@@ -75,7 +77,7 @@ export async function sushySession(
       python.stdin.write('\n');
     }
   } finally {
-    // sushy still waits if the test failed before.
+    // If `booted` failed, the script still waits for a line. The end of its input lets it continue.
     python.stdin.end();
     await ended;
   }
@@ -83,10 +85,10 @@ export async function sushySession(
   return JSON.parse(last) as unknown;
 }
 
-/** Returns redfishtool's output as JSON; undefined if it prints nothing. */
+/** Runs redfishtool. Returns its output as JSON; undefined if it prints nothing. @throws {Error} if it fails. */
 export async function redfishtool(served: Served, ...words: readonly string[]): Promise<unknown> {
   const { credentials, host } = served;
-  // By default redfishtool uses HTTPS only for some requests.
+  // By default, redfishtool uses HTTPS only for some requests, so `-S` selects the scheme.
   const login =
     credentials === undefined
       ? ['-S', 'IfSendingCredentials', '-A', 'None']
@@ -95,7 +97,10 @@ export async function redfishtool(served: Served, ...words: readonly string[]): 
   return text.trim() === '' ? undefined : (JSON.parse(text) as unknown);
 }
 
-/** Runs curl with the credentials in the URL (row RF-75). */
+/**
+ * Runs curl with the credentials, if any, in the URL (row RF-75). Does not verify the certificate.
+ * @returns the status and the JSON of the body; undefined for an empty body.
+ */
 export async function curl(
   served: Served,
   path: string,

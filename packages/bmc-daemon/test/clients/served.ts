@@ -1,6 +1,6 @@
 /**
- * Starts a complete bmc-daemon for the clients of this folder, with configuration file, password
- * file, certificate and port.
+ * Starts a complete bmc-daemon for the clients of this folder from a configuration file: with a
+ * password file and a certificate, or without both.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 /** Options of {@link serveMachines}. */
 export interface ServedOptions {
-  /** HTTPS with a password, or HTTP without authentication. */
+  /** True: HTTPS with a password. False: HTTP without authentication. */
   readonly secured: boolean;
   /** libvirt's URI; undefined for the fake driver. */
   readonly libvirtUri?: string;
@@ -29,14 +29,14 @@ export interface Served {
   readonly host: string;
   /** Undefined without authentication. */
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
-  /** A folder for the test's own files. */
+  /** The folder of the daemon's files, to which tests may add files. `close` removes it. */
   readonly folder: string;
   /** Returns the log so far. */
   log(): string;
   close(): Promise<void>;
 }
 
-/** Starts a daemon from a configuration file, as its command line does. */
+/** Starts a daemon from a configuration file, as its command line does. @throws {Error} if it does not start. */
 export async function serveMachines({ secured, libvirtUri }: ServedOptions): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), 'rackless-clients-'));
   const credentials = secured ? { user: 'admin', password: 'a password: with "signs"' } : undefined;
@@ -48,8 +48,8 @@ export async function serveMachines({ secured, libvirtUri }: ServedOptions): Pro
   );
   lines.push(libvirtUri === undefined ? 'EMULATOR_FAKE_DRIVER = True' : `EMULATOR_LIBVIRT_URI = '${libvirtUri}'`);
   if (credentials !== undefined) {
-    // Uses htpasswd and openssl as administrators do: htpasswd's `$2y$` differs from bcrypt's own
-    // prefix.
+    // Uses htpasswd and openssl as administrators do. The daemon must accept htpasswd's prefix
+    // `$2y$`, which differs from bcrypt's own.
     await run('htpasswd', ['-cbB', join(folder, 'htpasswd'), credentials.user, credentials.password]);
     await run('openssl', [
       ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],

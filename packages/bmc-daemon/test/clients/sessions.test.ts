@@ -23,7 +23,7 @@ async function openSessions(): Promise<readonly string[]> {
 }
 
 describe('sessions', () => {
-  it('are opened by sushy, renewed after their end, and closed', async () => {
+  it('are opened by sushy, opened again after their end, and closed; a wrong password gets 401', async () => {
     const { user, password } = credentials();
     const script = join(import.meta.dirname, 'sushy_auth.py');
     const python = environment({ PYTHONPATH: await wholeSushy(served.folder) });
@@ -52,14 +52,14 @@ describe('sessions', () => {
     expect(await openSessions()).toEqual(before);
   });
 
-  it('are opened by ilorest, which reads in them', async () => {
+  it('are opened by ilorest, in which versions before 7 also read a machine', async () => {
     const { user, password } = credentials();
     const home = environment({ HOME: served.folder });
     const ilorest = (...words: readonly string[]) => output('ilorest', ['--nologo', ...words], home);
     const major = Number(/ ([0-9]+)\./.exec(await ilorest('--version'))?.[1]);
     const login = ilorest('login', served.url, '-u', user, '-p', password);
     if (major >= 7) {
-      // ilorest 7 reads the manager `Managers/1`, which only an iLO has.
+      // After it has opened the session, ilorest 7 reads `Managers/1`, which only an iLO has. So its login fails.
       await expect(login).rejects.toThrow("'FirmwareVersion'");
       expect(await openSessions()).toHaveLength(1);
       return;
@@ -67,7 +67,8 @@ describe('sessions', () => {
     await login;
     expect(await ilorest('get', 'PowerState', '--selector=ComputerSystem.')).toMatch(/PowerState=O/);
     expect(await openSessions()).toHaveLength(1);
-    // ilorest computes a wrong session URI if the port is not 443. The session ends by its timeout.
+    // If the port is not 443, ilorest computes a wrong session URI. So its logout does not end the
+    // session, which ends by its timeout.
     expect(await ilorest('logout')).toContain('Logging session out');
   });
 
