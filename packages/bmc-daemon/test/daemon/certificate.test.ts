@@ -18,7 +18,11 @@ const { at, config, makeCertificate, start } = daemonFixture();
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Sends a request with curl, which trusts only this certificate. */
+/**
+ * Sends a request with curl, which trusts only this certificate.
+ * @returns the JSON of the body.
+ * @throws if curl rejects the certificate.
+ */
 async function curl(trusted: string, url: string, method = 'GET', body?: object): Promise<Body> {
   const sent = body === undefined ? [] : ['--header', 'Content-Type: application/json', '--data-binary', '@-'];
   const running = execute('curl', ['--silent', '--show-error', '--cacert', trusted, '-X', method, ...sent, url]);

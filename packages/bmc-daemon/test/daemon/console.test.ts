@@ -29,7 +29,7 @@ async function portOf(daemon: ReturnType<typeof start>): Promise<number> {
 }
 
 describe('consoles over SSH', () => {
-  it('have a permanent host key, and end with the service', async () => {
+  it('have the same host keys after a restart, and end with the service', async () => {
     const file = config(`${authFileSetting()}EMULATOR_CONSOLE_SSH_PORT = 0\n`);
     const fingerprints: unknown[] = [];
     for (let time = 0; time < 2; time += 1) {

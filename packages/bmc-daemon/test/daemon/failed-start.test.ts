@@ -14,12 +14,13 @@ let address: string;
 beforeAll(async () => {
   libvirtd = await startLibvirtd({ driver: 'qemu' });
 });
-// The fixture ends the daemon after each test.
+// The fixture ends the daemon after each test, so each test has its own daemon.
 beforeEach(async () => {
   address = await start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]).address();
 });
 afterAll(() => libvirtd.stop());
 
+/** Defines a machine with these devices, and returns the answer to its power-on. */
 async function powerOn(name: string, devices: string): Promise<{ status: number; text: string }> {
   const file = join(libvirtd.dir, 'tmp', `${name}.xml`);
   await writeFile(
@@ -37,7 +38,7 @@ async function powerOn(name: string, devices: string): Promise<{ status: number;
 }
 
 describe('a start that fails', () => {
-  it("answers with libvirt's reason and the name of the missing disk, without its folder", async () => {
+  it("gets an answer with libvirt's reason and the name of the missing disk, without its folder", async () => {
     const disk = `<disk type='file'><source file='/srv/private/missing.img'/><target dev='vda' bus='virtio'/></disk>`;
     const { status, text } = await powerOn('no-disk', disk);
     expect([status, text]).toEqual([500, expect.stringContaining('OperationFailed')]);
@@ -45,7 +46,7 @@ describe('a start that fails', () => {
     expect(text).not.toContain('private');
   });
 
-  it("answers with QEMU's reason, without the token of a URL", async () => {
+  it("gets an answer with QEMU's reason, without the token of a URL", async () => {
     const disk = `<disk type='network' device='cdrom'><target dev='sda' bus='sata'/><readonly/>
       <source protocol='http' name='a.iso' query='token=secret'><host name='127.0.0.1' port='1'/></source></disk>`;
     const { status, text } = await powerOn('no-server', disk);
@@ -54,7 +55,7 @@ describe('a start that fails', () => {
     expect(text).not.toContain('secret');
   });
 
-  it('answers with the name of a network that does not exist', async () => {
+  it('gets an answer with the name of a network that does not exist', async () => {
     const { text } = await powerOn('no-network', `<interface type='network'><source network='lab'/></interface>`);
     expect(text).toMatch(/Starting machine no-network: .*no network with matching name 'lab'/);
   });

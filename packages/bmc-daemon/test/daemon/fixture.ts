@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DaemonProcess, type RunOptions } from './process.js';
 
-/** Machines in memory, on a free port of loopback. */
+/** Flags of a daemon with machines in memory, on a free port of loopback. */
 export const FAKE = ['--fake', '-i', '127.0.0.1', '-p', '0'];
 
 /** The folder of the running test, and the daemons in it. */
@@ -24,7 +24,7 @@ export interface DaemonFixture {
   readonly makeCertificate: (name: string) => void;
 }
 
-/** Registers the hooks of a suite. */
+/** Registers hooks that create the folder before each test, and kill its daemons and remove the folder after it. */
 export function daemonFixture(): DaemonFixture {
   let folder = '';
   const started: DaemonProcess[] = [];

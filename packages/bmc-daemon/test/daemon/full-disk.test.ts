@@ -1,6 +1,6 @@
 /**
  * Fills a small file system that the daemon uses. No operation may be half done, and clients learn
- * what was not stored.
+ * what was not stored. Also tests starts with temporary and damaged files.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ function startOnSmallDisk(): DaemonProcess {
 }
 
 /**
- * Fills the disk of a daemon to the last byte.
+ * Fills the disk of a daemon until nothing more fits.
  * @returns a function that frees the space.
  */
 function fill(folder: string): () => void {
@@ -63,6 +63,7 @@ function fill(folder: string): () => void {
   throw new Error('the disk is larger than it should be');
 }
 
+/** Returns a function that sends requests as `admin`, without verifying the certificate. */
 function caller(address: string) {
   const { host } = new URL(address);
   return (method: string, uri: string, body?: object): Promise<Answer> =>
@@ -196,13 +197,14 @@ describe('a full disk', () => {
       expect([about, await bodyTextOf(stays)]).toEqual([about, before]);
     }
     expect(files()).toEqual(present);
-    // All accounts can still log in.
+    // The account in the failed writes can still log in with its old name and password.
     expect(
       (await call('POST', `${root}/SessionService/Sessions`, { UserName: 'olga', Password: 'operates all' })).status,
     ).toBe(201);
 
     free();
     for (const [, method, uri, body] of writes.filter(([file]) => !['signing-requests-', 'server.'].includes(file))) {
+      // Deletions and renames are omitted, because later writes use the same URIs.
       if (method === 'DELETE' || body === undefined || 'UserName' in body) continue;
       const { status } = await call(method, uri, body);
       expect([method, uri, status]).toEqual([method, uri, expect.any(Number)]);
@@ -246,7 +248,7 @@ describe('the next start of a daemon', () => {
     expect(second.messages('warn').filter((message) => message.startsWith('removed '))).toHaveLength(left.length);
   });
 
-  it('moves damaged state files away', async () => {
+  it('moves damaged files of events and telemetry away, and logs each of them', async () => {
     const settings = config(`EMULATOR_STATE_DIR = '${at('state')}'\n`);
     const first = start([...FAKE, '--config', settings]);
     const address = await first.address();

@@ -81,6 +81,7 @@ const unlimited = {
   EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS: '3600',
   EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS: '3600',
 };
+/** Like {@link unlimited}, but the attacks reach the time limits soon. */
 const limited = {
   ...unlimited,
   EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS: '0.5',
@@ -88,7 +89,7 @@ const limited = {
   EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS: '1',
 };
 
-describe.each(['machines in memory', 'a libvirt host'])('with %s, an image server that', (kind) => {
+describe.each(['machines in memory', 'a libvirt host'])('with %s, a hostile image server', (kind) => {
   const isFake = kind === 'machines in memory';
   let host: TestHost | undefined;
   let args = FAKE;
@@ -116,7 +117,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
     await reached;
     return answer;
   };
-  /** Machines in memory have no guest that reads the image, so the headers are enough for them. */
+  /** Whether an insert succeeds. Machines in memory have no guest that reads the image, so headers are enough. */
   const isTaken = (name: string): boolean => isFake && name.includes('body');
 
   describe('delays an insert only up to the limits, and leaves the machine usable', () => {

@@ -6,7 +6,7 @@ import { daemonFixture } from './fixture.js';
 import { waitFor } from './process.js';
 
 const { at, start } = daemonFixture();
-/** An account that may not use libvirt. */
+/** The account nobody, which may not use libvirt. */
 const UNPRIVILEGED_UID = 65534;
 
 describe('a libvirtd that stops and starts', () => {
@@ -42,7 +42,7 @@ describe('a libvirtd that stops and starts', () => {
     expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('does not delay the shutdown of the daemon when libvirtd hangs', async () => {
+  it('does not delay the shutdown of the daemon when it hangs', async () => {
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
     await waitFor(

@@ -1,4 +1,4 @@
-/** Runs the command that `npm run build` made, in its own process. */
+/** Runs the commands that `npm run build` made, each in its own process. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -78,6 +78,7 @@ export class DaemonProcess {
       .map((line) => JSON.parse(line) as LogLine); // the log writes objects
   }
 
+  /** Returns the messages of the log lines so far, of one level or of all. */
   messages(level?: string): readonly string[] {
     return this.lines
       .filter((line) => level === undefined || line['level'] === level)
@@ -93,7 +94,11 @@ export class DaemonProcess {
     return line.replace(/^.* at /, '').replace(/\/redfish\/v1$/, '');
   }
 
-  /** Waits until `count` messages match the pattern. @returns the last of these messages. */
+  /**
+   * Waits until `count` messages match the pattern.
+   * @returns the last of these messages.
+   * @throws {Error} with the output if the process ends before, or after TIMEOUT_MS.
+   */
   async logged(pattern: RegExp, count = 1): Promise<string> {
     return waitFor(
       () => this.messages().filter((message) => pattern.test(message))[count - 1],
@@ -106,6 +111,7 @@ export class DaemonProcess {
     this.#child.kill(name);
   }
 
+  /** Waits for the end of the process. @throws {Error} with the output after TIMEOUT_MS. */
   async finished(): Promise<Finished> {
     const timeout = delay(TIMEOUT_MS, 'late' as const, { ref: false });
     const code = await Promise.race([this.#exit, timeout]);
@@ -113,14 +119,14 @@ export class DaemonProcess {
     return { code, stdout: this.#stdout, stderr: this.#stderr };
   }
 
-  /** Kills the process. */
+  /** Kills the process if it still runs, and waits for its end. */
   async dispose(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exit;
   }
 }
 
-/** Runs a command to its end, with its own state folder. */
+/** Runs a command to its end, with its own state folder. @throws {Error} if it does not end, as `finished`. */
 export async function run(args: readonly string[], { env, ...options }: RunOptions = {}): Promise<Finished> {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-state-'));
   const child = new DaemonProcess(args, { input: '', ...options, env: { STATE_DIRECTORY: folder, ...env } });

@@ -140,7 +140,7 @@ describe('a daemon without a feature', () => {
 });
 
 /**
- * A daemon without accounts would be open to everyone, so it must not start with a password file.
+ * Expects that the daemon does not start with a password file: without accounts, it would be open to everyone.
  */
 async function expectFailedStart(bin: string): Promise<void> {
   writeFileSync(fixture.at('users'), 'admin:$2y$04$0hxnz9bkZIMncnXv3EQ.yeZvFU9vlPkWUyVBgi99ssVla3nH69FIa\n');

@@ -75,7 +75,7 @@ describe('the command line', () => {
 });
 
 describe('a state folder', () => {
-  it('with a lock of another user prevents the start and is reported with its path', async () => {
+  it('with a lock of another user prevents the start, and the error names the lock', async () => {
     const lock = path.join(at(''), 'lock');
     const holder = createServer().listen(lock);
     await once(holder, 'listening');
@@ -171,7 +171,7 @@ describe('bmc-daemon check', () => {
   it.each([
     ['check', ['check'], 1],
     ['the start', [], 78],
-  ])('makes %s report all faults at once, and exit with its code', async (_, command, expected) => {
+  ])('reports all faults at once, as the start does: %s has its own exit code', async (_, command, expected) => {
     const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'envvars'\nEMULATOR_FOO = 1\n");
     const { code, stdout, stderr } = await run([...command, '--config', file]);
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -226,7 +226,7 @@ describe('a daemon in the journal of systemd', () => {
     'sh',
   ];
 
-  it('shows each line of the log with its priority at the beginning', async () => {
+  it('prints each line of the log with its priority at the beginning', async () => {
     const file = config('EMULATOR_LISTEN_PROT = 1\n');
     const daemon = start(['--config', file, ...FAKE], { through: journalAt(1) });
     await waitFor(
@@ -243,7 +243,7 @@ describe('a daemon in the journal of systemd', () => {
     expect(new Set(priorities)).toEqual(new Set(['4 warn', '6 info']));
   });
 
-  it('shows each fault of a configuration with its priority at the beginning', async () => {
+  it('prints each fault of a configuration with its priority at the beginning', async () => {
     const file = config('EMULATOR_LISTEN_PROT = 1\nEMULATOR_LISTEN_IP = 5\n');
     const { code, stderr } = await run(['--config', file, '--fake'], { through: journalAt(2) });
     expect(code).toBe(78);
@@ -255,7 +255,7 @@ describe('a daemon in the journal of systemd', () => {
     ).toEqual(['<4>', '<3>']);
   });
 
-  it('adds no priority to lines that another stream gets', async () => {
+  it('adds no priority to lines on a stream that is not the journal', async () => {
     const { stderr } = await run(['--config', config('EMULATOR_LISTEN_IP = 5\n'), '--fake'], { through: journalAt(1) });
     expect(stderr).not.toMatch(/^<\d>/);
   });
@@ -298,7 +298,7 @@ describe('the running daemon', () => {
     await once(other, 'close');
   });
 
-  it('ends with exit code 1 if another daemon uses its state folder, and starts after that one is killed', async () => {
+  it('ends with exit code 1 if another daemon uses its state folder, or starts when that one ends', async () => {
     const first = start(FAKE);
     const address = await first.address();
     const second = start(FAKE);

@@ -145,7 +145,7 @@ SUSHY_EMULATOR_FAKE_SYSTEMS = ${systems}
     expect(await get(last)).toMatchObject({ Name: 'fake9999', PowerState: 'On' });
   });
 
-  it('has the flags of sushy-tools and its own name', async () => {
+  it('shows the flags of sushy-tools and its own name in its help', async () => {
     const { code, stdout } = await run(['--help'], { command: 'sushy-emulator' });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Usage: sushy-emulator /);

@@ -9,7 +9,7 @@ import { daemonFixture, FAKE } from './fixture.js';
 const execute = promisify(execFile);
 const { at, config, makeCertificate, start } = daemonFixture();
 
-/** Returns certificate and protocol of a new connection. */
+/** Returns certificate and protocol of a new connection. @throws if the daemon rejects the handshake. */
 async function handshake(
   address: string,
   maxVersion: SecureVersion = 'TLSv1.3',
@@ -74,7 +74,7 @@ describe('HTTPS', () => {
     const address = await daemon.address();
     expect(await servedName(address)).toBe('one');
 
-    // A certificate whose key has not arrived yet, during a renewal.
+    // During a renewal, the new certificate is there before its key.
     copyFileSync(at('two.pem'), at('server.pem'));
     daemon.signal('SIGHUP');
     await daemon.logged(/^reloading certificate and key failed: the old pair stays in use$/);

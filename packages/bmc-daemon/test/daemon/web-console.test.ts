@@ -153,7 +153,7 @@ describe('a serial console over a WebSocket', () => {
     const root = path.join(import.meta.dirname, '../../../..');
     const page = readFileSync(path.join(root, 'docs/reference/serial-console-websocket.md'), 'utf8');
     const [, script = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
-    // Inside the repository, so that the script finds its package.
+    // The file is inside the repository, so that the script finds its package.
     const file = path.join(root, 'packages/bmc-daemon/dist', `example-${process.pid}.mjs`);
     writeFileSync(file, script);
     clients.push({ dispose: () => rmSync(file) });
