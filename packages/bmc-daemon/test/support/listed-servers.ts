@@ -177,7 +177,7 @@ export function listServers(cloud: CloudServer): ListedServers {
 }
 
 /**
- * Returns a page as Nova does: the newest first, and deleted servers with `changes-since` only. It lacks servers of
+ * Returns a page as Nova does: the newest first, and deleted servers only with `changes-since`. It lacks servers of
  * other projects, which Nova shows an administrator by their ids.
  */
 function pageOf(all: ListedServers['all'], query: URLSearchParams): { servers: unknown[]; servers_links?: unknown[] } {

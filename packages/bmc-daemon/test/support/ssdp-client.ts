@@ -33,7 +33,7 @@ export function searchText(headers: Readonly<Record<string, string | null>> = {}
   return ['M-SEARCH * HTTP/1.1', ...lines, '', ''].join('\r\n');
 }
 
-/** Returns a free UDP port. */
+/** Returns a UDP port that is free now. */
 export async function freeUdpPort(): Promise<number> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
@@ -50,7 +50,7 @@ export interface SsdpClient {
   readonly received: readonly { readonly text: string; readonly from: string }[];
   /** Sends a packet. `address` can be a multicast group. */
   send(text: string | Buffer, to: { readonly address: string; readonly port: number }): Promise<void>;
-  /** Resolves after this number of packets arrived. */
+  /** Resolves when this number of packets has arrived since the client was opened. */
   arrived(count: number): Promise<void>;
   close(): void;
 }

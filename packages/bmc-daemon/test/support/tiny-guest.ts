@@ -44,7 +44,7 @@ export interface ProgramOptions {
   readonly label: string;
   /** The guest notices the power button, and continues. */
   readonly ignoresPowerButton?: boolean;
-  /** When its power button is pressed, it reports a panic to its pvpanic device, and waits. */
+  /** When the power button is pressed, the guest reports a panic to its pvpanic device, and waits. */
   readonly panics?: boolean;
 }
 
@@ -138,7 +138,7 @@ export class SerialLine {
   }
 
   /**
-   * Resolves when {@link events} has the given length.
+   * Waits until {@link events} has at least this length, and returns the events.
    * @throws {Error} with the events so far after `timeoutMs`.
    */
   async reaches(length: number, timeoutMs = 120_000): Promise<readonly string[]> {
