@@ -204,7 +204,7 @@ describe('a full disk', () => {
 
     free();
     for (const [, method, uri, body] of writes.filter(([file]) => !['signing-requests-', 'server.'].includes(file))) {
-      // Deletions and renames are omitted, because later writes use the same URIs.
+      // Omits deletions and bodies with a user name, because later writes use the same URIs.
       if (method === 'DELETE' || body === undefined || 'UserName' in body) continue;
       const { status } = await call(method, uri, body);
       expect([method, uri, status]).toEqual([method, uri, expect.any(Number)]);
