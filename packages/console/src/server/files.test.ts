@@ -45,11 +45,14 @@ it.each([
   expect(files({ path })).toBeNull();
 });
 
-it.each(['/ui', '/ui/', `/ui/assets/${script}`])('forbids frames, inline scripts and other hosts at %s', (path) => {
-  const headers = files({ path })?.headers ?? {};
-  expect(headers['Content-Security-Policy']).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
-      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  );
-  expect(headers['X-Content-Type-Options']).toBe('nosniff');
-});
+it.each(['/ui', '/ui/', `/ui/assets/${script}`])(
+  'the console forbids frames, inline scripts and other hosts at %s',
+  (path) => {
+    const headers = files({ path })?.headers ?? {};
+    expect(headers['Content-Security-Policy']).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    expect(headers['X-Content-Type-Options']).toBe('nosniff');
+  },
+);
