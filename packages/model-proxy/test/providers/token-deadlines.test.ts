@@ -134,7 +134,7 @@ describe('the timeout of a request', () => {
     },
   );
 
-  it.each(vendorRows)('of a header limits the wait for a silent %s', async (identity, _answer, models, params) => {
+  it.each(vendorRows)('in a header limits the wait for a silent %s', async (identity, _answer, models, params) => {
     vendors.answers.set(identity, silent);
     await serve(params, ['num_retries: 0']);
     const { status, ms } = await ask({ 'x-litellm-timeout': '0.5' });
