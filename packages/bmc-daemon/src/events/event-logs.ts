@@ -49,7 +49,7 @@ interface EventLogsOptions {
   /** A folder for this service only; created with the first entry. */
   readonly folder: string;
   readonly limit: number;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
 /** Maximum number of logs whose entries are in memory: the most recently used ones. */

@@ -35,10 +35,15 @@ interface LogFileOptions {
   readonly path: string;
   /** Maximum number of records. */
   readonly limit: number;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Monotonic time in milliseconds. Default: the clock. */
+  readonly now?: () => number;
   /** All operations wait for this promise: the removal of an earlier file at the same path. */
   readonly after?: Promise<void> | undefined;
 }
+
+/** Time in milliseconds after a failed write until the next attempt. */
+const RETRY_MS = 30_000;
 
 /** The state of the file. `records` are read when they are needed, and may be freed at any time. */
 interface FileState {
@@ -65,8 +70,8 @@ export class LogFile {
   readonly #options: LogFileOptions;
   #state: FileState | undefined;
   #pending: Omit<LogRecord, 'id'>[] = [];
-  /** Whether a write has failed. Then new records are only in memory. */
-  #broken = false;
+  /** Time of the last failed write; undefined if the file has all records. After a failure, all records are in memory. */
+  #failedAt: number | undefined;
   #removed = false;
   /** Resolves when the last operation has ended: operations run one after the other. */
   #lastOperation: Promise<unknown>;
@@ -121,12 +126,15 @@ export class LogFile {
    * failed write.
    */
   forget(): void {
-    if (!this.#broken && this.#state !== undefined) this.#state.records = undefined;
+    if (this.#failedAt === undefined && this.#state !== undefined) this.#state.records = undefined;
   }
 
-  /** Resolves when all entries are written, or writing has failed. */
+  /** Resolves when all entries are written, or writing has failed. Also retries a failed write. */
   flushed(): Promise<void> {
-    return this.#enqueue(() => this.#flush());
+    return this.#enqueue(async () => {
+      await this.#flush();
+      if (this.#failedAt !== undefined) await this.#writeAgain(await this.#load());
+    });
   }
 
   #enqueue<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -145,6 +153,10 @@ export class LogFile {
     if (state.records !== undefined) state.records = this.#latest([...state.records, ...added]);
     state.lines += added.length;
     const { limit, path } = this.#options;
+    if (this.#failedAt !== undefined) {
+      if (this.#now() - this.#failedAt >= RETRY_MS) await this.#writeAgain(state);
+      return;
+    }
     if (state.lines > 2 * limit) {
       const records = state.records ?? this.#latest([...(await this.#parsed()).records, ...added]);
       await this.#rewrite(state, records);
@@ -163,6 +175,13 @@ export class LogFile {
     });
   }
 
+  /** Writes all records after a failed write. */
+  async #writeAgain(state: FileState): Promise<void> {
+    await this.#rewrite(state, state.records ?? []);
+    // Nothing frees the records of a log that is not used anymore.
+    if (this.#failedAt === undefined) state.records = undefined;
+  }
+
   async #rewrite(state: FileState, records: readonly LogRecord[]): Promise<void> {
     const { path } = this.#options;
     state.lines = records.length;
@@ -171,17 +190,25 @@ export class LogFile {
     await this.#tryToWrite(state, records, async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       // If the daemon is killed meanwhile, the old file or the new file remains.
-      await writeFile(`${path}.new`, lines.join(''), { mode: 0o600 });
-      await rename(`${path}.new`, path);
+      try {
+        await writeFile(`${path}.new`, lines.join(''), { mode: 0o600 });
+        await rename(`${path}.new`, path);
+      } catch (error) {
+        // The incomplete file would use space on a full disk.
+        await rm(`${path}.new`, { force: true });
+        throw error;
+      }
       state.torn = false;
     });
   }
 
-  /** Writes the log. If this fails, logs the failure once and continues in memory. */
+  /** Writes the log. If this fails, logs the first failure, and continues in memory. */
   async #tryToWrite(state: FileState, added: readonly LogRecord[], write: () => Promise<void>): Promise<void> {
-    if (this.#broken) return;
+    const { path, log } = this.#options;
     try {
       await write();
+      if (this.#failedAt !== undefined) log.info(`writing ${path} works again`);
+      this.#failedAt = undefined;
     } catch (error) {
       const [first] = added;
       // The file may already have some of the records, so does not read these from it.
@@ -189,11 +216,14 @@ export class LogFile {
         ({ records }) => this.#latest([...records.filter(({ id }) => id < (first?.id ?? state.next)), ...added]),
         () => added,
       );
-      this.#broken = true;
-      this.#options.log.warn(`writing ${this.#options.path} failed: its log is only in memory until the next start`, {
-        error,
-      });
+      if (this.#failedAt === undefined)
+        log.warn(`writing ${path} failed: its log is only in memory until a later write succeeds`, { error });
+      this.#failedAt = this.#now();
     }
+  }
+
+  #now(): number {
+    return (this.#options.now ?? (() => performance.now()))();
   }
 
   async #records(): Promise<readonly LogRecord[]> {

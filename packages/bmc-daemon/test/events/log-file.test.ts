@@ -11,7 +11,7 @@ const module = join(import.meta.dirname, '../../dist/events/log-file.js');
  */
 const script = `
   const { LogFile } = await import(process.argv[1]);
-  const file = new LogFile({ path: process.argv[2], limit: 100, log: { warn: () => console.error('failed') } });
+  const file = new LogFile({ path: process.argv[2], limit: 100, log: { info: console.error, warn: console.error } });
   const record = { time: '', messageId: '', args: [], severity: 'OK', message: 'x'.repeat(40), origin: '' };
   file.append(record);
   await file.flushed();
