@@ -37,9 +37,13 @@ const declined: ReadonlySet<string> = new Set([
   ...['expect', 'http2-settings', 'proxy-connection', 'set-cookie', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
 ]);
 
-/** The names that were received before, in lower case. The size is limited, because clients may send any name. */
+/**
+ * The names that were received before, in lower case. Number and length are limited, because clients may send any
+ * name. A name that is a part of a head keeps the whole head in memory.
+ */
 const lowerNames = new Map<string, string>();
-const MAX_NAMES = 1000;
+const MAX_NAMES = 500;
+const MAX_CACHED_LENGTH = 40;
 
 /**
  * Reads a head.
@@ -75,6 +79,7 @@ export function readPlainHead(bytes: Buffer): PlainHead | null {
 
 function inLowerCase(name: string): string {
   const lowerName = name.toLowerCase();
-  if (lowerNames.size < MAX_NAMES) lowerNames.set(name, lowerName);
+  if (name.length <= MAX_CACHED_LENGTH && lowerNames.size < MAX_NAMES)
+    lowerNames.set(Buffer.from(name, 'latin1').toString('latin1'), lowerName);
   return lowerName;
 }

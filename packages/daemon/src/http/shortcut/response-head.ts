@@ -22,9 +22,10 @@ interface Connection {
 
 type Kind = 'other' | 'length' | 'connection' | 'date';
 
-/** The kinds of the names that were used before. The size is limited, because upstreams may send any name. */
+/** The kinds of the names that were used before. Number and length are limited, because upstreams may send any name. */
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
+const MAX_CACHED_LENGTH = 40;
 /** Values that end the connection, as in Node. */
 const CLOSE = /(?:^|\W)close(?:$|\W)/i;
 /** A value cannot be a part of a header (RFC 9110 §5.5). */
@@ -70,7 +71,7 @@ export function renderHead(status: number, headers: readonly string[], connectio
 function findKind(name: string): Kind {
   validateHeaderName(name);
   const kind = kindOf(name.toLowerCase());
-  if (kinds.size < MAX_KINDS) kinds.set(name, kind);
+  if (name.length <= MAX_CACHED_LENGTH && kinds.size < MAX_KINDS) kinds.set(name, kind);
   return kind;
 }
 
