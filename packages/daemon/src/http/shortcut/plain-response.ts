@@ -25,7 +25,7 @@ interface PlainResponseOptions {
 
 /**
  * A response. Its head must come from `writeHead` with a list of names and values. `setHeader`, trailers and interim
- * answers do not work.
+ * answers do not work. `write` has no callback: use the event `drain`.
  */
 export class PlainResponse extends ServerResponse {
   declare socket: Socket | null;
@@ -95,8 +95,13 @@ export class PlainResponse extends ServerResponse {
     this.#writeText('');
   }
 
-  /** @returns false if the caller should wait for the event `drain`. */
-  override write(chunk: unknown, encoding?: unknown): boolean {
+  /**
+   * @returns false if the caller should wait for the event `drain`.
+   * @throws {TypeError} the caller waits for a callback, which would never be called.
+   */
+  override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
+    if (typeof encoding === 'function' || typeof done === 'function')
+      throw new TypeError('the shortcut calls no callback after a write');
     if (this.#isEnded) return false;
     const bytes = bytesOf(chunk, encoding);
     if (!this.#hasBody || bytes.length === 0) return true;

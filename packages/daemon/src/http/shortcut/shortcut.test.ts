@@ -236,6 +236,26 @@ describe('the shortcut', () => {
     expect(await exchange(port, [post('a')])).toMatch(/^HTTP\/1\.1 500 /);
   });
 
+  it('rejects a callback of write, which it would not call', async () => {
+    const { port } = await listen((_request, response) => {
+      response.writeHead(200, ['content-length', '1', 'connection', 'close']);
+      expect(() => response.write('a', () => undefined)).toThrow('calls no callback');
+      expect(() => response.write('a', 'latin1', () => undefined)).toThrow('calls no callback');
+      response.end('a');
+    }, 'always');
+    expect(await exchange(port, [post('a')])).toMatch(/^HTTP\/1\.1 200 OK[^]*\r\n\r\na$/);
+  });
+
+  it('ignores what follows a request that closes the connection', async () => {
+    let handled = 0;
+    const { port } = await listen((request, response) => {
+      handled += 1;
+      setTimeout(() => echo(request, response), 50);
+    }, 'always');
+    expect(await exchange(port, [closes, post('b')])).toMatch(/^HTTP\/1\.1 200 OK[^]*"last"\]$/);
+    expect(handled).toBe(1);
+  });
+
   it('gives a WebSocket handshake after a request to Node', async () => {
     const onUpgrade = (_request: IncomingMessage, socket: { end(text: string): void }, head: Buffer) =>
       socket.end(`HTTP/1.1 101 Switching Protocols\r\n\r\n${head.toString()}`);
