@@ -10,7 +10,7 @@ const boot = z.strictObject({ Target: z.enum(['Pxe']).optional(), Order: z.array
 const shown = { Id: '1', AssetTag: null, Boot: { Target: 'Pxe', Path: 'x' }, Attributes: { A: 1 }, List: [{ A: 1 }] };
 
 describe('@Redfish.WriteableProperties', () => {
-  it('is in the resource and in each object in it that has a property that a PATCH may change', () => {
+  it('is in the resource, and in each object of the resource, if a PATCH may change one of its properties', () => {
     const schema = z.strictObject({
       AssetTag: z.string().nullable().optional(),
       Password: z.string().optional(),
@@ -25,7 +25,7 @@ describe('@Redfish.WriteableProperties', () => {
     });
   });
 
-  it('is derived through refinements, transformations and null, and absent if a PATCH may change nothing', () => {
+  it('lists properties behind refinements, transformations and null, and is absent if there are none', () => {
     const wrapped = boot
       .refine(() => true)
       .transform((body) => Object.keys(body))
