@@ -353,7 +353,8 @@ describe('$expand', () => {
     expect(await fault(`${path}?$expand=.`)).toEqual([507, 'InsufficientStorage']);
     expect(services.maxAtOnce).toBe(0);
     expect((await bodyOf(`${path}?$expand=.&$top=10`))['Members']).toHaveLength(10);
-    // Each machine adds two resources, itself and its log, so 2,000 machines exceed the limit and 1,000 do not.
+    // Each machine adds four resources: itself, its log, and the two entries on the first page of the log. So 2,000
+    // machines exceed the limit, and 1,000 do not.
     services.count = 2000;
     expect(await fault(`${path}?$expand=.($levels=2)`)).toEqual([507, 'InsufficientStorage']);
     services.count = 1000;
