@@ -153,7 +153,7 @@ describe('statistics of real guests', () => {
   });
   afterAll(() => host.stop());
 
-  it('cover all running guests, and while one QEMU hangs, omit only its disks', async () => {
+  it('cover all running guests, and while one QEMU hangs, omit its disks but not its CPU time', async () => {
     const statistics = new LibvirtStatistics(host.parts(), 3_000);
     const [first, second] = guests;
     await until('the guests to have read their disks', async () =>

@@ -55,7 +55,7 @@ describe('a host without a monitor', () => {
     expect((await driver.getSystem(uuid)).indicator).toBe('off');
   });
 
-  it('keeps the passwords of a machine at a change that is based on a snapshot', async () => {
+  it('keeps the passwords of a machine in a change that is based on a snapshot', async () => {
     const screen = xml.replace('</devices>', `<graphics type='vnc' port='-1' passwd='secret'/></devices>`);
     await writeFile(host.file('screen.xml'), screen);
     await host.virsh('define', host.file('screen.xml'));
