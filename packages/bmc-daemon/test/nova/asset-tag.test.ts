@@ -40,7 +40,7 @@ it.each([
   ['x'.repeat(64), 200],
   ['x'.repeat(65), 400],
   ['"'.repeat(33), 400], // JSON needs two characters for a quote, so this tag needs 66.
-])('answers the tag %j with status %d', async (tag, status) => {
+])('answers a PATCH of the tag %j with status %d', async (tag, status) => {
   const served = await test.serve();
   for (const path of [system, chassis]) {
     const answer = await setTag(served, tag, path);

@@ -131,7 +131,7 @@ it('deletes a partial image later if Glance fails to delete it after a failed up
   await untilImages(0);
 });
 
-it('deletes an image that Glance has created if its answer to the creation was lost', async () => {
+it('deletes an image that Glance has created if the answer to the creation was lost', async () => {
   const served = await cloud.serve();
   await untilSweepLists();
   let isLost = false;
@@ -279,7 +279,7 @@ it.each([
   expect(cloud.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
-it('shows servers while Glance fails', async () => {
+it('shows servers and their drives, without the URLs of images, while Glance fails', async () => {
   const used = glance.put();
   cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
   cloud.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));

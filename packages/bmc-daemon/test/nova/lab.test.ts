@@ -150,7 +150,7 @@ describeLab('a daemon before a cloud', () => {
     ]);
   });
 
-  it('executes the reset types, and answers those without a guest when the server has the new state', async () => {
+  it('executes the reset types, and answers all but the graceful ones when the state has changed', async () => {
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
     const url = await serve(labFile()).address();
     await reset(url, 'lab-1', 'On');

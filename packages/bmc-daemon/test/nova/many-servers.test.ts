@@ -170,7 +170,7 @@ it('sends no action of an operation that is cancelled while it waits for a listi
   expect(reasons.length).toBeGreaterThanOrEqual(count - 4);
 });
 
-it('reads a server that a listing has shown only twice for a reset', async () => {
+it('needs only two reads of a server for a reset if a listing has shown the server before', async () => {
   const { served } = await serveMany(1, 120_000);
   cloud.requests.length = 0;
   expect((await reset(served, 0, 'ForceOff')).status).toBe(204);
