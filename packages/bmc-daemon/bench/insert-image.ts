@@ -7,7 +7,8 @@
  *     npm run bench:image -w @rackless/bmc-daemon [-- --mib N] [--machines N] [--rounds N]
  *
  * Needs libvirtd and curl, and `npm run build` first. Starts a private libvirtd. Exits with
- * status 1 if the ratio exceeds the goal for a daemon that writes into the directory of the pool.
+ * status 1 if the ratio of both times (inserts without attachments, download) exceeds the goal for a daemon that
+ * writes into the directory of the pool.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -166,7 +167,7 @@ function report(how: string, { plainMs, insertMs, attachMs }: Durations): number
   console.log(`  all inserts         ${ms(insertMs)}`);
   console.log(`  attach all but one  ${ms(attachMs)}`);
   console.log(
-    `  ratio               ${ratio.toFixed(2).padStart(9)} (inserts without attachments to a download; goal ${goal})`,
+    `  ratio               ${ratio.toFixed(2).padStart(9)} ((all inserts - attachments) / download; goal ${goal})`,
   );
   return ratio;
 }

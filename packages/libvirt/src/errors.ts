@@ -8,15 +8,16 @@ import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js'
  *   state again before you retry. `mayHaveRun` is true if the call was sent.
  * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call if it
  *   was sent: see `mayHaveRun`.
- * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed
- *   (`retry` is false, or it was for a stream). `cause` is the error of the last attempt.
+ * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed:
+ *   with `retry: false`, and for the connection of a stream, there is one. `cause` is the error of the last attempt.
  * - `CONNECTION_LOST`: the connection ended during the call or stream (libvirtd closed it, keepalive
  *   failed, or too many calls had no reply), or the caller wrote to a stream that libvirtd has ended.
  * - `LINK_CLOSED`: the caller called `close()`.
  * - `PROTOCOL`: libvirtd sent an invalid message, or this client cannot encode the arguments of a
  *   call, for example because the message exceeds the size limit.
  * - `INVALID_URI`: the connection URI is malformed or not supported.
- * - `AUTH_UNSUPPORTED`: this client supports none of libvirtd's authentication types.
+ * - `AUTH_UNSUPPORTED`: this client supports none of libvirtd's authentication types, or none that is safe
+ *   with this transport, for example because a password would need TLS.
  */
 export type ClientErrorCode =
   | 'CALL_TIMEOUT'

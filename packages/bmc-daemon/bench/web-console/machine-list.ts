@@ -61,7 +61,7 @@ const BARE = `<input type="search"><p></p><script>
 async function pageThread(browser: Browser): Promise<() => ThreadTime> {
   const devtools = await browser.newBrowserCDPSession();
   const { processInfo } = await devtools.send('SystemInfo.getProcessInfo');
-  // Chromium keeps a renderer without work for the next page.
+  // Chromium also has an idle renderer, for the next page. So this takes the renderer with the most CPU time.
   const [renderer] = processInfo.filter(({ type }) => type === 'renderer').sort((a, b) => b.cpuTime - a.cpuTime);
   const pid = renderer?.id ?? NaN;
   return () => mainThreadTime(pid);
@@ -181,9 +181,14 @@ async function measureStorm({ page, devtools, thread, daemon }: Measured): Promi
   report('CPU time of the daemon, in cores, including the actions', daemonCpu / 1000 / flags.seconds, '');
   report('memory of the page before', before, ' MiB');
   report('memory of the page after', after, ' MiB');
-  report('answer of an action until its row shows it, p50', quantile(rowDelaysMs, 0.5), ' ms');
-  report('answer of an action until its row shows it, maximum', Math.max(...rowDelaysMs), ' ms');
-  return report('answer of an action until its row shows it, p95', quantile(rowDelaysMs, 0.95), ' ms', goals.rowMs);
+  report('time from the answer to an action until its row shows it, p50', quantile(rowDelaysMs, 0.5), ' ms');
+  report('time from the answer to an action until its row shows it, maximum', Math.max(...rowDelaysMs), ' ms');
+  return report(
+    'time from the answer to an action until its row shows it, p95',
+    quantile(rowDelaysMs, 0.95),
+    ' ms',
+    goals.rowMs,
+  );
 }
 
 /**

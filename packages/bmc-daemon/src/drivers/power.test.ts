@@ -27,7 +27,7 @@ describe('power actions', () => {
     ['shutoff', 'create', '-', '409', '409', 'managedSaveRemove+create', '409'],
     ['crashed', '-', 'destroy', '409', '409', 'destroy+create', '409'],
     ['pmsuspended', 'pmWakeup', 'destroy', '409', '409', 'destroy+create', 'injectNmi'],
-  ])('have the steps of the table for a machine that is %s: start, stop, restart and NMI', (state, ...expected) => {
+  ])('have the expected libvirt calls in state %s: start, stop, restart and NMI', (state, ...expected) => {
     expect(actions.map((action) => outcome(action, state))).toEqual(expected);
   });
 
@@ -41,12 +41,9 @@ describe('power actions', () => {
     ['shutoff', 'managedSaveRemove+create', 'create', '409', '409', '409'],
     ['crashed', 'destroy+create', '409', '409', '409', '409'],
     ['pmsuspended', 'destroy+create', 'pmWakeup', '409', 'pmWakeup', '409'],
-  ])(
-    'have the steps of the table for a machine that is %s: cycle, button, pause, resume and suspend',
-    (state, ...expected) => {
-      expect(others.map((action) => outcome(action, state))).toEqual(expected);
-    },
-  );
+  ])('have the expected libvirt calls in state %s: cycle, button, pause, resume and suspend', (state, ...expected) => {
+    expect(others.map((action) => outcome(action, state))).toEqual(expected);
+  });
 
   it('are rejected if they would end a transient machine', () => {
     const state = 'running';

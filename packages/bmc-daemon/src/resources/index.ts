@@ -31,7 +31,7 @@ import { softwareInventoryResources } from './update/software-inventory.js';
 import { updateServiceResources } from './update/update-service.js';
 import { virtualMediaResources } from './virtual-media/virtual-media.js';
 
-/** The resources without those of features, and without the schemas. */
+/** The resources of no feature. `features.ts` adds those of features, and the schemas. */
 export const coreResources: readonly Resource<Services>[] = [
   serviceRoot,
   ...computerSystemResources,

@@ -4,7 +4,7 @@ import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { newFolder, openLab, type Lab } from '../events/event-lab.js';
 import { describeSpec, type Body } from '../spec/spec-daemon.js';
 
-/** Valid values of three properties. The tests of several properties add `Boot`. */
+/** Valid values of three properties. Some tests add `Boot`. */
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
 describeSpec('a PATCH of several properties', (spec) => {
@@ -55,7 +55,7 @@ describeSpec('a PATCH of several properties', (spec) => {
     expect((await shownValues()).Image).toBeNull();
   });
 
-  it('is rejected with 409 if an HTTP boot needs a drive with an inserted image, and changes nothing', async () => {
+  it('is rejected with 409, and changes nothing, if the drive for its HTTP boot already has an image', async () => {
     await spec().insert();
     const before = await shownValues();
     expect((await patch({ ...parts, Boot: httpBoot(spec().image('other.iso')) })).status).toBe(409);

@@ -80,7 +80,7 @@ describeSpec('power', (spec) => {
     expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueNotInList']]);
   });
 
-  it('has an asset tag in the machine and in its chassis, and clients can change it in both', async () => {
+  it('changes AssetTag of a machine and its chassis together, whichever of both gets the PATCH', async () => {
     const chassis = `/redfish/v1/Chassis/${spec().uuid}`;
     const tags = async () => Promise.all([path(), chassis].map(async (uri) => (await spec().get(uri))['AssetTag']));
     await expect(tags()).resolves.toEqual([null, null]);

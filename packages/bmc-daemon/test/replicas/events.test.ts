@@ -72,7 +72,10 @@ const testEvent = (replica: Replica, Message: string) =>
     headers: admin,
   });
 
-/** Starts an event listener. @returns the bodies of its requests so far, too. The caller closes the server. */
+/**
+ * Starts an event listener. The caller closes the server.
+ * @returns the server, its URL, and the bodies of the requests that it has received. The list grows.
+ */
 async function listen(): Promise<{ readonly server: Server; readonly url: string; readonly bodies: string[] }> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
@@ -88,7 +91,7 @@ async function listen(): Promise<{ readonly server: Server; readonly url: string
   return { server, url: `http://127.0.0.1:${port}/`, bodies };
 }
 
-it('sends the events of each replica to the streams and listeners of all, with the same ids', async () => {
+it('sends an event of one replica to the streams of all replicas, with the same id, and to the listener', async () => {
   const [atA, atB] = await Promise.all([stream(a), stream(b)]);
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish' };
@@ -224,7 +227,7 @@ it('reports a change of power only once, although all replicas observe the chang
   expect(await statusOf(send(b, 'POST', reset, { body: { ResetType: 'ForceOff' }, headers: admin }))).toBe(204);
   await waitFor(
     async () => ((await read(a, system, admin)).body['PowerState'] === 'Off' ? true : undefined),
-    () => 'the other replica does not see it',
+    () => 'replica a does not show the power-off',
   );
   await testEvent(a, 'the last event');
   await arrived(events, 'the last event');

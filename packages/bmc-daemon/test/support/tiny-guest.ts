@@ -5,13 +5,16 @@
  */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** The program, at 0x7c00 in real mode. The label that it prints follows its last byte. */
+/**
+ * The program, at 0x7c00 in real mode. At 0x7cff, {@link assemble} adds a byte that says whether the guest ignores
+ * the power button, and then the text to print, `boot <label>`.
+ */
 const program = [
   'fa 31 c0 8e d8 8e c0 8e d0 bc 00 7c fb', // cli; ds, es, ss = 0; sp = 0x7c00; sti
   'ba 02 06 b8 00 01 ef', //                   outw 0x602: PM1_EN, let the power button set its status bit
   'be 00 7d e8 9c 00', //                      print label
   'f4 ba 00 06 ed f6 c4 01 75 16', //    wait: hlt until the timer ticks; PM1_STS: power button? -> button
-  'ba fd 03 ec a8 01 74 ee', //                nothing on the serial line? -> wait
+  'ba fd 03 ec a8 01 74 ee', //                no byte received? -> wait
   'ba f8 03 ec 3c 72 74 20', //                'r' -> reset
   '3c 63 74 22 eb e0', //                      'c' -> medium; else wait
   'b8 00 01 ef be ce 7c e8 72 00', //  button: acknowledge; print "power button"
@@ -19,19 +22,19 @@ const program = [
   'ba 04 06 b8 00 20 ef eb c6', //             outw 0x604: PM1_CNT, sleep in state S5
   'b0 fe e6 64 eb c0', //               reset: keyboard controller, pulse the reset line
   'be e7 7c e8 2c 00 a8 01 74 11', //  medium: READ(10); no error? -> found
-  'be f3 7c e8 22 00 b9 09 00 e8 13 00', //    REQUEST SENSE, 18 bytes, so that the next command is heard
+  'be f3 7c e8 22 00 b9 09 00 e8 13 00', //    REQUEST SENSE, 18 bytes: until then, the drive rejects commands
   'be dc 7c eb 09', //                         "no medium" -> say
-  'b9 00 04 e8 08 00 be 08 80', //      found: 2048 bytes; the system identifier of the volume
+  'b9 00 04 e8 08 00 be 08 80', //      found: read 2048 bytes; print the volume's system identifier
   'e8 35 00 eb 97', //                    say: print; -> wait
   'bf 00 80 ba f0 01 f3 6d c3', //       data: insw cx words to 0x8000
   'ba f6 01 b0 a0 ee', //               atapi: primary master
   'ba f4 01 b0 00 ee 42 b0 08 ee', //          at most 2048 bytes at a time
-  'ba f7 01 b0 a0 ee e8 08 00', //             PACKET, and when it is ready
-  'b9 06 00 ba f0 01 f3 6f', //                the six words at si
+  'ba f7 01 b0 a0 ee e8 08 00', //             PACKET; wait until ready
+  'b9 06 00 ba f0 01 f3 6f', //                send the six words at si
   'ba f7 01 ec a8 80 75 fb c3', //      ready: status in al, once it is not busy
-  'ac 84 c0 74 12 88 c3', //            print: each byte up to zero
-  'ba fd 03 ec a8 20 74 fb 88 d8', //          once the line is free
-  'ba f8 03 ee eb e9 c3', //                   goes out
+  'ac 84 c0 74 12 88 c3', //            print: load a byte; return at zero
+  'ba fd 03 ec a8 20 74 fb 88 d8', //          wait until the transmitter is empty
+  'ba f8 03 ee eb e9 c3', //                   send the byte; -> print
   '70 6f 77 65 72 20 62 75 74 74 6f 6e 0a 00', // "power button\n"
   '6e 6f 20 6d 65 64 69 75 6d 0a 00', //       "no medium\n"
   '28 00 00 00 00 10 00 00 01 00 00 00', //    READ(10): one block at 16

@@ -3,7 +3,8 @@
 /**
  * Calls `work` for each item, in order, with at most `limit` calls at a time. Takes the next item from the
  * iterator only when a call has ended.
- * @throws what the first failing call throws. The other calls continue with the remaining items.
+ * @throws what the first failing call throws. The other calls continue with the remaining items, but each failure
+ *   lowers the limit by one. After `limit` failures, no further call starts.
  */
 export async function forEachInParallel<Item>(
   items: Iterable<Item>,

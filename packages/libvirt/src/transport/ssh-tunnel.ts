@@ -1,4 +1,4 @@
-/** A connection through ssh to a socket or a port of the host of a connection URI. */
+/** Opens connections through ssh to sockets and ports that the host of a URI can reach. */
 import { spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { clientError } from '../errors.js';

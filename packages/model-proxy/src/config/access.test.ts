@@ -54,7 +54,7 @@ describe('settings that restrict access', () => {
     ['admin_only_routes: ["/models/{id}"]', 'admin_only_routes[0]: must be a real path: a name in braces stands for'],
     [
       'admin_only_routes: [/engines/m/completions]',
-      'admin_only_routes[0]: cannot close the path of one model: write /v1/completions, or limit the models of the keys',
+      'admin_only_routes[0]: cannot close an endpoint for one model: write /v1/completions, or limit the models of the keys',
     ],
     ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
     ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],
@@ -71,10 +71,10 @@ describe('settings that restrict access', () => {
     ['/key/info', ['/key/info']],
     ['/openai/v1/Fine%5ftuning/jobs', ['/openai/fine_tuning/jobs']],
     ['/models/a%2Fb', ['/models/a/b', '/v1/models/a/b']],
-  ])('close all paths of a route: %s', (entry, names) => {
+  ])('restrict all paths of a route to the master key: %s', (entry, names) => {
     const { closedPages } = load(general(`forwarded_paths: [fim/completions], admin_only_routes: [${entry}]`)).proxy;
     expect([...closedPages].sort()).toEqual([...names].sort());
-    // The printed configuration has the names. They close the same routes.
+    // `model-proxy validate` prints these names. A configuration with them must restrict the same routes.
     const again = load(general(`forwarded_paths: [fim/completions], admin_only_routes: [${names.join(', ')}]`)).proxy;
     expect(again.closedPages).toEqual(closedPages);
   });

@@ -87,7 +87,7 @@ function routeFault(path: string, forwarded: ReadonlySet<string>): string | unde
   if (/[{}]/.test(path)) return 'must be a real path: a name in braces stands for many paths';
   const endpoint = modelPaths.match(path) ?? forwardedTarget(path, forwarded);
   if (endpoint !== undefined && endpoint.model !== null)
-    return `cannot close the path of one model: write ${endpoint.route}, or limit the models of the keys`;
+    return `cannot close an endpoint for one model: write ${endpoint.route}, or limit the models of the keys`;
   const isServed = pagePaths.has(path) || polledPage(path) !== undefined || isManagementPath(path);
   if (isServed || endpoint !== undefined || rawName(path) !== undefined) return undefined;
   const nearest = nearestName(path, publicPages);

@@ -6,18 +6,18 @@ import type { Exchange } from './exchange.js';
 /** A token of English text has about four bytes. */
 const BYTES_OF_TOKEN = 4;
 /**
- * The estimate counts no more bytes of a request. Larger bodies usually contain pictures, which cost fewer tokens
- * than text of the same size.
+ * Maximum number of bytes of a request that the estimate counts. Larger bodies usually contain pictures, which
+ * cost fewer tokens than text of the same size.
  */
 const MAX_ESTIMATED_BYTES = 400_000;
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 /**
- * Returns the usage that the upstream reported. Without a report, estimates the usage of a stream: a client may
- * disconnect at any time, and the upstream has worked until then. Each event counts as a token, because model servers
- * send a token in each event. Other requests without a report have 0 tokens. A request to several models has
- * the sum of their tokens. A request that only reads or changes a stored answer has 0 tokens if the tokens are
- * counted already.
+ * Returns the usage that the upstream reported. Without a report, estimates the usage of a stream that has sent an
+ * event: a client may disconnect at any time, and the upstream has worked until then. Each event counts as a token,
+ * because model servers send a token in each event. Other requests without a report have 0 tokens. A request to
+ * several models has the sum of their tokens. A request that only reads or changes a stored answer has 0 tokens if
+ * the tokens are counted already.
  */
 export function countedUsage(exchange: Exchange): Usage {
   const { parts, usage, usesStoredAnswer, streamed, eventCount, requestBytes } = exchange;
@@ -37,7 +37,10 @@ function sumOf(one: Usage, other: Usage): Usage {
   };
 }
 
-/** Returns the cost of {@link countedUsage}; 0 without prices, without a deployment, or for a list of models. */
+/**
+ * Returns the cost of {@link countedUsage}; 0 without prices, without a deployment, or for a request to several
+ * models.
+ */
 export function countedCost(exchange: Exchange): number {
   const { selection } = exchange;
   return selection === null ? 0 : (costOf(selection.deployment, countedUsage(exchange)) ?? 0);

@@ -9,7 +9,7 @@ describe('a list of chunks', () => {
     ['single bytes', () => 1],
     ['small chunks', (at: number) => 1 + (at % 1024)],
     ['small and large chunks', (at: number) => (at % 3 === 0 ? 5000 : 3)],
-  ])('contains the bytes of %s in order', (_, sizeAt) => {
+  ])('contains all bytes in order: %s', (_, sizeAt) => {
     const list = new ChunkList();
     let expected = '';
     for (let at = 0; at < 2000; at += 1) {

@@ -13,14 +13,14 @@ describe('the JSON of a raw request', () => {
     expect([json.streams, choiceOf('{"stream": true}').streams]).toEqual([false, true]);
   });
 
-  it('changes or loses only the selected member', () => {
+  it('is copied with one member replaced or removed, and otherwise unchanged', () => {
     const json = choiceOf('{ "model" : "a" , "n": 1.0, "x": {"model": "a"} }');
     expect(text(json.replaced('model', 'b"c'))).toBe('{ "model" : "b\\"c" , "n": 1.0, "x": {"model": "a"} }');
     expect(text(json.replaced('none', 'b'))).toBe('{ "model" : "a" , "n": 1.0, "x": {"model": "a"} }');
     expect(JSON.parse(text(json.without(new Set(['model']))))).toEqual({ n: 1, x: { model: 'a' } });
   });
 
-  it.each(['[1]', '{"model":"a"', 'no', ''])('goes upstream unchanged as %j, which the upstream rejects', (body) => {
+  it.each(['[1]', '{"model":"a"', 'no', ''])('stays unchanged if it is not a complete JSON object: %j', (body) => {
     const json = choiceOf(body);
     expect([json.text('model'), json.texts('model'), json.streams]).toEqual([undefined, [], false]);
     expect(text(json.without(new Set(['model'])))).toBe(body);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { providerOfModel } from './model-names.js';
 
-describe('the provider of a model without a prefix', () => {
+describe('the provider of a model without a prefix such as openai/', () => {
   it.each([
     [
       'openai',

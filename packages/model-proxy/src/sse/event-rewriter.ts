@@ -26,7 +26,7 @@ interface EventRewriterOptions {
   readonly hidesUsage?: boolean;
 }
 
-/** Rewrites a stream of events. Needs no closing. */
+/** Rewrites a stream of events. Holds no resources: the caller may drop it without {@link EventRewriter.finish}. */
 export interface EventRewriter {
   /**
    * Rewrites the most common kind of chunk: exactly one event, which begins like the events before
@@ -52,7 +52,7 @@ export interface EventRewriter {
   readonly interruption: Interruption | null;
   /** The event with the usage that was removed; null: none. */
   readonly hiddenUsage: Buffer | null;
-  /** Number of complete events so far. */
+  /** Number of complete events so far, with `[DONE]` and comments, and without events above 16 MiB. */
   readonly eventCount: number;
 }
 
@@ -72,7 +72,7 @@ const MAX_PREFIX_BYTES = 2048;
 const MAX_DIFFERENT_PREFIXES = 16;
 
 /**
- * Writes an error as an event. Clients throw an exception for it in the middle of a stream.
+ * Writes an error as an event. When the event arrives, OpenAI's and Anthropic's clients throw an exception.
  */
 export function renderErrorEvent(error: ProxyError, api: Api, requestId: string): Buffer {
   const name = api === 'anthropic' ? 'event: error\n' : '';
@@ -112,8 +112,9 @@ class Rewriter implements EventRewriter {
   #known: KnownPrefix | null = null;
   /** Number of events whose prefix differed from the cached prefix. */
   #differentPrefixes = 0;
-  /** The last name that the upstream sent, and its replacement; null: the name does not change. */
+  /** The last name that the upstream sent; null: none yet. */
   #reported: Buffer | null = null;
+  /** The replacement of {@link #reported}; null: the name does not change. */
   #replacement: Buffer | null = null;
   #isDone = false;
   readonly #recent = new RecentChunks();

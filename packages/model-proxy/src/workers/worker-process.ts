@@ -5,7 +5,7 @@ import type { MetricsSnapshot } from '../metrics-snapshot.js';
 import type { GroupCalls, WorkerCalls } from './calls.js';
 import { Channel, type Answers } from './channel.js';
 
-/** How long the group waits for a worker that is busy, in milliseconds. */
+/** How long the first process waits for the answer of a worker, in milliseconds. */
 const ANSWER_MS = 5000;
 /** How long a stopped worker may take to exit, in milliseconds. */
 const EXIT_MS = 5000;
@@ -27,7 +27,7 @@ export class WorkerProcess {
   readonly channel: Channel<WorkerCalls, GroupCalls>;
   /** Resolves when the process has ended. */
   readonly ended: Promise<Ended>;
-  /** Whether the group sends messages to the process. From then on, the process must get all messages. */
+  /** Whether the first process sends events of the group to this process. Without them, it would miss changes. */
   receivesMessages = false;
   /** Resolves when the process can get messages. */
   readonly ready: Promise<void>;
@@ -37,7 +37,7 @@ export class WorkerProcess {
   configuration = 0;
   /** Number of pings since its last answer. */
   #unanswered = 0;
-  /** The latest metrics of the worker: it sends them when it is scraped itself, or answers `snapshot`. */
+  /** The latest metrics of the worker: it sends them when it serves /metrics, or answers `snapshot`. */
   lastSnapshot: MetricsSnapshot | null = null;
   readonly #process: ClusterWorker;
   #hello: () => void = () => undefined;
@@ -100,7 +100,10 @@ export class WorkerProcess {
     return unanswered;
   }
 
-  /** Completes running requests and ends the process, with SIGKILL after the time limit. */
+  /**
+   * Ends the process: waits up to `limitMs` for its running requests, then up to {@link EXIT_MS} for its exit, and
+   * then sends SIGKILL.
+   */
   async stop(limitMs: number): Promise<void> {
     if (this.receivesMessages)
       await withDeadline(this.channel.call('stop', null), limitMs, () => undefined).catch(() => undefined);

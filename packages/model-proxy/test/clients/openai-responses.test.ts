@@ -102,7 +102,7 @@ describe("OpenAI's SDK with stored responses", () => {
     return ids;
   };
 
-  it('reads, lists, cancels and deletes each response at its own upstream, also after a restart', async () => {
+  it('reads, cancels and deletes each response at its upstream, and lists its input, also after a restart', async () => {
     const ids = await oneOfEach();
     await proxy.close();
     await start();
@@ -160,7 +160,7 @@ describe("OpenAI's SDK with stored responses", () => {
     expect(vendors.take()).toEqual([]);
   });
 
-  it("gets the upstream's error for a response that it has deleted", async () => {
+  it("gets the upstream's 404 for a response that the upstream has deleted", async () => {
     const id = [...(await oneOfEach()).values()][0] ?? '';
     for (const host of HOSTS) vendors.answers.set(host, json({ error: { message: 'gone', type: 'x' } }, 404));
     await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
@@ -172,7 +172,7 @@ describe("OpenAI's SDK with stored responses", () => {
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('checks texts without naming a model', async () => {
+  it('sends a moderation without `model` to the default model', async () => {
     const { results } = await client.moderations.create({ input: 'hi' });
     expect(results).toHaveLength(1);
     const [request] = vendors.take();

@@ -50,9 +50,9 @@ describe('an upstream of raw requests', () => {
     ]);
   });
 
-  it('is verified with the CA bundle of its deployment, which the error names', async () => {
-    const { get: trusting } = await proxyWith(['ssl_verify: true']);
-    const answer = await trusting();
+  it('is verified as ssl_verify of its deployment says, and the error names the authorities', async () => {
+    const { get: ask } = await proxyWith(['ssl_verify: true']);
+    const answer = await ask();
     expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringContaining('the built-in authorities')]);
     expect((await (await proxyWith(['ssl_verify: false'])).get()).status).toBe(200);
     const { upstream } = fixture();
@@ -217,7 +217,7 @@ describe('an upstream of raw requests', () => {
     server.close();
   });
 
-  it('is reached through a forward proxy with its account: by a tunnel for https, by absolute URLs for http', async () => {
+  it('is reached through a forward proxy with a password: by a tunnel for https, by absolute URLs for http', async () => {
     const asked: string[] = [];
     const forward = createServer((request, response) => {
       asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
@@ -416,7 +416,7 @@ describe('a key of OpenAI in the environment', () => {
     const config = configOf(upstream, [entry('oss', 'hosted_vllm/x', upstream)]);
     const proxy = closing(await startTestProxy(config, { environment }));
     const ask = () => call(`${proxy.url}/openai/v1/models`, { method: 'GET' });
-    // Holds the first answer until after the reload, so that the connection is idle only briefly after the reload.
+    // Holds the first answer until after the reload. Otherwise, an idle timeout could close the connection before.
     let release: () => void = () => undefined;
     plain.intercept = (_request, response) => {
       release = () => response.end();

@@ -65,7 +65,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
       console: byMachine(
         on('serial consoles', (each) => each.console),
         {
-          // The id contains the name of the host, because runs on two hosts can have the same id.
+          // The id contains the name of the host, because two hosts can give the same id to two QEMU processes.
           instance: (id) =>
             hosts.onHost(id, async (member, uuid) => {
               const consoles = partOf(member, 'serial consoles', (each) => each.console);

@@ -87,7 +87,7 @@ export class OpenStreams {
   }
 
   /**
-   * Returns the source of a new stream. The stream opens when the source gets the output.
+   * Returns the source of a new stream. The stream opens when the pipeline calls the source with its output.
    * @throws {RedfishError} EventSubscriptionLimitExceeded, or ServiceShuttingDown.
    */
   open(request: EventStreamRequest): StreamSource {

@@ -32,7 +32,7 @@ export interface WireRequest {
   /** Sent as JSON; a `FormData` or `Blob` is sent as it is. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Deadline of the whole answer, in milliseconds. Default: 60 s. */
+  /** Deadline of the whole answer, in milliseconds. Default: 60 s. {@link open} has no deadline. */
   readonly deadlineMs?: number;
 }
 
@@ -101,10 +101,10 @@ export async function open({ method, path, token, headers, body, signal }: WireR
 
 let serviceAheadMs = 0;
 
-/** Returns the time of the service's clock, in milliseconds since 1970. The clock of the computer may be wrong. */
+/** Returns the time of the service's clock, in milliseconds since 1970. The browser's clock may be wrong. */
 export const serviceNow = (): number => Date.now() + serviceAheadMs;
 
-/** Returns the failure for a connection that broke. */
+/** Returns the failure for a request without an answer: the connection failed, or the deadline has passed. */
 function unreachable(cause: unknown): RedfishFailure {
   return new RedfishFailure(0, [{ text: redfishTexts.unreachable, resolution: '', properties: [] }], { cause });
 }

@@ -7,7 +7,7 @@ describe('a configuration without models', () => {
   const entry = '  - model_name: chat\n    litellm_params: {model: hosted_vllm/oss, api_base: "https://up/v1"}\n';
 
   it.each([
-    ['general_settings: {master_key: k}\n', 'config.yaml: there is no model_list: it names the models to serve'],
+    ['general_settings: {master_key: k}\n', 'config.yaml: there is no model_list: add it with the models to serve'],
     ['model_list: []\n', 'config.yaml:1: model_list: has no entry: there is no model to serve'],
     ['x: 1\nmodel_list:\n', 'config.yaml:2: model_list: has no entry: there is no model to serve'],
     [

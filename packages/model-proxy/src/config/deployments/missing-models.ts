@@ -30,7 +30,7 @@ export function noteMissingModels(
   }
   findings.faultAt(
     file === undefined ? COMMAND_LINE : { file, line: 0 },
-    `${file ?? COMMAND_LINE.file}: there is no ${MODEL_LIST}: it names the models to serve`,
+    `${file ?? COMMAND_LINE.file}: there is no ${MODEL_LIST}: add it with the models to serve`,
   );
 }
 

@@ -29,7 +29,8 @@ interface OpenaiApiOptions {
 /** Makes a provider with OpenAI's API. */
 export function openaiApiProvider(options: OpenaiApiOptions): Provider {
   const { name, keyHeader, targetOf, anthropicEndpoints, translation } = options;
-  // Caches only endpoints with a list, because clients choose the paths of all other endpoints.
+  // Caches only endpoints with a list of checked parameters. Clients choose the paths of all other endpoints, so a
+  // cache of these would grow without a limit.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
     name,

@@ -12,7 +12,7 @@ const UNKNOWN_LIFETIME_MS = 300_000;
 
 /**
  * Gets a token.
- * @throws {TokenFault} the credentials are rejected or not usable, or Google does not answer.
+ * @throws {TokenFault} the credentials are rejected or not usable, or Google does not answer with a valid token.
  */
 export async function fetchGoogleToken({ credentials }: GoogleToken, peer: SmallPeer): Promise<FetchedToken> {
   const client = await clientOf(credentials, peer);
@@ -35,7 +35,7 @@ async function clientOf(credentials: string | null, peer: SmallPeer): Promise<Au
   const given = credentials?.trim();
   const isJson = given?.startsWith('{') === true;
   const transporterOptions = { fetchImplementation: fetchWith(peer), retryConfig: { retry: 0 } };
-  /* oxlint-disable typescript/no-deprecated -- it warns of keys from strangers; this key is the operator's */
+  /* oxlint-disable typescript/no-deprecated -- keys from strangers are unsafe; this key is the operator's */
   const auth = new GoogleAuth({
     scopes: SCOPE,
     clientOptions: { transporterOptions },

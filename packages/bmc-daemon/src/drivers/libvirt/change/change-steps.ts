@@ -1,7 +1,7 @@
 /**
  * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
  * drive. The daemon records the steps in the definition before they run, so that it can finish them
- * after it restarts. It does not record a step that is the whole change.
+ * after it restarts. A change with only one step, and without a new definition, needs no record.
  */
 import { cdStep, type CdChange } from '../../system-change.js';
 import { attempt } from '../failure.js';
@@ -54,7 +54,8 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
 }
 
 /**
- * Returns the step that changes the image in the CD drive of the running guest.
+ * Returns the step that changes the image in the CD drive of the running guest. Plugs in a drive if the guest has
+ * none. Unplugs a hot-plugged drive together with its image.
  * @param image null: empties the drive.
  */
 export function driveStep(
@@ -88,7 +89,7 @@ export function driveStep(
   return { intent: { kind: 'drive', device: 'cdrom' }, run, changesDevices };
 }
 
-/** Plugs in a drive. @returns a function that unplugs it; it does nothing if the guest accepts no drive now. */
+/** Plugs in a drive, if the guest accepts one now. @returns a function that unplugs the drive, if there is one. */
 async function plug(
   host: Host,
   machine: Machine,

@@ -45,8 +45,8 @@ describe('a host behind ssh', () => {
   });
 });
 
-describe('the files of a host behind ssh', () => {
-  it('are those of the URI in each command', () => {
+describe('the ssh options of a URI', () => {
+  it('are in each command', () => {
     const host = examinedHost(`${uri}?known_hosts=/k/hosts&keyfile=/k/id`, { uid: 1000, name: 'ada' }, 1000);
     const fixOf = (text: string) => remoteConnectionFinding(text, host)?.fix;
     const destination = '-o UserKnownHostsFile=/k/hosts -i /k/id bmc@kvm-1';
@@ -133,7 +133,7 @@ describe('the certificate of a host with TLS', () => {
     "libvirtd closed the connection, perhaps because it does not accept this client's certificate",
     'libvirtd does not accept the certificate of this client',
     'the TLS handshake failed: tlsv1 alert unknown ca',
-  ])('is not part of the finding if libvirtd rejects the certificate of the client (%s)', (text) => {
+  ])('is not in question if libvirtd rejects that of the client (%s)', (text) => {
     expect(remoteConnectionFinding(text, examinedHost('qemu+tls://root@kvm-1/system', account, 1000))).toMatchObject({
       message:
         'libvirtd on the host does not accept the certificate of this account, so the daemon answers 503 for its machines.',

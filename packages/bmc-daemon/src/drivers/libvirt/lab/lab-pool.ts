@@ -31,8 +31,8 @@ export interface PlannedVolume {
 
 /**
  * Opens a storage pool.
- * @param name null: `default` if the host has such a pool, otherwise the pool of the daemon, which
- *   is created if necessary.
+ * @param name null: `default` if the host has such a pool, otherwise the pool of the daemon. This is
+ *   EMULATOR_STORAGE_POOL, which must exist, or the default pool, which is created if necessary.
  * @throws {LabError} if there is no pool with this name.
  * @throws {DriverError} if libvirt fails.
  */

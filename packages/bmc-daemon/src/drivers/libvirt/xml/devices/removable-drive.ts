@@ -25,8 +25,8 @@ export function canHaveDrive({ os }: Domain, device: MediaDevice): boolean {
 
 /**
  * Returns the drive of a definition or a running machine; null if it has none.
- * @param record the inserted image. A USB stick exists only while an image is inserted. Every other
- *   stick is a disk of the user.
+ * @param record the inserted image. The daemon adds a USB stick only for an image. A USB disk that is not the one in
+ *   the record belongs to the user, and is not returned.
  */
 export function findDrive(domain: Domain, device: MediaDevice, record: MediaRecord | undefined): Disk | null {
   const { disks } = domain.devices;
