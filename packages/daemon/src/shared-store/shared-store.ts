@@ -102,8 +102,8 @@ class RedisStore implements SharedStore {
   readonly #heartbeatListeners: (() => void)[] = [];
   #epoch = '';
   #revision = 0;
-  /** The store's clock minus this host's clock. */
-  #ahead = 0;
+  /** The store's clock minus the monotonic clock: this host's other clock can jump. */
+  #ahead = performance.timeOrigin;
   #reading: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #failure: StoreUnavailable | undefined;
@@ -189,7 +189,7 @@ class RedisStore implements SharedStore {
   }
 
   now(): number {
-    return Date.now() + this.#ahead;
+    return Math.floor(performance.now() + this.#ahead);
   }
 
   async close(): Promise<void> {
@@ -231,7 +231,7 @@ class RedisStore implements SharedStore {
   }
 
   #apply([epoch, revision, time, isAll, ...parts]: z.infer<typeof readAnswer>): void {
-    this.#ahead = time - Date.now();
+    this.#ahead = time - performance.now();
     if (isAll === 1) this.#kinds.clear();
     if (this.#epoch !== '' && epoch !== this.#epoch) this.#log.warn('the shared store has lost its content');
     else if (revision < this.#revision) this.#log.warn('the shared store has returned to an older state');

@@ -101,6 +101,31 @@ describe('a Redis that two proxies share', () => {
   });
 });
 
+describe('a host whose clock jumps', () => {
+  it.each([
+    ['forward', 40 * 86_400_000],
+    ['back', -40 * 86_400_000],
+  ])('keeps the periods of budgets, because the clock of Redis decides: %s', async (_direction, ms) => {
+    const store = await open();
+    await put(store, 'k', keyOf({ maxBudget: 10, budgetDuration: '30d' }));
+    store.addUsage(requestOf());
+    const before = store.spendOf('k');
+    expect(before.spend).toBe(0.5);
+    const { now } = Date;
+    Date.now = () => now() + ms;
+    try {
+      expect(store.spendOf('k')).toEqual(before);
+      store.addUsage(requestOf());
+      // Sends both requests to Redis.
+      await store.readUsage('2026-01-01', '2026-01-01');
+    } finally {
+      Date.now = now;
+    }
+    expect(store.spendOf('k')).toEqual({ ...before, spend: 1 });
+    expect(await requestsOf(store)).toBe(2);
+  });
+});
+
 describe('the content of Redis', () => {
   it('has an expiry for each day, which a changed keepDays changes', async () => {
     const command = await connect();
