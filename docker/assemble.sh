@@ -10,7 +10,7 @@ root=/opt/rackless
 need_node 24
 need_modules
 npm run build
-# Replaces the packages for the build by those that this daemon needs.
+# Installs only the packages that this daemon needs at run time, in place of those for the build.
 npm ci --omit=dev --workspace "@rackless/$name"
 
 mkdir -p "$root/bin"
@@ -20,7 +20,7 @@ for link in node_modules/@rackless/*; do
   package=packages/$(basename "$link")
   mkdir -p "$root/$package"
   for part in package.json dist bin node_modules; do
-    # A bundle that looks older than the compiled files is not used.
+    # The copies keep their times: the command ignores a bundle that looks older than the compiled files.
     if [ -e "$package/$part" ]; then cp -r --preserve=timestamps "$package/$part" "$root/$package/"; fi
   done
 done
