@@ -9,7 +9,7 @@ const features = readdirSync(sources).filter((folder) => existsSync(new URL(`${f
 /**
  * Import layers (docs/internals/architecture.md): a file may import its own layer and the layers
  * below it, never one above. Listed from top to bottom; each entry is a path prefix below the
- * package's `src/`. The longest entry counts.
+ * package's `src/`. If several entries match a file, the longest one decides its layer.
  */
 const layers = {
   daemon: [
