@@ -1,7 +1,7 @@
 /**
  * Measures whether deep expansions without a reader starve other clients: 300 connections ask for
  * `/redfish/v1?$expand=*($levels=6)` and read nothing. Meanwhile, another client repeatedly reads
- * one system, and expands all systems once.
+ * one system, and expands all systems, again after each 503. Does this twice, to compare the memory.
  *
  *     npm run bench:storm -w @rackless/bmc-daemon [-- --machines N] [--connections N] [--seconds N]
  *
@@ -44,7 +44,7 @@ async function openStorm({ url }: MeasuredDaemon): Promise<readonly Socket[]> {
 }
 
 /**
- * Reads one system for some seconds.
+ * Reads one system again and again, for the seconds of `--seconds`.
  * @returns the durations of all reads in milliseconds, ascending.
  */
 async function readOneSystem({ url }: MeasuredDaemon): Promise<readonly number[]> {

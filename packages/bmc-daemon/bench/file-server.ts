@@ -1,4 +1,4 @@
-/** A bare HTTP server of one file, as a process. Prints its port. */
+/** A bare HTTP server, as a process. Sends the file that its argument names, at every path. Prints its port. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

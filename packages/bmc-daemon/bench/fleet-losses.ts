@@ -12,9 +12,10 @@
  *       [--every SECONDS]
  *
  * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver. Takes a
- * minute for each loss, and a minute for the start. Exits 1 if an event is missing or extra, if the
- * 99th percentile of the GETs of the collection misses its goal, or if one of them fails. Prints the
- * events of the first machines with a missing or extra event.
+ * minute for the start, and `--every` seconds (default: 60) for each loss. Exits 1 if an event is missing
+ * or extra, if the last event of a machine has the wrong state, if the 99th percentile of the GETs of the
+ * collection misses its goal, or if one of them fails. Prints the events of the first ten machines whose
+ * events differ from their changes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hypervisor, type Domain } from '@rackless/libvirt';
@@ -132,7 +133,7 @@ class LabHost {
   }
 }
 
-/** Calls a function at a rate. @returns a function that stops the calls. */
+/** Calls a function at a rate, with the number of the call from 0. @returns a function that stops the calls. */
 function atRate(perSecond: number, run: (count: number) => void): () => void {
   const began = performance.now();
   let count = 0;
@@ -142,6 +143,10 @@ function atRate(perSecond: number, run: (count: number) => void): () => void {
   return () => clearInterval(timer);
 }
 
+/**
+ * Compares the changes in the stream with the expected ones, and prints the first ten machines that differ.
+ * @returns the numbers of missing and extra events, and of machines whose last event has another state.
+ */
 function differences(seen: PowerChanges): { readonly missing: number; readonly extra: number; readonly other: number } {
   let [missing, extra, other, printed] = [0, 0, 0, 0];
   for (const [uuid, changes] of expected) {

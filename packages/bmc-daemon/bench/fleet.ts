@@ -5,10 +5,11 @@
  *     npm run bench:fleet -w @rackless/bmc-daemon [-- --machines N] [--few N] [--hosts N] [--storms N]
  *       [--connections N] [--gets N] [--fake]
  *
- * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver, or
- * uses machines in memory (--fake). Compares with a bare server that sends the same bytes, and with
- * a daemon that has few machines. The goals are for times without waits for a CPU, because libvirtd,
- * the two clients of the benchmark and other processes use the CPUs too. Exits 1 if it misses a goal.
+ * Needs `npm run build` first, and libvirtd unless it uses machines in memory (--fake). Starts a private
+ * libvirtd with its test driver for each host (--hosts). Compares with a bare server that sends the same
+ * bytes, and with a daemon that has few machines (--few) on one host. The goals are for times without
+ * waits for a CPU, because libvirtd, the two clients of the benchmark and other processes use the CPUs
+ * too. Exits 1 if it misses a goal.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

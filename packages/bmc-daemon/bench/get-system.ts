@@ -1,8 +1,8 @@
 /**
  * Measures GET of a system, of its manager and of the collection, without authentication, with
  * Basic and with a session's token, against a bare `node:http` server that sends the same bytes.
- * Daemon and bare server take turns within one run, so that a busy host slows both alike. Compares
- * the medians.
+ * Daemon and bare server take turns within one run, so that a busy host slows both alike. Each result
+ * is the median of the ratios within each round. Without `--libvirt-uri`, the machines are in memory.
  *
  *     npm run bench -w @rackless/bmc-daemon [-- --libvirt-uri URI] [--seconds N] [--rounds N]
  *
@@ -92,7 +92,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Polls for at most 20 s. */
+/** Waits until the condition is true. A condition that rejects counts as false. @throws {Error} after 20 s. */
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {

@@ -60,7 +60,7 @@ async function stopHost({ libvirtd, relay, machines }: LabHost): Promise<void> {
   await libvirtd.stop();
 }
 
-/** Returns the machine with the given number, on any host but the first. */
+/** Returns the URI of a machine of any host but the first. @param number selects the machine; it may be too high. */
 const otherMachine = (number: number): string =>
   systemUri(1 + machinesEach + (number % (machinesEach * (hostCount - 1))));
 
@@ -101,7 +101,7 @@ async function measureRound(daemon: MeasuredDaemon, relay: Relay, hangAt: number
   return { healthy: [first, second], hanging };
 }
 
-/** Waits until the machine of the first host has the given state. */
+/** Waits until the first machine of the first host, which is the one that hangs, has the given state. */
 const untilState = (daemon: MeasuredDaemon, state: string): Promise<void> =>
   until(`the state ${state}`, async () => {
     const { body } = await fetchOnce(daemon.url + systemUri(1));

@@ -5,7 +5,8 @@
  *
  *     npm run bench:hostile -w @rackless/bmc-daemon [-- --requests N] [--only TEXT]
  *
- * Needs `npm run build` first. Exits 1 if a request costs more than 50 ms.
+ * Sends each request `--requests` times (default: 20), or only those whose name contains the text of
+ * `--only`. Needs `npm run build` first. Exits 1 if a request costs more than 50 ms on average.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
