@@ -45,7 +45,7 @@ interface Durations {
   readonly attachMs: number;
 }
 
-/** Polls for at most two minutes. */
+/** Waits until the condition is true. A condition that rejects counts as false. @throws {Error} after two minutes. */
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {

@@ -5,12 +5,13 @@
  * daemon starts.
  *
  *     npm run bench:logins -w @rackless/bmc-daemon -- \
- *       [--scenario NAME] [--cost N] [--guessers N] [--others N]
+ *       [--scenario NAME] [--cost N] [--guessers N] [--others N] [--warm-up SECONDS]
  *
- * `--guessers` is the number of attackers at one address, `--others` that of attackers at other
- * addresses, `--cost` that of bcrypt.
+ * `--scenario` runs only one scenario. `--guessers` is the number of attackers at one address, `--others`
+ * that of attackers at other addresses, `--cost` the cost of bcrypt. The users log in `--warm-up` seconds
+ * after the attackers have begun (default: 10).
  *
- * Needs `npm run build` first. Exits 1 if a login takes more than 10 s.
+ * Needs `npm run build` first. Exits 1 if a login fails or takes more than 10 s.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -73,8 +74,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 const agents = new Map<string, Agent>();
 
 /**
- * Sends a request from an address.
- * @returns its status and Retry-After.
+ * Sends a GET of the systems from an address, or a login if there is a body.
+ * @returns its status and Retry-After; 0: the answer has none.
  */
 function ask(port: number, from: string, options: { readonly body?: object; readonly authorization?: string }) {
   const agent = agents.get(from) ?? new Agent({ keepAlive: true });
@@ -149,7 +150,7 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
 }
 
 /**
- * Logs in and obeys Retry-After.
+ * Logs in. After a 503, waits for the time of Retry-After and tries again, until a minute has passed.
  * @returns the last status, the milliseconds until then, and `repeats`, the number of 503 answers.
  */
 async function logIn(port: number, user: string, from: string) {

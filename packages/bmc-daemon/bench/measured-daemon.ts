@@ -105,7 +105,7 @@ export function startDaemon(folder: string, libvirtUri: string, lines = ''): Pro
   return startMeasured(folder, { arguments: ['--libvirt-uri', libvirtUri], lines });
 }
 
-/** Starts a daemon in front of any hypervisor, and waits until it is connected to it. */
+/** Starts a daemon in front of any hypervisor, and waits until it is connected to it. @throws {Error} after 120 s. */
 export async function startMeasured(
   folder: string,
   options: {
@@ -147,11 +147,11 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Polls for at most two minutes. */
+/** Waits until the condition is true. A condition that rejects counts as false. @throws {Error} after two minutes. */
 export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
-    // An error means that the daemon does not listen yet.
+    // Usually, an error means that the daemon does not listen yet.
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -161,7 +161,7 @@ export async function until(what: string, condition: () => Promise<boolean>): Pr
 /** Connections that stay open. */
 const agent = new Agent({ keepAlive: true });
 
-/** Sends a GET. */
+/** Sends a GET over a connection that stays open. Rejects if the connection breaks. */
 export function fetchOnce(url: string): Promise<Reply> {
   return new Promise((resolve, reject) => {
     get(url, { agent }, (response) => {
@@ -174,7 +174,7 @@ export function fetchOnce(url: string): Promise<Reply> {
 }
 
 /**
- * Returns the CPU time of all threads of a process in milliseconds.
+ * Returns the CPU time of all present threads of a process in milliseconds. Ended threads do not count.
  * @see proc_pid_schedstat in the kernel's documentation
  */
 export async function cpuMs(pid: number): Promise<number> {

@@ -8,8 +8,8 @@
  *
  * Needs `npm run build` first. Without --clouds, Nova is a server of the benchmark in a process of
  * its own, so the figures show what the daemon itself can do. --clouds takes the path that
- * `scripts/openstack-lab up --virt fake --copies 1000` prints. Exits 1 if it misses a goal or an
- * operation fails.
+ * `scripts/openstack-lab up --virt fake --copies 1000` prints. Exits 1 if it misses a goal, or if an
+ * operation through the daemon fails.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -115,7 +115,7 @@ function report(what: string, run: Run): void {
   );
 }
 
-/** Sends a GET, and returns its duration in milliseconds. */
+/** Reads a collection. @returns the duration in ms, and the number of members. @throws {Error} if the answer is not 200. */
 async function timed(url: string): Promise<{ readonly ms: number; readonly members: number }> {
   const started = performance.now();
   const { status, body } = await fetchOnce(encodeURI(url));

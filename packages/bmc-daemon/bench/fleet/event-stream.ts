@@ -19,7 +19,7 @@ interface EventBody {
 }
 
 /**
- * Opens the event stream of a daemon.
+ * Opens the event stream of a daemon. Prints a line if the service ends the stream, or drops events of it.
  * @returns the changes, to which later events are added, and a function that closes the stream.
  */
 export async function streamPower(url: string): Promise<{ readonly changes: PowerChanges; close(): void }> {

@@ -140,7 +140,7 @@ async function runStorm({ daemon, machines }: MeasuredFleet, type: string, conne
 /** Time between two GETs during a storm. A slow answer does not delay the next GET. */
 const paceMs = 20;
 
-/** Sends GETs at a fixed pace until `end` resolves. */
+/** Sends GETs at a fixed pace until `end` resolves, and waits for their answers. */
 async function watch(target: Target, paths: readonly string[], end: Promise<unknown>): Promise<readonly Timing[]> {
   const running: Promise<Timing>[] = [];
   const timer = setInterval(() => {

@@ -11,7 +11,7 @@ export interface Target {
 /** One GET, in milliseconds. */
 export interface Timing {
   readonly wallMs: number;
-  /** Wall time without the time in which the server was ready to run but had no CPU. */
+  /** Wall time without the time in which the server's main thread was ready to run but had no CPU. */
   readonly ownMs: number;
   readonly failed: boolean;
 }

@@ -1,7 +1,7 @@
 /** Finds the URL of Nova, for a benchmark with a relay between the daemon and Nova. */
 import type { CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
 
-/** Returns the URL of Nova in the catalog. */
+/** Returns the first URL of Nova in the catalog, without a slash at the end. @throws {Error} if there is none. */
 export async function endpointOfNova({ identityUrl, credentials }: CloudSettings): Promise<string> {
   const answer = await fetch(`${identityUrl}/auth/tokens`, {
     method: 'POST',

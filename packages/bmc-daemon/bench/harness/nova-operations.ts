@@ -7,7 +7,7 @@ import { fetchOnce, type MeasuredDaemon } from '../measured-daemon.js';
 
 /** Power actions of Nova. */
 type Action = 'os-start' | 'os-stop';
-/** Executes one operation. @returns why it failed; undefined if it succeeded. */
+/** Executes one operation. @returns why it failed; undefined if it succeeded. Rejects if a request gets no answer. */
 export type Operate = (id: string, action: Action) => Promise<string | undefined>;
 
 /** A new connection for each request: the daemon could close an idle connection just as the next request is sent. */
@@ -49,7 +49,7 @@ function post(url: string, body: string): Promise<Posted> {
   });
 }
 
-/** Calls Nova as a client of Nova does: the action, then the state until it is reached. */
+/** Calls Nova as a client of Nova does: sends the action, then polls the state until it is reached, without a limit. */
 export function direct(cloud: CloudSettings): { readonly operate: Operate; readonly close: () => void } {
   const session = createSession(cloud, { timeoutMs: 600_000 });
   const headers = { 'openstack-api-version': 'compute 2.93' };

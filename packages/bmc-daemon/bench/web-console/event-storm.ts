@@ -29,7 +29,10 @@ interface StormOptions {
 interface Storm {
   /** Number of successful actions. */
   readonly actions: number;
-  /** The time from the answer of each action on the watched machine until the page shows its result. */
+  /**
+   * The time from the answer of each action on the watched machine until the page shows its result; Infinity:
+   * the page did not show it.
+   */
   readonly rowDelaysMs: readonly number[];
 }
 
@@ -45,7 +48,10 @@ function reset(url: string, ResetType: 'On' | 'ForceOff'): Promise<boolean> {
   });
 }
 
-/** Runs the storm. The page shows the list in the order of the names. */
+/**
+ * Runs the storm. The page must show the list in the order of the names: the storm watches `node-1` in the first
+ * row.
+ */
 export async function switchMachines(page: Page, url: string, { rate, seconds }: StormOptions): Promise<Storm> {
   const { body } = await fetchOnce(`${url}/redfish/v1/Systems?$expand=.&$select=Members/Name`);
   const members = (

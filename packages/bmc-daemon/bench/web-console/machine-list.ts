@@ -3,8 +3,9 @@
  *
  *     npm run bench:list -w @rackless/bmc-daemon [-- --machines N] [--rate N] [--seconds N] [--browser PATH]
  *
- * `--rate` is the number of actions a second. Needs `npm run build` first. Exits 1 if it misses a goal. The
- * machines exist only in memory. A client switches them on and off. Each action causes at least one event.
+ * `--rate` is the number of actions a second. Needs `npm run build` first. Exits 1 if it misses a goal, or if the
+ * page shows a wrong number of running machines after the storm. The machines exist only in memory. A client
+ * switches them on and off. Each action causes at least one event.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -61,7 +62,7 @@ const BARE = `<input type="search"><p></p><script>
 async function pageThread(browser: Browser): Promise<() => ThreadTime> {
   const devtools = await browser.newBrowserCDPSession();
   const { processInfo } = await devtools.send('SystemInfo.getProcessInfo');
-  // Chromium also has an idle renderer, for the next page. So this takes the renderer with the most CPU time.
+  // Chromium also has a renderer without work, for the next page. So the one with the most CPU time is the page's.
   const [renderer] = processInfo.filter(({ type }) => type === 'renderer').sort((a, b) => b.cpuTime - a.cpuTime);
   const pid = renderer?.id ?? NaN;
   return () => mainThreadTime(pid);
@@ -192,7 +193,8 @@ async function measureStorm({ page, devtools, thread, daemon }: Measured): Promi
 }
 
 /**
- * Compares the page with the service after the storm. Returns the difference in the number of machines that are on.
+ * Compares the page with the service 3 s after the storm. Returns the difference in the number of machines that
+ * are on.
  */
 async function differenceInOn(page: Page, url: string): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, 3000));
