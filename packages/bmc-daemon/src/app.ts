@@ -1,6 +1,6 @@
 /**
- * All HTTP handlers of the daemon's port. Pages and probes use Express. Redfish uses node:http, because an empty
- * Express handler halves the throughput (docs/decisions/003). Logs one line for each request.
+ * All HTTP handlers of the daemon's port. Pages and probes use Express. Redfish uses node:http, because even an
+ * empty Express handler costs more than half of the throughput (docs/decisions/003). Logs one line for each request.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -197,7 +197,7 @@ function createUpgrade<Services>(
   };
 }
 
-/** Makes the redirect. A 308 keeps the method and the body (RFC 9110 §15.4.9). */
+/** Returns the redirect; an error without a valid Host. A 308 keeps the method and the body (RFC 9110 §15.4.9). */
 function redirection(request: IncomingMessage): Answer {
   const path = originForm(request);
   const { host } = request.headers;

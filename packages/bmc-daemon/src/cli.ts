@@ -85,7 +85,7 @@ function withSettings(command: Command): Command {
 }
 
 /**
- * Runs one command. For the daemon, returns after a signal has stopped it.
+ * Runs one command. For the daemon, returns after a signal has stopped it, or if it cannot start.
  * @param argv as in `process.argv`.
  * @returns the exit code.
  */

@@ -152,8 +152,8 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
 }
 
 /**
- * Loads the certificate.
- * @throws {StartError} if the files have changed since the check of the settings.
+ * Loads the certificate; undefined for plain HTTP.
+ * @throws {StartError} if it is unusable: the files have changed since the check of the settings.
  */
 function loadFirstTls({ settings, origins }: DaemonOptions): TlsOptions | undefined {
   const files = tlsFilesOf(settings);

@@ -14,7 +14,7 @@ interface AnsweredRequest {
   /** The URI template of its resource, because the number of paths is unbounded. */
   readonly route: string;
   readonly status: number;
-  /** Time from the head of the request to its answer. */
+  /** Time from the head of the request until the service has begun to send the answer. */
   readonly seconds: number;
 }
 

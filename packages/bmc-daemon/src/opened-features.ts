@@ -25,7 +25,7 @@ export interface OpenedFeatures {
   reload(tls: TlsOptions | undefined): void;
   /** Stops all features at the same time. */
   stop(): Promise<void>;
-  /** Closes the features in reverse order. */
+  /** Closes the features in reverse order. Rejects with the first error; the features above it then stay open. */
   close(): Promise<void>;
 }
 

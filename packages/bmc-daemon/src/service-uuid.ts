@@ -1,6 +1,7 @@
 /**
  * The UUID of the service root. It is the same after every restart if the host has a machine id or
- * the state folder is writable, and different for every host and every service of a host.
+ * the state folder is writable, and different for every host and every service of a host. Replicas share the
+ * UUID of the first one.
  */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
