@@ -38,7 +38,7 @@ const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 /** A drive to plug into a running guest. */
 interface NewDrive {
   readonly device: MediaDevice;
-  /** Name of the drive in the definition. */
+  /** Target of the drive in the definition, such as `sda`. */
   readonly target: string;
   readonly readonly: boolean;
 }
@@ -84,8 +84,8 @@ export function needsUnplug(drive: Disk, defined: Domain): boolean {
 }
 
 /**
- * Removes the image from a drive of the running guest. Ignores a drive that the guest does not
- * have.
+ * Removes the image from a drive of the running guest. Does nothing if the machine is off, or if the guest
+ * does not have the drive.
  * @throws {DriverError} unavailable, also if the guest does not release the drive; the kind of libvirt's error.
  */
 export async function removeImage(
@@ -142,7 +142,8 @@ export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Re
 /**
  * Unplugs a drive, and resolves when it is gone. Until then, the guest has the image, and no other
  * drive can use this target.
- * @throws {DriverError} unavailable, if the guest does not release the drive within ten seconds.
+ * @throws {DriverError} unavailable, if the guest does not release the drive within ten seconds; the kind of
+ *   libvirt's error.
  */
 async function unplug(host: Host, machine: Machine, instance: Instance, { target }: Disk): Promise<void> {
   const doing = `unplugging the drive of machine ${machine.name}`;

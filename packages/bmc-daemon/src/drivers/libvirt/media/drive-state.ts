@@ -18,8 +18,8 @@ interface DriveState {
 }
 
 /**
- * Returns the drive in the definition, and the drive with the same key in the running guest. If the definition has
- * no such drive, `running` is the drive of the guest, for example a hot-plugged one.
+ * Returns the drive in the definition, and the drive with the same key and type in the running guest. If the
+ * definition has no such drive, `running` is the drive of the guest, for example a hot-plugged one.
  */
 export function driveState(
   { xml, instance }: Definition,

@@ -11,9 +11,9 @@ interface EarlyCheckOptions {
 }
 
 /**
- * Runs a check with the latest reading of the machine, which this request has usually just made. If
- * the check throws or returns false, reads the machine and runs the check again, because the latest reading
- * may be outdated. The change itself reads the machine again in any case.
+ * Runs a check with the latest reading of the machine, which this request has usually just made. The latest
+ * reading may be outdated. So if the check throws or returns false, or if there is no reading, reads the
+ * machine and runs the check on this new reading. The change itself reads the machine again in any case.
  * @param check returns false if there is nothing to download; throws if the change is impossible.
  * @returns the result of `check`.
  * @throws the errors of `check`; {DriverError} notFound, unavailable.

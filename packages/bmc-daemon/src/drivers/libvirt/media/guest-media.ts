@@ -38,9 +38,9 @@ export async function applyAllDrives(host: Host, machine: Machine): Promise<void
 }
 
 /**
- * Applies one drive of the definition to the guest, and unplugs the ejected images of all drives.
- * The caller has begun an edit in the queue.
- * @throws {DriverError}
+ * Applies one drive of the definition to the guest, and unplugs the ejected images of all drives. If the guest
+ * accepts no new drive, it gets the image at its next start. The caller has begun an edit in the queue.
+ * @throws {DriverError} unavailable, also if the guest does not release a drive; the kind of libvirt's error.
  */
 export async function applyDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
   await unplugEjected(host, machine);

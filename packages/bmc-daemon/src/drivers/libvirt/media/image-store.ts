@@ -48,11 +48,11 @@ export class ImageStore {
   }
 
   /**
-   * Opens the pool, if it exists. The first opening removes partial downloads of an earlier run of the
-   * daemon, and images that no machine uses. If several hosts may share pools, the removal follows
+   * Opens the pool, if it exists. The first opening of a connection removes partial downloads of an earlier run
+   * of the daemon, and images that no machine uses. If several hosts may share pools, the removal follows
    * when the pools of all hosts are known.
-   * @throws {DriverError} if the host does not answer. The next request for an image opens the pool
-   *   again.
+   * @throws {DriverError} if the pool cannot be opened, for example because the host does not answer. The next
+   *   request for an image opens the pool again.
    */
   async tidy(): Promise<void> {
     await this.#stored.open({ create: false });

@@ -75,7 +75,8 @@ export class ImageStreams {
   /**
    * Returns the source for QEMU, after a check that the server answers, sends ranges and is
    * allowed.
-   * @throws {DriverError} with a media kind; invalid; unsupported; the signal's reason.
+   * @throws {DriverError} with a media kind; invalid, if QEMU would not trust the server's certificate;
+   *   unsupported, unless {@link isOffered}; the signal's reason.
    */
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
     if (!this.#isOffered) throw noDriverError(undefined);
@@ -115,7 +116,8 @@ export class ImageStreams {
   /**
    * Checks that the certificate authorities of the host can verify the server. QEMU does not use the
    * authorities of the drive or of the configuration. Without such authorities, the check is not necessary.
-   * @throws {DriverError} invalid, if the server's certificate is from another authority.
+   * @throws {DriverError} invalid, if they cannot verify it.
+   * @throws {ImageError} if the server cannot be reached now.
    */
   async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const { caFile, ...limits } = this.#limits;

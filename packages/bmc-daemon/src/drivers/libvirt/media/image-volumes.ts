@@ -23,7 +23,10 @@ export interface ImagePlace {
 
 /** The images of the daemon in one pool, complete or partial. Does not contain volumes of users. */
 export interface ImageVolumes {
-  /** The same text for the same pool of another host; null or absent: only this host has the pool. */
+  /**
+   * A text that identifies the pool: hosts that share a pool have equal texts. Null or absent: no host is
+   * known to share it.
+   */
   readonly identity?: string | null;
   /** Returns the names of all images. */
   list(): Promise<readonly string[]>;
@@ -33,7 +36,7 @@ export interface ImageVolumes {
    * Stores `body` under `name`. After a failure, tries to remove the incomplete volume.
    * @param sizeBytes null if it is not known in advance.
    * @throws {ImageError} storageFull.
-   * @throws {unknown} the error of `body`, of libvirt or of the file system.
+   * @throws {unknown} the error of `body`, of libvirt or of the file system; an error of the abort.
    */
   put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<void>;
   /** Removes an image. Ignores a missing one. */
@@ -95,8 +98,8 @@ class DirectoryVolumes implements ImageVolumes {
   }
 
   /**
-   * Refreshes the pool, so that users see the image in it. Ignores an error, for example of a busy
-   * pool, because guests use the path of the image.
+   * Refreshes the pool, so that its list in libvirt shows a new image, and no longer a removed one. Ignores an
+   * error, for example of a busy pool, because guests use the path of the image.
    */
   async #refresh(): Promise<void> {
     await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);

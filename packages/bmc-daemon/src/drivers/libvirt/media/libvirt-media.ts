@@ -67,8 +67,8 @@ export class LibvirtMedia {
 
   /**
    * Inserts an image. Does nothing if the same image is already in the drive.
-   * @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull, noPlace, unsupported,
-   *   conflict, unavailable; the signal's reason.
+   * @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull, noPlace, unsupported, invalid,
+   *   conflict, notFound, unavailable; the kind of libvirt's error; the signal's reason.
    */
   async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
     const insert = async (signal: AbortSignal): Promise<void> => {
@@ -92,7 +92,8 @@ export class LibvirtMedia {
 
   /**
    * Ejects an image.
-   * @throws {DriverError} unavailable, unsupported; the signal's reason while it waits.
+   * @throws {DriverError} unavailable, unsupported, conflict, notFound; the kind of libvirt's error; the
+   *   signal's reason, if it aborts while the eject waits in the queue.
    */
   async eject(machine: Machine, device: MediaDevice, options: OperationOptions): Promise<void> {
     const { store } = this.#options;
@@ -207,9 +208,9 @@ export class LibvirtMedia {
 
   /**
    * Changes the definition and then the running guest. Until the guest is changed, the definition
-   * contains an intent, so that the daemon can complete the change after a restart. Restores the
-   * definition after a failure. Changes a transient machine in another order: the guest first, then
-   * the record.
+   * contains an intent, so that the daemon can complete the change after a restart. If the change of the guest
+   * fails, restores the definition. A machine that is off needs no intent. Changes a transient machine in
+   * another order: the guest first, then the record.
    */
   async #carryOut(
     machine: Machine,
@@ -253,7 +254,8 @@ export class LibvirtMedia {
 
   /**
    * Puts the image into the running guest.
-   * @param target the drive in the definition, and the target for a drive to plug in.
+   * @param target the target of the drive in the definition. A CD drive or USB stick that is plugged in gets the
+   *   same target.
    */
   async #putIntoGuest(
     machine: Machine,
@@ -273,7 +275,7 @@ export class LibvirtMedia {
 
 /**
  * Repeats a change if the machine stops, starts or is reset after its definition was read. A reset
- * closes the tray that libvirt has just opened. Makes at most 4 attempts.
+ * closes the tray that libvirt has just opened. Makes at most 4 attempts, with short pauses.
  * @throws the error of the last attempt.
  */
 async function retryOnConflict(change: () => Promise<void>): Promise<void> {

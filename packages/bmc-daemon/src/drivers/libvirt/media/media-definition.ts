@@ -21,8 +21,8 @@ export interface Insertion {
 }
 
 /**
- * Inserts the image into its drive, and adds the record of the image. Adds a drive if there is
- * none.
+ * Inserts the image into its drive, and adds the record of the image. Adds a drive if there is none. For a
+ * transient machine, adds only the record.
  * @returns the target of the drive.
  * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full.
  */
@@ -65,7 +65,7 @@ export function ejectMedia(
 }
 
 /**
- * Inserts the image into the drive in the definition. A transient machine has no definition, so
+ * Inserts the image into the drive in the definition. A transient machine has no persistent definition, so
  * this only selects the drive of its guest, or the target of a drive to plug in.
  * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full.
  */

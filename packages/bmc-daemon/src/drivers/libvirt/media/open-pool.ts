@@ -44,8 +44,8 @@ interface PoolOptions {
 export interface ActivePool {
   readonly pool: StoragePool;
   /**
-   * The pool's directory if this process can write to it; null: images must go through libvirt
-   * streams.
+   * The pool's directory if libvirt sees the files that this process writes there; null: images must go
+   * through libvirt streams.
    */
   readonly directory: string | null;
   /**

@@ -6,7 +6,7 @@ import { SharedDownloads } from '../../../media/shared-downloads.js';
 
 /** A host that stores images in a pool. */
 export interface PoolUser {
-  /** Returns `DiskSource.name` of every drive of every machine of the host. */
+  /** Returns `DiskSource.name` of every disk and drive of every machine of the host. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   /** Called when the pools of all hosts are known. */
   readonly onPoolsKnown: () => void;
@@ -31,7 +31,7 @@ export class PoolContents {
   readonly users = new Set<PoolUser>();
 
   /**
-   * Returns the names of the images that machines of other hosts use. The same image may have another
+   * Returns the names of the images and disks that machines of other hosts use. The same image may have another
    * path there, so this returns only the last segment of each path.
    * @throws {DriverError} if a host does not answer.
    */
@@ -50,7 +50,7 @@ export class SharedPools {
   readonly #users = new Set<PoolUser>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Runs a step after the earlier steps of all hosts. */
+  /** Runs a step after the earlier steps of all hosts, also after failed ones. @throws the errors of the step. */
   inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
     const result = this.#turn.then(step);
     this.#turn = result.catch(() => undefined);
@@ -63,7 +63,7 @@ export class SharedPools {
     this.#unknown.add(user);
   }
 
-  /** Removes a host. */
+  /** Removes a host. If only the pool of this host was unknown, tells the others that all pools are known. */
   remove(user: PoolUser): void {
     this.#users.delete(user);
     for (const { users } of this.#contents.values()) users.delete(user);
@@ -77,8 +77,8 @@ export class SharedPools {
 
   /**
    * Records the pool of a host.
-   * @param identity the same text for the same pool of another host; null for a pool that only this host
-   *   has, or for none.
+   * @param identity a text that identifies the pool: hosts that share a pool have equal texts. Null: no host is
+   *   known to share the pool, or the host has none.
    * @param own the contents that the host has used until now.
    * @returns the contents of the pool. If another host has the same pool: its contents. Otherwise `own`, or new
    *   contents if other hosts still use `own`.

@@ -1,7 +1,7 @@
 /**
- * The complete images in the storage pool. All machines share them. A sweep removes the images
- * that no machine uses. The name of a volume identifies its URL and content (media/image-key.ts),
- * so no record is needed.
+ * The complete images in the storage pool. Machines share them, except private copies. A sweep removes the
+ * images that no machine uses. The name of a volume identifies its URL and content (media/image-key.ts), so no
+ * record is needed.
  */
 import { storedImagePrefix, isPartImageName } from '../../../media/image-key.js';
 import type { ImageDownload } from '../../../media/image-download.js';
@@ -17,7 +17,7 @@ export interface StoredImagesOptions {
    * failure and after a new connection.
    */
   readonly openImageVolumes: (options: { readonly create: boolean }) => Promise<ImageVolumes | null>;
-  /** Returns `DiskSource.name` of every drive of every machine: running, defined or saved. */
+  /** Returns `DiskSource.name` of every disk and drive of every machine: running, defined or saved. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   readonly warn: (message: string, error: unknown) => void;
   /** The pools of all hosts. Default: there is only one host. */
@@ -39,7 +39,7 @@ export class StoredImages {
   readonly #pools: SharedPools;
   readonly #user: PoolUser;
   #contents: PoolContents;
-  /** Whether the pool was opened and not swept yet. */
+  /** Whether leftovers must be removed as soon as the pools of all hosts are known. */
   #needsTidying = false;
   #images: Promise<ImageVolumes | null> | undefined;
   #lastSweep: Promise<void> = Promise.resolve();
@@ -59,10 +59,12 @@ export class StoredImages {
   }
 
   /**
-   * Opens the pool. The first call removes partial downloads of an earlier run of the daemon, and
-   * images that no machine uses. If several hosts may share the pool, the removal follows later, in the background.
+   * Opens the pool. The first call, and the first one after {@link reopen}, removes partial downloads that no
+   * longer run, and images that no machine uses. If several hosts may share the pool, the removal follows
+   * later, in the background.
    * @returns null if there is no pool and `create` is false.
-   * @throws {DriverError} if the host does not answer; the next call retries.
+   * @throws {DriverError} if the pool cannot be opened, for example because the host does not answer; the next
+   *   call retries.
    */
   async open(options: { readonly create: boolean }): Promise<ImageVolumes | null> {
     for (;;) {
@@ -82,7 +84,7 @@ export class StoredImages {
    */
   reopen(): void {
     this.#images = undefined;
-    // If other hosts also use the list, it stays: `isComplete` checks each image before its use.
+    // If other hosts also use the list of complete images, it stays: `isComplete` checks each image before its use.
     if (this.#contents.users.size < 2) this.#contents.complete.clear();
   }
 
@@ -126,7 +128,11 @@ export class StoredImages {
     }
   }
 
-  /** Returns an image that is not removed until its release. @throws {DriverError} internal, if it is gone. */
+  /**
+   * Returns an image that is not removed until its release.
+   * @throws {DriverError} internal, if it is gone.
+   * @throws {unknown} the errors of {@link ImageVolumes.find}.
+   */
   async lease(name: string, images: ImageVolumes): Promise<ImageLease> {
     this.#contents.leases.set(name, (this.#contents.leases.get(name) ?? 0) + 1);
     let released = false;
@@ -216,7 +222,10 @@ export class StoredImages {
 
   /**
    * Removes the images that no machine uses and no caller has leased. Removes nothing while another
-   * host that may have the same pool does not answer.
+   * host that may have the same pool does not answer. Logs a failed removal.
+   * @param eligible returns false for an image that must stay in any case.
+   * @throws {DriverError} if this host's machines cannot be read.
+   * @throws {unknown} the errors of {@link ImageVolumes.list} and {@link ImageVolumes.find}.
    */
   async #sweep(images: ImageVolumes, eligible: (name: string) => boolean): Promise<void> {
     const candidates = (await images.list()).filter((name) => eligible(name) && !this.#contents.leases.has(name));
