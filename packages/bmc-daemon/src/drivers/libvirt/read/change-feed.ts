@@ -25,8 +25,8 @@ import { LastStates } from './last-states.js';
 import { describeLifecycle, type LifecycleChange } from './lifecycle-change.js';
 
 /**
- * Resets of a machine within this time are one change. After each reset, SeaBIOS resets the machine
- * two more times, usually within 100 ms. libvirt reports all three resets.
+ * The feed ignores resets within this time after a reset that it reported. After each reset, SeaBIOS resets the
+ * machine two more times, usually within 100 ms. libvirt reports all three resets.
  */
 const RESET_WINDOW_MS = 2_000;
 

@@ -1,4 +1,4 @@
-/** The load of a host's CPUs, from counters that only grow. */
+/** The load of a host's CPUs, from counters of the time in which they worked and were idle. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HostCpuTime } from '../../hosts-control.js';
 

@@ -1,7 +1,7 @@
 /**
  * The capacities of a machine's disks. libvirt opens the images for this, and asks the QEMU of a
  * running machine, which may hang. The sizes are therefore cached and refreshed in the background.
- * Only the first reader of a machine, or of changed disks, waits for a short time.
+ * Readers wait, for a short time, only until the first read of a machine or of changed disks has ended.
  */
 import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { Domain } from '@rackless/libvirt';
@@ -41,8 +41,8 @@ export class DiskCapacity {
   }
 
   /**
-   * Returns virtual sizes in bytes by target, for disks with a known size; empty if libvirt does not answer
-   * the first reader of these disks in time. Returns the same object until a size changes.
+   * Returns virtual sizes in bytes by target, for disks with a known size; empty if the first read of these
+   * disks does not end in time. From then on, returns the same object until a size changes.
    * @param domain the machine.
    * @param disks its disks.
    */

@@ -19,8 +19,8 @@ import { attribute, child, childElements } from '../xml/tree.js';
 const WAIT_MS = 250;
 
 /**
- * Timeout of a call to the guest agent. libvirt executes one call of a machine at a time, and would
- * wait 5 s for an agent that does not answer. All other calls of the machine would wait too.
+ * Timeout of a call to the guest agent. libvirt would wait 5 s for an agent that does not answer. The libvirt
+ * client sends changes of a machine one after the other, so they would wait too.
  */
 const AGENT_TIMEOUT_MS = 500;
 
@@ -62,7 +62,7 @@ export class GuestNetworkReader {
   }
 
   /**
-   * Returns the known facts by MAC address; an empty map if the machine is off. Never rejects.
+   * Returns the known facts by MAC address; an empty map if the machine is off or has crashed. Never rejects.
    * @param system the snapshot of the machine.
    */
   async read(machine: Machine, system: CompleteSnapshot): Promise<NetworkFacts> {
@@ -136,8 +136,8 @@ function readSpeed(text: string | null): number | null {
 }
 
 /**
- * Merges the answers about one interface. The addresses are those that the guest agent reports. If the agent
- * reports none for the interface, they are those of the interface's leases that have not expired.
+ * Merges the answers about one interface. The addresses are those that the guest agent reports. If no agent
+ * reports the interface, they are those of the interface's leases that have not expired.
  */
 function merge(mac: string, host: HostAnswer | undefined, guest: GuestAnswer | undefined): InterfaceFacts {
   const leases = (host?.leases ?? []).filter(({ expiryTimeSeconds: end }) => end === 0 || end * 1000 > Date.now());
