@@ -16,7 +16,7 @@ interface GracefulRestartsOptions {
   /** Time limit for the guest. */
   readonly waitMs: number;
   /**
-   * Called with the outcome of each wait, except of one that was stopped. May throw the {@link DriverError} conflict
+   * Called with the outcome of each wait that was not cancelled. May throw the {@link DriverError} conflict
    * if another client was quicker: this error is ignored. Any other error is logged.
    */
   readonly onOutcome: (machine: Machine, outcome: RestartOutcome) => Promise<void>;
@@ -25,7 +25,7 @@ interface GracefulRestartsOptions {
 /** The restarts of one host that wait for their guests. Close it with the driver. */
 export class GracefulRestarts {
   readonly #options: GracefulRestartsOptions;
-  /** Waits by machine; the next power action aborts them. */
+  /** Waits by machine. A power action that replaces the restart aborts its wait. */
   readonly #waiting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
 
@@ -48,7 +48,7 @@ export class GracefulRestarts {
    * Starts to watch a guest.
    * @param newProcess true if the restart needs a new QEMU process, so that the guest must stop. A
    *   reset of its current process then does not end the wait.
-   * @returns the controller that stops the watch. The caller uses it if the request to the guest
+   * @returns the controller that cancels the watch. The caller uses it if the request to the guest
    *   fails.
    */
   watch(machine: Machine, { newProcess }: { readonly newProcess: boolean }): AbortController {
@@ -72,7 +72,7 @@ export class GracefulRestarts {
     return controller;
   }
 
-  /** Resolves with the outcome, or null if the watch was stopped. */
+  /** Resolves with the outcome, or null if the watch was cancelled. */
   #outcome(uuid: string, newProcess: boolean, signal: AbortSignal): Promise<RestartOutcome | null> {
     const { host, waitMs } = this.#options;
     const { events } = host.hypervisor;
