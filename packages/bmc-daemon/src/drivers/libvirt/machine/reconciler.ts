@@ -12,7 +12,7 @@ import type { Machine } from './inventory.js';
 interface ReconcilerOptions {
   readonly host: Host;
   /**
-   * Tasks for the whole host, which run in order before those for machines. A failed task is
+   * Tasks for the whole host. A round runs them in order before it reconciles machines. A failed task is
    * logged, and the next one runs.
    */
   readonly hostTasks: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
@@ -36,8 +36,8 @@ interface ReconcilerOptions {
 }
 
 /**
- * Number of machines that are reconciled or read in parallel, so that a hung QEMU does not delay the
- * others.
+ * Maximum number of machines of one host that a round reconciles or reads in parallel, so that a hung QEMU
+ * does not delay the others.
  */
 const PARALLEL_MACHINES = 4;
 
@@ -55,7 +55,10 @@ export class Reconciler {
     this.#options = options;
   }
 
-  /** Starts a round over all machines after a new connection. Logs failures. */
+  /**
+   * Starts a round over all machines after a new connection. The round begins when earlier rounds have ended.
+   * Logs failures, except those of the reads at the end.
+   */
   startRound(): void {
     this.#reconciled.clear();
     this.#started += 1;
@@ -64,8 +67,8 @@ export class Reconciler {
   }
 
   /**
-   * Resolves when a machine is reconciled. Other operations of the machine wait for this. Never
-   * rejects.
+   * Reconciles a machine, unless this was done since the last new connection. Other operations of the machine
+   * wait for the result. Logs a failure, and never rejects.
    */
   reconcile(machine: Machine): Promise<void> {
     const running = this.#reconciled.get(machine.uuid);
