@@ -9,10 +9,11 @@ interface RevalidatingCacheOptions {
   /** Maximum time that a reader waits if there is no value, or only one older than `staleMs`. */
   readonly waitMs: number;
   /**
-   * Age at which the cache refreshes a value. It returns the old value until the new one is there.
+   * Age from which on a reader starts a refresh in the background. Readers get the old value until the new one
+   * is there.
    */
   readonly freshMs: number;
-  /** Age at which the cache drops a value. */
+  /** Age from which on the cache no longer returns a value. */
   readonly staleMs: number;
   /** Pause after a failure. It doubles with each further failure, up to 16 times this value. */
   readonly retryMs: number;

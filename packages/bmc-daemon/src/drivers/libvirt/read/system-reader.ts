@@ -113,9 +113,9 @@ export class SystemReader {
   }
 
   /**
-   * Reads a machine. If libvirt did not answer for this machine before, returns the last reading after 0.1 s.
-   * Meanwhile, one new reading of the machine continues, and later readers get its result. If the state of
-   * the machine has changed since the last reading, waits for a new reading.
+   * Reads a machine. If libvirt did not answer for this machine before, waits only 0.1 s for a new reading, and
+   * then returns the last one. The new reading continues, and later readers get its result. If the state of the
+   * machine has changed since the last reading, waits for a new reading.
    * @throws {DriverError} notFound, unavailable; other kinds for other errors of libvirt.
    */
   read(machine: Machine): Promise<CompleteSnapshot> {
