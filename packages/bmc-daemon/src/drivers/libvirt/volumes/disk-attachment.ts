@@ -25,10 +25,12 @@ export class DiskAttachment {
   }
 
   /**
-   * Adds the disk to the definition. If the machine runs, plugs the disk into the guest too.
+   * Adds the disk to the definition. If the machine runs, plugs the disk into the guest too. If the guest does
+   * not accept it, the guest gets the disk at its next power-on. For a transient machine, plugs the disk in,
+   * and adds only its record.
    * @param disk `unattached` is the record that names the volume until the disk is attached.
    * @returns the target of the disk.
-   * @throws {DriverError} the disk is then not attached.
+   * @throws {DriverError} unavailable: the disk may be attached. All other kinds: it is not attached.
    */
   async attach(
     machine: Machine,
@@ -79,7 +81,7 @@ export class DiskAttachment {
    * is deleted.
    * @returns the definition without the disk.
    * @throws {DriverError} if libvirt cannot save the definition, or the guest does not release the disk. The
-   *   disk is then in the definition again.
+   *   disk is then in the definition again, unless libvirt cannot restore the definition either.
    */
   async detach(
     machine: Machine,

@@ -29,7 +29,7 @@ interface VolumeSpec {
   readonly allocationBytes: number;
 }
 
-/** Returns the format and the allocation of a volume by its provisioning. */
+/** Returns the volume to create. The provisioning decides its format, its allocation and the suffix of its name. */
 export function volumeSpec(name: string, capacityBytes: number, provisioning: Provisioning): VolumeSpec {
   return provisioning === 'thin'
     ? { name: `${name}.qcow2`, capacityBytes, format: 'qcow2', allocationBytes: 0 }
@@ -116,7 +116,7 @@ const REFRESH_TIMEOUT_MS = 60_000;
 /**
  * Returns the name of a volume in an active pool whose backing file is this volume; null if there is none.
  * The XML of volumes names backing files, but the XML of a machine that is off does not. So this reads the
- * volumes.
+ * volumes. It refreshes only the pool of this volume.
  * @throws {LibvirtError} if libvirt cannot look up a volume or a pool.
  */
 export async function nameOfOverlay(

@@ -52,7 +52,8 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Completes operations that the daemon began before a restart or a lost connection.
+   * Completes operations that the daemon began before a restart or a lost connection: plugs in a disk that is
+   * in the definition already, and deletes a volume that was not attached yet or was being removed.
    * @throws {DriverError} if that fails; the next connection retries.
    */
   async reconcile(machine: Machine): Promise<void> {
@@ -75,8 +76,8 @@ export class UnattachedVolumes {
 
   /**
    * Deletes a volume if no machine and no other volume uses it.
-   * @returns whether the record can be removed. False if a running guest or a saved state uses the volume,
-   *   but no definition does: the daemon checks again after its next connection.
+   * @returns whether the record can be removed. False if a running guest or a saved state uses the volume, but
+   *   the definition of its machine does not: the daemon checks again after its next connection.
    */
   async #deleteIfUnused(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;
@@ -95,7 +96,7 @@ export class UnattachedVolumes {
     return true;
   }
 
-  /** Returns the volume, or null. */
+  /** Returns the volume; null if the pool or the volume does not exist. */
   async #find(pool: string, name: string): Promise<StorageVolume | null> {
     const { hypervisor, timeoutMs } = this.#host;
     try {
