@@ -102,7 +102,7 @@ export function readDomain(xml: string | XmlDocument): Domain {
   return domain;
 }
 
-/** Reads `<domain>`. @throws {DriverError} internal, for another element. */
+/** Reads `<domain>`. @throws {DriverError} internal, for another element, without a name, or with an invalid size. */
 export function readRoot(root: XmlElement): Domain {
   const uuid = textOf(child(root, 'uuid'));
   const name = textOf(child(root, 'name'));

@@ -11,7 +11,8 @@ const NAMED_ENTITIES = new Map([
 
 /**
  * Decodes character data or a raw attribute value.
- * @throws {DriverError} internal, for an entity that XML 1.0 does not define, or one without a semicolon.
+ * @throws {DriverError} internal, for an entity that XML 1.0 does not define, or a character reference without
+ *   a semicolon.
  */
 export function decodeText(raw: string): string {
   if (!raw.includes('&')) return raw;
@@ -33,7 +34,7 @@ export function decodeCharacterData(raw: string): string {
   return decodeText(withLineFeeds(raw));
 }
 
-/** Decodes a raw attribute value: each raw white-space character is a space (XML 1.0 §3.3.3). */
+/** Decodes a raw attribute value: each raw tab and each raw line end becomes a space (XML 1.0 §3.3.3). */
 export function decodeAttribute(raw: string): string {
   return decodeText(raw.replace(/\r\n|[\t\r\n]/g, ' '));
 }

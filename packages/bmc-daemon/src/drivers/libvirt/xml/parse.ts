@@ -66,7 +66,7 @@ const MAX_RECENT = 16;
 
 /**
  * Parses one document. Returns the same object for a text that was parsed recently.
- * @throws {DriverError} internal, with a line number, if it is not well-formed.
+ * @throws {DriverError} internal, if it is not well-formed; with a line number, unless an entity is unknown.
  */
 export function parseXml(source: string): XmlDocument {
   // The comparison is fast, because texts of different machines differ in their first lines.

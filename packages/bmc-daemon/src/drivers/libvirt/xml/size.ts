@@ -29,7 +29,7 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
 
 /**
  * Reads a memory size, `<memory unit='MiB'>512</memory>`, in KiB, rounded up as libvirt does.
- * Without a unit the number is KiB. Returns 0 for an absent element.
+ * Without a unit the number is KiB. Returns 0 for an absent or empty element.
  * @throws {DriverError} internal, for a unit or a number that libvirt would reject too.
  */
 export function readMemoryKiB(element: XmlElement | undefined): number {
