@@ -49,8 +49,8 @@ const interfaces = {
 } as const;
 
 /**
- * Reads the settings of a cloud from the files of OpenStack's clients.
- * @throws {CloudError} with all faults.
+ * Reads the settings of a cloud from the files of OpenStack's clients, or from the environment for `envvars`.
+ * @throws {CloudError} with all faults of the fields. If the entry itself cannot be read, only with this fault.
  */
 export function readCloud(name: string, context: CloudContext): CloudSettings {
   const entry = readEntry(cloudEntry(name, context));

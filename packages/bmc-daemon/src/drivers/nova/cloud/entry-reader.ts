@@ -28,7 +28,7 @@ export interface EntryReader {
    */
   names(field: string): readonly string[];
   /**
-   * Returns the place and the name of a field. If the entry lacks the field, returns the place of
+   * Returns the place and the name of a field. If the entry lacks the field, returns the place of `auth` or of
    * the entry.
    */
   place(field: string): string;

@@ -27,7 +27,7 @@ interface Listing {
   readonly isIncomplete: boolean;
   /**
    * Nova's time in milliseconds when the request for the first page began; undefined if Nova sends no
-   * time.
+   * time, or one with an impossible year.
    */
   readonly asOf: number | undefined;
 }
