@@ -55,7 +55,8 @@ const ACTION_LIMITS = { max: 100, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 
 /**
- * Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings.
+ * Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings. If the cloud
+ * does not answer, the start only logs this, and the driver tries again.
  */
 export function createNovaDriver({
   cloud,

@@ -20,7 +20,7 @@ interface ServerLookup {
   readonly uuidOf: (id: string) => Promise<string>;
   /**
    * Returns the UUID of a server that the daemon serves. A known UUID needs no request.
-   * @throws {DriverError} also notFound, if the daemon does not serve the server.
+   * @throws also as {@link readServer}, for example notFound, if the daemon does not serve the server.
    */
   readonly servedUuidOf: (id: string) => Promise<string>;
 }

@@ -9,7 +9,7 @@ import { PortReader } from './port-reader.js';
 /** The result of a read of a server. */
 interface ServerReading {
   readonly snapshot: SystemSnapshot;
-  /** Whether the server was read alone: not with other servers, and not taken from the known states. */
+  /** Whether the caller asked for this server alone: not with other servers, and without a sufficient `maxAgeMs`. */
   readonly isSingleRead: boolean;
 }
 
@@ -53,7 +53,7 @@ export function createReader({
   readonly list: ServerList;
   /** Data up to this age counts as current. */
   readonly freshMs: number;
-  /** Called after a read of a single server. Default: nothing. */
+  /** Called after a read of a single server, also if its last reading was still current. Default: nothing. */
   readonly onSingleRead?: (snapshot: SystemSnapshot) => void;
 }): ServerReader {
   const portsAt = new Map<string, number>();
