@@ -46,8 +46,8 @@ interface NewNote {
 }
 
 /**
- * Glance's API. All methods throw as {@link CloudSession.request}, and throw a {@link DriverError}
- * if Glance rejects the request.
+ * Glance's API. All methods throw as {@link CloudSession.request}. If Glance rejects the request, `list` and `get`
+ * throw a {@link CloudFailure}, and all other methods a {@link DriverError}.
  */
 export interface ImageApi {
   /** Returns the images of this service in the project, oldest first. */

@@ -58,7 +58,9 @@ export class ImageLeases {
   }
 
   /**
-   * Renews the mark of an image until the release. @returns the function that releases the image.
+   * Renews the mark of an image until the release. The first renewal may come {@link RENEW_MS} later, so the image
+   * needs a mark already, or {@link mark}.
+   * @returns the function that releases the image.
    */
   hold(id: string): () => void {
     this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
