@@ -56,7 +56,7 @@ export class StatePolls {
     }
   }
 
-  /** Sends an action. */
+  /** Sends an action. Until its answer, shared listings rest for longer. */
   async send<Answer>(request: () => Promise<Answer>): Promise<Answer> {
     this.#sending += 1;
     try {

@@ -4,15 +4,15 @@
 const MAX_LINE = 255;
 
 /**
- * Returns a name. Keeps its spaces, because clients find a server by its exact name. Replaces
- * characters that Nova allows in no name, such as control characters.
+ * Returns a name, at most {@link MAX_LINE} characters of it. Keeps its spaces, because clients find a server by its
+ * exact name. Replaces characters that Nova allows in no name, such as control characters.
  */
 export function plainName(text: string): string {
   const name = text.slice(0, 2 * MAX_LINE).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '\ufffd');
   return Array.from(name).slice(0, MAX_LINE).join('');
 }
 
-/** Returns a text as one line without control characters. */
+/** Returns a text as one line without control characters. Shortens it to {@link MAX_LINE} characters. */
 export function plainLine(text: string): string {
   // Only the beginning is needed, and the text may have megabytes.
   const line = text

@@ -20,7 +20,7 @@ export const MAX_RUNNING = 16;
  */
 const MAX_WAITING = 10_000;
 
-/** Requests with the same name wait for each other. */
+/** The name of a queue. Requests with the same name share the queue and its limit. */
 export interface QueueName {
   readonly name: string;
   /** Maximum number of simultaneous requests. */
