@@ -2,13 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Caller } from '../../src/caller.js';
 import type { Link, LinkOptions, LinkState } from '../../src/link/link.js';
 import { openLink } from '../../src/link/open-link.js';
+import { authProcedures } from '../../src/protocol/auth.js';
 import { connectProcedures } from '../../src/protocol/connect.js';
 import { domainEvents, eventProcedures } from '../../src/protocol/event.js';
 import { FakeClock } from '../fake/fake-clock.js';
 import { FakeLibvirtd, HANG, Refusal } from '../fake/fake-libvirtd.js';
 import { failureOf, until } from '../fake/until.js';
 
-const { getHostname } = connectProcedures;
+const { getHostname, supportsFeature } = connectProcedures;
 const { callbackRegisterAny } = eventProcedures;
 const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: -1 };
 /** Waits until the next attempt is scheduled. During an attempt, its timeout is the only timer. */
@@ -35,7 +36,7 @@ afterEach(async () => {
 });
 
 describe('a link without a connection', () => {
-  it('has rejected all running calls at the loss, and connects again', async () => {
+  it('rejects all running calls when it loses its connection, and connects again', async () => {
     fake.on(getHostname, () => HANG);
     const link = open();
     const states: LinkState[] = [];
@@ -81,7 +82,8 @@ describe('a link without a connection', () => {
       link.query(domain.uuid, getHostname, undefined, { timeoutMs: 50 }),
       link.openStream(getHostname, undefined, { timeoutMs: 50 }),
     ].map(failureOf);
-    // The first attempts for `work` and `query` have not ended.
+    // The connections for `work` and `query` have no error of their own yet, so their calls report the error of the
+    // control connection.
     clock.advance(50);
     for (const error of await Promise.all(waiting)) {
       expect(error).toMatchObject({
@@ -176,7 +178,7 @@ describe('a link without a connection', () => {
     fake.on(connectProcedures.open, () => HANG);
     const link = open();
     const waiting = failureOf(link.connected());
-    await until('the attempt', () => fake.clients[0]?.calls.includes(1) === true);
+    await until('the attempt', () => fake.clients[0]?.calls.includes(connectProcedures.open.number) === true);
     await link.close();
     expect(await waiting).toMatchObject({ code: 'LINK_CLOSED' });
     await until('the attempt to end', () => fake.clients.length === 0);
@@ -202,7 +204,9 @@ describe('a connection hook', () => {
       await until('the loss', () => link.state === 'connecting');
       await link.call(getHostname, undefined);
       const calls = fake.everyClient.at(-1)?.calls;
-      expect(calls).toEqual([66, 60, 1, 60, 316, 59]);
+      // The client opens the connection, then runs the hook, then sends the waiting call.
+      const opening = [authProcedures.list, supportsFeature, connectProcedures.open, supportsFeature];
+      expect(calls).toEqual([...opening, callbackRegisterAny, getHostname].map(({ number }) => number));
       fake.emit(domainEvents.lifecycle, { callbackId: 10, domain, event: 2, detail: round });
       await until('the event', () => seen.length === round);
     }
@@ -263,9 +267,9 @@ describe('a connection hook', () => {
       await link.connected();
       await link.close();
     }
-    expect(fake.everyClient.map(({ calls }) => calls.filter((number) => number === 316).length)).toEqual(
-      Array.from({ length: 30 }, () => 2),
-    );
+    expect(
+      fake.everyClient.map(({ calls }) => calls.filter((number) => number === callbackRegisterAny.number).length),
+    ).toEqual(Array.from({ length: 30 }, () => 2));
   });
 
   it('rejects with the error of its first run, keeps the connection open, and does not run again', async () => {
@@ -282,7 +286,7 @@ describe('a connection hook', () => {
     fake.clients[0]?.drop();
     await until('the loss', () => link.state === 'connecting');
     await link.connected();
-    expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
+    expect(fake.everyClient.at(-1)?.calls).not.toContain(callbackRegisterAny.number);
   });
 
   it('causes a warning if it fails in a later run', async () => {
@@ -315,7 +319,7 @@ describe('a connection hook', () => {
     fake.clients[0]?.drop();
     await until('the loss', () => link.state === 'connecting');
     await link.connected();
-    expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
+    expect(fake.everyClient.at(-1)?.calls).not.toContain(callbackRegisterAny.number);
   });
 
   it('rejects if the link is closed before its first run', async () => {
