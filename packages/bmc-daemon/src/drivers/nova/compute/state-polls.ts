@@ -70,8 +70,8 @@ export class StatePolls {
   of(id: string, readSingle: () => Promise<Server>): Polls {
     const own = new Rest(REST_PER_READ);
     return {
-      read: async (since) => (this.areMany ? this.#readTogether(id, since, readSingle) : own.after(readSingle)),
-      restMs: () => (this.areMany ? this.#restMs : own.ms),
+      read: async (since) => (this.areShared ? this.#readTogether(id, since, readSingle) : own.after(readSingle)),
+      restMs: () => (this.areShared ? this.#restMs : own.ms),
     };
   }
 
@@ -80,7 +80,7 @@ export class StatePolls {
   }
 
   /** Whether operations share their reads. */
-  get areMany(): boolean {
+  get areShared(): boolean {
     return this.#running > MAX_SINGLE;
   }
 

@@ -9,7 +9,10 @@ import { readVolume, type Volume, type Volumes } from './volume-api.js';
 
 /** The cache reads a volume of this age again. */
 const MAX_AGE_MS = 30_000;
-/** While Cinder does not answer, only one reader waits for it in each period of this length. */
+/**
+ * After a timeout of a reader, further readers do not wait for Cinder for this time, and each of them extends it. After
+ * a failed request, the cache sends no request for this time.
+ */
 const FAILURE_MS = 10_000;
 /** Maximum number of volumes in the cache. */
 const MAX_VOLUMES = 10_000;

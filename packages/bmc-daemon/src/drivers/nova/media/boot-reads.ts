@@ -1,7 +1,7 @@
 /**
  * Reads a server before an action that switches it on or off. Many operations share a listing, which may lack
- * changes of metadata. The metadata tell which image a server boots, so these functions read the metadata
- * too.
+ * changes of metadata. The metadata tell which image a server boots. So the read before a boot also reads the
+ * metadata.
  */
 import type { OperationOptions } from '../../operation-options.js';
 import type { Server } from '../compute/server.js';
@@ -46,5 +46,5 @@ export async function readBeforeBoot(
  * because a listing of changes does not report changes of tags and metadata.
  */
 function canShare({ polls, list }: BootReadsOptions): boolean {
-  return polls.areMany && !list.filtersByItems;
+  return polls.areShared && !list.filtersByItems;
 }

@@ -5,7 +5,7 @@ import type { CloudImage } from '../image/image-api.js';
 import { isKnown, parseServer, type Server } from '../compute/server.js';
 import { createEditParts } from './edit-parts.js';
 import { formatChange, formatItem, STATE_KEY, stateProperty, untouchedState } from './server-state.js';
-import { holderOf } from './stored-state.js';
+import { changesImageId } from './stored-state.js';
 
 /** The writes that reached the cloud. */
 let writes: string[];
@@ -111,7 +111,7 @@ it.each([
 
 it('an edit neither removes a note nor sends an action after it has lost its turn', async () => {
   const settled = serverWith('active');
-  const id = holderOf(settled) ?? '';
+  const id = changesImageId(settled) ?? '';
   const change = formatChange({ ...untouchedState, assetTag: 'x' }, settled.metadata[STATE_KEY]);
   images.set(id, imageOf(id, { [stateProperty(settled.id)]: change }));
   checks = 1;

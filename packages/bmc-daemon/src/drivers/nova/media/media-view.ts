@@ -4,7 +4,7 @@ import { imageName } from '../../../media/image.js';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
 import type { CloudImage, ImageApi } from '../image/image-api.js';
-import { holderOf, knownState, storedState } from './stored-state.js';
+import { changesImageId, knownState, storedState } from './stored-state.js';
 
 /** Adds the drive and the boot settings to snapshots. */
 export interface MediaView {
@@ -65,7 +65,7 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
   const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
   return {
     addTo: async (snapshot, server) => {
-      if (holderOf(server) !== undefined) await refresh();
+      if (changesImageId(server) !== undefined) await refresh();
       const parts = partsOf(server, images, { bootsNetwork });
       const key = JSON.stringify(parts);
       const before = completed.get(snapshot);
@@ -83,8 +83,8 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
 }
 
 /**
- * Returns the members for the snapshot. @param images undefined: not known, because Glance does not
- * answer.
+ * Returns the members for the snapshot.
+ * @param images undefined: no listing has succeeded yet, or none was needed.
  */
 function partsOf(
   server: Server,
@@ -92,7 +92,7 @@ function partsOf(
   { bootsNetwork }: Pick<MediaViewOptions, 'bootsNetwork'>,
 ): Required<Pick<SystemSnapshot, 'media' | 'boot' | 'assetTag'>> {
   const { cd: storedCd } = storedState(server);
-  const { state } = knownState(server, images?.get(holderOf(server) ?? ''));
+  const { state } = knownState(server, images?.get(changesImageId(server) ?? ''));
   const cd = images === undefined ? storedCd : state.cd;
   const url = cd === null ? undefined : images?.get(cd)?.url;
   const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;

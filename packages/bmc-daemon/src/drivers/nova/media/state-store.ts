@@ -29,7 +29,7 @@ import {
   type ServerState,
   type Stopping,
 } from './server-state.js';
-import { holderOf, isMarked, knownState, storedState, type KnownState } from './stored-state.js';
+import { changesImageId, isMarked, knownState, storedState, type KnownState } from './stored-state.js';
 
 /** The calls of the store. */
 export interface StateStoreOptions {
@@ -67,7 +67,7 @@ export class StateStore {
       const why = 'a newer version of the service has stored them';
       throw new DriverError('unavailable', `reading the settings of server ${server.name}: ${why}`);
     }
-    const holder = holderOf(server);
+    const holder = changesImageId(server);
     return knownState(server, holder === undefined ? undefined : await this.#options.images.get(holder));
   }
 
@@ -192,7 +192,7 @@ export class StateStore {
     // a newer version has written them. Then every image may be in use.
     const isNewer = known.some(({ metadata }) => isOfNewerVersion(metadata[STATE_KEY]));
     if (isIncomplete || isNewer || known.length < servers.length) return new Set(images.map(({ id }) => id));
-    const now = known.map(holderOf);
+    const now = known.map(changesImageId);
     const later = images.flatMap(({ properties }) =>
       known.map(
         ({ id, metadata }) => parseChange(properties.get(stateProperty(id)), metadata[STATE_KEY])?.cd ?? undefined,
@@ -215,7 +215,7 @@ export class StateStore {
    */
   async #writeProperty(server: Server, state: ServerState): Promise<boolean> {
     const { images } = this.#options;
-    const holder = holderOf(server);
+    const holder = changesImageId(server);
     if (holder === undefined) return false;
     const property = stateProperty(server.id);
     const text = formatChange(state, server.metadata[STATE_KEY]);
@@ -240,7 +240,7 @@ export class StateStore {
   /** Removes the change that has moved to the metadata. */
   async #removeChange(server: Server): Promise<void> {
     const { images } = this.#options;
-    const holder = holderOf(server);
+    const holder = changesImageId(server);
     if (holder === undefined) return;
     if (storedState(server).cd === null) {
       await images.remove(holder);

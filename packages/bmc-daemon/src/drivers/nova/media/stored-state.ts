@@ -42,7 +42,7 @@ export function isMarked(server: Pick<Server, 'metadata'>): boolean {
  * Returns the id of the image that holds changes while the metadata are locked; undefined if there is
  * none. The id of a note differs for each boot, because Glance accepts no id again.
  */
-export function holderOf(server: Pick<Server, 'id' | 'metadata'>): string | undefined {
+export function changesImageId(server: Pick<Server, 'id' | 'metadata'>): string | undefined {
   const { cd, bootedAfter } = storedState(server);
   if (cd !== null) return cd;
   return bootedAfter === undefined ? undefined : noteId(server.id, bootedAfter);
@@ -65,7 +65,7 @@ export function runsImage(server: Pick<Server, 'metadata' | 'vmState'>): boolean
 /**
  * Returns the state of a server. A change from the time in which the metadata were locked has
  * precedence.
- * @param image the image with the id of {@link holderOf}; undefined if there is none.
+ * @param image the image with the id of {@link changesImageId}; undefined if there is none.
  */
 export function knownState(server: Pick<Server, 'id' | 'metadata'>, image: CloudImage | undefined): KnownState {
   const stored = storedState(server);
