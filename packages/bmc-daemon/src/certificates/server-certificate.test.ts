@@ -333,6 +333,7 @@ describe('an unusable certificate', () => {
         ),
       ),
     ).toBe(tooLong);
+    // Invalid DER gets the same error, because its cost cannot be read.
     expect(await opens(pem(Buffer.from('3080', 'hex')))).toBe(tooLong);
   });
 });
@@ -399,9 +400,9 @@ describe('the files of the certificate and of its keys', () => {
     chmodSync(pathOf('server.key'), 0o600);
     expect(loadTls(files()).cert).toBe(third.certificate);
   });
+});
 
-  it('make a signing request fail if its key cannot be stored in the state folder', async () => {
-    writeFileSync(pathOf('state'), 'a file where a folder should be');
-    await expect(certificate.generateSigningRequest(request)).rejects.toThrow(/requests\.json/);
-  });
+it('a signing request fails if its key cannot be stored in the state folder', async () => {
+  writeFileSync(pathOf('state'), 'a file where a folder should be');
+  await expect(certificate.generateSigningRequest(request)).rejects.toThrow(/requests\.json/);
 });

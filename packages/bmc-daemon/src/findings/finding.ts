@@ -4,7 +4,7 @@
  * A fact about a host that has consequences.
  * - `problem`: a function fails, or the daemon does not start.
  * - `warning`: a function may fail later, or is weaker than it should be.
- * - `note`: works, but the administrator should know it.
+ * - `note`: everything works, but the administrator should know this fact.
  */
 export interface Finding {
   readonly severity: 'problem' | 'warning' | 'note';

@@ -11,7 +11,7 @@ export interface MetricValue {
 
 /**
  * Returns the known values of a machine. Unknown values are omitted: a rate needs two measurements
- * of the same run.
+ * from the same run of the machine, which ends when the machine stops.
  * @param before an earlier measurement, or none.
  */
 export function metricValues(now: Measurement, before: Measurement | undefined): readonly MetricValue[] {

@@ -51,7 +51,7 @@ export class WebConsoleClient {
   }
 
   /**
-   * Waits until the service sends the given output after the last match.
+   * Waits until the output after the text of the previous `waitFor` contains the given text.
    * @throws {Error} with the whole output if the connection ends first, or after TIMEOUT_MS.
    */
   async waitFor(wanted: string): Promise<void> {

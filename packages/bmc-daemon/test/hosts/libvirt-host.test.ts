@@ -75,7 +75,7 @@ describe('a libvirt host', () => {
   });
 });
 
-/** Reads until the host answers, or until it does not answer. Returns the last snapshot. */
+/** Reads until `reachable` of the snapshot has the given value. Returns the last snapshot. */
 async function readUntil(reachable: boolean, from: () => Promise<HostSnapshot>): Promise<HostSnapshot> {
   let snapshot = await from();
   await until(`a host with reachable: ${reachable}`, async () => {
@@ -86,7 +86,7 @@ async function readUntil(reachable: boolean, from: () => Promise<HostSnapshot>):
 }
 
 describe('a libvirt host that does not answer', () => {
-  it('is unreachable with the reason and the last facts, and is back after its restart', async () => {
+  it('is reported as unreachable, with a reason and its last facts, until libvirtd runs again', async () => {
     const before = await readUntil(true, read);
     const changes: HostChange[] = [];
     driver.hosts?.onChange((change) => changes.push(change));

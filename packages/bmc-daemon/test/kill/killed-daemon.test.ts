@@ -1,7 +1,8 @@
 /**
  * Kills the daemon (SIGKILL) before libvirt calls that change something, in operations with several steps. The machine
  * is then as before the operation, or the restarted daemon completes the operation. Each case is an
- * operation and a call. By default some cases run; RACKLESS_KILL=all runs all.
+ * operation and a call. By default some cases run; RACKLESS_KILL=all runs all. A second suite kills nothing: libvirt
+ * rejects one of the calls.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../libvirt-driver/host.js';
@@ -73,6 +74,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
       expect(after.unfinished).toEqual([]);
       expect(calls.length).toBeGreaterThan(0);
       expect(calls.length).toBeLessThan(MAX_CALLS);
+      // By default, the second call (the first has changed something already), and the call that removes the intent.
       const kills = all ? calls.keys() : new Set([Math.min(1, calls.length - 1), ...secondDefine(calls)]);
       for (const kill of kills) {
         report(operation, `kill ${kill} of ${calls.length}, before ${calls[kill]}`);
@@ -101,6 +103,7 @@ describe.each(chosen(atomicOperations).map((operation) => [operation.title, oper
       const after = await lab.fingerprint();
       // A device that cannot be hot-plugged is added by the next start, so the operation succeeds.
       const refusable = calls.flatMap((call, index) => (call === 'domainAttachDeviceFlags' ? [] : [index]));
+      // By default, the last call but one (the last is often only a cleanup), and the call that removes the intent.
       const refusals = all ? refusable : new Set([...refusable.slice(-2, -1), ...secondDefine(calls)]);
       for (const refuse of refusals) {
         report(operation, `refuse ${refuse} of ${calls.length}, ${calls[refuse]}`);

@@ -10,7 +10,7 @@ const operator: PlaceRequest = { kind: 'push', owner: 'operator', address: null,
 const admin: PlaceRequest = { kind: 'stream', owner: 'admin', address: '192.0.2.9', hasConfigureManager: true };
 
 describe('the limits of subscriptions', () => {
-  it('give a quarter of all places to the streams of an account that is not an administrator', () => {
+  it('restrict the streams of an account that is not an administrator to a quarter of all places', () => {
     const streamsOfOneAccount = (count: number) => repeated(count, (index) => stream('reader', `192.0.2.${index}`));
     expect(hasPlace(reader, streamsOfOneAccount(49), 200)).toBe(true);
     expect(hasPlace(reader, streamsOfOneAccount(50), 200)).toBe(false);
@@ -20,7 +20,7 @@ describe('the limits of subscriptions', () => {
     ).toBe(true);
   });
 
-  it('give half of all places to the streams of one address, with any accounts', () => {
+  it('restrict the streams of one address to half of all places, whatever accounts they use', () => {
     const streamsOfOneAddress = (count: number) =>
       repeated(count, (index) => stream(`user-${index % 4}`, reader.address ?? ''));
     expect(hasPlace(reader, streamsOfOneAddress(99), 200)).toBe(true);

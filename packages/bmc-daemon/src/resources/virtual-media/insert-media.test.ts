@@ -73,7 +73,7 @@ describe('InsertMedia', () => {
     },
   );
 
-  it('rejects a TransferProtocolType that contradicts the URL and reports both', () => {
+  it('rejects a TransferProtocolType that contradicts the URL, and the error names both parameters', () => {
     expect(faultsOf({ Image: 'http://h/a.iso', TransferProtocolType: 'HTTPS' })).toMatchObject([
       { key: 'ActionParameterValueConflict', related: ['#/TransferProtocolType', '#/Image'] },
     ]);

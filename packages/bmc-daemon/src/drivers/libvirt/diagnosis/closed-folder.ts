@@ -1,4 +1,4 @@
-/** Finds the folder that prevents access to a file: its permissions deny this process entry, or it does not exist. */
+/** Finds the folder on the path of a file that this process cannot enter, or that does not exist. */
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 

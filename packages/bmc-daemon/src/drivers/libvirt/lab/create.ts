@@ -18,7 +18,7 @@ import { checkNetworks } from './platform/networks.js';
 export interface CreateRequest {
   readonly naming: Naming;
   readonly spec: MachineSpec;
-  /** Ends the command before its next machine, or its wait for other hosts. */
+  /** Ends the command before it creates the next machine, or while it waits for other hosts. */
   readonly signal?: AbortSignal;
   readonly onReport: OnReport;
   /** Receives advice, one sentence each. */
@@ -27,7 +27,7 @@ export interface CreateRequest {
 
 /**
  * Creates the machines that do not exist yet, and compares the others with the spec. Reports each result. Stops
- * after a machine that cannot be created, or before the next machine after the signal.
+ * after a machine that cannot be created. After the signal, stops before the next machine that it would create.
  * @throws {LabError} for a problem before the first machine is created.
  * @throws {DriverError} if libvirt fails during the checks or a comparison; {Error} AbortError, if the signal
  *   ends the wait for other hosts.
@@ -80,7 +80,8 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
 }
 
 /**
- * Checks everything that can be checked, removes incomplete machines, and plans the missing ones.
+ * Checks the networks and the firmware, removes incomplete machines, and plans the missing ones. Then checks that
+ * their volumes do not exist, and that Secure Boot works.
  * @throws {LabError} with the problems of the first check that fails; {DriverError} if libvirt fails; {Error}
  *   AbortError after the signal.
  */
@@ -117,7 +118,7 @@ async function plan(
   return new Map(plans.map(({ plan, volumes }) => [plan.name, planned(plan, volumes)]));
 }
 
-/** Returns the record of a new machine that is complete. `clonedFrom` is the UUID of its source. */
+/** Returns the record that a new machine has when it is complete. `clonedFrom` is the UUID of its source. */
 export function recordOf(
   host: LabHost,
   naming: Naming,

@@ -102,7 +102,7 @@ async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
   });
 }
 
-/** Milliseconds in which a QEMU that obeys SIGTERM ends. libvirt waits more than 10 s before it kills a hung QEMU. */
+/** Maximum time in which a QEMU that obeys SIGTERM ends, in milliseconds. libvirt kills a hung QEMU after 10 s. */
 const OBEYS_SIGTERM_MS = 5_000;
 /** How long libvirtd may need to notice the end of a QEMU that hung, in milliseconds. */
 const END_OF_HUNG_QEMU_MS = 2_000;
