@@ -1,6 +1,7 @@
 /**
- * Routes all requests except WebSockets and a POST to a usual path of a model request: pages, raw pass-through, and
- * model requests at other spellings of their paths.
+ * Routes the requests that app.ts does not route itself: pages, the console, key management, raw requests, model
+ * requests at other spellings of their paths, wrong methods and unknown paths. WebSockets and a POST to a usual path of
+ * a model request do not come here.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

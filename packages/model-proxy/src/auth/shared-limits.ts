@@ -141,7 +141,8 @@ class SharedLimits implements KeyLimits {
       done(undefined);
       return;
     }
-    // A parallel request may end at any time, so this limit does not reject later requests without a report.
+    // A parallel request may end at any time. So after this limit, the process sends a report for each later request,
+    // instead of rejecting it at once.
     if (usedUp !== 'max_parallel_requests') share.refused = usedUp;
     done(limitError(key, usedUp, share.waitMs(performance.now())));
   }
@@ -186,7 +187,7 @@ class SharedLimits implements KeyLimits {
     try {
       const { timeoutMs } = this.#authority;
       const answer = await withDeadline(this.#authority.report(reports), timeoutMs, () => {
-        throw new Error(`the shared store has not answered within ${timeoutMs} ms`);
+        throw new Error(`Redis, or the first process of the workers, has not answered within ${timeoutMs} ms`);
       });
       const numbers = z.array(z.number()).parse(answer);
       if (this.#isAlone) this.#log.info('limits of keys apply to all proxies together again');
