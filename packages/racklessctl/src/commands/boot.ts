@@ -73,10 +73,10 @@ const setCommand = defineCommand({
   ],
   isRemote: true,
   examples: [
-    { command: 'racklessctl boot set pxe node-1', effect: 'boots node-1 from the network once' },
+    { command: 'racklessctl boot set pxe node-1', effect: 'selects the network for the next boot of node-1' },
     {
       command: "racklessctl boot set cd 'web-*' --always --mode uefi",
-      effect: 'boots these machines from CD from now on',
+      effect: 'selects CD for all boots of these machines, in UEFI mode',
     },
   ],
   run: changeBoot,

@@ -60,7 +60,7 @@ it('asks for a password without showing it', async () => {
   expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);
 });
 
-it('password-command has the terminal, for its messages and its questions', async () => {
+it('the password-command can write messages and ask questions at the terminal', async () => {
   const service = await serve(oneMachine());
   const command = `printf 'Password of the vault: ' >&2; read -r answer; echo "$answer"`;
   write(
@@ -78,7 +78,7 @@ it('Ctrl-C at the prompt ends the command', async () => {
   expect({ code, output }).toEqual({ code: 130, output: expect.stringContaining('no password was given') });
 });
 
-it('a table fits 80 columns, and --wide does not cut it', async () => {
+it('a table fits 80 columns; with --wide, the command prints whole texts', async () => {
   const service = await serve(oneMachine({ Name: 'n'.repeat(70), Model: 'm'.repeat(70) }));
   const { output } = await inTerminal(`list --url ${service.url}`);
   const lines = output.split('\r\n').filter((line) => line !== '');
