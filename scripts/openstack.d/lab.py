@@ -169,7 +169,7 @@ class Lab(Processes):
             shutil.rmtree(self.dir / name, ignore_errors=True)
 
     def remove_guests(self):
-        """Removes guests whose disks are in the lab's folder."""
+        """Removes guests that have the port of this command in their names, and disks in the lab's folder."""
         virsh = ['virsh', '--quiet', '--connect', self.options.libvirt_uri]
         names = run(*virsh, 'list', '--all', '--name', check=False).split()
         for name in names:
@@ -216,7 +216,7 @@ def main():
     parser.add_argument('--serial-consoles', action='store_true')
     options = parser.parse_args()
     if options.copies > 0 and (options.virt != 'fake' or options.servers < 2):
-        parser.error('--copies needs --virt fake and --servers 2')
+        parser.error('--copies needs --virt fake, and --servers 2 or more')
     try:
         getattr(Lab(options), options.command)()
     except Failure as failure:

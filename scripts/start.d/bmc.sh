@@ -78,7 +78,7 @@ if [ "$clean" = yes ]; then
     remove_demo_guests
   fi
   if [ -d "$state" ]; then
-    lock_state || die "A private libvirtd is running: end the scripts/start that started it first"
+    lock_state || die "A private libvirtd is running. First stop (Ctrl-C) the scripts/start that started it"
     rm -rf "$state"
     say "Removed the data of the private libvirtd in $state"
   fi

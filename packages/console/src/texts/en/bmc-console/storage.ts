@@ -20,6 +20,6 @@ export const storageTexts = {
   remove: 'Delete',
   removeLabel: (name: string) => `Delete ${name}`,
   removeQuestion: (name: string) => `Delete ${name}?`,
-  removeLost: (size: string) => [`All data of the volume (${size})`, 'The disk of the machine that shows the volume'],
+  removeLost: (size: string) => [`All data of the volume (${size})`, "The machine's disk with this volume"],
   none: 'This machine has no disks',
 };
