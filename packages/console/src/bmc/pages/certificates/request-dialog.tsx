@@ -60,7 +60,7 @@ export function ReplaceDialog({
   );
 }
 
-/** The fields of a signing request. Empty fields are not sent. */
+/** The fields of a signing request before the user changes them. Empty fields are not sent. */
 const noFields = {
   CommonName: '',
   AlternativeNames: '',
@@ -73,7 +73,7 @@ const noFields = {
 };
 type Fields = typeof noFields;
 
-/** Asks for the names in a signing request, and shows the request. */
+/** Asks for the names and the key algorithm of a signing request, then shows the request. */
 export function RequestDialog({ uri, onClose }: CertificateDialogProps) {
   const fields = useSignal(noFields);
   const csr = useSignal<string | null>(null);

@@ -14,7 +14,10 @@ export interface Setting {
   readonly needsRestart: boolean;
 }
 
-/** Returns the settings that contain all words of a text. Upper and lower case are the same. */
+/**
+ * Returns the settings that contain all words of a text in their name, value, source or help; all settings for an empty
+ * text. Upper and lower case are the same.
+ */
 export function searchSettings(settings: readonly Setting[], text: string): readonly Setting[] {
   const words = text.toLowerCase().split(/\s+/);
   return settings.filter(({ name, value, source, help }) => {

@@ -25,7 +25,7 @@ const MEMBER = '/redfish/v1/Registries/RacklessServiceAttributeRegistry.v1_0_0';
 
 /**
  * Reads the settings.
- * @throws {RedfishFailure} with status 404 if the service does not show them.
+ * @throws {RedfishFailure} with status 404 if the service does not show its settings; others as {@link get}.
  */
 export async function readSettings(): Promise<readonly Setting[]> {
   const { Location } = await get<RegistryMember>(MEMBER);

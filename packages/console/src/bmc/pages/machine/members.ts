@@ -12,14 +12,18 @@ export interface Members<Member> {
 }
 
 /**
- * Reads a collection with all properties of its members. `null`: nothing is read.
+ * Reads a collection with all properties of its members.
+ * @param path null: nothing is read.
  * @param levels 1: the members; more: also the resources below them.
  */
 export function useExpanded<Member>(path: string | null, levels = 1): ResourceView<Members<Member>> {
   return useResource<Members<Member>>(path === null ? null : `${path}?$expand=.($levels=${levels})`);
 }
 
-/** Reads a collection of a machine or a manager. Without the collection, the result has no members. */
+/**
+ * Reads a collection of a machine or a manager. Without the collection, the result has no members.
+ * @param name the property of the owner that links the collection.
+ */
 export function useMembersOf<Member>(owner: Link, name: string, levels = 1): ResourceView<Members<Member>> {
   const resource = useResource<Readonly<Record<string, unknown>>>(owner['@odata.id']);
   const link = resource.body?.[name] as Link | undefined; // a link of the resource

@@ -34,8 +34,8 @@ const isOffered = (type: string, state: Machine['PowerState'] | undefined): bool
 };
 
 /**
- * The buttons. The service names the actions that the machine supports. Without such actions, or without the privilege,
- * there are no buttons.
+ * The buttons. The service names the actions that the machine supports. Without such actions, or without the privilege
+ * ConfigureComponents, there are no buttons.
  */
 export function PowerActions({ machine }: { readonly machine: Machine }) {
   const asked = useSignal<string | null>(null);

@@ -82,7 +82,7 @@ export function OverrideForm({ resource, body, options, isReadOnly }: BootFormPr
     onValue: (value: string) => draft.set(name, value),
     disabled: isReadOnly,
   });
-  /** A field with the values that the service allows; none if the service allows no change. */
+  /** A field with the values that the service allows; none if the service names no values. */
   const choice = (name: Choice, names: Readonly<Record<string, string>>) => {
     const values = boot[`${name}@Redfish.AllowableValues`];
     if (values === undefined) return null;

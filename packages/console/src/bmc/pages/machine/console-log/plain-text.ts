@@ -13,7 +13,10 @@ const sequence = new RegExp(
 // oxlint-disable-next-line no-control-regex -- `plainLines` removes these characters
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** Returns the lines of console output without escape sequences and control characters. */
+/**
+ * Returns the lines of console output without escape sequences and control characters, but with tabs. A carriage
+ * return without a line feed also ends a line.
+ */
 export function plainLines(output: string): readonly string[] {
   const text = output
     .replaceAll(sequence, '')

@@ -27,8 +27,8 @@ export function attributesOf(values: FieldValues, registry: readonly Attribute[]
 }
 
 /**
- * Returns the input of a field with the type of its attribute. A wrong number stays a text, which
- * the service rejects.
+ * Returns the input of a field with the type of its attribute. For a number, an input
+ * that is not an integer stays a text, which the service rejects.
  */
 export function parseInput(text: string, { Type }: Attribute): FieldValue {
   if (Type === 'Boolean') return text === 'true';

@@ -41,8 +41,8 @@ interface BiosFormProps {
 }
 
 /**
- * The form. It shows the value of each setting after the next start and, if that is different, the
- * current value.
+ * The form. It shows the value of each setting after the next start, with the edits of the user. If the current value
+ * is different, it shows that, too.
  */
 export function BiosForm({ name, bios, settings, pending, registry, mayChange }: BiosFormProps) {
   const draft = useDraft<Bios>({

@@ -14,7 +14,7 @@ import type { DriveProps } from './drive.js';
 export function UrlForm({ drive, onChange }: DriveProps) {
   const action = drive.Actions?.['#VirtualMedia.InsertMedia'];
   const methods = action?.['TransferMethod@Redfish.AllowableValues'] ?? [];
-  // When the user returns from another page, the form shows the image of the running insert.
+  // When the user returns from another page, the form shows the image of the running or failed insert.
   const [url, setUrl] = useState(inserts.value.get(drive['@odata.id'])?.url ?? '');
   const [method, setMethod] = useState('Upload');
   const [user, setUser] = useState('');

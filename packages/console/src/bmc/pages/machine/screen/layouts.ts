@@ -7,7 +7,7 @@ import { layoutData, layoutOf, places } from './layout-data.js';
 
 /** The name of a layout. */
 export type LayoutName = keyof typeof layoutData;
-/** Keyboard layouts. */
+/** The names of all layouts. */
 export const layoutNames = Object.keys(layoutData) as readonly LayoutName[]; // the keys of the literal
 
 /** Keys to press together, the last one after the others. */
@@ -50,7 +50,7 @@ function chordsOfCharacter(character: string, name: LayoutName): readonly Chord[
   return [modifier === 'Shift' || modifier === 'AltGr' ? [keys[modifier], key] : [key], [keys.Space]];
 }
 
-/** Returns the key of a character in a list such as `@KeyQ ~AltGr+BracketRight`. */
+/** Returns the key of a character in a list such as `@KeyQ ~AltGr+BracketRight`; undefined: the list lacks it. */
 function keyOf(list: string, character: string): string | undefined {
   return list
     .split(' ')
