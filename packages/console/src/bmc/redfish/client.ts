@@ -31,7 +31,11 @@ export async function send<Body>(method: string, path: string, options: SendOpti
   return repeatAfterLogin(options.signal, (used) => exchange<Body>({ ...options, method, path, token: used }));
 }
 
-/** Opens a stream with GET, such as Server-Sent Events. After a 401, waits for a new login like `send`. */
+/**
+ * Opens a stream with GET, such as Server-Sent Events. After a 401, waits for a new login like `send`.
+ * @throws {RedfishFailure} if the service answers with another error.
+ * @throws the error of `fetch`, if there is no answer or the signal aborts.
+ */
 export function openStream(
   path: string,
   options: Pick<WireRequest, 'headers'> & { readonly signal: AbortSignal },
@@ -39,7 +43,7 @@ export function openStream(
   return repeatAfterLogin(options.signal, (used) => open({ ...options, method: 'GET', path, token: used }));
 }
 
-/** Reads a resource. */
+/** Reads a resource. @throws as {@link send}. */
 export async function get<Body>(path: string, signal?: AbortSignal): Promise<Body> {
   return (await send<Body>('GET', path, { signal })).body;
 }
@@ -51,7 +55,9 @@ export function getWithEtag<Body>(path: string, signal?: AbortSignal): Promise<R
 
 /**
  * Changes a resource.
- * @param etag the version that the user saw. The service rejects the change if there is a newer version.
+ * @param etag the version that the user saw. The service rejects the change with 412 if there is a newer version. null
+ *   or undefined: the service does not compare the version.
+ * @throws as {@link send}.
  */
 export async function patch<Body>(path: string, body: object, etag?: string | null): Promise<Reply<Body>> {
   try {

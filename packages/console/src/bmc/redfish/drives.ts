@@ -54,13 +54,16 @@ export function wantDrives(ids: Iterable<string>, { isAgain = false }: { readonl
   pump();
 }
 
-/** Reads the drives of machines that stay visible: of the last call only, after the user has stopped scrolling or typing. */
+/**
+ * Reads the drives of the visible machines when there was no further call for `VISIBLE_MS`: the user has stopped
+ * scrolling or typing.
+ */
 export function wantVisibleDrives(ids: readonly string[]): void {
   clearTimeout(visibleTimer);
   visibleTimer = setTimeout(() => wantDrives(ids), VISIBLE_MS);
 }
 
-/** Reads the drives of a machine now. @throws {RedfishFailure} */
+/** Reads the drives of a machine now, and stores them in `drives`, too. @throws {RedfishFailure} */
 export async function readDrives(id: string): Promise<readonly Drive[]> {
   const path = `/redfish/v1/Systems/${encodeURIComponent(id)}/VirtualMedia?$expand=.`;
   const { Members } = await get<{ readonly Members: readonly Drive[] }>(path);

@@ -73,7 +73,7 @@ async function* connect(lastId: string | null, until: AbortSignal): AsyncGenerat
   yield* readEvents(response, silence);
 }
 
-/** Waits, at most until the computer has its network back or the signal aborts. */
+/** Waits for a time. Ends earlier when the computer has its network back, or when the signal aborts. */
 function pause(ms: number, until: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

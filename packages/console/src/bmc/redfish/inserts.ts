@@ -7,7 +7,7 @@ import { completeTask, type Progress } from './tasks.js';
 /** An insert that runs or has failed. */
 interface Insert {
   readonly url: string;
-  /** Null until the service has answered with a task. */
+  /** Null until the service has answered with a task, and after a failure. */
   readonly progress: Progress | null;
   /** The failure; null while the insert runs. */
   readonly error: unknown;

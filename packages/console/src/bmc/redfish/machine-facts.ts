@@ -27,7 +27,7 @@ export function resetTypes({ Actions }: Machine): readonly string[] {
   return Actions?.['#ComputerSystem.Reset']?.['ResetType@Redfish.AllowableValues'] ?? [];
 }
 
-/** Returns the names of the inserted images. */
+/** Returns the names of the inserted images; for an image without a name and a URL, the name of the drive. */
 export function imageNames(of: readonly Drive[]): readonly string[] {
   return of.flatMap(({ Inserted, ImageName, Image, Name }) =>
     Inserted === true ? [ImageName ?? Image?.split('/').at(-1) ?? Name] : [],

@@ -181,7 +181,7 @@ async function readAll(): Promise<void> {
   listMs = performance.now() + PAUSE_FACTOR * (performance.now() - beginMs);
 }
 
-/** Applies an event: the power state at once, everything else by reading the machine again. */
+/** Applies an event: a removal and the power state at once, everything else by reading the machine again. */
 function apply({ MessageId, OriginOfCondition }: RedfishEvent): void {
   const origin = OriginOfCondition?.['@odata.id'] ?? '';
   const [, kind = '', id = ''] = /^\/redfish\/v1\/(Systems|Managers|Chassis)\/([^/]+)/.exec(origin) ?? [];

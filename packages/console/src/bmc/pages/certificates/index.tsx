@@ -1,4 +1,4 @@
-/** The certificates of the service with their facts. The web certificate also has its replacement and signing requests. */
+/** The certificates of the service, with their facts. The web certificate can be replaced, and has signing requests. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { formatTime } from '../../../ui/format.js';

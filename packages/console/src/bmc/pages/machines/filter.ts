@@ -5,7 +5,7 @@ import type { Machine } from '../../redfish/machines.js';
 
 /** The filters. An empty text: no filter. */
 export interface Filters {
-  /** Words that the name, the UUID, the asset tag, the host or an image must contain. */
+  /** Words. Each must occur in the name, the UUID, the asset tag, the host, or the name of an image. */
   readonly search: string;
   readonly power: string;
   /** A health, or `unknown`. */

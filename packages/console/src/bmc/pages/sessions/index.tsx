@@ -1,4 +1,4 @@
-/** The open sessions. A user may end their own sessions, and all sessions with the privilege ConfigureManager. */
+/** The open sessions. A user may end the session of this page; with the privilege ConfigureManager, every session. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { ConfirmDialog } from '../../../ui/confirm-dialog.js';

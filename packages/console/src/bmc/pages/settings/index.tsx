@@ -1,4 +1,4 @@
-/** The settings of the service that Redfish shows and changes. */
+/** The settings of the service that clients can read and change over Redfish. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../ui/button.js';
 import { Checkbox, SelectField, TextField } from '../../../ui/field.js';

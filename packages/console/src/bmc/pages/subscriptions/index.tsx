@@ -22,7 +22,7 @@ interface Subscription extends Member {
   readonly Actions?: Readonly<Record<string, { readonly target?: string }>>;
 }
 
-/** The health of a destination changes without an event. */
+/** The health of a destination changes without an event, so the page reads the subscriptions at this interval. */
 const POLL_MS = 10_000;
 
 const isSuspended = ({ Status }: Subscription): boolean => Status?.State === 'Disabled';

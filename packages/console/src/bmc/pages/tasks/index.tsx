@@ -26,7 +26,7 @@ interface Task extends Member {
   readonly Messages?: readonly { readonly Message?: string }[];
 }
 
-/** The progress of a task changes without an event. */
+/** The progress of a task changes without an event, so the page reads the tasks at this interval. */
 const POLL_MS = 2000;
 
 const kinds = { OK: 'good', Warning: 'warn', Critical: 'bad' } as const;

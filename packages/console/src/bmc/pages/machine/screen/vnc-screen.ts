@@ -17,7 +17,7 @@ interface VncScreenOptions {
   readonly onLeave: (direction: 'back' | 'forward') => void;
 }
 
-/** Pause after each typed key, in milliseconds. The keyboard of a guest holds only 16 events and loses further ones. */
+/** Pause after each typed chord, in milliseconds. The keyboard of a guest holds only 16 events and loses further ones. */
 const TYPING_MS = 30;
 
 /** Keys that the user presses together with F6 to leave the screen. */
@@ -62,7 +62,7 @@ export class VncScreen {
     this.link.connect();
   }
 
-  /** Presses keys together, and releases them. */
+  /** Presses keys together, and releases them. Does nothing without a connection. */
   press(chord: readonly Key[]): void {
     for (const { keysym, code } of chord) this.#rfb?.sendKey(keysym, code, true);
     for (const { keysym, code } of chord.toReversed()) this.#rfb?.sendKey(keysym, code, false);

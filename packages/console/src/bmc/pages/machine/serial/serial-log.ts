@@ -8,7 +8,7 @@ interface LogEntry {
 /**
  * Reads the recorded output of the latest boot.
  * @returns null if there is no record.
- * @throws {RedfishFailure} 404 if the service records no output.
+ * @throws {RedfishFailure} with status 404 if the service records no output; other errors as {@link openStream}.
  */
 export async function readBootLog(machine: string): Promise<Blob | null> {
   const { Members: entries } = await get<{ readonly Members: readonly LogEntry[] }>(

@@ -1,4 +1,4 @@
-/** The tools of a serial console: search, copy, download, break, size. */
+/** The tools of a serial console: search, copy, download, break, size, and the mode for screen readers. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../../ui/button.js';
 import { copyText } from '../../../../ui/copy.js';

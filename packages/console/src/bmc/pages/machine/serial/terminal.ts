@@ -27,7 +27,7 @@ export interface SerialTerminal {
   /** Enables or disables input. A disabled terminal does not answer queries of the guest either. */
   setWritable(isWritable: boolean): void;
   setScreenReader(isOn: boolean): void;
-  /** Selects the next match of a text. @returns false without a match. */
+  /** Selects the next or the previous match of a text. @returns false without a match. */
   find(text: string, direction: 'next' | 'previous'): boolean;
   /** Returns the selected text; if nothing is selected, all text. */
   text(): string;

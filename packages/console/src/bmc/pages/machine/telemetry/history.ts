@@ -14,7 +14,7 @@ export interface Sample {
   readonly processor: number | null;
   /** Percent of the memory of the machine. */
   readonly memory: number | null;
-  /** Bytes per second. */
+  /** Bytes per second, as the next three members. */
   readonly diskRead: number | null;
   readonly diskWritten: number | null;
   readonly received: number | null;

@@ -23,7 +23,7 @@ interface BulkDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks for the confirmation of an action. `JobDialog` shows the results. */
+/** Asks for the confirmation of an action, or says that it would change no machine. `JobDialog` shows the results. */
 export function BulkDialog({ action, plan, onClose }: BulkDialogProps) {
   const { changed } = plan;
   if (changed.length === 0) {

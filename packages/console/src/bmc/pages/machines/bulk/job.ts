@@ -26,7 +26,7 @@ export interface Job {
   readonly outcomes: ReadonlyMap<string, Outcome>;
   readonly isRunning: boolean;
   readonly isStopping: boolean;
-  /** Aborts when the user stops the action. */
+  /** Aborts when the user stops the action, and when the login of the user ends. */
   readonly stopping: AbortController;
 }
 

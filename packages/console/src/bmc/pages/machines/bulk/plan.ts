@@ -26,7 +26,7 @@ const { reasons } = bulkTexts;
 /** Targets of a boot override that need no further value, such as a URL. */
 const SIMPLE_TARGETS = ['Pxe', 'Hdd', 'Cd', 'Usb', 'Floppy', 'BiosSetup'];
 
-/** Returns the targets of a boot override that a machine offers. */
+/** Returns the members of `SIMPLE_TARGETS` that a machine offers. */
 export function bootTargets({ Boot }: Machine): readonly string[] {
   const offered = Boot?.['BootSourceOverrideTarget@Redfish.AllowableValues'] ?? [];
   return SIMPLE_TARGETS.filter((target) => offered.includes(target));
