@@ -68,7 +68,10 @@ export const token = (): string | null => login.current()?.token ?? null;
 /** Returns the URI of the session of this console; null: there is none. */
 export const sessionUri = (): string | null => login.current()?.uri ?? null;
 
-/** Finds out whether a login is needed, and uses the session of the page before a reload or of another tab, if any. */
+/**
+ * Finds out whether a login is needed, and uses the session of the page before a reload or of another tab, if any.
+ * @throws {RedfishFailure} if the service does not answer, or with an error other than 401.
+ */
 export async function startSession(): Promise<void> {
   const asked = login.find();
   // Asks the service at the same time, unless the page before a reload had a session.
@@ -89,9 +92,9 @@ export async function startSession(): Promise<void> {
 }
 
 /**
- * Logs in, and repeats the requests that wait for a login. If the session of another user has expired, the page
- * loads again, so that nothing of this user remains.
- * @throws {RedfishFailure} 401 if the user or the password is wrong.
+ * Logs in, and repeats the requests that wait for a login. If the page belongs to another user, whose session has
+ * expired, the page loads again, so that nothing of that other user remains.
+ * @throws {RedfishFailure} 401 if the user or the password is wrong; others as {@link exchange}.
  */
 export async function logIn(user: string, password: string): Promise<void> {
   const { body, headers, location } = await exchange<{
@@ -115,7 +118,10 @@ export async function logIn(user: string, password: string): Promise<void> {
   }
 }
 
-/** Sets a new password for an account that must change its password, and logs in with the new password. */
+/**
+ * Sets a new password for an account that must change its password, and logs in with the new password.
+ * @throws {RedfishFailure} if the service rejects the new password, or does not answer.
+ */
 export async function changePassword(user: string, account: string, password: string): Promise<void> {
   await exchange({ method: 'PATCH', path: account, token: token(), body: { Password: password } });
   await logIn(user, password);

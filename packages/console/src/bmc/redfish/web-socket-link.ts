@@ -27,7 +27,10 @@ const MAX_RETRY_SECONDS = 15;
 /** Close codes after which the link does not connect again by itself. */
 const finalCodes: readonly number[] = [closeCodes.forbidden, closeCodes.gone, closeCodes.absent, closeCodes.tooMany];
 
-/** The connection. It ends with {@link WebSocketLink.close}. */
+/**
+ * The connection. After a loss, it connects again, unless the close code is final or the service answers with 4xx. It
+ * ends with {@link WebSocketLink.close}.
+ */
 export class WebSocketLink {
   readonly state = signal<LinkState>({ kind: 'connecting' });
   readonly #options: WebSocketLinkOptions;
@@ -62,6 +65,7 @@ export class WebSocketLink {
     this.#attempts = 0;
   }
 
+  /** Sends a message. Does nothing while the socket is not open. */
   send(message: string | Uint8Array<ArrayBuffer>): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(message);
   }

@@ -9,7 +9,7 @@ interface ErrorMessage {
   readonly properties: readonly string[];
 }
 
-/** An error answer of the service, or a failed connection (status 0). */
+/** An error answer of the service, a failed connection (status 0), or a failed task (status 202). */
 export class RedfishFailure extends Error {
   override readonly name = 'RedfishFailure';
 
@@ -101,7 +101,10 @@ export async function open({ method, path, token, headers, body, signal }: WireR
 
 let serviceAheadMs = 0;
 
-/** Returns the time of the service's clock, in milliseconds since 1970. The browser's clock may be wrong. */
+/**
+ * Returns the time of the service's clock by its last answer, in milliseconds since 1970. The browser's clock may be
+ * wrong.
+ */
 export const serviceNow = (): number => Date.now() + serviceAheadMs;
 
 /** Returns the failure for a request without an answer: the connection failed, or the deadline has passed. */

@@ -51,7 +51,8 @@ interface ChatListener {
 
 /**
  * Sends a request and reports its answer while it arrives.
- * @throws {ApiFailure} if the proxy answers with an error, also in the middle of the stream.
+ * @throws {ApiFailure} if the proxy answers with an error, also in the middle of the stream, or not at all.
+ * @throws {TypeError} if the connection breaks while the answer arrives.
  * @throws {DOMException} `AbortError` if the caller aborts.
  */
 export async function streamChat(request: ChatRequest, listener: ChatListener, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,10 @@
 import { currentKey, isRefused, loginState, renewLogin } from './session.js';
 import { open, exchange } from './wire.js';
 
-/** Reads a value. After a 401, waits until the user has logged in again, and repeats the request. */
+/**
+ * Reads a value. After a 401, waits until the user has logged in again, and repeats the request.
+ * @throws as {@link exchange}, except 401.
+ */
 export function get<Body>(path: string): Promise<Body> {
   return repeatAfterLogin((key) => exchange<Body>({ method: 'GET', path, key }));
 }

@@ -39,7 +39,10 @@ let waiting: (() => void)[] = [];
 /** Returns the key for requests; null: the proxy needs none, or no user has logged in. */
 export const currentKey = (): string | null => login.current();
 
-/** Finds out whether a key is needed, and uses the login of the page before a reload or of another tab, if any. */
+/**
+ * Finds out whether a key is needed, and uses the login of the page before a reload or of another tab, if any.
+ * @throws {ApiFailure} if the proxy does not answer, or cannot check the key of that login.
+ */
 export async function startSession(): Promise<void> {
   const found = await login.find();
   if (found !== null) {
@@ -58,7 +61,7 @@ export async function startSession(): Promise<void> {
 
 /**
  * Logs in, and repeats the requests that wait for a login.
- * @throws {ApiFailure} 401 if the key is wrong, expired or blocked.
+ * @throws {ApiFailure} 401 if the key is wrong, expired or blocked; others if the proxy cannot check the key.
  */
 export async function logIn(key: string): Promise<void> {
   begin(key, await roleOf(key));

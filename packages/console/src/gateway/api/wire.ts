@@ -56,7 +56,10 @@ export async function open({ method, path, key, body, signal }: ApiRequest): Pro
   return response;
 }
 
-/** Sends a request, and returns the value of its JSON answer. @throws as {@link open}. */
+/**
+ * Sends a request, and returns the value of its JSON answer.
+ * @throws as {@link open}; {SyntaxError} if the answer is not JSON; {DOMException} `TimeoutError` if its body is late.
+ */
 export async function exchange<Body>(request: Omit<ApiRequest, 'signal'>): Promise<Body> {
   const response = await open({ ...request, signal: AbortSignal.timeout(DEADLINE_MS) });
   return (await response.json()) as Body; // the caller names the type of the answer

@@ -112,7 +112,7 @@ function SettingsForm({ names }: { readonly names: readonly string[] }) {
   );
 }
 
-/** Returns whether a name matches a pattern with one star. */
+/** Returns whether a name matches a pattern with one star, which stands for at least one character. */
 function matches(pattern: string, name: string): boolean {
   const [start = '', end = ''] = pattern.split('*');
   return name.length > start.length + end.length && name.startsWith(start) && name.endsWith(end);

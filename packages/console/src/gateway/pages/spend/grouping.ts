@@ -50,7 +50,7 @@ export function totalsOf(rows: readonly UsageRow[], grouping: Grouping): readonl
   return [...found.values()];
 }
 
-/** Returns the series of a chart: those with the largest sums, and all others together. */
+/** Returns the series of a chart. If they are more than `MAX_SERIES`, the last one contains those with small sums. */
 export function seriesOf(
   rows: readonly UsageRow[],
   days: readonly string[],

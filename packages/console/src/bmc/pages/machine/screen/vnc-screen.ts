@@ -17,7 +17,7 @@ interface VncScreenOptions {
   readonly onLeave: (direction: 'back' | 'forward') => void;
 }
 
-/** Pause after each typed chord, in milliseconds. The keyboard of a guest holds only 16 events and loses further ones. */
+/** Pause after each typed chord, in milliseconds. The keyboard of a guest holds only 16 events, and loses others. */
 const TYPING_MS = 30;
 
 /** Keys that the user presses together with F6 to leave the screen. */
