@@ -28,7 +28,10 @@ interface ConfirmDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before an action that loses something, and names what is lost. The focus starts at the button that changes nothing. */
+/**
+ * Asks before an action that loses something, and names what is lost. The focus starts at the button that changes
+ * nothing.
+ */
 export function ConfirmDialog({
   title,
   lost,

@@ -14,7 +14,7 @@ export async function copyText(text: string): Promise<void> {
   }
 }
 
-/** @throws {Error} if the browser rejects the copy. */
+/** Copies a text through a selected field. @throws {Error} if the browser rejects the copy. */
 function copyWithSelection(text: string): void {
   const opener = document.activeElement;
   const area = document.createElement('textarea');

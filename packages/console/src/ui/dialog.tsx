@@ -10,7 +10,10 @@ import { uiTexts as texts } from '../texts/index.js';
 /** Properties of `Dialog`. */
 interface DialogProps {
   readonly title: string;
-  /** Called on Escape, on a step back in the history, and on the close button. Without it, the dialog stays until its owner removes it. */
+  /**
+   * Called on Escape, on a step back in the history, and on the close button. Without it, the dialog stays until its
+   * owner removes it.
+   */
   readonly onClose?: (() => void) | undefined;
   /** Default: about 30 rem. */
   readonly isWide?: boolean;

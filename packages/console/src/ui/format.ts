@@ -17,7 +17,7 @@ export const formatCount = (value: number): string => whole.format(value);
 /** Formats a count in short, such as `1.2M`. */
 export const formatCompact = (value: number): string => compact.format(value);
 
-/** Formats US dollars, such as `$12.50`; amounts below a cent with two digits, such as `$0.00042`. */
+/** Formats US dollars, such as `$12.50`; amounts below a cent with two significant digits, such as `$0.00042`. */
 export function formatUsd(value: number): string {
   return value === 0 || Math.abs(value) >= 0.01 ? cents.format(value) : small.format(value);
 }

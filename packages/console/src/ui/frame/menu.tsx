@@ -22,8 +22,8 @@ function placeAfterKey(key: string, place: number, count: number): number | null
 }
 
 /**
- * The menu. The arrow keys open it and lead from control to control. It closes with Escape, and when an element
- * outside of it gets the focus.
+ * The menu. The arrow keys up and down open it and lead from control to control; Home and End lead to the first and the
+ * last control. The menu closes with Escape, and when an element outside of it gets the focus.
  */
 export function Menu({ label, class: name, listClass, children }: MenuProps) {
   const details = useRef<HTMLDetailsElement>(null);

@@ -72,8 +72,8 @@ export const hrefOf = (path: string): string => BASE + path;
 /**
  * Opens a path below `/ui/`: `systems/1?tab=x`. If the user loses work by this, asks first. Another
  * query of the same page loses none.
- * @param options `isReplaced`: the current entry of the history is replaced. The address bar shows the path after a
- * pause of `ADDRESS_MS`.
+ * @param options `isReplaced`: the current entry of the history is replaced, without a question. The address bar shows
+ *   the path after a pause of `ADDRESS_MS`.
  */
 export function navigate(path: string, { isReplaced = false }: { readonly isReplaced?: boolean } = {}): void {
   if (isReplaced) {
@@ -116,7 +116,7 @@ export type RouteParameters = Readonly<Record<string, string>>;
 /**
  * Compares a path with a pattern.
  * @param pattern segments; `:name` matches one segment, a last `*` matches the rest: `systems/:id/*`.
- * @returns the parameters, decoded, with `*` for the rest; null if the path does not match.
+ * @returns the parameters, decoded; `*` is the rest as it is in the path. null if the path does not match.
  */
 export function matchPath(pattern: string, path: string): RouteParameters | null {
   const parts = pattern.split('/');
