@@ -44,6 +44,47 @@ function cutAt(text: string, ...places: readonly number[]): Buffer[] {
   return sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to));
 }
 
+/** Returns the pieces in which a reader passes the bodies of answers. @param answers how often the answer arrives. */
+function piecesOf(wire: string, answers = 1): readonly string[] {
+  const pieces: string[] = [];
+  const reader = new AnswerReader({
+    onAnswerBegun: () => undefined,
+    onHead: () => true,
+    onData: (bytes) => pieces.push(bytes.toString('latin1')) > 0,
+    onAnswerEnd: () => void pieces.push('end'),
+  });
+  for (let count = 0; count < answers; count += 1) {
+    reader.expect();
+    const bytes = Buffer.from(wire, 'latin1');
+    expect(reader.read(bytes)).toBe(bytes.length);
+  }
+  return pieces;
+}
+
+describe('AnswerReader', () => {
+  const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+  const small = Array.from({ length: 10_000 }, (_, at) => String(at));
+
+  it('passes the first small chunks of an answer one by one, and joins later ones of the same read', () => {
+    const pieces = piecesOf(`${head}${small.map(chunk).join('')}0\r\n\r\n`);
+    expect(pieces).toEqual([...small.slice(0, 4096), small.slice(4096).join(''), 'end']);
+  });
+
+  it('passes larger chunks one by one', () => {
+    const event = 'x'.repeat(64);
+    const wire = [...small.slice(0, 4096), event, 'a', event, 'b', 'c', event].map(chunk).join('');
+    const pieces = piecesOf(`${head}${wire}1;a=b\r\nd\r\n0\r\n\r\n`);
+    expect(pieces.slice(4096)).toEqual([event, 'a', event, 'bc', event, 'd', 'end']);
+  });
+
+  it('counts the small chunks of each answer', () => {
+    const wire = `${head}${small.slice(0, 4000).map(chunk).join('')}0\r\n\r\n`;
+    expect([piecesOf(wire, 2).length, piecesOf(wire, 1).length]).toEqual([2 * 4001, 4001]);
+  });
+});
+
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: Chunked\r\n\r\n`;
 const answers: readonly [string, string, boolean, readonly string[], string][] = [

@@ -6,6 +6,7 @@
 import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';
 import { checkTrailer, MAX_HEAD_BYTES, parseAnswerHead, type AnswerHead } from './answer-head.js';
+import { hexDigit, joinSmallChunks, MAX_JOINED_CHUNK, MAX_SINGLE_CHUNKS } from './small-chunks.js';
 
 /** The receiver of an answer. */
 export interface AnswerSink {
@@ -66,6 +67,7 @@ export class AnswerReader {
   /** Number and total size of this answer's interim heads. */
   #interimHeads = 0;
   #interimBytes = 0;
+  #smallChunks = 0;
 
   constructor(sink: AnswerSink) {
     this.#sink = sink;
@@ -81,7 +83,7 @@ export class AnswerReader {
     this.#state = HEAD;
     this.#isToHead = isToHead;
     this.#begun = false;
-    this.#interimHeads = this.#interimBytes = 0;
+    this.#interimHeads = this.#interimBytes = this.#smallChunks = 0;
     this.#endsByConnection = false;
   }
 
@@ -105,10 +107,13 @@ export class AnswerReader {
         }
         case BODY:
         case CHUNK: {
-          const length = Math.min(this.#left, bytes.length - at);
-          const piece = length === bytes.length ? bytes : bytes.subarray(at, at + length);
-          at += length;
-          this.#left -= length;
+          const start = at;
+          at += Math.min(this.#left, bytes.length - at);
+          this.#left -= at - start;
+          let end = at;
+          if (this.#state === CHUNK && this.#left === 0 && end - start <= MAX_JOINED_CHUNK)
+            if ((this.#smallChunks += 1) > MAX_SINGLE_CHUNKS) ({ end, next: at } = joinSmallChunks(bytes, at));
+          const piece = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
           mayContinue = this.#sink.onData(piece);
           // The sink may have called `stop`.
           if (this.#left > 0 || this.isIdle) break;
@@ -280,12 +285,6 @@ export class AnswerReader {
 }
 
 const badChunk = () => new AnswerFault('http', 'an invalid chunk');
-
-function hexDigit(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = byte | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
-}
 
 /**
  * Checks an incomplete head. Otherwise, the proxy and a server of another protocol would wait for each other.
