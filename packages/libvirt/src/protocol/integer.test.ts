@@ -3,7 +3,7 @@ import { XdrError, XdrReader, XdrWriter } from '../xdr.js';
 import { flags, hyperNumber, uhyperNumber } from './integer.js';
 
 /** Encodes a value, and returns the decoded result. */
-const round = (codec: typeof flags, value: number): number => {
+const roundTrip = (codec: typeof flags, value: number): number => {
   const writer = new XdrWriter();
   codec.encode(writer, value);
   return codec.decode(new XdrReader(writer.finish()));
@@ -11,13 +11,13 @@ const round = (codec: typeof flags, value: number): number => {
 
 describe('64-bit integers as numbers', () => {
   it('are the same after encoding and decoding, if they are safe integers', () => {
-    expect(round(uhyperNumber, Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
-    expect(round(hyperNumber, -1)).toBe(-1);
+    expect(roundTrip(uhyperNumber, Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(roundTrip(hyperNumber, -1)).toBe(-1);
   });
 
   it('are rejected when they are encoded, if they are not safe integers', () => {
-    expect(() => round(uhyperNumber, 2 ** 53)).toThrow(XdrError);
-    expect(() => round(uhyperNumber, 0.5)).toThrow(XdrError);
+    expect(() => roundTrip(uhyperNumber, 2 ** 53)).toThrow(XdrError);
+    expect(() => roundTrip(uhyperNumber, 0.5)).toThrow(XdrError);
   });
 
   it('are rounded when they are decoded, if a number cannot represent the value', () => {
@@ -29,6 +29,6 @@ describe('64-bit integers as numbers', () => {
 
 describe('a flag word', () => {
   it('may be the negative number that `|` returns for bit 31', () => {
-    expect(round(flags, 0x8000_0000 | 1)).toBe(0x8000_0001);
+    expect(roundTrip(flags, 0x8000_0000 | 1)).toBe(0x8000_0001);
   });
 });

@@ -52,15 +52,15 @@ describe('the message splitter', () => {
   });
 
   it('returns the message for which the callback returned false, and all bytes of the chunk after it', () => {
-    for (const split of [0, 3, 10]) {
+    for (const splitAt of [0, 3, 10]) {
       const seen: number[] = [];
       const splitter = new MessageSplitter((buffer, start) => {
         seen.push(buffer.readUInt8(start + 4));
         return seen.at(-1) !== 2;
       });
       const all = Buffer.concat([message(28, 1), message(28, 2), message(28, 3).subarray(0, 20)]);
-      const first = splitter.push(all.subarray(0, 28 + split));
-      const rest = first ?? splitter.push(all.subarray(28 + split));
+      const first = splitter.push(all.subarray(0, 28 + splitAt));
+      const rest = first ?? splitter.push(all.subarray(28 + splitAt));
       expect(rest).toEqual(all.subarray(28));
       expect(seen).toEqual([1, 2]);
     }
@@ -70,8 +70,8 @@ describe('the message splitter', () => {
     const word = Buffer.alloc(4);
     word.writeUInt32BE(length);
     expect(() => new MessageSplitter(() => true).push(word)).toThrow(XdrError);
-    const split = new MessageSplitter(() => true);
-    split.push(word.subarray(0, 1));
-    expect(() => split.push(word.subarray(1))).toThrow(XdrError);
+    const splitter = new MessageSplitter(() => true);
+    splitter.push(word.subarray(0, 1));
+    expect(() => splitter.push(word.subarray(1))).toThrow(XdrError);
   });
 });

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }));
 
 const system = ['pki/CA/cacert.pem', 'pki/libvirt/clientcert.pem', 'pki/libvirt/private/clientkey.pem'];
-const own = ['home/.pki/libvirt/cacert.pem', 'home/.pki/libvirt/clientcert.pem', 'home/.pki/libvirt/clientkey.pem'];
+const ofUser = ['home/.pki/libvirt/cacert.pem', 'home/.pki/libvirt/clientcert.pem', 'home/.pki/libvirt/clientkey.pem'];
 
 /**
  * Writes files that contain their own path. Reads the certificate files, and returns the contents of
@@ -31,7 +31,7 @@ async function read(paths: readonly string[], { uid = 1000, pkipath = null as st
 
 describe('the certificate files of a client', () => {
   it('are those of the host for root', async () => {
-    expect(await read([...system, ...own, 'pki/CA/cacrl.pem'], { uid: 0 })).toEqual([
+    expect(await read([...system, ...ofUser, 'pki/CA/cacrl.pem'], { uid: 0 })).toEqual([
       system[0],
       'pki/CA/cacrl.pem',
       ...system.slice(1),
@@ -39,11 +39,11 @@ describe('the certificate files of a client', () => {
   });
 
   it('are those of the user, if the user has a certificate, its key and a certificate authority', async () => {
-    expect(await read([...system, ...own])).toEqual([own[0], null, own[1], own[2]]);
+    expect(await read([...system, ...ofUser])).toEqual([ofUser[0], null, ofUser[1], ofUser[2]]);
   });
 
   it('are those of the host, with the certificate authority of the user, if the user has no key', async () => {
-    expect(await read([...system, ...own.slice(0, 2)])).toEqual([own[0], null, system[1], system[2]]);
+    expect(await read([...system, ...ofUser.slice(0, 2)])).toEqual([ofUser[0], null, system[1], system[2]]);
   });
 
   it('may lack the certificate and the key of the client', async () => {

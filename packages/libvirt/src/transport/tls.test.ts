@@ -116,8 +116,12 @@ describe('a TLS transport', () => {
       (socket: TLSSocket) => socket.end('\u0000'),
       'does not accept the certificate of this client',
     ],
-    ['closes', (socket: TLSSocket) => socket.end(), 'libvirtd closed the connection'],
-    ['resets', () => [...sockets].forEach((socket) => socket.resetAndDestroy()), 'libvirtd closed the connection'],
+    ['closes the connection', (socket: TLSSocket) => socket.end(), 'libvirtd closed the connection'],
+    [
+      'resets the connection',
+      () => [...sockets].forEach((socket) => socket.resetAndDestroy()),
+      'libvirtd closed the connection',
+    ],
   ])('fails if the server %s instead of sending its confirmation', async (_, serve, why) => {
     const port = await listenTls(serve);
     expect(String(await failureOf(open(port)))).toContain(why);

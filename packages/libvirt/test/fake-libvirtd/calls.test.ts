@@ -118,7 +118,7 @@ describe('a call', () => {
     const timeoutMs = 2000;
     // The loop below blocks this process, so the call is sent only after twice its timeout.
     const answer = link.call(getHostname, undefined, { timeoutMs });
-    for (const until = performance.now() + 2 * timeoutMs; performance.now() < until;);
+    for (const end = performance.now() + 2 * timeoutMs; performance.now() < end;);
     expect(await answer).toBe('host');
   });
 
@@ -128,7 +128,7 @@ describe('a call', () => {
     await link.connected();
     const timeoutMs = 100;
     const answer = link.call(getHostname, undefined, { timeoutMs });
-    for (const until = performance.now() + 3 * timeoutMs; performance.now() < until;);
+    for (const end = performance.now() + 3 * timeoutMs; performance.now() < end;);
     expect(await failureOf(answer)).toMatchObject({ code: 'CALL_TIMEOUT' });
   });
 

@@ -11,20 +11,20 @@ const NO_SUPPORT = 3;
 let fake: FakeLibvirtd;
 let hypervisor: Hypervisor;
 /** Requests to the fake: `+0` registers kind 0, `-7` deregisters callback 7. */
-let asked: string[];
+let requests: string[];
 /** Callback id of the next registration. */
 let nextCallback: number;
 beforeEach(async () => {
-  asked = [];
+  requests = [];
   nextCallback = 7;
   fake = await FakeLibvirtd.start();
   fake.on(eventProcedures.callbackRegisterAny, ({ eventId, domain: only }) => {
     expect(only).toBeNull();
-    asked.push(`+${eventId}`);
+    requests.push(`+${eventId}`);
     return nextCallback++;
   });
   fake.on(eventProcedures.callbackDeregisterAny, ({ callbackId }) => {
-    asked.push(`-${callbackId}`);
+    requests.push(`-${callbackId}`);
     return undefined;
   });
   fake.on(connectProcedures.getHostname, () => 'fake');
@@ -49,7 +49,7 @@ describe('an event registration', () => {
     reboot.remove();
     second.remove();
     await hypervisor.getHostname();
-    expect(asked).toEqual([`+${DomainEventId.LIFECYCLE}`, `+${DomainEventId.REBOOT}`, '-8', '-7']);
+    expect(requests).toEqual([`+${DomainEventId.LIFECYCLE}`, `+${DomainEventId.REBOOT}`, '-8', '-7']);
   });
 
   it('passes none of its events to a later listener after its removal', async () => {
@@ -96,7 +96,7 @@ describe('an event registration', () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
       await new Promise<void>((resolve) => (answer = resolve));
-      asked.push(`-${callbackId}`);
+      requests.push(`-${callbackId}`);
       return undefined;
     });
     const first = hypervisor.events.on('lifecycle', () => undefined);
@@ -104,16 +104,16 @@ describe('an event registration', () => {
     first.remove();
     const second = hypervisor.events.on('lifecycle', () => undefined);
     await hypervisor.getHostname();
-    expect(asked).toEqual(['+0']);
+    expect(requests).toEqual(['+0']);
     answer();
     await second.ready;
-    expect(asked).toEqual(['+0', '-7', '+0']);
+    expect(requests).toEqual(['+0', '-7', '+0']);
   });
 
   it('delays a close of the client until libvirtd has removed it, because libvirtd may crash otherwise', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
-      asked.push(`-${callbackId}`);
+      requests.push(`-${callbackId}`);
       await new Promise<void>((resolve) => (answer = resolve));
       return undefined;
     });
@@ -121,7 +121,7 @@ describe('an event registration', () => {
     await subscription.ready;
     subscription.remove();
     const closed = hypervisor.close();
-    await until('the deregistration', () => asked.length === 2);
+    await until('the deregistration', () => requests.length === 2);
     expect(hypervisor.state).toBe('connected');
     answer();
     await closed;
@@ -134,21 +134,21 @@ describe('an event registration', () => {
     await hypervisor.close();
     expect(await events.next()).toEqual({ done: true, value: undefined });
     await until('the end of the connection', () => fake.clients.length === 0);
-    expect(asked).toEqual(['+0']);
+    expect(requests).toEqual(['+0']);
   });
 
   it('is removed after its reply if its listener was removed before the reply', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackRegisterAny, async ({ eventId }) => {
-      asked.push(`+${eventId}`);
+      requests.push(`+${eventId}`);
       await new Promise<void>((resolve) => (answer = resolve));
       return nextCallback++;
     });
     hypervisor.events.on('lifecycle', () => undefined).remove();
-    await until('the registration', () => asked.length === 1);
+    await until('the registration', () => requests.length === 1);
     answer();
-    await until('the deregistration', () => asked.length === 2);
-    expect(asked).toEqual(['+0', '-7']);
+    await until('the deregistration', () => requests.length === 2);
+    expect(requests).toEqual(['+0', '-7']);
   });
 
   it('also serves a listener that is added before the reply of libvirtd', async () => {
@@ -158,7 +158,7 @@ describe('an event registration', () => {
     await listener.ready;
     lifecycle(7, 70);
     await until('the event', () => seen.length > 0);
-    expect(asked).toEqual(['+0']);
+    expect(requests).toEqual(['+0']);
   });
 
   it('rejects listener and iterator if libvirtd refuses it, and is tried again for the next listener', async () => {
@@ -185,12 +185,12 @@ describe('an event registration', () => {
     await hypervisor.getHostname();
     nextCallback = 7;
     for (const client of [...fake.clients]) client.drop();
-    await until('the new registration', () => asked.length === 4);
+    await until('the new registration', () => requests.length === 4);
     await hypervisor.connected();
     // Callback 7 was removed on the old connection. On this connection it belongs to the listener.
     lifecycle(7, 70);
     await until('the event', () => seen.length > 0);
-    expect([asked, seen]).toEqual([['+0', '-7', '+0', '+0'], [70]]);
+    expect([requests, seen]).toEqual([['+0', '-7', '+0', '+0'], [70]]);
   });
 
   it('is not repeated if its listener is removed while disconnected', async () => {
@@ -202,7 +202,7 @@ describe('an event registration', () => {
     await fake.listen();
     await hypervisor.connected();
     await hypervisor.getHostname();
-    expect(asked).toEqual(['+0']);
+    expect(requests).toEqual(['+0']);
   });
 });
 
@@ -211,7 +211,7 @@ describe('an iterator', () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     for (let detail = 0; detail <= 10_000; detail += 1) lifecycle(7, detail);
-    await until('the deregistration', () => asked.includes('-7'));
+    await until('the deregistration', () => requests.includes('-7'));
     const details: number[] = [];
     const read = async (): Promise<void> => {
       for await (const { detail } of events) details.push(detail);
