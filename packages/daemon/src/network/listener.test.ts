@@ -528,8 +528,8 @@ describe('a TLS port', () => {
   });
 
   it.each([
-    ['nothing for a minute', '', 60_000],
-    ['half a request for ten seconds', 'GET / HTTP/1.1\r\nHost', 10_000],
+    ['no byte for a minute', '', 60_000],
+    ['no complete request within ten seconds', 'GET / HTTP/1.1\r\nHost', 10_000],
   ])('closes a connection that sends %s', async (_what, bytes, ms) => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
     try {

@@ -9,8 +9,8 @@ const failing = (code: string) => Object.assign(new Error(code), { code });
 
 describe('the exit code of a start that fails', () => {
   it.each([
-    ['a port that another process has', new ListenError('the port is in use', 'port', failing('EADDRINUSE'))],
-    ['a folder that another daemon has', new FolderInUseError('in use')],
+    ['a port that another process uses', new ListenError('the port is in use', 'port', failing('EADDRINUSE'))],
+    ['a folder that another daemon uses', new FolderInUseError('in use')],
     ['a full disk', new Error('writing x', { cause: failing('ENOSPC') })],
     ['no more handles', new Error('reading x', { cause: failing('EMFILE') })],
     ['a shared store that does not answer', new StoreUnavailable('connecting to redis://127.0.0.1:1: no answer')],
