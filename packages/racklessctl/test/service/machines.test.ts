@@ -88,7 +88,9 @@ describe('racklessctl power', () => {
     expect(stderr.split('\n').filter((line) => line.startsWith('node-3: ResetType Nmi: '))).toHaveLength(1);
     expect(stderr).toContain('racklessctl: 2 of 2 machines failed\n');
   });
+});
 
+describe('an invalid command line', () => {
   it.each([
     [['power', 'on'], 'name a machine, or give --all'],
     [['power', 'on', 'node-1', '--all'], '--all and names of machines exclude each other'],
@@ -98,7 +100,7 @@ describe('racklessctl power', () => {
     [['list', '--auth', 'none'], "auth must be session or basic, not 'none'"],
     [['list', '--url', 'http://admin:secret@127.0.0.1'], 'must not contain a user or a password'],
     [['powr'], "unknown command 'powr'"],
-  ])('exits with 64, as do other commands, for %j', async (args, text) => {
+  ])('makes racklessctl exit with 64: %j', async (args, text) => {
     const { code, stderr } = await run(args, bmc.env);
     expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringContaining(text) });
     expect(stderr).not.toContain('secret');
@@ -212,8 +214,10 @@ describe('a context', () => {
     const { code, stderr } = await run(['list', '--config', write('contexts.yaml', text, mode)]);
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(reason) });
   });
+});
 
-  it('replaced by --url and --user makes the command fail if there is neither a password nor a terminal', async () => {
+describe('a command with a user and without a password', () => {
+  it('exits with 78 if there is no terminal', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url, '--user', 'admin']);
     expect({ code, stderr }).toEqual({
       code: 78,

@@ -7,14 +7,14 @@ import { sendJson, scriptedServices, type ScriptedAnswer, type ScriptedService }
 const { run, start } = commandFixture();
 const serve = scriptedServices();
 
-const unavailableFor =
+const answers503WithRetryAfter =
   (seconds: string): ScriptedAnswer =>
   (_, response) =>
     sendJson(response, 503, { error: { message: 'QEMU does not answer' } }, { 'retry-after': seconds });
 /** An answer with a longer `Retry-After` than racklessctl waits before it repeats a request for a machine. */
-const unavailable = unavailableFor('30');
+const answers503 = answers503WithRetryAfter('30');
 const silent: ScriptedAnswer = () => undefined;
-const missing: ScriptedAnswer = (_, response) => sendJson(response, 404, {});
+const answers404: ScriptedAnswer = (_, response) => sendJson(response, 404, {});
 
 const systems = '/redfish/v1/Systems';
 const reasonOf = (id: string): string => `reading ${systems}/${id}: 503 Service Unavailable: QEMU does not answer`;
@@ -50,7 +50,7 @@ const namesIn = ({ stdout }: Finished): readonly string[] => [...stdout.matchAll
 
 describe('list', () => {
   it('shows the other machines, and a row for each machine that answers 503', async () => {
-    const service = await machines(4, { 'm-2': unavailable });
+    const service = await machines(4, { 'm-2': answers503 });
     const finished = await run(['list', '--url', service.url]);
     expect(finished).toEqual({
       code: 1,
@@ -60,8 +60,8 @@ describe('list', () => {
     expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3', 'm-4']);
   });
 
-  it('contains the reason for a missing machine in --json', async () => {
-    const service = await machines(2, { 'm-2': unavailable });
+  it('contains the reason for a machine that answers 503 in --json', async () => {
+    const service = await machines(2, { 'm-2': answers503 });
     const { code, stdout } = await run(['list', '--json', '--url', service.url]);
     const error = reasonOf('m-2');
     expect({ code, rows: JSON.parse(stdout) as unknown }).toEqual({
@@ -117,7 +117,7 @@ describe('list', () => {
   });
 
   it('shows the row of a machine that fails if only this machine matches a pattern', async () => {
-    const service = await machines(3, { 'm-2': unavailable });
+    const service = await machines(3, { 'm-2': answers503 });
     const finished = await run(['list', 'm-2*', '--url', service.url]);
     expect({ ...finished, names: namesIn(finished) }).toMatchObject({
       code: 1,
@@ -165,14 +165,14 @@ describe('list', () => {
   });
 
   it('leaves out a machine that answers 404, and does not fail', async () => {
-    const service = await machines(3, { 'm-1': missing });
+    const service = await machines(3, { 'm-1': answers404 });
     const finished = await run(['list', '--url', service.url]);
     expect({ ...finished, names: namesIn(finished) }).toMatchObject({ code: 0, stderr: '', names: ['m-2', 'm-3'] });
   });
 
   it('repeats the requests for many machines with 503 only within a common time limit', async () => {
     const failing = Object.fromEntries(
-      Array.from({ length: 40 }, (_, index) => [`m-${index + 1}`, unavailableFor('5')]),
+      Array.from({ length: 40 }, (_, index) => [`m-${index + 1}`, answers503WithRetryAfter('5')]),
     );
     const service = await machines(41, failing);
     const finished = await run(['list', '--url', service.url]);
@@ -196,11 +196,11 @@ describe('list', () => {
     const expand = `${systems}?$expand=.`;
     const service = await machines(
       3,
-      { 'm-3': unavailable },
+      { 'm-3': answers503 },
       {
         root: { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true } } },
         [`GET ${expand}`]: { Members: [machine('m-1')], 'Members@odata.nextLink': `${expand}&$skip=1` },
-        [`GET ${expand}&$skip=1`]: unavailable,
+        [`GET ${expand}&$skip=1`]: answers503,
       },
     );
     const finished = await run(['list', '--url', service.url]);
@@ -216,13 +216,13 @@ describe('list', () => {
 
 describe('power', () => {
   it('finds a machine although another one fails', async () => {
-    const service = await machines(3, { 'm-2': unavailable });
+    const service = await machines(3, { 'm-2': answers503 });
     const finished = await run(['power', 'on', 'm-1', '--url', service.url]);
     expect(finished).toEqual({ code: 0, stdout: 'm-1: on\n', stderr: '' });
   });
 
   it('says which machines could not be read if it does not find the name', async () => {
-    const service = await machines(3, { 'm-2': unavailable });
+    const service = await machines(3, { 'm-2': answers503 });
     const finished = await run(['power', 'on', 'm-2', '--url', service.url]);
     expect(finished).toEqual({
       code: 1,
@@ -234,14 +234,14 @@ describe('power', () => {
   });
 
   it('does not act on m-10 by the name m-1 if m-1 cannot be read', async () => {
-    const service = await machines(10, { 'm-1': unavailable });
+    const service = await machines(10, { 'm-1': answers503 });
     const finished = await run(['power', 'force-off', 'm-1', '--url', service.url]);
     expect(finished).toMatchObject({ code: 1, stdout: '' });
     expect(service.lines.filter((line) => line.startsWith('POST'))).toEqual([]);
   });
 
   it('says that no machine matches a pattern if only a machine that fails may match it', async () => {
-    const service = await machines(2, { 'm-2': unavailable });
+    const service = await machines(2, { 'm-2': answers503 });
     expect(await run(['power', 'on', 'm-2*', '--url', service.url])).toEqual({
       code: 1,
       stdout: '',
@@ -251,7 +251,7 @@ describe('power', () => {
 
   it('acts on a machine by its full name while another machine of the service fails', async () => {
     const named: ScriptedAnswer = { ...machine('m-1'), Name: 'node-one' };
-    const service = await machines(2, { 'm-1': named, 'm-2': unavailable });
+    const service = await machines(2, { 'm-1': named, 'm-2': answers503 });
     const finished = await run(['power', 'on', 'node-one', '--url', service.url]);
     expect(finished).toMatchObject({ code: 0, stdout: 'node-one: on\n' });
     const beginning = await run(['power', 'force-off', 'node', '--url', service.url]);
@@ -260,7 +260,7 @@ describe('power', () => {
   });
 
   it.each([['--all'], ['m-*']])('works with the other machines of %s, and reports the rest', async (selection) => {
-    const service = await machines(3, { 'm-2': unavailable });
+    const service = await machines(3, { 'm-2': answers503 });
     const { code, stdout, stderr } = await run(['power', 'on', selection, '--url', service.url]);
     expect({ code, lines: stdout.trim().split('\n').sort(), stderr }).toEqual({
       code: 1,
@@ -271,8 +271,8 @@ describe('power', () => {
 });
 
 describe('inventory', () => {
-  it('writes the other machines, and reports the missing ones', async () => {
-    const service = await machines(3, { 'm-2': unavailable });
+  it('writes the other machines, and reports those that answer 503', async () => {
+    const service = await machines(3, { 'm-2': answers503 });
     const { code, stdout, stderr } = await run(['inventory', '--format', 'ironic', '--url', service.url]);
     expect({ code, names: [...stdout.matchAll(/name: (m-\d)/g)].map(([, name]) => name), stderr }).toEqual({
       code: 1,
@@ -287,7 +287,7 @@ describe('watch', () => {
     let reads = 0;
     const sometimes: ScriptedAnswer = (request, response) => {
       reads += 1;
-      if (reads === 2 && typeof unavailable === 'function') unavailable(request, response);
+      if (reads === 2 && typeof answers503 === 'function') answers503(request, response);
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 2 ? 'On' : 'Off' });
     };
     const service = await machines(2, { 'm-1': sometimes });
@@ -305,7 +305,7 @@ describe('watch', () => {
     let reads = 0;
     const later: ScriptedAnswer = (request, response) => {
       reads += 1;
-      if (reads === 1 && typeof unavailable === 'function') unavailable(request, response);
+      if (reads === 1 && typeof answers503 === 'function') answers503(request, response);
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 3 ? 'On' : 'Off' });
     };
     const service = await machines(2, { 'm-1': later });
@@ -320,7 +320,7 @@ describe('watch', () => {
     let reads = 0;
     const sometimes: ScriptedAnswer = (request, response) => {
       reads += 1;
-      if (reads > 1 && reads < 5 && typeof unavailable === 'function') unavailable(request, response);
+      if (reads > 1 && reads < 5 && typeof answers503 === 'function') answers503(request, response);
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 1 ? 'On' : 'Off' });
     };
     const service = await machines(2, { 'm-1': sometimes });
