@@ -34,20 +34,20 @@ describe('a search', () => {
   });
 
   it.each([
-    ['', 'nothing'],
-    ['\0\u00ff\u00fe', 'bytes'],
-    [searchText().replace('M-SEARCH', 'NOTIFY'), 'a notification'],
-    ['HTTP/1.1 200 OK\r\nST: ssdp:all\r\n\r\n', 'an answer'],
-    [searchText({ MAN: null }), 'without MAN'],
-    [searchText({ MAN: 'ssdp:discover' }), 'with another MAN'],
-    [searchText({ MX: null }), 'without MX'],
-    [searchText({ MX: '0' }), 'with no time'],
-    [searchText({ MX: '-1' }), 'with negative time'],
-    [searchText({ MX: 'soon' }), 'with no number'],
-    [searchText({ ST: null }), 'without ST'],
-    [searchText({ 'USER-AGENT': 'x'.repeat(2_048) }), 'too long'],
-    [searchText().replaceAll('\r\n', '\n'), 'without CR at the ends of lines'],
-  ])('is ignored if it is invalid: %j, %s', (text) => {
+    ['no bytes', ''],
+    ['bytes that are no text', '\0\u00ff\u00fe'],
+    ['a notification', searchText().replace('M-SEARCH', 'NOTIFY')],
+    ['an answer', 'HTTP/1.1 200 OK\r\nST: ssdp:all\r\n\r\n'],
+    ['no MAN', searchText({ MAN: null })],
+    ['a MAN without quotation marks', searchText({ MAN: 'ssdp:discover' })],
+    ['no MX', searchText({ MX: null })],
+    ['an MX of 0', searchText({ MX: '0' })],
+    ['a negative MX', searchText({ MX: '-1' })],
+    ['an MX that is no number', searchText({ MX: 'soon' })],
+    ['no ST', searchText({ ST: null })],
+    ['more than 2,048 bytes', searchText({ 'USER-AGENT': 'x'.repeat(2_048) })],
+    ['no CR at the ends of lines', searchText().replaceAll('\r\n', '\n')],
+  ])('is ignored if it is invalid: %s', (_, text) => {
     expect(read(text)).toBeUndefined();
   });
 });

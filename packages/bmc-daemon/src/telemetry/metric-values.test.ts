@@ -83,12 +83,12 @@ describe('metric values of a machine', () => {
   it('have no rates across a start of the machine, or if a counter decreased', () => {
     expect(values(measurementAt(10, { run: '2' }), measurementAt(0))).toEqual(counted);
     // After a restart of the host, another run can have the same id, but its counters are lower.
-    const fallen: Partial<MachineStatistics> = {
+    const decreased: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 1e9, count: 2 } },
       disks: new Map([['vda', { readBytes: 0 }]]),
       interfaces: new Map([['52:54:00:00:00:01', { rxBytes: 0 }]]),
     };
-    const found = Object.keys(values(measurementAt(10, fallen), measurementAt(0, { ...fallen, ...later })));
+    const found = Object.keys(values(measurementAt(10, decreased), measurementAt(0, { ...decreased, ...later })));
     expect(found.filter((id) => /Rate$|CPUUtilization/.test(id))).toEqual([]);
   });
 

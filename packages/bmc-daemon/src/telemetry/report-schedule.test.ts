@@ -20,7 +20,7 @@ let samples: number;
  * How the host answers the next samples: `up`: at once; `down`: with an error; `slow`: when the test
  * calls `answerSlow`.
  */
-let host: 'up' | 'down' | 'slow';
+let hostState: 'up' | 'down' | 'slow';
 let answerSlow: () => void;
 let health: unknown[];
 let definitions: ReturnType<typeof openReportDefinitions>;
@@ -49,7 +49,7 @@ beforeEach(() => {
   jest.useFakeTimers();
   machines = [web, db];
   running = new Set([web.uuid, db.uuid]);
-  [samples, host, health] = [0, 'up', []];
+  [samples, hostState, health] = [0, 'up', []];
   let state: TelemetryState = { enabled: true, definitions: {} };
   definitions = openReportDefinitions({
     path: 'memory',
@@ -60,8 +60,8 @@ beforeEach(() => {
   });
   const all = async (): Promise<readonly MachineStatistics[]> => {
     samples += 1;
-    if (host === 'down') throw new DriverError('unavailable', 'it is down');
-    if (host === 'slow') await new Promise<void>((resolve) => (answerSlow = resolve));
+    if (hostState === 'down') throw new DriverError('unavailable', 'it is down');
+    if (hostState === 'slow') await new Promise<void>((resolve) => (answerSlow = resolve));
     return [...running].map(statistics);
   };
   schedule = open({ all });
@@ -157,27 +157,27 @@ describe('reports that are read', () => {
 
   it('are the stored ones while the host is down; without a stored report, the read fails', async () => {
     const last = await schedule.read(web);
-    host = 'down';
+    hostState = 'down';
     await advanceSeconds(90);
     expect(await schedule.read(web)).toBe(last);
     expect(schedule.storedReport(web.uuid)).toBe(last);
     await expect(schedule.read(db)).rejects.toMatchObject({ kind: 'unavailable' });
     expect(health).toContainEqual(expect.any(DriverError));
-    host = 'up';
+    hostState = 'up';
     await advanceSeconds(6);
     expect(ageSeconds(await schedule.read(web))).toBeLessThan(60);
     expect(health.at(-1)).toBeNull();
   });
 
   it('cause an error for all readers after a time limit if the host is slow, and only one request to it', async () => {
-    host = 'slow';
+    hostState = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);
     await advanceSeconds(4.1);
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     await advanceSeconds(60);
     expect(samples).toBe(1);
-    host = 'up';
+    hostState = 'up';
     answerSlow();
     await advanceSeconds(0.1);
     expect(utilization(await schedule.read(web))).toBeUndefined();
@@ -358,10 +358,10 @@ describe('reports that are sent', () => {
     schedule.changed();
     await advanceSeconds(2);
     expect(got.slice(2).map(({ key }) => key)).toEqual([db.uuid, db.uuid].slice(0, got.length - 2));
-    host = 'down';
+    hostState = 'down';
     await advanceSeconds(120);
     const sent = got.length;
-    host = 'up';
+    hostState = 'up';
     await advanceSeconds(10);
     expect(got.length).toBeGreaterThan(sent);
     expect(got.at(-1)?.key).toBe(db.uuid);

@@ -111,7 +111,7 @@ describeSpec('boot override', (spec) => {
 });
 
 describeSpec(
-  'boot override with the boot device ignored',
+  'boot override with EMULATOR_IGNORE_BOOT_DEVICE',
   (spec) => {
     it('returns the unchanged resource with a message for each property, and logs one warning', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}`;

@@ -1,14 +1,14 @@
-/** Reset actions, PowerRestorePolicy and asset tags, beyond the rows of the contract. */
+/** Reset actions, beyond the rows of the contract. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 
-describeSpec('power', (spec) => {
+describeSpec('a reset of a machine', (spec) => {
   const path = (): string => `/redfish/v1/Systems/${spec().uuid}`;
   const reset = (type: string) => spec().call('POST', `${path()}/Actions/ComputerSystem.Reset`, { ResetType: type });
   const power = async (): Promise<unknown> => (await spec().get(path()))['PowerState'];
 
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'])(
-    'rejects %s for a machine that is off, with 409 and a specific message',
+    'fails for %s if the machine is off, with 409 and a specific message',
     async (type) => {
       const answer = await reset(type);
       expect(answer.status).toBe(409);
@@ -97,7 +97,7 @@ describeSpec('power', (spec) => {
     await expect(tags()).resolves.toEqual([null, null]);
   });
 
-  it('rejects an unsupported reset type, a wrong JSON type and an unknown parameter', async () => {
+  it('fails for an unsupported reset type, a wrong JSON type and an unknown parameter', async () => {
     const post = (body: unknown) => spec().call('POST', `${path()}/Actions/ComputerSystem.Reset`, body);
     const full = await post({ ResetType: 'FullPowerCycle' });
     expect([full.status, spec().messageIds(full)]).toEqual([400, ['ActionParameterValueNotInList']]);
@@ -111,9 +111,9 @@ describeSpec('power', (spec) => {
 });
 
 describeSpec(
-  'power with power-off disabled',
+  'a machine with power-off disabled',
   (spec) => {
-    it('rejects only actions that switch the machine off', async () => {
+    it('rejects only actions that switch it off', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}/Actions/ComputerSystem.Reset`;
       await spec().reset('On');
       for (const ResetType of ['ForceOff', 'GracefulShutdown', 'PushPowerButton', 'Suspend']) {

@@ -1,10 +1,10 @@
-/** Simulated firmware updates. */
+/** The update service, which simulates firmware updates. */
 import { expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../src/version.js';
 import { describeSpec, type Answer } from '../spec/spec-daemon.js';
 
-describeSpec('firmware updates', (spec) => {
+describeSpec('the update service', (spec) => {
   const service = '/redfish/v1/UpdateService';
   const firmware = (): string => `${service}/FirmwareInventory/BIOS-${spec().uuid}`;
   const system = (): string => `/redfish/v1/Systems/${spec().uuid}`;
@@ -21,7 +21,7 @@ describeSpec('firmware updates', (spec) => {
     throw new Error('waiting for the task of an update: it does not end');
   };
 
-  it("have an inventory with this service's version and the firmware of each machine", async () => {
+  it('has an inventory with its own version and the firmware of each machine', async () => {
     expect((await spec().get('/redfish/v1/'))['UpdateService']).toEqual({ '@odata.id': service });
     const members = await spec().members(`${service}/FirmwareInventory`);
     expect(members.map(({ Id, Updateable }) => [Id, Updateable])).toEqual([
@@ -32,7 +32,7 @@ describeSpec('firmware updates', (spec) => {
     expect((await spec().get(firmware()))['Version']).toBeNull();
   });
 
-  it('change the version of a machine at its next reset, after their task has completed', async () => {
+  it('changes the version of a machine at its next reset, after the task of the update has completed', async () => {
     const task = await endedTask(
       await update({ ImageURI: 'http://192.0.2.1/bios-2.3.4.bin', TransferProtocol: 'HTTP', Targets: [firmware()] }),
     );
@@ -48,7 +48,7 @@ describeSpec('firmware updates', (spec) => {
     await expect(bios()).resolves.toBe('2.3.5');
   });
 
-  it('are rejected without a target, for an invalid target, and for an unsupported URL or protocol', async () => {
+  it('rejects an update without a target, with an invalid target, and with an unsupported URL or protocol', async () => {
     const ImageURI = 'http://192.0.2.1/bios.bin';
     for (const [body, key] of [
       [{ ImageURI }, 'ActionParameterMissing'],

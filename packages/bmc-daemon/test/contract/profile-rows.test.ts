@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Crawled } from './crawler.js';
-import { lacking, type ProfileRow } from './profile-rows.js';
+import { faultsOfRow, type ProfileRow } from './profile-rows.js';
 
 describe('the check of profiles', () => {
   const body = {
@@ -38,7 +38,7 @@ describe('the check of profiles', () => {
     [{ type: 'Sample', action: 'Do', parameters: { How: [] } }, '/sample: Do has no list for How'],
     [{ type: 'Sample', action: 'Do', parameters: { What: ['that'] } }, '/sample: Do does not take What that'],
   ])('finds what is missing for %j', (row, fault) => {
-    expect(lacking(row, sampleService('GET, HEAD, PATCH'))).toEqual([fault]);
+    expect(faultsOfRow(row, sampleService('GET, HEAD, PATCH'))).toEqual([fault]);
   });
 
   it('accepts what exists, and what is optional', () => {
@@ -51,11 +51,11 @@ describe('the check of profiles', () => {
       { type: 'Other', optional: true },
       { type: 'Sample', at: 'Link', linksTo: 'Sample', action: 'Do', parameters: { What: ['this'] } },
     ];
-    expect(rows.flatMap((row) => lacking(row, sampleService('GET, HEAD, PATCH')))).toEqual([]);
+    expect(rows.flatMap((row) => faultsOfRow(row, sampleService('GET, HEAD, PATCH')))).toEqual([]);
   });
 
   it('finds a writable property of a resource that does not allow PATCH', () => {
     const written: ProfileRow = { type: 'Sample', at: 'Boot/Target', writable: true };
-    expect(lacking(written, sampleService('GET, HEAD'))).toEqual(['/sample: Boot/Target cannot be written']);
+    expect(faultsOfRow(written, sampleService('GET, HEAD'))).toEqual(['/sample: Boot/Target cannot be written']);
   });
 });

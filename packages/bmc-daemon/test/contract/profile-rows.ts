@@ -76,7 +76,7 @@ function isOlder(left: string, right: string): boolean {
  * required type has no resource.
  * @param all every resource by its path.
  */
-export function lacking(row: ProfileRow, all: ReadonlyMap<string, Crawled>): readonly string[] {
+export function faultsOfRow(row: ProfileRow, all: ReadonlyMap<string, Crawled>): readonly string[] {
   const about = [...all.values()].filter(
     // A settings resource has the type of its subject, but not all its properties.
     ({ path, body }) => typeOf(body) === row.type && path.startsWith(row.below ?? '/') && !path.endsWith('/Settings'),
@@ -84,15 +84,19 @@ export function lacking(row: ProfileRow, all: ReadonlyMap<string, Crawled>): rea
   const place = row.below === undefined ? '' : ` below ${row.below}`;
   if (about.length === 0)
     return row.optional === true || row.onlyWithParent === true ? [] : [`there is no ${row.type}${place}`];
-  return about.flatMap((resource) => lackingIn(row, resource, all).map((what) => `${resource.path}: ${what}`));
+  return about.flatMap((resource) => faultsOfResource(row, resource, all).map((what) => `${resource.path}: ${what}`));
 }
 
-function lackingIn(row: ProfileRow, { body, headers }: Crawled, all: ReadonlyMap<string, Crawled>): readonly string[] {
+function faultsOfResource(
+  row: ProfileRow,
+  { body, headers }: Crawled,
+  all: ReadonlyMap<string, Crawled>,
+): readonly string[] {
   const allow = (headers['allow'] ?? '').split(', ');
   const faults: string[] = [];
   if (row.since !== undefined && isOlder(versionOf(body), row.since)) faults.push(`${versionOf(body)} is too old`);
   if (row.creates === true && !allow.includes('POST')) faults.push('takes no POST');
-  if (row.action !== undefined) faults.push(...lackingOfAction(row, body));
+  if (row.action !== undefined) faults.push(...faultsOfAction(row, body));
   if (row.at === undefined) return faults;
   const places = placesOf(body, row.at.split('/'), row.onlyWithParent === true);
   const values = places.map(({ object, name }) => object[name]);
@@ -105,14 +109,14 @@ function lackingIn(row: ProfileRow, { body, headers }: Crawled, all: ReadonlyMap
     if (row.writable === true && !(allow.includes('PATCH') && Array.isArray(writable) && writable.includes(name))) {
       faults.push(`${row.at} cannot be written`);
     }
-    faults.push(...lackingValues(row, object, name, all));
+    faults.push(...faultsOfValue(row, object, name, all));
   }
   const missing = (row.allOf ?? []).filter((value) => !values.includes(value));
   if (missing.length > 0) faults.push(`no ${row.at} is ${missing.join(', ')}`);
   return faults;
 }
 
-function lackingValues(
+function faultsOfValue(
   row: ProfileRow,
   object: Body,
   name: string,
@@ -140,7 +144,7 @@ function lackingValues(
   return faults;
 }
 
-function lackingOfAction({ type, action, parameters = {}, optional }: ProfileRow, body: Body): readonly string[] {
+function faultsOfAction({ type, action, parameters = {}, optional }: ProfileRow, body: Body): readonly string[] {
   const actions = isObject(body['Actions']) ? body['Actions'] : {};
   const offered = actions[`#${type}.${String(action)}`];
   if (!isObject(offered)) return optional === true ? [] : [`has no ${String(action)}`];

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { crawl, type Crawled } from './crawler.js';
-import { lacking, rowsOf, type Profile, type ProfileRow } from './profile-rows.js';
+import { faultsOfRow, rowsOf, type Profile, type ProfileRow } from './profile-rows.js';
 import { administrator, root, sessions, startRuleService, type RuleService } from './rule-service.js';
 
 let service: RuleService;
@@ -220,7 +220,7 @@ describe.each([
   ['the profiles of Open Compute', openCompute],
 ])('%s', (_profile, rows) => {
   it.each(rows)('has what it requires: %s', (_name, row) => {
-    expect(lacking(row, all)).toEqual([]);
+    expect(faultsOfRow(row, all)).toEqual([]);
   });
 });
 
@@ -251,6 +251,6 @@ describe("the file of Ironic's profile", () => {
     const file = join(folder ?? '', 'profiles', 'OpenStackIronicProfile.v1_2_0.json');
     const rows = rowsOf(JSON.parse(readFileSync(file, 'utf8')) as Profile); // A profile of DSP0272.
     expect(rows.length).toBeGreaterThan(100);
-    expect(rows.flatMap((row) => lacking(row, all))).toEqual([]);
+    expect(rows.flatMap((row) => faultsOfRow(row, all))).toEqual([]);
   });
 });

@@ -17,10 +17,17 @@ function handlesSigterm(pid: number): boolean {
   return ((BigInt(`0x${handled}`) >> BigInt(constants.signals.SIGTERM - 1)) & 1n) === 1n;
 }
 
-const commands = [['--help'], ['--version'], ['check', ...FAKE], ['doctor', ...FAKE, '--json'], ['machine', '--help']];
+/** Each row: the command line for the title, and its words. */
+const commands = [
+  ['--help'],
+  ['--version'],
+  ['check', ...FAKE],
+  ['doctor', ...FAKE, '--json'],
+  ['machine', '--help'],
+].map((args) => [args.join(' '), args] as const);
 
 describe('a full disk', () => {
-  it.each(commands)('is a failure of %s', async (...args) => {
+  it.each(commands)('is a failure of %s', async (_, args) => {
     expect(await runInto('>/dev/full', args)).toEqual({
       code: 1,
       stdout: '',
@@ -42,7 +49,7 @@ describe('a full disk', () => {
 });
 
 describe('a reader that closes the pipe', () => {
-  it.each(commands)('is no failure of %s', async (...args) => {
+  it.each(commands)('is no failure of %s', async (_, args) => {
     const { code, stderr } = await runInto('| true', args);
     // The doctor reports problems of this host with exit code 1, so its exit code proves nothing here.
     expect([code === 1 && args[0] !== 'doctor', stderr]).toEqual([false, '']);

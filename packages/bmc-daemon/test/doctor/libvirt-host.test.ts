@@ -25,7 +25,7 @@ const virsh = (...words: readonly string[]): string =>
 /** Returns the beginning of a command line that runs a command with the folders that libvirtd sees. */
 const inLibvirtdMounts = (): readonly string[] => ['nsenter', '--mount', '--target', String(libvirtd.pid)];
 
-const examine = (pool: string | null, through: readonly string[] = []) =>
+const examinePool = (pool: string | null, through: readonly string[] = []) =>
   doctor(['--libvirt-uri', libvirtd.uri], { through, env: pool === null ? {} : { EMULATOR_STORAGE_POOL: pool } });
 
 /** Defines a pool in a folder, and starts it now and with libvirt. */
@@ -48,7 +48,7 @@ describe('a libvirt host without problems', () => {
     const state = (): string =>
       [virsh('pool-list', '--all'), virsh('pool-info', 'good'), virsh('vol-list', 'good')].join();
     const before = state();
-    const report = await examine('good', inLibvirtdMounts());
+    const report = await examinePool('good', inLibvirtdMounts());
     expect(findingsAbout(report, 'socket', 'pool', 'libvirt', 'firmware', 'version')).toEqual([]);
     const { version = '', qemu = '' } =
       /Using library: libvirt (?<version>\S+)[^]*Running hypervisor: QEMU (?<qemu>\S+)/.exec(virsh('version'))
@@ -58,14 +58,14 @@ describe('a libvirt host without problems', () => {
   });
 
   it('needs no pool if no setting names one, because the daemon creates its own', async () => {
-    expect(findingsAbout(await examine(null), 'pool')).toEqual([]);
+    expect(findingsAbout(await examinePool(null), 'pool')).toEqual([]);
     expect(virsh('pool-list', '--all')).not.toContain('rackless-images');
   });
 });
 
 describe('the storage pool', () => {
   it('is a problem if it does not exist, and the command creates it', async () => {
-    const report = await examine('absent');
+    const report = await examinePool('absent');
     expect(report.code).toBe(1);
     const finding = onlyFinding(findingsAbout(report, 'pool'));
     expect(finding).toMatchObject({
@@ -75,41 +75,41 @@ describe('the storage pool', () => {
         'The storage pool absent of EMULATOR_STORAGE_POOL does not exist, so inserts of images and new volumes fail.',
     });
     applyFix(finding);
-    expect(findingsAbout(await examine('absent', inLibvirtdMounts()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examinePool('absent', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a warning if it is inactive, and the command starts it', async () => {
     definePool('idle');
     virsh('pool-destroy', 'idle');
-    const finding = onlyFinding(findingsAbout(await examine('idle', inLibvirtdMounts()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examinePool('idle', inLibvirtdMounts()), 'pool'));
     expect(finding).toMatchObject({
       severity: 'warning',
       message: 'The storage pool idle is inactive, so machines with a disk of the pool cannot start.',
     });
     applyFix(finding);
-    expect(findingsAbout(await examine('idle', inLibvirtdMounts()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examinePool('idle', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a problem if its folder is missing, and the command creates the folder', async () => {
     definePool('hollow');
     virsh('pool-destroy', 'hollow');
     execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/hollow')]);
-    const finding = onlyFinding(findingsAbout(await examine('hollow', inLibvirtdMounts()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examinePool('hollow', inLibvirtdMounts()), 'pool'));
     expect(finding.message).toBe(
       'The storage pool hollow cannot start, because the folder /var/lib/libvirt/images/hollow is missing, ' +
         'so inserts of images and new volumes fail.',
     );
     applyFix(finding);
-    expect(findingsAbout(await examine('hollow', inLibvirtdMounts()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examinePool('hollow', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a warning if it does not start with libvirt, and the command changes that', async () => {
     definePool('manual');
     virsh('pool-autostart', 'manual', '--disable');
-    const finding = onlyFinding(findingsAbout(await examine('manual', inLibvirtdMounts()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examinePool('manual', inLibvirtdMounts()), 'pool'));
     expect(finding).toMatchObject({ severity: 'warning', fix: expect.stringContaining(' pool-autostart manual') });
     applyFix(finding);
-    expect(findingsAbout(await examine('manual', inLibvirtdMounts()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examinePool('manual', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
   it('is a problem if its type accepts no uploads', async () => {
@@ -122,7 +122,7 @@ describe('the storage pool', () => {
       '/dev/disk/by-path',
     ];
     virsh('pool-define-as', 'remote', 'iscsi', ...source);
-    const { message } = onlyFinding(findingsAbout(await examine('remote', inLibvirtdMounts()), 'pool'));
+    const { message } = onlyFinding(findingsAbout(await examinePool('remote', inLibvirtdMounts()), 'pool'));
     expect(message).toBe(
       'The storage pool remote has the type iscsi, which accepts no uploads, so inserts of images and new volumes fail.',
     );
@@ -133,7 +133,7 @@ describe('the storage pool', () => {
     execFileSync('mkdir', [folder]);
     execFileSync('nsenter', [...inLibvirtdMounts().slice(1), 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]);
     definePool('full', folder);
-    const finding = onlyFinding(findingsAbout(await examine('full', inLibvirtdMounts()), 'disk'));
+    const finding = onlyFinding(findingsAbout(await examinePool('full', inLibvirtdMounts()), 'disk'));
     expect(finding).toMatchObject({
       severity: 'problem',
       message: 'The storage pool full has 1 MiB free, so inserts of images and new volumes fail with 507.',
@@ -144,13 +144,13 @@ describe('the storage pool', () => {
   it('is a warning if its folder is removed while it is active', async () => {
     definePool('removed');
     execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/removed')]);
-    const finding = onlyFinding(findingsAbout(await examine('removed', inLibvirtdMounts()), 'pool'));
+    const finding = onlyFinding(findingsAbout(await examinePool('removed', inLibvirtdMounts()), 'pool'));
     expect(finding).toMatchObject({
       severity: 'warning',
       message: expect.stringMatching(/^The folder \S+ of the storage pool removed is missing here, /),
     });
     applyFix(finding);
-    expect(findingsAbout(await examine('removed', inLibvirtdMounts()), 'pool')).toEqual([]);
+    expect(findingsAbout(await examinePool('removed', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 });
 
@@ -163,7 +163,7 @@ describe('the firmware', () => {
   it('is a problem if a file in the descriptors does not exist', async () => {
     hide('/usr/share/OVMF');
     try {
-      const findings = findingsAbout(await examine(null, inLibvirtdMounts()), 'firmware');
+      const findings = findingsAbout(await examinePool(null, inLibvirtdMounts()), 'firmware');
       expect(findings[0]).toMatchObject({
         severity: 'problem',
         message: expect.stringMatching(
@@ -179,7 +179,7 @@ describe('the firmware', () => {
   it('is a warning without descriptors, because clients cannot select UEFI', async () => {
     hide('/usr/share/qemu/firmware');
     try {
-      expect(onlyFinding(findingsAbout(await examine(null, inLibvirtdMounts()), 'firmware'))).toMatchObject({
+      expect(onlyFinding(findingsAbout(await examinePool(null, inLibvirtdMounts()), 'firmware'))).toMatchObject({
         severity: 'warning',
         message: expect.stringContaining('so clients cannot select the boot mode UEFI.'),
       });
@@ -194,7 +194,7 @@ describe('the firmware', () => {
     try {
       const copy = `nsenter --mount --target ${libvirtd.pid} sh -c 'cat > ${folder}/60-plain.json'`;
       execFileSync('sh', ['-c', `cat ${folder}/60-edk2-x86_64.json | ${copy}`]);
-      expect(onlyFinding(findingsAbout(await examine(null, inLibvirtdMounts()), 'firmware')).message).toMatch(
+      expect(onlyFinding(findingsAbout(await examinePool(null, inLibvirtdMounts()), 'firmware')).message).toMatch(
         /^No UEFI firmware has Secure Boot.*, so clients cannot enable Secure Boot\.$/,
       );
     } finally {

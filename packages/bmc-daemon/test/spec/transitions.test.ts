@@ -76,7 +76,7 @@ describeSpec('states and transitions', (spec) => {
 });
 
 describeSpec(
-  'states and transitions with the boot device ignored',
+  'states and transitions with EMULATOR_IGNORE_BOOT_DEVICE',
   (spec) => {
     it('RF-60 EMULATOR_IGNORE_BOOT_DEVICE = True: A PATCH leaves the boot target unchanged', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}`;

@@ -273,33 +273,61 @@ describe('uploads of images', () => {
   });
 
   it.each<[string, Readonly<Record<string, string>>, number]>([
-    ['no version', { 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a') }, 412],
+    ['a request without a version', { 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a') }, 412],
     [
-      'another version',
+      'a request with another version',
       { 'Tus-Resumable': '0.2.2', 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a') },
       412,
     ],
-    ['no length', { ...tus, 'Upload-Metadata': fileNameMetadata('a') }, 400],
-    ['a negative length', { ...tus, 'Upload-Length': '-1', 'Upload-Metadata': fileNameMetadata('a') }, 400],
-    ['a length of zero', { ...tus, 'Upload-Length': '0', 'Upload-Metadata': fileNameMetadata('a') }, 400],
+    ['a request without a length', { ...tus, 'Upload-Metadata': fileNameMetadata('a') }, 400],
     [
-      'a length beyond integers',
+      'a request with a negative length',
+      { ...tus, 'Upload-Length': '-1', 'Upload-Metadata': fileNameMetadata('a') },
+      400,
+    ],
+    [
+      'a request with a length of zero',
+      { ...tus, 'Upload-Length': '0', 'Upload-Metadata': fileNameMetadata('a') },
+      400,
+    ],
+    [
+      'a request with a length that is too large for an integer',
       { ...tus, 'Upload-Length': '9'.repeat(30), 'Upload-Metadata': fileNameMetadata('a') },
       400,
     ],
-    ['an open length', { ...tus, 'Upload-Defer-Length': '1', 'Upload-Metadata': fileNameMetadata('a') }, 400],
-    ['no name', { ...tus, 'Upload-Length': '5' }, 400],
-    ['a folder', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('../../etc/passwd') }, 400],
     [
-      'a line break in the name',
+      'a request that defers its length',
+      { ...tus, 'Upload-Defer-Length': '1', 'Upload-Metadata': fileNameMetadata('a') },
+      400,
+    ],
+    ['a request without a name', { ...tus, 'Upload-Length': '5' }, 400],
+    [
+      'a request with a folder in the name',
+      { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('../../etc/passwd') },
+      400,
+    ],
+    [
+      'a request with a line break in the name',
       { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a\r\nX: y') },
       400,
     ],
-    ['a name that is no UTF-8', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': 'filename /w==' }, 400],
-    ['a name that is no Base64', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': 'filename <x>' }, 400],
-    ['a long name', { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a'.repeat(256)) }, 400],
     [
-      'an unknown protection',
+      'a request with a name that is no UTF-8',
+      { ...tus, 'Upload-Length': '5', 'Upload-Metadata': 'filename /w==' },
+      400,
+    ],
+    [
+      'a request with a name that is no Base64',
+      { ...tus, 'Upload-Length': '5', 'Upload-Metadata': 'filename <x>' },
+      400,
+    ],
+    [
+      'a request with a name that is too long',
+      { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a'.repeat(256)) },
+      400,
+    ],
+    [
+      'a request with an unknown write protection',
       { ...tus, 'Upload-Length': '5', 'Upload-Metadata': fileNameMetadata('a', ',writeprotected eA==') },
       400,
     ],
