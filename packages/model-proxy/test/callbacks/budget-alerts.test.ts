@@ -41,7 +41,7 @@ describe('alerts about budgets', () => {
     // A worker gets the spend of the other workers a little later.
     await waitFor(
       async () => ((await group.chat(key)) === 429 ? true : undefined),
-      () => 'the key still has a budget',
+      () => 'the key has not exceeded its budget',
     );
     await waitFor(
       () => (messages().includes('Key Budget: Budget Crossed') ? true : undefined),
@@ -60,7 +60,7 @@ describe('alerts about budgets', () => {
     expect(JSON.stringify(received())).not.toContain(key);
     await group.chat(key);
     group.process.signal('SIGTERM');
-    await group.process.finished();
+    await group.process.waitForExit();
     expect(new Set(messages()).size).toBe(messages().length);
   });
 
@@ -102,13 +102,13 @@ describe('alerts of proxies that share a Redis', () => {
     await put(one, 'k', keyOf({ maxBudget: 10, softBudget: 4 }));
     await waitFor(
       () => (two.keys.has('k') ? true : undefined),
-      () => 'the key',
+      () => 'the second proxy does not have the key',
     );
     const spend = async (store: SharedKeyStore, cost: number, total: number) => {
       store.addUsage(requestOf({ key: 'k', cost }));
       await waitFor(
         () => ([one, two].every((each) => each.spendOf('k').spend >= total) ? true : undefined),
-        () => `a spend of ${total}`,
+        () => `the proxies do not show a spend of ${total}`,
       );
     };
     await spend(one, 5, 5);
@@ -117,7 +117,7 @@ describe('alerts of proxies that share a Redis', () => {
     await spend(two, 2, 13);
     await waitFor(
       () => (events.length >= 3 ? true : undefined),
-      () => `there are ${events.length} events`,
+      () => `only ${events.length} events came`,
     );
     // A proxy that starts later does not repeat earlier alerts.
     const three = await open();

@@ -64,34 +64,34 @@ describe('a proxy that stops at a signal', () => {
     // After the answer to a complete request, the proxy has read the incomplete head.
     expect((await call(`${url}/health/readiness`, { method: 'GET' })).status).toBe(200);
     proxy.signal('SIGTERM');
-    await proxy.said(/SIGTERM: stopping/);
+    await proxy.waitForOutput(/SIGTERM: stopping/);
     const answer = await finish();
     expect(answer).toMatch(/^HTTP\/1\.1 503 /);
     expect(answer).toMatch(/^connection: close\r$/im);
     await expect(call(`${url}/health/readiness`, { method: 'GET' })).rejects.toThrow('ECONNREFUSED');
     upstream.gates.open('readiness');
     expect(await stream.ended).toBe('whole');
-    expect(await proxy.finished()).toBe(0);
+    expect(await proxy.waitForExit()).toBe(0);
   });
 
   it('still accepts connections during --drain_delay, but reports as not ready', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '600']);
     const url = await proxy.address();
     proxy.signal('SIGTERM');
-    await proxy.said(/SIGTERM: stopping/);
+    await proxy.waitForOutput(/SIGTERM: stopping/);
     // `call` opens a new connection for each request.
     const readiness = await call(`${url}/health/readiness`, { method: 'GET' });
     expect([readiness.status, readiness.headers.connection]).toEqual([503, 'close']);
     expect((await call(`${url}/v1/models`, { method: 'GET' })).status).toBe(200);
     proxy.signal('SIGTERM');
-    expect(await proxy.finished()).toBe(1);
+    expect(await proxy.waitForExit()).toBe(1);
   });
 
   it('exits with 0 after --drain_delay', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '0.2']);
     await proxy.address();
     proxy.signal('SIGTERM');
-    expect(await proxy.finished()).toBe(0);
+    expect(await proxy.waitForExit()).toBe(0);
   });
 
   it('cuts off requests after --drain_timeout, also at the upstream, and exits with 0', async () => {
@@ -103,17 +103,17 @@ describe('a proxy that stops at a signal', () => {
     proxy.signal('SIGTERM');
     expect(await stream.ended).toBe('cut');
     expect(await upstream.ended(received)).toBe('aborted');
-    expect(await proxy.finished()).toBe(0);
+    expect(await proxy.waitForExit()).toBe(0);
   });
 
   it('exits with 1 at once at a second SIGTERM', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const stream = await beginStream(await proxy.address(), 'never-second');
     proxy.signal('SIGTERM');
-    await proxy.said(/SIGTERM: stopping/);
+    await proxy.waitForOutput(/SIGTERM: stopping/);
     proxy.signal('SIGTERM');
     expect(await stream.ended).toBe('cut');
-    expect(await proxy.finished()).toBe(1);
+    expect(await proxy.waitForExit()).toBe(1);
     expect(messages(proxy.output, 'warn')).toEqual(['SIGTERM again: exiting immediately']);
   });
 
@@ -122,7 +122,7 @@ describe('a proxy that stops at a signal', () => {
     const agent = new Agent({ keepAlive: true });
     await ask(`${await proxy.address()}/health/liveliness`, agent);
     proxy.signal('SIGINT');
-    expect(await proxy.finished()).toBe(0);
+    expect(await proxy.waitForExit()).toBe(0);
     agent.destroy();
   });
 });
@@ -152,7 +152,7 @@ describe('systemd', () => {
       await heard(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
       proxy.signal('SIGTERM');
       await heard(/STOPPING=1/);
-      expect(await proxy.finished()).toBe(0);
+      expect(await proxy.waitForExit()).toBe(0);
     } finally {
       listener.kill('SIGKILL');
     }

@@ -50,7 +50,7 @@ describe('model-proxy key', () => {
     expect(key).toMatch(/^sk-[\w-]{32}$/);
     expect((await chat(url, key)).status).toBe(200);
     first.signal('SIGKILL');
-    await first.finished();
+    await first.waitForExit();
 
     const second = serve();
     const next = await second.address();
@@ -76,7 +76,7 @@ describe('model-proxy key', () => {
       `model-proxy: POST ${next}/key/delete: status 404: Key not found in database\n`,
     ]);
     second.signal('SIGTERM');
-    expect(await second.finished()).toBe(0);
+    expect(await second.waitForExit()).toBe(0);
     for (const name of readdirSync(at('state'))) {
       expect(statSync(at(`state/${name}`)).mode & 0o077).toBe(0);
       expect(readFileSync(at(`state/${name}`), 'utf8')).not.toContain(key);
@@ -145,13 +145,13 @@ describe('a proxy with a store', () => {
       () => 'the usage is not in the file',
     );
     first.signal('SIGKILL');
-    await first.finished();
+    await first.waitForExit();
     const second = serve();
     const next = await second.address();
     expect(await totals(next)).toEqual(before);
     expect((await chat(next, key)).status).toBe(200);
     second.signal('SIGTERM');
-    await second.finished();
+    await second.waitForExit();
     expect((await totals(await serve().address()))[0]?.requests).toBe(2);
   });
 
@@ -168,7 +168,7 @@ describe('a proxy with a store', () => {
     const proxy = serve();
     await proxy.address();
     proxy.signal('SIGTERM');
-    await proxy.finished();
+    await proxy.waitForExit();
     const { crc32 } = await import('node:zlib');
     const line = JSON.stringify(['format', 'rackless-model-proxy-store', { version: 2 }]);
     write('state/keys.journal', `${crc32(line).toString(16).padStart(8, '0')} ${line}\n`);
@@ -185,9 +185,9 @@ describe('a proxy with a store', () => {
       expect.stringContaining(`is in use by another daemon (process ${first.pid})`),
     ]);
     const third = serve();
-    await third.said(/waiting for another daemon/);
+    await third.waitForOutput(/waiting for another daemon/);
     first.signal('SIGTERM');
-    expect(await first.finished()).toBe(0);
+    expect(await first.waitForExit()).toBe(0);
     await third.address();
   });
 });

@@ -97,7 +97,7 @@ describe('a broken configuration', () => {
     const url = await proxy.address();
     write('config.yaml', `${named('bad')}litellm_settings:\n  ssl_verify: later.pem\n`);
     proxy.signal('SIGHUP');
-    await proxy.said(/the old one stays/);
+    await proxy.waitForOutput(/the old one stays/);
     expect(messages(proxy.output, 'error')).toEqual([
       `reloading: ${file}:5: litellm_settings.ssl_verify: the CA bundle ${at('later.pem')} cannot be used: there is no such file`,
       'reloading the configuration failed: the old one stays in use',
@@ -113,13 +113,13 @@ describe('a broken configuration', () => {
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
     write('config.yaml', 'model_list: [\n');
-    await proxy.said(/config\.yaml:\d+: this is not valid YAML/);
+    await proxy.waitForOutput(/config\.yaml:\d+: this is not valid YAML/);
     renameSync(file, at('gone'));
-    await proxy.said(/config\.yaml: the configuration cannot be read: there is no such file/);
+    await proxy.waitForOutput(/config\.yaml: the configuration cannot be read: there is no such file/);
     write('config.yaml', named('mended'));
     await serves(url, 'mended');
     // The proxy serves the new configuration before it writes this log line.
-    await proxy.said(/configuration reloaded/);
+    await proxy.waitForOutput(/configuration reloaded/);
     expect(messages(proxy.output, 'error').filter((text) => text.includes('the old one stays'))).toHaveLength(2);
     expect(reloads(proxy)).toBe(1);
   });
@@ -163,16 +163,19 @@ describe('a long file', () => {
 
 describe('a configuration that would remove every model', () => {
   it.each([
-    ['model_lits', 'model_lits: is ignored, and there is no model_list: rename it to model_list'],
-    ['foreign', 'no entry of model_list can be served'],
-  ])('is rejected at a reload, and the proxy still serves the old models: %s', async (kind, reason) => {
+    ['a misspelled model_list', 'model_lits: is ignored, and there is no model_list: rename it to model_list'],
+    ['an unsupported provider', 'no entry of model_list can be served'],
+  ])('is rejected at a reload, and the proxy still serves the old models: %s', async (fault, reason) => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
-    const foreign = 'model_list:\n  - {model_name: good, litellm_params: {model: humanloop/titan}}\n';
-    write('config.yaml', kind === 'foreign' ? foreign : named('good').replace('model_list', 'model_lits'));
+    const unsupported = 'model_list:\n  - {model_name: good, litellm_params: {model: humanloop/titan}}\n';
+    write(
+      'config.yaml',
+      fault === 'an unsupported provider' ? unsupported : named('good').replace('model_list', 'model_lits'),
+    );
     proxy.signal('SIGHUP');
-    await proxy.said(/the old one stays/);
+    await proxy.waitForOutput(/the old one stays/);
     expect(messages(proxy.output, 'error').at(-2)).toContain(reason);
     expect(await models(url)).toEqual(['good']);
     expect((await call(`${url}/health/readiness`, { method: 'GET' })).status).toBe(200);
@@ -190,7 +193,7 @@ describe('a hundred signals', () => {
       proxy.signal('SIGHUP');
       expect(await models(url)).toEqual(['good']);
     }
-    await proxy.said(/configuration reloaded/);
+    await proxy.waitForOutput(/configuration reloaded/);
     const total = reloads(proxy);
     // The pause between two reloads is at least 500 ms, so slower requests allow more reloads.
     expect(total).toBeLessThanOrEqual(1 + (performance.now() - begun) / 499);
@@ -208,11 +211,11 @@ describe('a SIGHUP during the start', () => {
       await first.address();
       // The second proxy waits during its start, because the first one uses the store.
       const second = start(['--config', file, ...LOCAL, ...flags]);
-      await second.said(/waiting for another daemon/);
+      await second.waitForOutput(/waiting for another daemon/);
       write('config.yaml', withStore('new'));
       second.signal('SIGHUP');
       first.signal('SIGTERM');
-      await second.said(/configuration reloaded.*new/);
+      await second.waitForOutput(/configuration reloaded.*new/);
       expect(second.output).toMatch(/serving at.*old/);
     },
   );
@@ -225,7 +228,7 @@ describe('a reload', () => {
     const url = await proxy.address();
     write('config.yaml', `${readFileSync(file, 'utf8')}unknown_two: 1\n`);
     proxy.signal('SIGHUP');
-    await proxy.said(/configuration reloaded/);
+    await proxy.waitForOutput(/configuration reloaded/);
     expect(messages(proxy.output, 'warn')).toEqual([
       `${file}:4: unknown_one: is not known`,
       `${file}:5: unknown_two: is not known`,
@@ -243,7 +246,7 @@ describe('a reload', () => {
     expect([await status('sk-1'), await status('sk-2')]).toEqual([200, 401]);
     writeFileSync(file, withKey('sk-2'));
     proxy.signal('SIGHUP');
-    await proxy.said(/configuration reloaded/);
+    await proxy.waitForOutput(/configuration reloaded/);
     expect([await status('sk-1'), await status('sk-2')]).toEqual([401, 200]);
   });
 });

@@ -187,7 +187,7 @@ describe('--validate_config', () => {
         () => 'the command does not read the pipe',
       );
       validation.signal('SIGHUP');
-      expect(await validation.finished()).toBeNull();
+      expect(await validation.waitForExit()).toBeNull();
     } finally {
       closeSync(writer);
     }

@@ -63,7 +63,7 @@ describe('HTTPS', () => {
     const { certFile } = await authority.issue('three');
     copyFileSync(certFile, at('server.pem'));
     proxy.signal('SIGHUP');
-    await proxy.said(/the old one stays/);
+    await proxy.waitForOutput(/the old one stays/);
     expect(messages(proxy.output, 'error')[0]).toBe(
       `reloading: command line: --ssl_keyfile_path cannot be used: using the key ${at('server.key')}: it is not the key of the certificate`,
     );

@@ -31,6 +31,7 @@ function runInto(target: string, args: readonly string[]): Promise<{ readonly co
   });
 }
 
+/** Each row: the command line for the title, and its words. */
 const commands = [
   ['--help'],
   ['--version'],
@@ -40,10 +41,10 @@ const commands = [
   ['key', 'list', '--json'],
   ['key', 'revoke', 'an-alias'],
   ['key', '--help'],
-];
+].map((args) => [args.join(' '), args] as const);
 
 describe('a full disk', () => {
-  it.each(commands)('makes %s %s fail with one line, not with a stack trace', async (...args) => {
+  it.each(commands)('makes %s fail with one line, not with a stack trace', async (_, args) => {
     const { code, stderr } = await runInto('>/dev/full', args);
     const line = 'model-proxy: writing standard output: there is no room left on the device\n';
     // The check of a configuration prints warnings before this line.
@@ -52,7 +53,7 @@ describe('a full disk', () => {
 });
 
 describe('a reader that closes the pipe', () => {
-  it.each(commands)('does not make %s %s fail', async (...args) => {
+  it.each(commands)('does not make %s fail', async (_, args) => {
     const { code, stderr } = await runInto('| true', args);
     expect([code, stderr.includes('EPIPE')]).toEqual([0, false]);
   });

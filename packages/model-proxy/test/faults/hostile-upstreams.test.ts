@@ -19,7 +19,7 @@ const AT_ONCE = 8;
 /** Maximum wait for an answer, in milliseconds. Only a proxy that hangs reaches it. */
 const TIMEOUT_MS = 240_000;
 /** Maximum size of a head to a client: half of the size at which clients built on Node fail. */
-const MAX_HEAD_BYTES = 8_192;
+const MAX_CLIENT_HEAD_BYTES = 8_192;
 /**
  * Maximum size of an answer that arrives in one read if the upstream sends it in one write. No byte of
  * such an answer can reach the proxy after the next request, so the next request must get its own answer.
@@ -104,7 +104,7 @@ function read(response: IncomingMessage, resolve: (outcome: Outcome) => void): v
   });
   response.on('close', () => {
     const headBytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
-    if (headBytes > MAX_HEAD_BYTES) resolve({ error: `a head of ${headBytes} bytes` });
+    if (headBytes > MAX_CLIENT_HEAD_BYTES) resolve({ error: `a head of ${headBytes} bytes` });
     else if (status < 200 || status > 599) resolve({ error: `status ${status}` });
     else resolve(response.complete ? { status, text: Buffer.concat(pieces).toString() } : 'cut');
   });

@@ -46,7 +46,7 @@ describe('malformed requests', () => {
   const kinds: readonly (readonly [string, (random: Random) => Sent])[] = [
     ...Object.entries(malformedBodies).map(([kind, make]): [string, (random: Random) => Sent] => [
       `a body: ${kind}`,
-      (random) => ({ bytes: requestWith(make(random), random), unfinished: false, mayClose: false }),
+      (random) => ({ bytes: requestWith(make(random), random), sendsFin: false, mayClose: false }),
     ]),
     ...Object.entries(refusedRequests).map(([kind, make]): [string, (random: Random) => Sent] => [
       kind,
@@ -70,8 +70,8 @@ describe('malformed requests', () => {
       await Promise.all(
         requests.splice(0, AT_ONCE).map(async (sent) => {
           const answer = await exchangeBytes(fixture().proxy.port, sent.bytes, {
-            finish: sent.unfinished,
-            ...(sent.leaves === true ? { until: wholeAnswer } : {}),
+            finish: sent.sendsFin,
+            ...(sent.closesAfterAnswer === true ? { until: wholeAnswer } : {}),
           });
           const wrong = fault(sent, answer);
           if (wrong !== undefined)

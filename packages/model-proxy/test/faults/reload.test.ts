@@ -20,7 +20,7 @@ import { messages } from './fixture.js';
 
 const MASTER = 'sk-master-0123456789';
 const STREAMS = 50;
-const PLAIN = 100;
+const PLAIN_REQUESTS = 100;
 const EVENTS = 20;
 
 const chunk = (content: string) =>
@@ -50,7 +50,7 @@ describe('the proxy', () => {
    * Starts streams and plain requests, and waits until the upstream has received all of them. Half of them wait for
    * the upstream's gate.
    */
-  const load = async (url: string, gate: string) => {
+  const startLoad = async (url: string, gate: string) => {
     const chat = `${url}/v1/chat/completions`;
     const events = Array.from({ length: EVENTS }, (_, index): Step => event(chunk(String(index))));
     const flowing = events.flatMap((step): Step[] => [step, { waitMs: 10 }]);
@@ -63,13 +63,15 @@ describe('the proxy', () => {
         return open(chat, body(true, [...(index % 2 === 0 ? held : flowing), done, { end: true }]));
       }),
     );
-    const plain = Array.from({ length: PLAIN }, (_, index) =>
+    const plain = Array.from({ length: PLAIN_REQUESTS }, (_, index) =>
       call(chat, body(false, [...(index % 2 === 0 ? [{ gate }] : [{ waitMs: index }]), { answer: true }])),
     );
     const streams = await heads;
     await waitFor(
       () =>
-        upstream.received.filter(({ body: bytes }) => bytes !== undefined).length >= STREAMS + PLAIN ? true : undefined,
+        upstream.received.filter(({ body: bytes }) => bytes !== undefined).length >= STREAMS + PLAIN_REQUESTS
+          ? true
+          : undefined,
       () => `only ${upstream.received.length} requests came`,
     );
     return {
@@ -100,7 +102,7 @@ describe('the proxy', () => {
     afterEach(() => proxy.close());
 
     it('loses none of 50 streams and 100 plain requests if the upstream stays the same', async () => {
-      const under = await load(proxy.url, 'same');
+      const under = await startLoad(proxy.url, 'same');
       for (let round = 0; round < 10; round++) {
         proxy.configure(
           unhurried(upstream, { params: [`weight: ${round + 1}`], settings: [`drop_params: ${round % 2 === 0}`] }),
@@ -112,7 +114,7 @@ describe('the proxy', () => {
     });
 
     it('lets old requests end at the old upstream, and sends new requests to the new one', async () => {
-      const under = await load(proxy.url, 'other');
+      const under = await startLoad(proxy.url, 'other');
       proxy.configure(unhurried(other));
       await proxy.reload();
       const { status } = await call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages } });
@@ -122,7 +124,7 @@ describe('the proxy', () => {
     });
 
     it('lets the requests to a removed model end, and rejects new requests to this model', async () => {
-      const under = await load(proxy.url, 'away');
+      const under = await startLoad(proxy.url, 'away');
       proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'another-model'));
       await proxy.reload();
       const { status, text } = await call(`${proxy.url}/v1/chat/completions`, {
@@ -196,7 +198,7 @@ describe('the proxy', () => {
     });
 
     it('changes nothing if the file is invalid, and logs the fault', async () => {
-      const under = await load(proxy.url, 'broken');
+      const under = await startLoad(proxy.url, 'broken');
       for (const broken of [
         'model_list: [',
         'model_list: 5',
@@ -222,11 +224,11 @@ describe('the proxy', () => {
     const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
     try {
       const url = await proxy.address();
-      const under = await load(url, 'signal');
+      const under = await startLoad(url, 'signal');
       proxy.signal('SIGHUP');
-      await proxy.said(/configuration reloaded/);
+      await proxy.waitForOutput(/configuration reloaded/);
       writeFileSync(file, `${unhurried(upstream)}# changed\n`);
-      await proxy.said(/configuration reloaded[^]*configuration reloaded/);
+      await proxy.waitForOutput(/configuration reloaded[^]*configuration reloaded/);
       upstream.gates.open('signal');
       expect(await under.faults()).toEqual([]);
     } finally {
@@ -254,7 +256,7 @@ describe('the proxy', () => {
       const created = await call(`${await proxy.address()}/key/generate`, { headers: headers(MASTER), body: {} });
       const { key } = JSON.parse(created.text) as { readonly key: string }; // LiteLLM's answer
       writeFileSync(file, configOf(1000));
-      await proxy.said(/a file of the configuration has changed/);
+      await proxy.waitForOutput(/a file of the configuration has changed/);
       proxy.signal('SIGKILL');
       await proxy.dispose();
       proxy = new ProxyProcess(args);
@@ -276,7 +278,7 @@ describe('the proxy', () => {
     const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
     try {
       const url = await proxy.address();
-      const under = await load(url, 'drain');
+      const under = await startLoad(url, 'drain');
       proxy.signal('SIGTERM');
       await waitFor(
         () =>
@@ -288,7 +290,7 @@ describe('the proxy', () => {
       );
       upstream.gates.open('drain');
       expect(await under.faults()).toEqual([]);
-      expect(await proxy.finished()).toBe(0);
+      expect(await proxy.waitForExit()).toBe(0);
     } finally {
       await proxy.dispose();
       rmSync(folder, { recursive: true });

@@ -45,7 +45,7 @@ describe('the proxy', () => {
   const probe = async (): Promise<number> => {
     probes += 1;
     proxy.signal('SIGUSR2');
-    const [, json = ''] = await proxy.said(new RegExp(`(?:heap [^]*){${probes - 1}}heap (\\{.*\\})\n`));
+    const [, json = ''] = await proxy.waitForOutput(new RegExp(`(?:heap [^]*){${probes - 1}}heap (\\{.*\\})\n`));
     return (JSON.parse(json) as { heapUsed: number }).heapUsed; // heap-probe.js
   };
   /** Returns the minimum of three measurements, because one of them can contain memory that is about to be freed. */

@@ -48,12 +48,12 @@ export class ProxyProcess {
 
   /** Waits until the output contains the address. @returns `http://127.0.0.1:12345`. */
   async address(): Promise<string> {
-    const [, address] = await this.said(/(https?:\/\/(?:127\.0\.0\.1|localhost):\d+)/);
+    const [, address] = await this.waitForOutput(/(https?:\/\/(?:127\.0\.0\.1|localhost):\d+)/);
     return address ?? '';
   }
 
   /** Waits until the output matches. @throws {Error} if the process ended, or the time is over. */
-  said(pattern: RegExp): Promise<RegExpExecArray> {
+  waitForOutput(pattern: RegExp): Promise<RegExpExecArray> {
     return waitFor(
       () => {
         const found = pattern.exec(this.output);
@@ -70,7 +70,7 @@ export class ProxyProcess {
   }
 
   /** Waits for the end of the process. @returns the exit code; null: a signal ended it. */
-  async finished(): Promise<number | null> {
+  async waitForExit(): Promise<number | null> {
     await waitFor(
       () => (this.#ended ? true : undefined),
       () => `the process has not ended:\n${this.output}`,

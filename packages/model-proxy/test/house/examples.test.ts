@@ -35,7 +35,7 @@ async function validate(
   env: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number | null; readonly warnings: readonly string[]; readonly output: string }> {
   const proxy = new ProxyProcess(['--config', place(name), '--host', '127.0.0.1', '--validate_config'], { env });
-  const code = await proxy.finished();
+  const code = await proxy.waitForExit();
   const { output } = proxy;
   const warnings = output.split('\n').filter((line) => line.startsWith('warning: '));
   return {

@@ -111,7 +111,7 @@ describe('an upstream of raw requests', () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { get: ask } = await proxyWith(['first_byte_timeout: 0.2', 'idle_timeout: 0.2'], {}, server.apiBase);
     const asked = ask();
-    const connection = await server.connected(1);
+    const connection = await server.waitForConnection(1);
     await waitFor(
       () => requestBody(connection.text),
       () => `only this came: ${connection.text}`,

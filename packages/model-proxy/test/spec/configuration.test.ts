@@ -177,15 +177,15 @@ describe('configuration', () => {
       const url = await launch();
       expect(JSON.parse((await chat(url)).stdout)).toMatchObject({ object: 'chat.completion', model: ANSWERED_MODEL });
       const missing = new ProxyProcess(['--config', join(folder, 'missing.yaml')]);
-      expect(await missing.finished()).not.toBe(0);
+      expect(await missing.waitForExit()).not.toBe(0);
       expect(missing.output).toContain('missing.yaml');
     });
 
     it('MP-12 --detailed_debug: logs upstream requests as curl commands with a masked key, and raw answers', async () => {
       const url = await launch('--detailed_debug');
       await chat(url);
-      await running?.said(/curl -X POST/);
-      await running?.said(/You said: Hello/);
+      await running?.waitForOutput(/curl -X POST/);
+      await running?.waitForOutput(/You said: Hello/);
       expect(running?.output).toContain(`${upstream.apiBase}/chat/completions`);
       expect(running?.output).not.toContain(API_KEY);
     });

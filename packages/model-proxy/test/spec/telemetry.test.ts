@@ -20,7 +20,7 @@ it("MP-88 the callback otel sends a span for each request and each attempt, in t
     body: JSON.stringify({ model: 'chat', messages }),
   });
   child.signal('SIGTERM');
-  await child.finished();
+  await child.waitForExit();
   const seen = receiver.spans.map((span) => [span.name, span.traceId]);
   expect(seen.sort()).toEqual([
     ['POST /v1/chat/completions', traceId],
@@ -44,7 +44,7 @@ it('MP-132 a callback of the type generic_api gets a report about each request, 
     body: JSON.stringify({ model: 'chat', messages }),
   });
   child.signal('SIGTERM');
-  await child.finished();
+  await child.waitForExit();
   expect(receiver.requests.map(({ body }): unknown => JSON.parse(body))).toEqual([
     [expect.objectContaining({ id: 'call-1', status: 'success', total_tokens: 10, messages: 'redacted-by-litellm' })],
   ]);

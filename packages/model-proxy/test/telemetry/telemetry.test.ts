@@ -40,7 +40,7 @@ async function setUp(models: readonly TestModel[], blocks: Blocks, env: Readonly
   };
   const end = async () => {
     child.signal('SIGTERM');
-    await child.finished();
+    await child.waitForExit();
   };
   return { child, url, ask, end, upstreams };
 }
@@ -153,7 +153,7 @@ describe('the callback otel', () => {
   it('makes no request fail if no receiver listens', async () => {
     const { child, ask } = await setUp([{}], otel, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
     for (let count = 0; count < 5; count += 1) expect((await ask()).status).toBe(200);
-    await child.said(/telemetry cannot be exported/);
+    await child.waitForOutput(/telemetry cannot be exported/);
     expect((await ask()).status).toBe(200);
   });
 
@@ -166,7 +166,9 @@ describe('the callback otel', () => {
     });
     const { child, ask } = await setUp([{}], otel, { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
     expect((await ask()).status).toBe(200);
-    await child.said(/OpenTelemetry warns","reason":"OTLPExportDelegate: Export succeeded but could not deserialize/);
+    await child.waitForOutput(
+      /OpenTelemetry warns","reason":"OTLPExportDelegate: Export succeeded but could not deserialize/,
+    );
   });
 
   it('is off by default', async () => {

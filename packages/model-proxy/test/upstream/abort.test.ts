@@ -29,7 +29,7 @@ describe('an aborted request', () => {
   it('closes its connection before the answer begins, and causes no callback', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const asked = send(upstream, deployment);
-    const connection = await server.connected(1);
+    const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text.includes('{}') || undefined,
       () => 'no request came',
@@ -43,8 +43,8 @@ describe('an aborted request', () => {
       answering(() => 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
     );
     const asked = send(upstream, deployment);
-    await asked.received(3);
-    const connection = await server.connected(1);
+    await asked.waitForBytes(3);
+    const connection = await server.waitForConnection(1);
     await aborted(connection, () => asked.call?.abort());
     expect(asked.callbacks).toEqual(['head', 'data']);
   });
@@ -55,7 +55,7 @@ describe('an aborted request', () => {
       if (!reads) socket.pause();
     });
     const asked = send(upstream, deployment, { body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)) });
-    const connection = await server.connected(1);
+    const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text !== '' || undefined,
       () => 'nothing came',
@@ -155,17 +155,17 @@ describe('a client that does not read', () => {
       answering(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n'),
     );
     const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-    await asked.received(1);
+    await asked.waitForBytes(1);
     server.connections[0]?.socket.write('1\r\nb\r\n');
     server.connections[0]?.socket.write('1\r\nc\r\n0\r\n\r\n');
     const other = await ask(upstream, deployment, {}, () => other);
     expect(asked.text).toBe('a');
     for (const text of ['ab', 'abc']) {
       asked.call?.resume();
-      expect((await asked.received(text.length)).text).toBe(text);
+      expect((await asked.waitForBytes(text.length)).text).toBe(text);
     }
     asked.call?.resume();
-    await asked.over();
+    await asked.waitForEnd();
     expect(asked.callbacks).toEqual(['head', 'data', 'data', 'data', 'end']);
   });
 });

@@ -51,7 +51,7 @@ export class Asked {
   }
 
   /** Waits for the end or the error. */
-  over(): Promise<this> {
+  waitForEnd(): Promise<this> {
     return waitFor(
       () => (this.ended || this.error !== undefined ? this : undefined),
       () => `the request has not ended; its callbacks were ${this.callbacks.join(', ')}`,
@@ -59,7 +59,7 @@ export class Asked {
   }
 
   /** Waits for the head of the answer. */
-  hasHead(): Promise<this> {
+  waitForHead(): Promise<this> {
     return waitFor(
       () => (this.status > 0 ? this : undefined),
       () => `no head came; ${this.error?.message ?? 'no error'}`,
@@ -67,7 +67,7 @@ export class Asked {
   }
 
   /** Waits until this number of bytes of the answer has arrived. */
-  received(bytes: number): Promise<this> {
+  waitForBytes(bytes: number): Promise<this> {
     return waitFor(
       () => (this.bytes.length >= bytes ? this : undefined),
       () => `only ${this.bytes.length} bytes came; ${this.error?.message ?? 'no error'}`,
@@ -121,5 +121,5 @@ export function send(
 
 /** Sends a request, and waits for its end. */
 export function ask(...args: Parameters<typeof send>): Promise<Asked> {
-  return send(...args).over();
+  return send(...args).waitForEnd();
 }

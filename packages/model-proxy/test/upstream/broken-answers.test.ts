@@ -121,9 +121,9 @@ describe('an upstream that answers', () => {
         socket.write(header.startsWith('transfer') ? '3\r\nabc\r\n' : 'abc');
       });
       const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-      await asked.received(3);
+      await asked.waitForBytes(3);
       server.connections[0]?.socket.resetAndDestroy();
-      await asked.over();
+      await asked.waitForEnd();
       expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
       expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
     },
@@ -135,14 +135,14 @@ describe('an upstream that answers', () => {
       else socket.end('HTTP/1.1 200 OK\r\n\r\n');
     });
     const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-    await asked.received(3);
-    const connection = await server.connected(1);
+    await asked.waitForBytes(3);
+    const connection = await server.waitForConnection(1);
     connection.socket.write('x'.repeat(30_000));
     // The next call ends after its own bytes were read. So the 30,000 bytes before it were read as well.
     await ask(upstream, deployment);
     expect(asked.callbacks).toEqual(['head', 'data']);
     connection.socket.resetAndDestroy();
-    await asked.over();
+    await asked.waitForEnd();
     expect([asked.bytes.length, asked.error]).toEqual([30_003, undefined]);
   });
 

@@ -55,13 +55,13 @@ describe('an answer that is compressed although the proxy accepts only identity'
       gzip.pipe(response);
     });
     const asked = send(upstream, deployment);
-    await asked.hasHead();
+    await asked.waitForHead();
     for (let at = 1; at <= 3; at += 1) {
       gzip.write('data: {}\n\n');
-      await asked.received(10 * at);
+      await asked.waitForBytes(10 * at);
     }
     gzip.end();
-    expect((await asked.over()).text).toBe('data: {}\n\n'.repeat(3));
+    expect((await asked.waitForEnd()).text).toBe('data: {}\n\n'.repeat(3));
   });
 
   it('pauses while the client does not read', async () => {
@@ -75,7 +75,7 @@ describe('an answer that is compressed although the proxy accepts only identity'
       asked.chunks.length = 0;
       asked.call?.pause();
     });
-    await asked.hasHead();
+    await asked.waitForHead();
     while (!asked.ended) {
       const before = received;
       asked.call?.resume();
@@ -108,7 +108,7 @@ describe('an answer that is compressed although the proxy accepts only identity'
       received += chunk.length;
       asked.chunks.length = 0;
     });
-    const { error } = await asked.over();
+    const { error } = await asked.waitForEnd();
     expect(error?.message).toContain('cannot be decoded: more than 200 times its compressed size');
     expect(received).toBe(64 * 1024 * 1024);
   });

@@ -122,7 +122,7 @@ describe('a request that must not be repeated', () => {
     );
     await passTime(1500);
     resets();
-    expect((await asked.over()).error?.kind).toBe('connection');
+    expect((await asked.waitForEnd()).error?.kind).toBe('connection');
     expect(server.connections).toHaveLength(1);
   });
 

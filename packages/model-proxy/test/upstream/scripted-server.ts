@@ -67,7 +67,7 @@ export class ScriptedServer {
   }
 
   /** Waits for a number of connections. @returns the last one. */
-  connected(count: number): Promise<ScriptedConnection> {
+  waitForConnection(count: number): Promise<ScriptedConnection> {
     return waitFor(
       () => this.connections[count - 1],
       () => `${this.connections.length} connections came instead of ${count}`,

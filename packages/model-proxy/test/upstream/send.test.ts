@@ -83,7 +83,7 @@ describe('a request to an upstream', () => {
       return null;
     });
     const asked = Array.from({ length: 300 }, () => send(upstream, deployment));
-    await Promise.all(asked.map((one) => one.over()));
+    await Promise.all(asked.map((one) => one.waitForEnd()));
     expect(asked.filter(({ ended, status }) => ended && status === 200)).toHaveLength(300);
     expect(server.connections).toHaveLength(300);
   });
@@ -105,13 +105,13 @@ describe('a request to an upstream', () => {
     const { server, deployment, upstream } = await start(() => null);
     const body = new BodyStream({ byteLength: 5, beginning: [Buffer.from('abc')], onRoom: () => undefined });
     const asked = send(upstream, deployment, { body });
-    const connection = await server.connected(1);
+    const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text.endsWith('abc') || undefined,
       () => 'the beginning did not come',
     );
     body.add(Buffer.from('dePOST /v1/other HTTP/1.1\r\n\r\n'));
-    const { error } = await asked.over();
+    const { error } = await asked.waitForEnd();
     expect(error?.message).toContain('a body of 32 bytes, announced as 5');
     await waitFor(
       () => connection.socket.destroyed || undefined,
@@ -124,7 +124,7 @@ describe('a request to an upstream', () => {
     const { server, deployment, upstream } = await start();
     const sent = send(upstream, deployment, { headers: ['authorization', 'Bearer secret\r\nx-evil: 1'] });
     expect(sent.callbacks).toEqual([]);
-    const { error } = await sent.over();
+    const { error } = await sent.waitForEnd();
     expect(error?.kind).toBe('internal');
     expect(error?.message).toContain('invalid authorization header');
     expect(error?.message).not.toContain('secret');
@@ -185,13 +185,13 @@ describe('an answer', () => {
   it('arrives chunk by chunk as it is sent', async () => {
     const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
     const asked = send(upstream, deployment);
-    await asked.hasHead();
+    await asked.waitForHead();
     for (let at = 1; at <= 5; at += 1) {
       server.connections[0]?.socket.write('3\r\nabc\r\n');
-      await asked.received(3 * at);
+      await asked.waitForBytes(3 * at);
     }
     server.connections[0]?.socket.write('0\r\n\r\n');
-    expect((await asked.over()).text).toBe('abc'.repeat(5));
+    expect((await asked.waitForEnd()).text).toBe('abc'.repeat(5));
   });
 
   it('may arrive before the upstream has read the whole request', async () => {
@@ -213,14 +213,14 @@ describe('closing the upstream client', () => {
   it('waits for the answers in flight, and rejects new requests', async () => {
     const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab');
     const asked = send(upstream, deployment);
-    await asked.received(2);
+    await asked.waitForBytes(2);
     let closed = false;
     const end = upstream.close().then(() => (closed = true));
     const refused = await ask(upstream, deployment);
     expect([refused.error?.status, refused.error?.kind]).toEqual([503, 'unavailable']);
     expect(closed).toBe(false);
     server.connections[0]?.socket.write('cd');
-    expect((await asked.over()).text).toBe('abcd');
+    expect((await asked.waitForEnd()).text).toBe('abcd');
     await end;
   });
 });

@@ -19,7 +19,7 @@ async function start(timeouts: Partial<Timeouts>, onData: (connection: ScriptedC
 
 /** Waits until the server has read a complete request. */
 async function waitForRequest(server: ScriptedServer): Promise<void> {
-  const connection = await server.connected(1);
+  const connection = await server.waitForConnection(1);
   await waitFor(
     () => requestBody(connection.text),
     () => `only this came: ${connection.text}`,
@@ -43,7 +43,7 @@ describe('a timeout', () => {
     await passTime(150);
     expect(asked.callbacks).toEqual([]);
     await passTime(200);
-    await asked.over();
+    await asked.waitForEnd();
     expect(messageOf(asked, server.port)).toBe(
       `${HEAD} 127.0.0.1:PORT did not send the first byte of its answer within the first-byte timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     );
@@ -63,7 +63,7 @@ describe('a timeout', () => {
     await waitForRequest(server);
     expect(asked.callbacks).toEqual([]);
     await passTime(700);
-    await asked.over();
+    await asked.waitForEnd();
     expect(asked.error?.message).toContain('first-byte timeout - timeout value=3.0');
   });
 
@@ -71,7 +71,7 @@ describe('a timeout', () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 3000 }, () => undefined);
     const body = new BodyStream({ byteLength: 4, beginning: [Buffer.from('a')], onRoom: () => undefined });
     const asked = send(upstream, deployment, { body, waitedMs: 2500 });
-    const connection = await server.connected(1);
+    const connection = await server.waitForConnection(1);
     for (const text of ['a', 'ab', 'abc']) {
       await waitFor(
         () => connection.text.endsWith(text) || undefined,
@@ -85,7 +85,7 @@ describe('a timeout', () => {
     await waitForRequest(server);
     await passTime(700);
     connection.socket.write(answerOf('in time'));
-    expect([(await asked.over()).error, asked.text]).toEqual([undefined, 'in time']);
+    expect([(await asked.waitForEnd()).error, asked.text]).toEqual([undefined, 'in time']);
   });
 
   it('for the first byte includes the wait for the body after a head', async () => {
@@ -93,9 +93,9 @@ describe('a timeout', () => {
       { firstByteMs: 200 },
       answering(() => STREAM_HEAD),
     );
-    const asked = await send(upstream, deployment).hasHead();
+    const asked = await send(upstream, deployment).waitForHead();
     await passTime(300);
-    await asked.over();
+    await asked.waitForEnd();
     expect(asked.callbacks).toEqual(['head', 'error']);
     expect(asked.error?.message).toContain('first-byte timeout');
   });
@@ -105,9 +105,9 @@ describe('a timeout', () => {
       { idleMs: 200 },
       answering(() => `${STREAM_HEAD}1\r\na\r\n`),
     );
-    const asked = await send(upstream, deployment).received(1);
+    const asked = await send(upstream, deployment).waitForBytes(1);
     await passTime(300);
-    await asked.over();
+    await asked.waitForEnd();
     expect([asked.text, messageOf(asked, server.port)]).toEqual([
       'a',
       `${HEAD} 127.0.0.1:PORT sent nothing more of its answer within the idle timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
@@ -119,14 +119,14 @@ describe('a timeout', () => {
       { idleMs: 10_000, totalMs: 300 },
       answering(() => STREAM_HEAD),
     );
-    const asked = await send(upstream, deployment).hasHead();
+    const asked = await send(upstream, deployment).waitForHead();
     for (let bytes = 1; bytes <= 3; bytes += 1) {
       server.connections[0]?.socket.write('1\r\na\r\n');
-      await asked.received(bytes);
+      await asked.waitForBytes(bytes);
       await passTime(50);
     }
     await passTime(300);
-    await asked.over();
+    await asked.waitForEnd();
     expect(asked.text).toBe('aaa');
     expect(messageOf(asked, server.port)).toBe(
       `${HEAD} 127.0.0.1:PORT did not finish its answer within the total timeout - timeout value=0.3, time taken=T seconds. ${GROUP}`,
@@ -137,7 +137,7 @@ describe('a timeout', () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
     const asked = send(upstream, deployment, { body });
-    await server.connected(1);
+    await server.waitForConnection(1);
     // Bytes that the kernel accepts meanwhile restart the limit.
     await waitFor(
       async () => {
@@ -156,9 +156,9 @@ describe('a timeout', () => {
       timeouts: { ...UNBOUNDED, connectMs: 200 },
     });
     const asked = send(closing(upstreamFor([deployment])), deployment);
-    await server.connected(1);
+    await server.waitForConnection(1);
     await passTime(300);
-    await asked.over();
+    await asked.waitForEnd();
     expect(messageOf(asked, server.port)).toBe(
       `${HEAD} No connection to 127.0.0.1:PORT was made within the connect timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     );
@@ -175,14 +175,14 @@ describe('a timeout', () => {
     );
     const asked = send(upstream, deployment, {}, () => asked.call?.pause());
     const other = send(upstream, deployment);
-    await Promise.all([asked.received(1), other.received(1)]);
+    await Promise.all([asked.waitForBytes(1), other.waitForBytes(1)]);
     await passTime(300);
     // Only the request with a reading client times out.
-    await other.over();
+    await other.waitForEnd();
     expect([asked.callbacks, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
     server.connections[0]?.socket.write('0\r\n\r\n');
     asked.call?.resume();
-    expect((await asked.over()).error).toBeUndefined();
+    expect((await asked.waitForEnd()).error).toBeUndefined();
   });
 
   it('does not pass if the answer arrived while this process was blocked', async () => {
@@ -191,7 +191,7 @@ describe('a timeout', () => {
     await waitForRequest(server);
     server.connections[0]?.socket.write(answerOf('late'));
     holdUp(10_000);
-    expect([(await asked.over()).error, asked.text]).toEqual([undefined, 'late']);
+    expect([(await asked.waitForEnd()).error, asked.text]).toEqual([undefined, 'late']);
   });
 
   it('does not pass without a limit, nor after an answer in time', async () => {
@@ -201,7 +201,7 @@ describe('a timeout', () => {
       answering(() => `${STREAM_HEAD}1\r\na\r\n0\r\n\r\n`),
     );
     for (const timeouts of [deployment.timeouts, UNBOUNDED]) {
-      const asked = await send(upstream, deployment, { timeouts }).over();
+      const asked = await send(upstream, deployment, { timeouts }).waitForEnd();
       await passTime(10_000);
       expect(asked.callbacks).toEqual(['head', 'data', 'end']);
     }

@@ -335,16 +335,16 @@ describe('connections with TLS', () => {
     });
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
     const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-    await asked.received(3);
+    await asked.waitForBytes(3);
     sockets[0]?.resetAndDestroy();
-    expect((await asked.over()).error?.kind).toBe('malformedAnswer');
+    expect((await asked.waitForEnd()).error?.kind).toBe('malformedAnswer');
   });
 
   it('end at once if the request is aborted during the handshake', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { upstream, deployment } = open(server.port, tlsOf(authority.caFile));
     const asked = send(upstream, deployment);
-    const connection = await server.connected(1);
+    const connection = await server.waitForConnection(1);
     asked.call?.abort();
     await waitFor(
       () => connection.socket.destroyed || undefined,
@@ -378,18 +378,18 @@ describe('a reload', () => {
     copyFileSync(authority.caFile, bundle);
     const { upstream, deployment } = open(port, tlsOf(bundle));
     const under = send(upstream, deployment);
-    await under.received(1);
+    await under.waitForBytes(1);
     copyFileSync(other.caFile, bundle);
     reloadNow(upstream, [deployment]);
     expect((await ask(upstream, deployment)).error?.kind).toBe('tls');
     for (const answer of answers) answer();
-    expect((await under.over()).text).toBe('ab');
+    expect((await under.waitForEnd()).text).toBe('ab');
     copyFileSync(authority.caFile, bundle);
     reloadNow(upstream, [deployment]);
     const asked = send(upstream, deployment);
-    await asked.received(1);
+    await asked.waitForBytes(1);
     for (const answer of answers) answer();
-    await asked.over();
+    await asked.waitForEnd();
     expect(counted.handshakes).toBe(2);
   });
 

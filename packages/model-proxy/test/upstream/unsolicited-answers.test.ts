@@ -38,7 +38,7 @@ describe('an idle connection', () => {
   it('is closed after an unexpected answer', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
-    const connection = await server.connected(1);
+    const connection = await server.waitForConnection(1);
     connection.socket.write(unsolicited);
     await waitFor(
       () => connection.socket.destroyed || undefined,
@@ -50,7 +50,7 @@ describe('an idle connection', () => {
   it('is not used if the upstream has just closed it', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
-    const first = await server.connected(1);
+    const first = await server.waitForConnection(1);
     first.socket.end();
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
     // The connection carried a single request: the second used another connection.
@@ -62,7 +62,7 @@ describe('an idle connection', () => {
     await ask(upstream, deployment);
     const asked = send(upstream, deployment, { body: 'given up' });
     asked.call?.abort();
-    const first = await server.connected(1);
+    const first = await server.waitForConnection(1);
     await waitFor(
       () => first.socket.destroyed || undefined,
       () => 'the connection is still open',

@@ -156,7 +156,7 @@ async function connectToAll(process: ProxyProcess, url: string, count: number): 
       const connection = connectionTo(url);
       const id = `connection-${(lastId += 1)}`;
       await connection.get('/health/liveliness', undefined, id);
-      const [, worker = ''] = await process.said(new RegExp(`"id":"${id}".*"worker":(\\d+)`));
+      const [, worker = ''] = await process.waitForOutput(new RegExp(`"id":"${id}".*"worker":(\\d+)`));
       if (found.has(worker)) connection.close();
       else found.set(worker, connection);
       return found.size === count ? true : undefined;

@@ -37,8 +37,8 @@ describe('a group of workers', () => {
     expect(group.workers()).toHaveLength(2);
     for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(200);
     const line = '"path":"/v1/chat/completions","status":200,.*"worker":';
-    await group.process.said(new RegExp(`${line}1\\}`));
-    await group.process.said(new RegExp(`${line}2\\}`));
+    await group.process.waitForOutput(new RegExp(`${line}1\\}`));
+    await group.process.waitForOutput(new RegExp(`${line}2\\}`));
   });
 
   it('MP-134 drains all workers after SIGTERM, and exits once with 0', async () => {
@@ -47,12 +47,12 @@ describe('a group of workers', () => {
     const first = await hold(group);
     const second = await hold(group);
     for (const pid of [group.process.pid ?? 0, ...workers]) process.kill(pid, 'SIGTERM');
-    await group.process.said(/SIGTERM: stopping/);
+    await group.process.waitForOutput(/SIGTERM: stopping/);
     await delay(200);
     expect(workers.every(isRunning)).toBe(true);
     for (const response of held.splice(0)) complete(response);
     expect([(await first.answer).status, (await second.answer).status]).toEqual([200, 200]);
-    expect(await group.process.finished()).toBe(0);
+    expect(await group.process.waitForExit()).toBe(0);
     expect(workers.some(isRunning)).toBe(false);
     expect(group.process.output.match(/stopping/g)).toHaveLength(1);
   });
@@ -61,14 +61,16 @@ describe('a group of workers', () => {
     const group = await startGroup(configuration());
     const [killed = 0, other = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
-    await group.process.said(/a worker has ended: another process replaces it.*"reason":"SIGKILL","afterMs":100/);
-    await group.process.said(/a worker serves clients again/);
+    await group.process.waitForOutput(
+      /a worker has ended: another process replaces it.*"reason":"SIGKILL","afterMs":100/,
+    );
+    await group.process.waitForOutput(/a worker serves clients again/);
     expect(group.workers()).toHaveLength(2);
     expect(group.workers()).toContain(other);
     for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(200);
     const [again = 0] = group.workers().filter((pid) => pid !== other);
     process.kill(again, 'SIGKILL');
-    await group.process.said(/"reason":"SIGKILL","afterMs":200/);
+    await group.process.waitForOutput(/"reason":"SIGKILL","afterMs":200/);
   });
 
   it('ends all workers when the first process is killed, and frees the port', async () => {
@@ -77,7 +79,7 @@ describe('a group of workers', () => {
     const { answer } = await hold(group);
     const cut = expect(answer).rejects.toThrow();
     group.process.signal('SIGKILL');
-    await group.process.finished();
+    await group.process.waitForExit();
     await cut;
     await until(() => !workers.some(isRunning), 'the workers have not ended');
     const server = createServer().listen(Number(new URL(group.url).port), '127.0.0.1');
@@ -110,14 +112,14 @@ describe('a group of workers', () => {
     const group = await startGroup(configuration(), ['--num_workers', '1']);
     expect(group.workers()).toEqual([]);
     expect(await group.chat(MASTER)).toBe(200);
-    await group.process.said(/chat\/completions/);
+    await group.process.waitForOutput(/chat\/completions/);
     expect(group.process.output).not.toContain('"worker":');
   });
 
   it('reads the number from NUM_WORKERS', async () => {
     const file = write('config.yaml', configuration());
     const proxy = start(['--config', file, '--host', '127.0.0.1', '--port', '0'], { env: { NUM_WORKERS: '2' } });
-    await proxy.said(/"workers":2/);
+    await proxy.waitForOutput(/"workers":2/);
   });
 });
 
@@ -136,7 +138,7 @@ describe('a SIGHUP to all processes of a group', () => {
     );
     const args = ['--config', config, ...LOCAL, '--num_workers', '2'];
     const group = start(args, { nodeFlags: ['--require', ending] });
-    await group.said(/configuration reloaded/);
+    await group.waitForOutput(/configuration reloaded/);
     expect(childrenOf(group)).toHaveLength(2);
     expect(group.output).not.toContain('a worker has ended');
   });
@@ -169,14 +171,14 @@ describe('a reload of a group', () => {
     const group = await startGroup(configuration());
     write('config.yaml', configuration().replace('"model_name":"m"', '"model_name":"renamed"'));
     group.process.signal('SIGHUP');
-    await group.process.said(/configuration reloaded.*renamed/);
+    await group.process.waitForOutput(/configuration reloaded.*renamed/);
     expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
     write('config.yaml', 'model_list: 5');
     group.process.signal('SIGHUP');
-    await group.process.said(/reloading the configuration failed: the old one stays in use/);
+    await group.process.waitForOutput(/reloading the configuration failed: the old one stays in use/);
     const [killed = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
-    await group.process.said(/a worker serves clients again/);
+    await group.process.waitForOutput(/a worker serves clients again/);
     expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
     expect(group.process.output.match(/configuration reloaded/g)).toHaveLength(1);
   });
@@ -185,13 +187,13 @@ describe('a reload of a group', () => {
     const group = await startGroup(configuration());
     const [killed = 0, slow = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
-    await group.process.said(/a worker has ended/);
+    await group.process.waitForOutput(/a worker has ended/);
     process.kill(slow, 'SIGSTOP');
     write('config.yaml', configuration().replace('"model_name":"m"', '"model_name":"renamed"'));
     group.process.signal('SIGHUP');
-    await group.process.said(/a worker serves clients again/);
+    await group.process.waitForOutput(/a worker serves clients again/);
     process.kill(slow, 'SIGCONT');
-    await group.process.said(/configuration reloaded.*renamed/);
+    await group.process.waitForOutput(/configuration reloaded.*renamed/);
     expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
     expect(group.workers()).toContain(slow);
   });
@@ -218,7 +220,7 @@ describe('a cooldown of a deployment', () => {
     const sent = asked();
     const [killed = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
-    await group.process.said(/a worker serves clients again/);
+    await group.process.waitForOutput(/a worker serves clients again/);
     for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(429);
     expect(asked()).toBe(sent);
     const status = await call(`${group.url}/model/status`, {

@@ -132,11 +132,11 @@ describe('the usage of a group', () => {
     expect(await exported(group)).toEqual([expect.objectContaining({ requests: 20 })]);
     const [killed = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
-    await group.process.said(/a worker serves clients again/);
+    await group.process.waitForOutput(/a worker serves clients again/);
     expect(await exported(group)).toEqual([expect.objectContaining({ requests: 20 })]);
     expect(await group.chat(key)).toBe(200);
     group.process.signal('SIGTERM');
-    expect(await group.process.finished()).toBe(0);
+    expect(await group.process.waitForExit()).toBe(0);
     const next = await startGroup(configuration());
     expect(await next.chat(key)).toBe(200);
     expect((await exported(next))[0]?.requests).toBe(22);
@@ -158,7 +158,7 @@ describe('the usage of a group', () => {
       }
     group.process.signal('SIGKILL');
     const killedAt = Date.now();
-    await group.process.finished();
+    await group.process.waitForExit();
     const next = await startGroup(configuration());
     expect(await next.chat(key)).toBe(200);
     const counted = ((await exported(next))[0]?.requests ?? 0) - 1;
@@ -187,7 +187,7 @@ describe('the metrics of a group', () => {
     expect(JSON.parse(status)).toEqual({ data: [expect.objectContaining({ model_id: 'first', requests: 7 })] });
     const [killed = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
-    await group.process.said(/a worker serves clients again/);
+    await group.process.waitForOutput(/a worker serves clients again/);
     for (const connection of await group.connectToAll(2)) expect(await requests(connection)).toBe(7);
   });
 });

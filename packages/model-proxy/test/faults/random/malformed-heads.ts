@@ -7,12 +7,12 @@ import type { Random } from '../../../../daemon/test/support/random.js';
 export interface Malformed {
   readonly bytes: Buffer;
   /** The client sends FIN after the bytes, because the proxy could wait for more. */
-  readonly unfinished: boolean;
+  readonly sendsFin: boolean;
   /**
    * The client closes as soon as it has its answer. The proxy still waits for the rest of the
    * request.
    */
-  readonly leaves?: boolean;
+  readonly closesAfterAnswer?: boolean;
 }
 
 /** A mark in smuggled requests. No upstream may see it. */
@@ -35,11 +35,11 @@ const text = (lines: readonly string[], body = ''): Buffer =>
 const whole = Buffer.from(WHOLE).toString('latin1');
 const complete = (lines: readonly string[], body = whole): Malformed => ({
   bytes: text(lines, body),
-  unfinished: false,
+  sendsFin: false,
 });
 const unfinished = (lines: readonly string[], body: string): Malformed => ({
   bytes: text(lines, body),
-  unfinished: true,
+  sendsFin: true,
 });
 /** Makes a request with an invalid chunked body. */
 const chunked = (body: string): Malformed => unfinished([LINE, HOST, TYPE, 'Transfer-Encoding: chunked', CLOSE], body);
@@ -52,7 +52,7 @@ export const refusedRequests: Readonly<Record<string, (random: Random) => Malfor
   },
   'a body that announces more than allowed': (random) => ({
     ...complete([LINE, HOST, TYPE, `Content-Length: ${random.pick([2 ** 21, 2 ** 31, 2 ** 40])}`, CLOSE], '{'),
-    leaves: true,
+    closesAfterAnswer: true,
   }),
   'chunks larger than allowed, together': () =>
     complete(
@@ -151,7 +151,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
     ),
   'another protocol': (random) => ({
     bytes: Buffer.from(Array.from({ length: 300 }, () => random.integer(256))),
-    unfinished: true,
+    sendsFin: true,
   }),
   'two lengths': (random) =>
     unfinished([LINE, HOST, TYPE, `Content-Length: ${random.integer(50)}`, LENGTH, CLOSE], whole + SMUGGLED),
@@ -217,7 +217,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
     unfinished([LINE, HOST, TYPE, LENGTH, CLOSE], whole.slice(0, random.integer(whole.length))),
   'a head that breaks off': (random) => {
     const { bytes } = complete([LINE, HOST, TYPE, LENGTH, CLOSE], '');
-    return { bytes: bytes.subarray(0, random.integer(bytes.length - 1)), unfinished: true };
+    return { bytes: bytes.subarray(0, random.integer(bytes.length - 1)), sendsFin: true };
   },
   'a broken body and a request after it': (random) => {
     const body = `{"model": "${PUBLIC_MODEL}", "messages": [${'['.repeat(random.integer(100))}`;
