@@ -62,11 +62,14 @@ interface SystemState extends SystemRef {
   readonly migrating?: true;
   /** True if the machine has a serial port with a console that clients can open; otherwise absent. */
   readonly hasConsole?: true;
-  /** True if the hypervisor records the output of the serial port; otherwise absent. */
+  /** True if the hypervisor records, or may record, the output of the serial port; otherwise absent. */
   readonly hasConsoleOutput?: true;
   /** True if the machine has a graphical console that clients can open; otherwise absent. */
   readonly hasGraphicalConsole?: true;
-  /** True during a start by the driver, as long as the guest is paused. */
+  /**
+   * True during a start: with libvirt, while the driver keeps the guest paused; with Nova, during a task after
+   * which the guest runs. Otherwise absent.
+   */
   readonly starting?: true;
   /**
    * Whether the machine starts with its host; absent if the hypervisor does not support it for this
