@@ -20,8 +20,8 @@ const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'rese
 
 /**
  * Labels of the operations. A `restart` is the second half of a restart. It enters the queue when
- * the guest is off, possibly behind inserts that were requested after the restart. It continues
- * even if these inserts fail.
+ * the guest is off or has not reacted in time, possibly behind inserts that were requested after the
+ * restart. It continues even if these inserts fail.
  */
 type Label = 'power' | 'restart' | 'media';
 
@@ -183,8 +183,8 @@ export class MachineQueue {
   }
 
   /**
-   * Runs the second half of a restart whose guest is already off. An insert that was requested
-   * later and failed does not cancel it; {@link switchOff} and {@link close} do.
+   * Runs the second half of a restart whose guest is already off, or has not reacted in time. An insert that
+   * was requested later and failed does not cancel it; {@link switchOff} and {@link close} do.
    */
   async restart({ uuid }: Named, action: () => Promise<void>): Promise<void> {
     await this.#run(uuid, action, 'restart', undefined);

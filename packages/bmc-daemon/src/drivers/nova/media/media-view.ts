@@ -35,8 +35,8 @@ interface MediaViewOptions {
 }
 
 /**
- * Creates the view. Readers share one listing of the images. If no server has an inserted image,
- * the view makes no listing.
+ * Creates the view. Readers share one listing of the images. For a server that uses no image, the view
+ * makes no listing.
  */
 export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNetwork }: MediaViewOptions): MediaView {
   let images: ReadonlyMap<string, CloudImage> | undefined;
