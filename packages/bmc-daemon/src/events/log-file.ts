@@ -1,7 +1,7 @@
 /**
  * One log file with the latest records. Records are appended. The file is rewritten when it has
- * more than twice the maximum number of records, and when it is cleared. So its size is bounded,
- * and a record usually costs one write of one line.
+ * more than twice the maximum number of records, when it is cleared, and after a failed write. So its size
+ * is bounded, and a record usually costs one write of one line.
  */
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
