@@ -51,6 +51,7 @@ interface MachineEventsOptions {
 /** The driver's listener, with its close function. */
 export interface MachineEvents {
   readonly onChange: (change: MachineChange) => void;
+  /** Drops the changes that wait for `settleMs`. */
   close(): void;
 }
 

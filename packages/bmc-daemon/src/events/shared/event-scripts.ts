@@ -36,8 +36,8 @@ const SKIPPED_NUMBERS = 1000;
  *   3. 1 if the replica has only observed the state
  *   4. the name of the log
  *   5. the entry; an empty entry removes the log
- * - Answer: a text for each log that Redis could not change. Redis has also stored the events of these
- *   logs.
+ * - Answer: a text for each log that Redis could not change. Redis has stored the events of these logs
+ *   nevertheless.
  *
  * The script skips an event, and its entry, if the replica has only observed the state and another
  * replica has already reported it.

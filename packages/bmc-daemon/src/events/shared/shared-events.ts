@@ -24,7 +24,7 @@ interface SharedEventsOptions {
   readonly bus: EventBus;
   /** Maximum number of stored events. */
   readonly capacity: number;
-  /** Maximum number of entries of the event log of a machine. */
+  /** Maximum number of entries of a log: that of the service, or that of a machine. */
   readonly logLimit: number;
   readonly log: Pick<Log, 'warn'>;
 }

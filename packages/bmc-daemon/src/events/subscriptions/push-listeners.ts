@@ -137,7 +137,10 @@ export class PushListeners {
     }
   }
 
-  /** Sets the listeners that do not accept events, as the delivering replica sees them. */
+  /**
+   * Sets the listeners that do not accept events, as the delivering replica sees them. Does nothing while this
+   * replica delivers.
+   */
   setFailing(ids: ReadonlySet<string>): void {
     if (this.#isDelivering) return;
     for (const [id, push] of this.#pushes)

@@ -41,7 +41,7 @@ const pushRecord = z.object({
    * property.
    */
   machine: z.string().nullable().default(null),
-  /** The id of the last event before the subscription, if several replicas deliver. */
+  /** The id of the last event before the subscription. Absent if the listeners are not shared by replicas. */
   after: z.string().exactOptional(),
   wanted,
 });
