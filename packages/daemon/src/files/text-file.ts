@@ -35,7 +35,7 @@ const PIPE_STEP_MS = 10;
  * Reads a file in UTF-8, or in UTF-16 with a byte order mark. The result has no such mark. Also
  * reads a pipe (`--config <(command)`); a pipe without a writer is an error.
  * @param pipeDeadlineMs how long a pipe or a device may take in total, in milliseconds.
- * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
+ * @throws {Error} whose message is only the reason, as {@link fileReason} returns it; also for more than 64 MiB.
  */
 export function readTextFile(path: string, pipeDeadlineMs = PIPE_DEADLINE_MS): string {
   try {

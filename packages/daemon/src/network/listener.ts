@@ -32,7 +32,7 @@ export interface ListenOptions {
    * requests of one connection one after the other.
    */
   readonly handle: RequestListener;
-  /** Called for bytes that are not valid HTTP, as Node's `clientError` event. */
+  /** Called for bytes that are not valid HTTP and at timeouts, as Node's `clientError` event, and for CONNECT requests. */
   readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /**
    * Reports that a connection could not be accepted (no free file descriptors). The listener
@@ -91,7 +91,7 @@ export interface Listener {
   setTls(tls: TlsOptions): void;
   /**
    * Stops listening, waits up to `waitMs` for running requests, then destroys all connections. Waits
-   * only 1 s for the first request of a connection.
+   * only 1 s for the first byte of a connection.
    */
   close(waitMs: number): Promise<void>;
 }

@@ -54,7 +54,7 @@ export class RedisConnection {
     return this.#lastError;
   }
 
-  /** Connects, and resolves as soon as the connection is ready. */
+  /** Connects, and resolves as soon as the connection is ready. @throws {Error} if `close` ends the attempts. */
   async connect(): Promise<void> {
     await this.#client.connect();
   }

@@ -12,7 +12,7 @@ const passwordAsPort = /^\s*[a-z][a-z0-9+.-]*:[\\/]*[^\\/?#@]*:\d*[\\/?#].*@/i;
 /**
  * Removes possible secrets from a URL: the user info and the fragment. Replaces the whole query by
  * `******`, because a query may be a bare token without a name. Accepts invalid URLs too, because
- * error messages contain them.
+ * error messages contain them. If the end of a password is unclear, returns only the scheme and `******`.
  */
 export function maskUrl(url: string | URL): string {
   // The URL parser ignores line feeds and tabs. Remove them first. A tab in the scheme would
