@@ -63,7 +63,7 @@ export class Connection implements Caller {
 
   /**
    * Opens the transport. Sends nothing yet.
-   * @throws the error of the transport.
+   * @throws the error of the transport; the {@link LibvirtError} of `close`, if that was called meanwhile.
    */
   async connect(signal: AbortSignal): Promise<void> {
     const transport = await this.#options.open(

@@ -32,7 +32,7 @@ export interface ListenOptions {
    * requests of one connection one after the other.
    */
   readonly handle: RequestListener;
-  /** Called for bytes that are not valid HTTP and at timeouts, as Node's `clientError` event, and for CONNECT requests. */
+  /** Called for invalid HTTP and at timeouts, as Node's `clientError` event, and for CONNECT requests. */
   readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /**
    * Reports that a connection could not be accepted (no free file descriptors). The listener

@@ -60,7 +60,7 @@ describe('the ssh command', () => {
     ['qemu+ssh://h/system?mode=legacy', netcatOf('nc', '/var/run/libvirt/libvirt-sock')],
     ['qemu+ssh://h/system?netcat=/opt/nc', netcatOf('/opt/nc', '/var/run/libvirt/libvirt-sock')],
     ['qemu+ssh://h/session?socket=/s', netcatOf('nc', '/s')],
-    // `;` separates the parameters of a URI, so `reboot` is another parameter, which the client ignores.
+    // `;` separates the parameters of a URI, so `reboot` is another parameter, which libvirtd gets.
     ["qemu+ssh://h/system?socket=/it's;reboot", netcatOf('nc', "/it'\\''s")],
   ])('for %s runs the expected shell script on the remote host', (uri, script) => {
     expect(remoteWords(uri)).toEqual(['sh', '-c', script]);
