@@ -1,6 +1,6 @@
 /**
- * Measures the fake driver with machines from a file: the start, the memory, the collection, and the power-on of
- * all machines. Some power-ons fail.
+ * Measures the fake driver with machines from a file: the start, the memory, the collection, the power-on of
+ * all machines, and a change of all machines with a receiver of events. Some power-ons fail.
  *
  *     npm run bench:fake -w @rackless/bmc-daemon [-- --machines N] [--rounds N] [--clients N]
  *
@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fetchWhole, startBareServer } from './bare-process.js';
 import { readFlags, report } from './harness/benchmark.js';
+import { openStream, openWebhook, type EventReceiver } from './harness/event-receivers.js';
 import {
   costOf,
   fetchOnce,
@@ -119,13 +120,13 @@ async function measureCollection(daemon: MeasuredDaemon): Promise<boolean> {
 
 const agent = new Agent({ keepAlive: true, maxSockets: clients });
 
-/** Powers a machine on. @returns the status of the answer. */
-function reset(url: string): Promise<number> {
-  const body = JSON.stringify({ ResetType: 'On' });
+/** Sends a write. @returns the status of the answer. */
+function write(method: 'POST' | 'PATCH', url: string, value: unknown): Promise<number> {
+  const body = JSON.stringify(value);
   return new Promise((resolve, reject) => {
     request(
-      `${url}/Actions/ComputerSystem.Reset`,
-      { agent, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': body.length } },
+      url,
+      { agent, method, headers: { 'Content-Type': 'application/json', 'Content-Length': body.length } },
       (response) => response.resume().on('end', () => resolve(response.statusCode ?? 0)),
     )
       .on('error', reject)
@@ -133,22 +134,33 @@ function reset(url: string): Promise<number> {
   });
 }
 
-/** Powers all machines on. Some power-ons fail, as the file says. */
-async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
-  const list = JSON.parse((await fetchOnce(`${daemon.url}/redfish/v1/Systems`)).body) as {
+async function machineUris({ url }: MeasuredDaemon): Promise<string[]> {
+  const list = JSON.parse((await fetchOnce(`${url}/redfish/v1/Systems`)).body) as {
     readonly Members: readonly { readonly '@odata.id': string }[];
   }; // The service under test sends this object.
-  const waiting = list.Members.map((member) => `${daemon.url}${member['@odata.id']}`);
+  return list.Members.map((member) => member['@odata.id']);
+}
+
+/** Sends a write to each machine, with all clients. @returns the number of answers by status, and the cost. */
+async function writeToEach(daemon: MeasuredDaemon, send: (uri: string) => Promise<number>) {
+  const waiting = await machineUris(daemon);
   const statuses = new Map<number, number>();
   const client = async (): Promise<void> => {
-    for (let url = waiting.pop(); url !== undefined; url = waiting.pop()) {
-      const status = await reset(url);
+    for (let uri = waiting.pop(); uri !== undefined; uri = waiting.pop()) {
+      const status = await send(uri);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   };
   const begin = performance.now();
   const { ms } = await costOf(daemon, () => Promise.all(Array.from({ length: clients }, client)));
-  const seconds = (performance.now() - begin) / 1000;
+  return { statuses, cpuMs: ms / machineCount, seconds: (performance.now() - begin) / 1000 };
+}
+
+/** Powers all machines on. Some power-ons fail, as the file says. */
+async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
+  const { statuses, cpuMs, seconds } = await writeToEach(daemon, (uri) =>
+    write('POST', `${daemon.url}${uri}/Actions/ComputerSystem.Reset`, { ResetType: 'On' }),
+  );
   console.log(`power-on of ${machineCount} machines by ${clients} clients, each 0.5 to 3 s`);
   for (const [status, count] of [...statuses].sort()) report(`answers with ${status}`, count, '');
   const inTime = report(
@@ -157,11 +169,37 @@ async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
     '',
     goals.powerOnTime,
   );
-  const isCheap = report('CPU time of a power-on', ms / machineCount, ' ms', goals.powerOnMs);
+  const isCheap = report('CPU time of a power-on', cpuMs, ' ms', goals.powerOnMs);
   const failed = statuses.get(500) ?? 0;
   const share = failed / machineCount;
   const isPlanned = [...statuses.keys()].every((status) => [200, 204, 500].includes(status));
   return inTime && isCheap && isPlanned && share > 0.03 && share < 0.07;
+}
+
+/** Changes all machines without a receiver of events, and then with each kind of receiver. */
+async function measureEvents(daemon: MeasuredDaemon): Promise<boolean> {
+  const change = async (tag: string): Promise<number> =>
+    (await writeToEach(daemon, (uri) => write('PATCH', `${daemon.url}${uri}`, { AssetTag: tag }))).cpuMs;
+  await change('warm-up');
+  console.log(`PATCH of ${machineCount} machines by ${clients} clients`);
+  report('CPU time of a PATCH without a receiver of events', await change('none'), ' ms');
+  const receivers: readonly [string, (url: string) => Promise<EventReceiver>][] = [
+    ['a stream of events', openStream],
+    ['a webhook', openWebhook],
+  ];
+  const goalsMet: boolean[] = [];
+  for (const [name, open] of receivers) {
+    const receiver = await open(daemon.url);
+    const cpuMs = await change(name);
+    const machines = await machineUris(daemon);
+    const missing = (): number => machines.filter((uri) => !receiver.origins.has(uri)).length;
+    await until('events of all machines', () => Promise.resolve(missing() === 0)).catch(() => undefined);
+    report(`CPU time of a PATCH with ${name}`, cpuMs, ' ms');
+    goalsMet.push(report(`machines without an event in ${name}`, missing(), '', 0));
+    await receiver.close();
+  }
+  report('memory of the daemon', (await memoryKiB(daemon)) / 1024, ' MiB');
+  return goalsMet.every(Boolean);
 }
 
 try {
@@ -171,6 +209,7 @@ try {
     await until('machines', async () => (await fetchOnce(`${daemon.url}/redfish/v1/Systems`)).status === 200);
     goalsMet.push(await measureCollection(daemon));
     goalsMet.push(await measurePower(daemon));
+    goalsMet.push(await measureEvents(daemon));
   } finally {
     await daemon.stop();
   }
