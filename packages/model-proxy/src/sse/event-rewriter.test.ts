@@ -264,6 +264,19 @@ describe('the end of a stream', () => {
     expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
   });
 
+  it.each([1, 7, 40, 100])('is found in chunks of %i bytes', (size) => {
+    const inPieces = (text: string) => endOf(...(text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [])).interruption;
+    expect(inPieces(chunk('a') + chunk('b'))).toBe('answer');
+    const usage = 'data: {"model":"gpt-oss-120b","choices":[],"usage":{"total_tokens":3}}\n\n';
+    expect(inPieces(chunk('a') + chunk('', 'length') + usage)).toBe(null);
+    expect(inPieces(`${chunk('a')}data: {"error":{"message":"out of memory","code":500}}\n\n`)).toBe('error');
+    expect(inPieces('event: message_delta\ndata: {"type":"message_delta"}\n\n')).toBe('answer');
+    const made = rewriter();
+    const last = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+    for (let at = 0; at < last.length; at += size) made.push(Buffer.from(last.slice(at, at + size)));
+    expect(made.isDone).toBe(true);
+  });
+
   it('is an error of the upstream after an error event, with or without [DONE]', () => {
     const error = 'data: {"error":{"message":"out of memory","code":500}}\n\n';
     for (const end of ['', 'data: [DONE]\n\n'])

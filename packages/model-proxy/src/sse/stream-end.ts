@@ -14,6 +14,10 @@ export type Interruption =
 
 /** Number of last chunks that are searched for the end of the answer. */
 const RECENT_CHUNKS = 8;
+/** Smaller chunks are joined with the chunk before. Otherwise, the last chunks could be less than an event. */
+const SMALL_CHUNK_BYTES = 128;
+/** Joined chunks have about this size. */
+const JOINED_BYTES = 1024;
 
 /** Matches an event of Anthropic's streams, which end with `message_stop`. */
 const messageEvent = /"type"\s*:\s*"(message_start|content_block_(start|delta|stop)|message_delta)"/;
@@ -25,6 +29,11 @@ export class RecentChunks {
 
   /** Stores a chunk in place of the oldest. */
   add(chunk: Buffer): void {
+    const last = this.#chunks[(this.#count - 1) % RECENT_CHUNKS];
+    if (chunk.length < SMALL_CHUNK_BYTES && last !== undefined && last.length < JOINED_BYTES) {
+      this.#chunks[(this.#count - 1) % RECENT_CHUNKS] = Buffer.concat([last, chunk]);
+      return;
+    }
     this.#chunks[this.#count % RECENT_CHUNKS] = chunk;
     this.#count += 1;
   }
