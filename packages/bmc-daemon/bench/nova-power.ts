@@ -115,7 +115,7 @@ function report(what: string, run: Run): void {
   );
 }
 
-/** Reads a collection. @returns the duration in ms, and the number of members. @throws {Error} if the answer is not 200. */
+/** Reads a collection. @returns the duration, and the number of members. @throws {Error} if the answer is not 200. */
 async function timed(url: string): Promise<{ readonly ms: number; readonly members: number }> {
   const started = performance.now();
   const { status, body } = await fetchOnce(encodeURI(url));

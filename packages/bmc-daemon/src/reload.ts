@@ -8,7 +8,7 @@ import { settingKeys, settingsTable, type SettingKey, type Settings } from './co
 
 type Origins = Readonly<Record<SettingKey, string>>;
 
-/** The configuration of the file, the flags and the environment at present. Do not use its settings if it has faults. */
+/** The configuration that a reload has read. Do not use its settings if it has faults. */
 export interface CheckedSettings {
   readonly settings: Settings;
   /** The source of each setting. */
