@@ -28,7 +28,7 @@ const settings = z.object({
    * service ignores this value.
    */
   lockoutSeconds: z.int().min(0),
-  /** After this time without a wrong password, the count starts again. */
+  /** After this time without a wrong password, the count starts again; ignored if `lockoutResets` is false. */
   lockoutResetSeconds: z.int().min(0),
   /**
    * AccountLockoutCounterResetEnabled, under its name in the state file. False: new locks never end

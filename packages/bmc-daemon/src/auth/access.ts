@@ -28,7 +28,8 @@ export interface Access extends Logins {
   readonly settings: AccessSettings;
   /**
    * Changes settings.
-   * @throws {StateFileError} if the file cannot be written; nothing changes then.
+   * @throws {StateFileError} if the file cannot be written; with a shared store, {StoreUnavailable} instead. Nothing
+   *   changes then.
    */
   changeSettings(change: Partial<AccessSettings>): Awaitable<void>;
 }
@@ -79,7 +80,7 @@ const FILE_CHECK_MS = 1000;
 /**
  * Opens the access control. Without a password file, every client has all privileges. Needs no
  * close.
- * @throws {PasswordFileError} if the password file is unreadable or has a faulty line.
+ * @throws {PasswordFileError} if the password file is unreadable or has a faulty line; never with a shared store.
  */
 export function openAccess(options: AccessOptions): Access {
   const { authFile, log, shared, now = () => performance.now(), sessionLimits = SESSION_LIMITS } = options;

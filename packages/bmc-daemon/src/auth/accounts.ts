@@ -51,7 +51,10 @@ export class AccountError extends Error {
   }
 }
 
-/** The accounts of the service. Changes are written before they take effect. */
+/**
+ * The accounts of the service. Changes are written before they take effect. With a shared store, they throw
+ * {@link StoreUnavailable} instead of a PasswordFileWriteError or a StateFileError.
+ */
 export interface Accounts {
   /** Lists the accounts. Returns the same array until something changes. */
   list(): readonly Account[];
@@ -66,7 +69,7 @@ export interface Accounts {
   change(user: string, change: AccountChange): Promise<void>;
   /** Removes an account. @throws as {@link create}. */
   remove(user: string): Promise<void>;
-  /** Counts a wrong password, and locks the account at the threshold. */
+  /** Counts a wrong password, and locks the account at the threshold. Ignores an unknown user. */
   passwordWasWrong(user: string): void;
   /** Resets the count of wrong passwords. */
   passwordWasRight(user: string): void;

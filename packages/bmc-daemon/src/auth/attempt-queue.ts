@@ -97,8 +97,8 @@ export class AttemptQueue {
   }
 
   /**
-   * Waits for a turn and verifies the attempt. Resolves with `retryAfterMs` if the attempt gets no turn in time, or
-   * too many attempts wait. Rejects only if `verify` does.
+   * Waits for a turn and verifies the attempt. Resolves with `retryAfterMs` if the attempt gets no turn in time, if
+   * too many attempts wait, or if its client has disconnected. Rejects only if `verify` does.
    */
   verifyInTurn(attempt: Attempt): Promise<Verdict> {
     return new Promise((resolve) => {

@@ -22,7 +22,10 @@ function readPasswords(file: string): string {
   return readPasswordText(file);
 }
 
-/** Opens the shared accounts. If the store has no accounts, copies those of the files into it. */
+/**
+ * Opens the shared accounts. If the store has no accounts, copies those of the files into it.
+ * @throws {PasswordFileError} if a line of the password file is faulty, even if the store has accounts.
+ */
 function openShared(
   store: SharedStore,
   authFile: string | null,

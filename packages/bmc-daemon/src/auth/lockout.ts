@@ -5,7 +5,7 @@ import { defaultState, type AccessState } from './access-state.js';
 
 /** Counts wrong passwords and locks accounts. */
 export interface Lockout {
-  /** Counts a wrong password, and locks the account at the threshold. */
+  /** Counts a wrong password, and locks the account at the threshold. Does nothing if the settings allow no locks. */
   count(user: string): void;
   /** Resets the count of wrong passwords. */
   forget(user: string): void;

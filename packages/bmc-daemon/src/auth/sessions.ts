@@ -41,7 +41,7 @@ export interface Sessions {
   create(
     owner: Pick<Session, 'user' | 'address'> & { readonly type?: SessionType },
   ): Awaitable<OpenedSession | undefined>;
-  /** Finds the session of a token and restarts its idle time. */
+  /** Finds the session of a token and restarts its idle time; undefined if there is none, or it has ended. */
   use(token: string): Session | undefined;
   /** Finds the session with an id; undefined if it has ended. Does not restart its idle time. */
   find(id: string): Session | undefined;

@@ -1,6 +1,6 @@
 /**
  * Accounts, roles and settings in the shared store. All of them are one entry, so that a change of
- * a password and a role is atomic. A replica reads its own files only to fill an empty store.
+ * a password and a role is atomic. A replica uses its own files only to fill an empty store.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';

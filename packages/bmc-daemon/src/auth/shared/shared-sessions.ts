@@ -41,7 +41,7 @@ interface KnownSession {
  * share.
  */
 const TOUCH_SHARE = 1 / 20;
-/** Attempts to store a change of a session while other replicas change the session. */
+/** Attempts to store a new hash of a session while other replicas change the session. After them, the session ends. */
 const MAX_ATTEMPTS = 5;
 
 /** Opens the sessions that all replicas share. It creates no session. */
