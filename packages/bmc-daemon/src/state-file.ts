@@ -27,7 +27,8 @@ export interface StateFile<State> {
    * Replaces the state by the result of `change`, and writes it before returning. A write takes a
    * few milliseconds, so do not use it for frequent changes. Nothing is written if `change` returns
    * the same object.
-   * @throws {StateFileError} if the file cannot be written; the state stays unchanged.
+   * @throws {StateFileError} if the file cannot be written, or if another program has written it and it
+   *   cannot be read again; the state stays unchanged. Also throws the errors of `change`.
    */
   update(change: (state: State) => State): void;
 }
@@ -57,7 +58,8 @@ interface StateFileOptions<State> {
   readonly initial: State;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /**
-   * Treatment of a damaged file: one that is not UTF-8 or not JSON, or violates the schema. `setAside`: renames
+   * Treatment of a damaged file: one that is no regular file, not UTF-8 or not JSON, or violates the schema, also
+   * if another program damages it later. `setAside`: renames
    * it to `<name>.json.broken`, logs an error and starts with the initial state. `refuse`: throws.
    * Use `refuse` if the initial state would weaken security.
    */
@@ -129,7 +131,7 @@ function fingerprint(file: string): string {
 
 /**
  * Returns the state; undefined if there is no file, or if the damaged file was renamed.
- * @throws {StateFileError} if the file cannot be read, or is damaged and must not be renamed.
+ * @throws {StateFileError} if the file cannot be read, or is damaged and must not or cannot be renamed.
  */
 function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
   const found = attempt(`reading ${file}`, () => statSync(file, { throwIfNoEntry: false }));

@@ -1,4 +1,4 @@
-/** Errors of writing data that the daemon must store. */
+/** Errors of reading and writing data that the daemon must store. */
 import { errorCode } from '@rackless/daemon/error-code.js';
 
 /**

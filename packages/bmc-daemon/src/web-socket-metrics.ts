@@ -43,7 +43,8 @@ export function registerWebSocketMetrics(register: Registry): WebSocketMetrics {
 }
 
 /**
- * Returns whether a close code may be the value of a label. A client can send each of 2,000 codes.
+ * Returns whether a close code may be the value of a label. A client can send each of 2,000 codes, so all
+ * other codes count together.
  */
 function isKnownCode(code: number): boolean {
   return code < 1016 || [4401, 4403, 4404, 4409, 4429].includes(code);
