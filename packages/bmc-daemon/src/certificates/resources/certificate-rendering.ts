@@ -14,7 +14,7 @@ interface CertificateView {
   readonly extensions: CertificateDetails;
 }
 
-/** Reads the extensions of the leaf certificate. Returns null for an empty chain. */
+/** Reads the extensions of the leaf certificate. Returns null for an empty chain. @throws as {@link readExtensions}. */
 export async function viewCertificate([first, ...others]: readonly X509Certificate[]): Promise<CertificateView | null> {
   if (first === undefined) return null;
   return { chain: [first, ...others], extensions: await readExtensions(first) };
@@ -44,7 +44,7 @@ export function renderCertificate({ chain, extensions }: CertificateView): JsonO
 
 /**
  * DMTF's property for each attribute of a distinguished name; `more` is the list for further
- * values.
+ * values. Without `more`, only the first value is shown.
  */
 const nameProperties: Readonly<Record<string, readonly [first: string, more?: string]>> = {
   CN: ['CommonName', 'AdditionalCommonNames'],

@@ -18,8 +18,8 @@ const MAX_CERTIFICATES = 8;
 const MAX_PEM_LENGTH = 32_768;
 
 /**
- * Returns the certificates of a PEM text. Empty if the text contains a private key or another PEM
- * block.
+ * Returns the certificates of a PEM text. Empty if the text contains a private key, another PEM block or an
+ * unreadable certificate.
  */
 function certificatesOf(pem: string): readonly X509Certificate[] {
   try {
