@@ -1,6 +1,6 @@
 /**
  * `bmc-daemon check` prints faults and warnings on standard error. Without a fault, it prints the effective
- * settings on standard output.
+ * settings on standard output. With `--quiet`, it prints only faults.
  */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';

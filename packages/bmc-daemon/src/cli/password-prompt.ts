@@ -56,8 +56,8 @@ async function askTwice(input: NodeJS.ReadStream, output: NodeJS.WritableStream)
 }
 
 /**
- * Creates the editor. readline reads TERM when it is created. With `dumb`, as in Emacs and in many
- * containers, it does not erase characters.
+ * Creates the editor without TERM. readline reads TERM when it is created. With `dumb`, as in Emacs and in many
+ * containers, it would not erase characters.
  */
 function createEditor(input: NodeJS.ReadStream, output: NodeJS.WritableStream): Interface {
   const { env } = process;

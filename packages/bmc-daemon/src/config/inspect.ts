@@ -1,7 +1,7 @@
 /**
  * Checks settings against each other and against the host: whether the files that they name exist
- * and are valid, and whether they have an effect. The daemon runs the check at its start, and
- * `bmc-daemon check` runs it too.
+ * and are valid, and whether they have an effect. The daemon runs the check at its start and at each
+ * reload, and `bmc-daemon check` runs it too.
  */
 import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';

@@ -9,7 +9,10 @@ import type { DeleteFlags } from './commands.js';
 import { ReportPrinter } from './output.js';
 import { onHost } from './session.js';
 
-/** Deletes machines, after a question if data would be lost. @returns the exit code. */
+/**
+ * Deletes machines, after a question if data would be lost.
+ * @returns the exit code: 1 if the user does not confirm; otherwise that of {@link onHost}.
+ */
 export async function deleteMachines(
   loaded: LoadedSettings,
   names: readonly string[],
@@ -29,7 +32,10 @@ export async function deleteMachines(
   });
 }
 
-/** Asks before data is lost. A disk has no data if no guest has written to it. @throws {LabError} without a terminal. */
+/**
+ * Asks before data is lost. A disk whose volume uses at most 1 MiB counts as empty.
+ * @throws {LabError} if there is data, and no terminal.
+ */
 async function isConfirmed({ machines }: Deletion): Promise<boolean> {
   const withData = machines.filter(({ dataBytes }) => dataBytes > 0);
   if (withData.length === 0) return true;

@@ -22,7 +22,7 @@ interface HostReadings<Result> {
   readonly readings: readonly { readonly host: string; readonly result: Result }[];
   /** Whether the command reads several hosts. */
   readonly areSeveral: boolean;
-  /** 1 if a host failed, 78 for a fault of the configuration. */
+  /** 0 if all hosts answered; 1 if a host failed or is unknown; 78 for a fault of the configuration. */
   readonly code: number;
 }
 
@@ -65,7 +65,7 @@ export async function readLabHosts<Result>(
 
 /**
  * Connects, locks the host, runs the command and disconnects.
- * @param command its signal is aborted by the first Ctrl-C, which ends the command after the
+ * @param command its signal is aborted by the first Ctrl-C or SIGTERM, which ends the command after the
  *   current machine.
  * @returns the exit code of the command; 1 for an error, 78 for a fault of the configuration.
  */
