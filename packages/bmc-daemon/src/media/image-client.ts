@@ -66,8 +66,9 @@ export async function openImage(
 
 /**
  * Reads the validator of an image without its body. Returns null if the HEAD request fails,
- * whatever the reason: a pre-signed URL is for GET only, and some servers do not support HEAD.
- * @throws {ImageError} `aborted` if the signal aborts.
+ * whatever the reason: a pre-signed URL is for GET only, and some servers do not support HEAD. Also returns null if
+ * the signal aborts with an ImageError, for example at the deadline of a download.
+ * @throws {ImageError} `aborted` if the signal aborts with another reason.
  */
 export async function inspectImage(
   request: Request,
@@ -93,7 +94,8 @@ interface ImageLocation {
 
 /**
  * Locates an image for streaming. Checks that its server supports ranges, and the size if the server sends it.
- * @throws {ImageError} of every kind except storageFull; `aborted` if the signal aborts.
+ * @throws {ImageError} of every kind except storageFull. If the signal aborts: its reason if that is an ImageError,
+ *   else `aborted`.
  */
 export async function locateImage(
   request: Request,

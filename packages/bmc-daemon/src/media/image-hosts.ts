@@ -13,8 +13,8 @@ import { ImageError } from './image-error.js';
 export interface HostRules {
   /**
    * Names (`images.example.org`, or `*.example.org` for all names below it), addresses and networks
-   * (`10.0.0.0/8`). Null: every host. Without an entry that covers nothing else, the {@link forbidden}
-   * addresses are excluded in both cases.
+   * (`10.0.0.0/8`). Null: every host. In both cases, the {@link forbidden} addresses are excluded, except those of
+   * an entry that covers only forbidden addresses.
    */
   readonly allowed: readonly string[] | null;
   /** The only IP version of the addresses; null: both. */
@@ -141,7 +141,7 @@ export function hostOf({ hostname }: URL): string {
   return nameOf(hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
-/** Removes the dot at the end of a full name, which has no meaning here. */
+/** Returns a name in lower case, without the dot at the end of a full name, which has no meaning here. */
 function nameOf(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
