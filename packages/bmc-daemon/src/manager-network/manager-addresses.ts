@@ -70,16 +70,16 @@ export class ManagerAddresses {
     return this.#assigned.size;
   }
 
-  /** Returns the machine of an address. */
+  /** Returns the UUID of the machine whose manager has an address; undefined if there is none. */
   machineAt(address: string): string | undefined {
     return this.#assigned.get(address)?.uuid;
   }
 
   /**
-   * Sets an address and listens there.
+   * Sets an address and listens there. After a failure, removes the address from the host.
    * @throws {HostAddressError} if the host rejects it.
-   * @throws {DuplicateAddressError}
-   * @throws {Error} if the service cannot listen there; the address is then removed.
+   * @throws {DuplicateAddressError} if another host of the link has the address; only for IPv6.
+   * @throws {Error} if the service cannot listen there.
    */
   async add(uuid: string, { address, device, bits }: ConfiguredAddress): Promise<void> {
     const deviceAddress = { address, device, prefix: bits };
@@ -106,7 +106,7 @@ export class ManagerAddresses {
 
   /**
    * Sets missing addresses, for example after a start, and takes over addresses that a killed
-   * service has left.
+   * service has left. Logs a failure, and never rejects.
    */
   async restore(wanted: readonly (ConfiguredAddress & { readonly uuid: string })[]): Promise<void> {
     if (wanted.length === 0) return;

@@ -63,7 +63,7 @@ export function managerView(
 
 /**
  * Returns the network of the host without addresses of managers. Also omits an interface that has
- * only such addresses (Linux lists a label as an interface).
+ * only such addresses: Node lists the label of an address as an interface.
  */
 export function hostAlone(network: HostNetwork, state: ManagerNetworkState): HostNetwork {
   const managers = new Set(managerAddresses(state).map(({ address }) => address));
