@@ -51,7 +51,7 @@ export function downloadKey(image: ImageRequest, ...others: readonly unknown[]):
   return JSON.stringify([storedUrl(image.url), userName, password, verifyCertificate, authorities, ...others]);
 }
 
-/** The running downloads of one driver. */
+/** The running downloads into one storage pool or one cloud, for all callers. */
 export class SharedDownloads<Result> {
   readonly #downloads = new Map<string, Download<Result>>();
   readonly #closing = new AbortController();

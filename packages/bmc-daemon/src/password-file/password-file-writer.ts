@@ -74,7 +74,7 @@ function checkPassword(password: string): void {
     );
 }
 
-/** Returns the file's text with the user's line in place of the old line, or at the end. */
+/** Returns the file's text with the user's line in place of all old lines of the user, or at the end. */
 export function withUserLine(text: string, user: string, line: string): string {
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   const isUsers = (candidate: string) => candidate.startsWith(`${user}:`);

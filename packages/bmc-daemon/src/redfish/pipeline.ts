@@ -133,7 +133,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   };
 }
 
-/** Returns whether a request may wait before its login: a write that needs a login. */
+/** Returns whether a request may wait before its login: a write that needs a login, or that matches no path. */
 function isHeld({ method = '' }: IncomingMessage, match: MatchedPath | undefined): boolean {
   return !safeMethods.has(method) && match?.target.methodsWithoutLogin.has(method) !== true;
 }
