@@ -122,8 +122,9 @@ interface Expanded {
 }
 
 /**
- * Replaces the links of a resource by the resources that they name. A link stays a link if its resource
- * contains the link, or does not support queries. @throws as {@link LinkReader.readAll}.
+ * Replaces the links of a resource by the resources that they name. A link stays a link if the resource that it
+ * names contains this link, at any depth, or does not support queries.
+ * @throws as {@link LinkReader.readAll}.
  */
 export async function expandLinks(body: JsonObject, expand: Expand, reader: LinkReader): Promise<Expanded> {
   const composite = new Set<Json>();

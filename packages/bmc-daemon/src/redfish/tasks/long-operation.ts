@@ -60,7 +60,8 @@ export interface LongOperationOptions {
 
 /**
  * Runs an operation.
- * @returns the result if it comes in time (undefined: 204), otherwise the task.
+ * @returns the result if it comes in time, otherwise the task. Undefined: the operation ended in time without a
+ *   result.
  * @throws the operation's error, if it comes in time. A later error becomes the task's failure.
  * @see DSP0266, asynchronous operations
  */
