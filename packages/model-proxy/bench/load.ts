@@ -44,7 +44,7 @@ interface Summary {
 
 /**
  * Repeats a POST over a number of connections.
- * @throws {Error} if an answer was not 200, unless the options allow it.
+ * @throws {Error} if a request got no answer, or a status of 400 or more, unless the options allow it.
  */
 export async function load(folder: string, options: LoadOptions): Promise<LoadResult> {
   const { url, body, connections, seconds, pid, key = CLIENT_KEY, allowsErrors = false } = options;

@@ -95,7 +95,8 @@ function outcomeOf(load, folder, sample) {
 /**
  * Loads all samples.
  * @param load `loadConfig` of the proxy.
- * @returns valid: number of valid samples; the others have kinds as keys, with `{source, reasons}`.
+ * @returns `valid`: the number of valid samples. Each other member is a kind with the list of its samples, as
+ *   `{source, reasons}`.
  */
 export function measure(load, samples) {
   const folder = mkdtempSync(path.join(tmpdir(), 'rackless-samples-'));
