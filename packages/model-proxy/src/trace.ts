@@ -13,7 +13,7 @@ export interface TracedCall {
   head(status: number, headers: readonly string[]): void;
   /** Stores the first bytes of the body. */
   data(chunk: Buffer): void;
-  /** Logs the complete answer. */
+  /** Logs the head of a complete answer, and the beginning of its body. */
   end(): void;
   /** Logs the part of the answer that arrived before an error. */
   fail(error: ProxyError): void;

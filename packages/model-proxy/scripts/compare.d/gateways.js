@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const START_MS = 120_000;
 
-/** The configuration in YAML, which also reads JSON. */
+/** Returns the configuration as JSON, which is also YAML. */
 export function configuration(models, upstreamPort) {
   return JSON.stringify(
     {

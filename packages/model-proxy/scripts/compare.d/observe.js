@@ -57,7 +57,7 @@ function describedRequest({ path, headers, body }) {
   return { path, authorization: headers.authorization, body };
 }
 
-/** @returns `{status, headers, body, upstream}`; a broken connection has `broken` instead of a body. */
+/** @returns `{status, headers, body, upstream}`; `body` is `{ broken: true }` if the answer breaks off. */
 export async function observe(
   gateway,
   upstream,

@@ -1,7 +1,8 @@
 /**
  * The share that this proxy has of the limits of one key.
  *
- * Several proxies apply the limits of a key together, by this protocol:
+ * Several proxies apply the limits of a key together, by this protocol. For the workers of a group, the first process
+ * takes the place of Redis.
  *
  * 1. A proxy sends a *report* to Redis: for each limit, what it has used, what its waiting requests
  *    need, and what it wants in reserve for the next requests.
@@ -30,7 +31,10 @@ export class LimitShare {
   stored: StoredKey;
   /** Whether a report is on its way. Until the grant arrives, requests wait and the share does not change. */
   isReporting = false;
-  /** A limit of which the last grant left nothing. Until the next heartbeat, the proxy rejects requests without a report. */
+  /**
+   * A limit of which the last grant left nothing. Until the next heartbeat or the next minute, the proxy rejects requests
+   * without a report.
+   */
   refused: LimitType | undefined;
   /** The share, and the sum of the shares of all other proxies, by the last grant. */
   #granted: Counts = noCounts();
