@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { rewriteAnswer, type AnswerRewrite, type NullableMembers } from './rewrite-answer.js';
+import { rewriteAnswer, rewriteText, type AnswerRewrite, type NullableMembers } from './rewrite-answer.js';
 
 const prefixed: AnswerRewrite = { modelPaths: [['model']], model: (name) => `vllm/${name}`, nullable: null };
 
@@ -7,7 +7,10 @@ function rewrite(text: string | Buffer, options: Partial<AnswerRewrite> = {}, ch
   const bytes = Buffer.from(text);
   const chunks: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes));
-  return Buffer.concat(rewriteAnswer(chunks, { ...prefixed, ...options })).toString('latin1');
+  const rewritten = Buffer.concat(rewriteAnswer(chunks, { ...prefixed, ...options })).toString('latin1');
+  // The text of a small answer has the same changes.
+  expect(rewriteText(bytes, bytes.toString('latin1'), { ...prefixed, ...options })).toBe(rewritten);
+  return rewritten;
 }
 
 const chat: NullableMembers = {
@@ -22,6 +25,11 @@ describe('rewriting an answer', () => {
     expect(rewrite(' { "id":"a" ,\n"model" : "gpt\\/oss", "x":1.0e2,"\\u0078":[ ] }\n')).toBe(
       ' { "id":"a" ,\n"model" : "vllm/gpt/oss", "x":1.0e2,"\\u0078":[ ] }\n',
     );
+  });
+
+  it('writes a name that is not ASCII in UTF-8', () => {
+    const utf8 = Buffer.from('{"text":"é","model":"vllm/modèle"}').toString('latin1');
+    expect(rewrite('{"text":"é","model":"modèle"}')).toBe(utf8);
   });
 
   it('changes nothing if the model is missing, null or not a string, or if its new name is the same', () => {

@@ -53,39 +53,67 @@ export function rewriteAnswer(chunks: readonly Buffer[], rewrite: AnswerRewrite)
   // small.
   if (length <= NEARBY_BYTES || rewrite.nullable !== null) {
     const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length);
-    const edits = modelEdits(bytes, rewrite);
+    const renaming = findRenaming(bytes, rewrite);
+    const edits = renaming === undefined ? [] : [editOf(renaming)];
     if (rewrite.nullable !== null) edits.push(...nullableEdits(bytes, rewrite.nullable));
     return spliceChunks([bytes], length, edits);
   }
   if (rewrite.model === null) return [...chunks];
 
   const place = findInLongText(chunks, length, rewrite.modelPaths);
-  const edit = place && nameEdit(bytesBetween(chunks, length, place.start, place.end), place.start, rewrite.model);
-  return edit === undefined ? [...chunks] : spliceChunks(chunks, length, [edit]);
-}
-
-function modelEdits(bytes: Buffer, { model, modelPaths }: AnswerRewrite): JsonEdit[] {
-  if (model === null) return [];
-  for (const path of modelPaths) {
-    const place = findValue(bytes, 0, bytes.length, path);
-    const edit = place && nameEdit(bytes.subarray(place.start, place.end), place.start, model);
-    if (edit !== undefined) return [edit];
-  }
-  return [];
+  const renaming =
+    place && renamingOf(bytesBetween(chunks, length, place.start, place.end), place.start, rewrite.model);
+  return renaming === undefined ? [...chunks] : spliceChunks(chunks, length, [editOf(renaming)]);
 }
 
 /**
- * Makes the edit that renames the model.
+ * Rewrites a small answer as {@link rewriteAnswer}.
+ * @param text the same bytes as latin1: parts of a text cost less than parts of a buffer.
+ */
+export function rewriteText(bytes: Buffer, text: string, rewrite: AnswerRewrite): string {
+  if (rewrite.nullable !== null) return Buffer.concat(rewriteAnswer([bytes], rewrite)).toString('latin1');
+  const renaming = findRenaming(bytes, rewrite);
+  if (renaming === undefined) return text;
+  const { start, end, json } = renaming;
+  return text.slice(0, start) + utf8AsLatin1(json) + text.slice(end);
+}
+
+function utf8AsLatin1(text: string): string {
+  return /[^ -~]/.test(text) ? Buffer.from(text).toString('latin1') : text;
+}
+
+/** The new name of the model. */
+interface Renaming extends Span {
+  /** The name in JSON. */
+  readonly json: string;
+}
+
+/** Finds the name, and makes the new one. @returns undefined: the name is not a string, or it stays as it is. */
+function findRenaming(bytes: Buffer, { model, modelPaths }: AnswerRewrite): Renaming | undefined {
+  if (model === null) return undefined;
+  for (const path of modelPaths) {
+    const place = findValue(bytes, 0, bytes.length, path);
+    const renaming = place && renamingOf(bytes.subarray(place.start, place.end), place.start, model);
+    if (renaming !== undefined) return renaming;
+  }
+  return undefined;
+}
+
+/**
+ * Makes the new name.
  * @param spelled the value's bytes.
  * @param start offset of the value in the answer.
- * @returns undefined if the value is not a string or stays as it is.
+ * @returns as {@link findRenaming}.
  */
-function nameEdit(spelled: Buffer, start: number, model: (reported: string) => string): JsonEdit | undefined {
+function renamingOf(spelled: Buffer, start: number, model: (reported: string) => string): Renaming | undefined {
   const reported = parseText(spelled);
   if (reported === undefined) return undefined;
   const shown = model(reported);
-  if (shown === reported) return undefined;
-  return { start, end: start + spelled.length, replacement: Buffer.from(JSON.stringify(shown)) };
+  return shown === reported ? undefined : { start, end: start + spelled.length, json: JSON.stringify(shown) };
+}
+
+function editOf({ start, end, json }: Renaming): JsonEdit {
+  return { start, end, replacement: Buffer.from(json) };
 }
 
 /** Parses a JSON string. @returns undefined if the bytes are not a JSON string. */

@@ -8,7 +8,7 @@ import { statusOfError } from '../../providers/openai/errors.js';
 /** Maximum size of such an error. The proxy treats a longer answer as a success. */
 export const MAX_SUCCESS_ERROR_BYTES = 65_536;
 
-const errorKey = Buffer.from('"error"');
+const errorKey = '"error"';
 /**
  * An error contains `"error"` within this number of first bytes: its first member has the name `error`, or is
  * `object` with the value `error`.
@@ -24,7 +24,7 @@ const BEGINNING_BYTES = 64;
  * @returns 400 to 599; undefined: the answer is not an error.
  */
 export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): number | undefined {
-  if (length > MAX_SUCCESS_ERROR_BYTES || chunks[0]?.subarray(0, BEGINNING_BYTES).includes(errorKey) !== true)
+  if (length > MAX_SUCCESS_ERROR_BYTES || chunks[0]?.toString('latin1', 0, BEGINNING_BYTES).includes(errorKey) !== true)
     return undefined;
   const answer = parse(Buffer.concat(chunks, length).toString());
   if (answer === undefined || 'choices' in answer) return undefined;

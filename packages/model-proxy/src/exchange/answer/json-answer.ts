@@ -1,23 +1,20 @@
 /** Forwards JSON answers. The proxy collects them to find errors, the usage and the model's name. */
 import { ChunkList } from '../../json/chunk-list.js';
 import { bytesBetween } from '../../json/text.js';
-import { rewriteAnswer } from '../../json/rewrite-answer.js';
+import { rewriteAnswer, rewriteText, type AnswerRewrite } from '../../json/rewrite-answer.js';
 import { responseTooLarge } from '../../errors/body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { errorOfFailedAnswer, interruptionFault, notJsonFault } from '../../upstream/classify.js';
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer } from './refusal.js';
-import { withResponseId } from './response-ids.js';
+import { withResponseId, withResponseIdInText } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
-import { findUsage } from './usage.js';
+import { findUsage, findUsageInText } from './usage.js';
 
 /** The proxy looks for `usage` only in this number of last bytes of an answer. */
 const TAIL_BYTES = 8192;
-/**
- * Answers up to this size are sent in one write with their head. Node joins head and body if both
- * are text.
- */
+/** Answers up to this size are read as a text, and sent in one write with their head. */
 const JOINED_BYTES = 16_384;
 /** Number of bytes at each end of an answer in which the proxy looks for a character other than white space. */
 const EDGE_BYTES = 1024;
@@ -56,8 +53,8 @@ export class JsonAnswer implements Answer {
   }
 
   end(): void {
-    const { exchange, endpoint, status, headers, rename, attempt } = this.#context;
-    const { response, selection } = exchange;
+    const { exchange, status, headers, attempt } = this.#context;
+    const { selection } = exchange;
     const { chunks } = this.#received;
     const errorStatus = statusOfErrorAnswer(chunks, this.#length);
     if (errorStatus !== undefined && selection !== null) {
@@ -68,42 +65,57 @@ export class JsonAnswer implements Answer {
       this.fail(interruptionFault('object', selection));
       return;
     }
-    if (selection !== null && !this.#isJson()) {
+    const bytes = this.#length <= JOINED_BYTES ? this.#lastBytes(this.#length) : null;
+    // latin1 maps each byte to one character and back, so the bytes do not change.
+    const text = bytes?.toString('latin1') ?? null;
+    if (selection !== null && !this.#isJson(text)) {
       this.fail(notJsonFault(status, bytesBetween(chunks, this.#length, 0, MAX_REPORTED_BYTES), selection));
       return;
     }
-    exchange.usage = findUsage(
-      bytesBetween(chunks, this.#length, Math.max(0, this.#length - TAIL_BYTES), this.#length),
-    );
-    const nullable = exchange.proxy.settings.fillNullFields ? endpoint.nullable : null;
-    const renamed =
-      rename === null && nullable === null
-        ? [...chunks]
-        : rewriteAnswer(chunks, { modelPaths: endpoint.answerModel, model: rename, nullable });
-    const body = withResponseId(this.#context, renamed);
+    exchange.usage = text === null ? findUsage(this.#lastBytes(TAIL_BYTES)) : findUsageInText(text);
+    if (bytes !== null && text !== null && exchange.request.complete) this.#sendText(bytes, text);
+    else this.#sendChunks();
+  }
+
+  /** Sends a small answer in one write with its head. Node joins head and body if both are text. */
+  #sendText(bytes: Buffer, text: string): void {
+    const { response } = this.#context.exchange;
+    const rewrite = this.#rewrite();
+    const body = withResponseIdInText(this.#context, rewrite === null ? text : rewriteText(bytes, text, rewrite));
+    this.#writeHead(body.length);
+    // `write` joins the text with the head. `end` with a text would make two writes.
+    response.write(body, 'latin1');
+    response.socket?.uncork();
+    response.end();
+  }
+
+  /** Sends a large answer, or one whose request is incomplete. */
+  #sendChunks(): void {
+    const { exchange } = this.#context;
+    const { chunks } = this.#received;
+    const rewrite = this.#rewrite();
+    const body = withResponseId(this.#context, rewrite === null ? [...chunks] : rewriteAnswer(chunks, rewrite));
     let length = 0;
     for (const piece of body) length += piece.length;
-    const ours = answerHeaders(exchange, headers);
-    ours.push(
-      'content-type',
-      bodyHeaderOf(this.#context, 'content-type') ?? 'application/json',
-      'content-length',
-      String(length),
-    );
-    writeHead(response, status, ours);
-    if (length <= JOINED_BYTES && exchange.request.complete) {
-      // latin1 maps each byte to one character and back, so the bytes do not change.
-      let text = '';
-      for (const piece of body) text += piece.toString('latin1');
-      // `write` joins the text with the head. `end` with a text would make two writes.
-      response.write(text, 'latin1');
-      response.socket?.uncork();
-      response.end();
-      return;
-    }
+    this.#writeHead(length);
     // Backpressure would save no memory here: the whole answer is in memory.
-    for (const piece of body) response.write(piece);
+    for (const piece of body) exchange.response.write(piece);
     endAnswer(exchange);
+  }
+
+  /** Returns the changes to the answer; null: there are none. */
+  #rewrite(): AnswerRewrite | null {
+    const { exchange, endpoint, rename } = this.#context;
+    const nullable = exchange.proxy.settings.fillNullFields ? endpoint.nullable : null;
+    return rename === null && nullable === null ? null : { modelPaths: endpoint.answerModel, model: rename, nullable };
+  }
+
+  #writeHead(length: number): void {
+    const { exchange, status, headers } = this.#context;
+    const ours = answerHeaders(exchange, headers);
+    const type = bodyHeaderOf(this.#context, 'content-type') ?? 'application/json';
+    ours.push('content-type', type, 'content-length', String(length));
+    writeHead(exchange.response, status, ours);
   }
 
   fail(error: ProxyError): void {
@@ -126,8 +138,9 @@ export class JsonAnswer implements Answer {
    * Returns whether the answer is JSON. If an object or an array is larger than
    * {@link PARSED_BYTES}, compares only its first and its last character: to parse an embedding of
    * 30 KB takes longer than everything else that the proxy does for the request.
+   * @param text the answer as latin1, which is JSON exactly if the answer is; null: the answer is not small.
    */
-  #isJson(): boolean {
+  #isJson(text: string | null): boolean {
     if (this.#length > PARSED_BYTES) {
       const firstCharacter = /^\s*(.)/.exec(this.#edge(0))?.[1] ?? '';
       const lastCharacter = /(.)\s*$/.exec(this.#edge(this.#length - EDGE_BYTES))?.[1] ?? '';
@@ -135,7 +148,11 @@ export class JsonAnswer implements Answer {
         return lastCharacter === (firstCharacter === '{' ? '}' : ']');
       if (this.#length > MAX_SCALAR_BYTES) return false;
     }
-    return isJson(bytesBetween(this.#received.chunks, this.#length, 0, this.#length).toString());
+    return isJson(text ?? this.#lastBytes(this.#length).toString());
+  }
+
+  #lastBytes(count: number): Buffer {
+    return bytesBetween(this.#received.chunks, this.#length, Math.max(0, this.#length - count), this.#length);
   }
 
   /** Returns up to {@link EDGE_BYTES} bytes from a position, as latin1; a negative position counts as 0. */

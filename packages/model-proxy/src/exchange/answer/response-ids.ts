@@ -1,5 +1,5 @@
 /** Changes the ids in answers of `/v1/responses`, so that later requests find the deployment again. */
-import { rewriteAnswer } from '../../json/rewrite-answer.js';
+import { rewriteAnswer, rewriteText } from '../../json/rewrite-answer.js';
 import { encodeResponseId } from '../../providers/response-id.js';
 import { chainedRewriter } from '../../sse/chained-rewriter.js';
 import { createEventRewriter, type EventRewriter } from '../../sse/event-rewriter.js';
@@ -23,6 +23,14 @@ export function withResponseId(context: IdContext, chunks: Buffer[]): Buffer[] {
   return toClientId === null
     ? chunks
     : rewriteAnswer(chunks, { modelPaths: [['id']], model: toClientId, nullable: null });
+}
+
+/** Changes the id as {@link withResponseId}. @param text a small answer, as latin1. */
+export function withResponseIdInText(context: IdContext, text: string): string {
+  const toClientId = idOf(context);
+  return toClientId === null
+    ? text
+    : rewriteText(Buffer.from(text, 'latin1'), text, { modelPaths: [['id']], model: toClientId, nullable: null });
 }
 
 /** Makes `rewriter` also change the ids in events if the endpoint stores answers. */

@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { findUsage } from './usage.js';
+import { findUsage, findUsageInText } from './usage.js';
 
-const found = (text: string) => findUsage(Buffer.from(text));
+function found(text: string) {
+  const bytes = Buffer.from(text);
+  const usage = findUsage(bytes);
+  expect(findUsageInText(bytes.toString('latin1'))).toEqual(usage);
+  return usage;
+}
 
 describe('findUsage', () => {
   it.each([

@@ -14,7 +14,8 @@ export interface Usage {
   readonly sources?: readonly string[];
 }
 
-const usageKey = Buffer.from('"usage"');
+const USAGE_KEY = '"usage"';
+const usageKey = Buffer.from(USAGE_KEY);
 /** The proxy looks for `usage` only in this number of last bytes. */
 const MAX_TAIL_BYTES = 8192;
 /** Maximum size of `usage`. */
@@ -30,6 +31,13 @@ const MAX_USAGE_BYTES = 2048;
 export function findUsage(end: Buffer): Usage | null {
   const tail = end.length > MAX_TAIL_BYTES ? end.subarray(end.length - MAX_TAIL_BYTES) : end;
   return usageAt(tail, tail.lastIndexOf(usageKey));
+}
+
+/** Finds `usage` as {@link findUsage}. @param text the whole answer as latin1. */
+export function findUsageInText(text: string): Usage | null {
+  const at = text.lastIndexOf(USAGE_KEY);
+  if (at === -1 || at < text.length - MAX_TAIL_BYTES) return null;
+  return usageIn(text.slice(at + USAGE_KEY.length, at + MAX_USAGE_BYTES));
 }
 
 /**
@@ -56,8 +64,11 @@ export function joinUsage(first: Usage, last: Usage | null, eventCount: number):
 
 /** Reads the usage whose name is at the offset `at`; -1: there is none. */
 function usageAt(bytes: Buffer, at: number): Usage | null {
-  if (at === -1) return null;
-  const text = bytes.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES);
+  return at === -1 ? null : usageIn(bytes.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES));
+}
+
+/** Reads the usage. @param text the text after its name, as latin1. */
+function usageIn(text: string): Usage | null {
   const [prefix] = /^\s*:\s*(?=\{)/.exec(text) ?? [];
   if (prefix === undefined) return null;
   // OpenAI's older names, and the names in `responses` and in Anthropic's `messages`.
