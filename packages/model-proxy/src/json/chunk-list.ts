@@ -37,7 +37,8 @@ export class ChunkList {
   /** Joins a chunk to the last chunk without a copy. @returns false if it does not follow the last chunk in memory. */
   #extendLast(chunk: Buffer): boolean {
     const last = this.#chunks[this.#chunks.length - 1];
-    if (last?.buffer !== chunk.buffer || last.byteOffset + last.length !== chunk.byteOffset) return false;
+    if (last === undefined || last.buffer !== chunk.buffer || last.byteOffset + last.length !== chunk.byteOffset)
+      return false;
     this.#chunks[this.#chunks.length - 1] = Buffer.from(last.buffer, last.byteOffset, last.length + chunk.length);
     return true;
   }

@@ -12,7 +12,7 @@ import { JsonError, type JsonMember, type JsonObject } from './object.js';
 import { KeySketch } from './key-sketch.js';
 import { plainRuns } from './plain-run.js';
 import type { PlainRuns } from './plain-run-words.js';
-import { bytesBetween } from './text.js';
+import { textBetween } from './text.js';
 import { Utf8Check } from './utf8.js';
 
 /** Maximum nesting depth. Python fails near 1000; tool schemas need some dozens. */
@@ -394,11 +394,9 @@ export class JsonObjectScanner {
   }
 
   #endKey(end: number): void {
-    const spelled = bytesBetween(this.#received.chunks, this.#length, this.#keyStart, end);
+    const spelled = textBetween(this.#received.chunks, this.#length, this.#keyStart, end);
     this.#keyEscaped = this.#escaped;
-    this.#key = this.#escaped
-      ? String(JSON.parse(spelled.toString()))
-      : spelled.toString('utf8', 1, spelled.length - 1);
+    this.#key = this.#escaped ? String(JSON.parse(spelled)) : spelled.slice(1, -1);
   }
 
   #endMember(end: number): void {

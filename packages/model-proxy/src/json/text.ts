@@ -33,15 +33,21 @@ export function piecesBetween(chunks: readonly Buffer[], start: number, end: num
   return pieces;
 }
 
+/** Returns the text from `start` to `end`, as {@link bytesBetween}. */
+export function textBetween(chunks: readonly Buffer[], length: number, start: number, end: number): string {
+  const last = chunks[chunks.length - 1];
+  const lastStart = length - (last?.length ?? 0);
+  // Most texts are one chunk: no view is needed then.
+  if (last !== undefined && start >= lastStart) return last.toString('utf8', start - lastStart, end - lastStart);
+  return bytesBetween(chunks, length, start, end).toString();
+}
+
 /**
  * Returns the text of a member's value as it is spelled, for example `"gpt-4o"` including the
  * quotes.
  */
 export function textOf({ chunks, length }: JsonObject, { valueStart, valueEnd }: JsonMember): string {
-  // Most requests are one chunk: no view is needed then.
-  const [only, second] = chunks;
-  if (only !== undefined && second === undefined) return only.toString('utf8', valueStart, valueEnd);
-  return bytesBetween(chunks, length, valueStart, valueEnd).toString();
+  return textBetween(chunks, length, valueStart, valueEnd);
 }
 
 /** Parses the value of one member with `JSON.parse`. */

@@ -43,11 +43,7 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
   const [only, second] = object.chunks;
   const { valueStart: start, valueEnd: end } = model;
   if (only === undefined || second !== undefined) return spliceJson(object, [{ start, end, replacement: name }]);
-  const body = Buffer.allocUnsafe(only.length - (end - start) + name.length);
-  only.copy(body, 0, 0, start);
-  name.copy(body, start);
-  only.copy(body, start + name.length, end);
-  return [body];
+  return [only.subarray(0, start), name, only.subarray(end)];
 }
 
 /** Returns whether the request may need another change because of a member. */
