@@ -16,7 +16,7 @@ export function deploymentStates({
     state: health.coolingMs(id) > 0 ? 2 : health.isSuspect(id) ? 1 : 0,
     check: checks.get(id),
     cooldowns: health.states.get(id)?.cooldowns ?? 0,
-    inFlight: limits.useOf(id).inFlight,
+    inFlight: limits.inFlightOf(id),
   }));
 }
 

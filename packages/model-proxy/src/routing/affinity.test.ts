@@ -9,7 +9,7 @@ describe('the choice for a session', () => {
       modelGroup: 'm',
       upstreamModel: 'm',
     }));
-    const limits = { useOf: () => ({ inFlight: 0, requests: 0, tokens: 0 }) };
+    const limits = { inFlightOf: () => 0 };
     const sessions = ['', 'é\n', 'x'.repeat(1024), ...Array.from({ length: 20 }, (_, index) => `user-${index}`)];
     const chosen = sessions.map((session) => chooseForSession(selections, session, limits)?.deployment.id);
     expect(chosen.join('')).toBe('caccbabcabccccbaacbaabc');

@@ -20,17 +20,17 @@ const MAX_LOAD = 1.25;
 export function chooseForSession(
   selections: readonly Selection[],
   session: Session,
-  limits: Pick<Limits, 'useOf'>,
+  limits: Pick<Limits, 'inFlightOf'>,
 ): Selection | undefined {
   let total = 0;
-  for (const { deployment } of selections) total += limits.useOf(deployment.id).inFlight;
+  for (const { deployment } of selections) total += limits.inFlightOf(deployment.id);
   const maxLoad = Math.ceil(((total + 1) / selections.length) * MAX_LOAD);
   // The text can be a long prompt, so all scores begin with one hash of it.
   const beginning = hashOf('\n', hashOf(session, FIRST_HASH));
   let best: Selection | undefined;
   let bestScore = -1;
   for (const selection of selections) {
-    if (limits.useOf(selection.deployment.id).inFlight >= maxLoad && selections.length > 1) continue;
+    if (limits.inFlightOf(selection.deployment.id) >= maxLoad && selections.length > 1) continue;
     const score = scoreOf(beginning, selection.deployment.id);
     if (score <= bestScore) continue;
     best = selection;

@@ -10,7 +10,7 @@ type Availability = Pick<DeploymentHealth, 'isCalm' | 'coolingMs' | 'isOnTrial' 
 
 /** The state from which {@link choose} chooses. */
 export interface ChoiceInput extends StrategyInput {
-  readonly limits: Pick<Limits, 'hasRoom' | 'useOf'>;
+  readonly limits: Pick<Limits, 'hasRoom' | 'useOf' | 'inFlightOf'>;
   readonly health: Availability;
   /** As in `RoutedRequest`. */
   readonly session: Session | null;

@@ -25,6 +25,8 @@ export interface Limits {
   addTokens(deployment: Limited, tokens: number): void;
   /** Returns the use of a deployment. */
   useOf(id: string): Use;
+  /** Returns the number of requests of a deployment that have not ended. */
+  inFlightOf(id: string): number;
 }
 
 /** The use of a deployment. */
@@ -98,5 +100,6 @@ export function createLimits(now: () => number = Date.now, partOf: LimitPart = w
       if (entry !== undefined) entry.tokens += tokens;
     },
     useOf: (id) => current(id) ?? NO_USE,
+    inFlightOf: (id) => counts.get(id)?.inFlight ?? 0,
   };
 }

@@ -12,7 +12,7 @@ export type Random = () => number;
 /** The state from which a strategy chooses. */
 export interface StrategyInput {
   readonly random: Random;
-  readonly limits: Pick<Limits, 'useOf'>;
+  readonly limits: Pick<Limits, 'useOf' | 'inFlightOf'>;
   readonly latencies: Pick<Latencies, 'averageMs'>;
   readonly settings: StrategySettings;
   /** Whether the client requests a stream of events. */
@@ -24,8 +24,7 @@ type Strategy = (selections: readonly Selection[], input: StrategyInput) => Sele
 /** The strategies by their names. @param selections one or more. */
 export const strategies: Readonly<Record<RoutingStrategy, Strategy>> = {
   'simple-shuffle': (selections, { random }) => byShare(selections, sharesOf(selections), random),
-  'least-busy': (selections, { random, limits }) =>
-    lowest(selections, ({ id }) => limits.useOf(id).inFlight, 0, random),
+  'least-busy': (selections, { random, limits }) => lowest(selections, ({ id }) => limits.inFlightOf(id), 0, random),
   'usage-based-routing': (selections, { random, limits }) =>
     lowest(selections, ({ id }) => limits.useOf(id).tokens + limits.useOf(id).requests / 1e9, 0, random),
   'latency-based-routing': (selections, { random, latencies, settings, streams }) =>
