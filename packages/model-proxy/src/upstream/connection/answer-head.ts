@@ -34,7 +34,7 @@ type Framing = number | 'chunked' | 'connection';
  * @throws {AnswerFault} if the head is invalid or ambiguous, or has too many headers.
  */
 export function parseAnswerHead(text: string): AnswerHead {
-  if (notInHeads.test(text)) throw invalidHead('a control character in its head');
+  if (!LINES.test(text)) throw invalidHead('a control character in its head');
   let end = lineEnd(text, 0);
   const minor = text.charCodeAt(7) - 0x30;
   const status = Number(text.slice(9, 12));
@@ -120,17 +120,16 @@ function framingOf(status: number, length: string | null, coding: string | null)
  * @throws {AnswerFault}
  */
 export function checkTrailer(text: string): void {
-  if (notInHeads.test(text)) throw invalidHead('a control character in its trailer');
+  if (!LINES.test(text)) throw invalidHead('a control character in its trailer');
   for (let start = 0; start < text.length; start = lineEnd(text, start) + 2)
     lowerCaseName(text.slice(start, colonOf(text, start, lineEnd(text, start))));
 }
 
 /**
- * Matches characters that are invalid in a head (RFC 9110 §5.5). CR and LF are valid only together,
- * as a line end.
+ * Matches lines without invalid characters (RFC 9110 §5.5). CR and LF are valid only together, as a line end. A
+ * character has only one way to match, so the time is linear: half of that of a search for invalid characters.
  */
-// oxlint-disable-next-line no-control-regex -- it searches for control characters
-const notInHeads = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
+const LINES = /^(?:[\t -~\x80-\xff]*\r\n)*[\t -~\x80-\xff]*$/;
 
 function lineEnd(text: string, from: number): number {
   const end = text.indexOf('\r\n', from);
