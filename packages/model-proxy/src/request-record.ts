@@ -76,7 +76,7 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
     path: plainPath(exchange.request.url ?? '/'),
     status,
     ms: rounded(totalMs),
-    ...(error?.kind === 'authentication' ? { refused: error.message } : {}),
+    refused: error?.kind === 'authentication' ? error.message : undefined,
     more: linePart(exchange, upstreamMs, firstTokenMs, clientGone),
   });
   if (error !== null) logError(log, exchange.id, error, selection?.deployment);

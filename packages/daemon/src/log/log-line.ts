@@ -19,7 +19,7 @@ export interface RequestLine {
    * The reason why the service rejected the credentials (with the user name), the address of the
    * client or the path, or could not read the request.
    */
-  readonly refused?: string;
+  readonly refused?: string | undefined;
   /**
    * Further fields of the service, for example `{ model: 'gpt', ttfbMs: 12 }`. The log does not
    * mask secrets here.

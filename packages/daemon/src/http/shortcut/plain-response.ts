@@ -79,7 +79,7 @@ export class PlainResponse extends ServerResponse {
 
   override writeHead(status: number, headers?: unknown): this {
     if (this.#isBegun) throw new Error('the head of the response has been sent');
-    if (!isList(headers)) throw new TypeError('the shortcut needs the headers as a list');
+    if (!Array.isArray(headers)) throw new TypeError('the shortcut needs the headers as a list');
     const connection = { keepsAlive: this.shouldKeepAlive, idleSeconds: this.#idleSeconds };
     const { text, hasBody, isChunked, keepsAlive } = renderHead(status, headers, connection);
     this.#isBegun = true;
@@ -222,10 +222,6 @@ export class PlainResponse extends ServerResponse {
     this.#isClosed = true;
     this.emit('close');
   }
-}
-
-function isList(headers: unknown): headers is readonly string[] {
-  return Array.isArray(headers) && headers.every((text) => typeof text === 'string');
 }
 
 /** Returns a text in latin1 as it is, and everything else as bytes. */

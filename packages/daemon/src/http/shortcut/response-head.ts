@@ -36,7 +36,7 @@ const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
  * @param headers name, value, name, value.
  * @throws {Error} as Node, if a name or a value is not valid; also for headers that the shortcut does not know.
  */
-export function renderHead(status: number, headers: readonly string[], connection: Connection): RenderedHead {
+export function renderHead(status: number, headers: readonly unknown[], connection: Connection): RenderedHead {
   if (!Number.isInteger(status) || status < 200 || status > 999) throw new RangeError(`invalid status ${status}`);
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
   let values = '';
@@ -44,8 +44,10 @@ export function renderHead(status: number, headers: readonly string[], connectio
   let hasDate = false;
   let ownConnection: string | null = null;
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    const name = headers[index] ?? '';
-    const value = headers[index + 1] ?? '';
+    const name = headers[index];
+    const value = headers[index + 1];
+    if (typeof name !== 'string' || typeof value !== 'string')
+      throw new TypeError('the shortcut needs names and values of headers as texts');
     const kind = kinds.get(name) ?? findKind(name);
     values += value;
     text += `${name}: ${value}\r\n`;
@@ -93,9 +95,9 @@ function kindOf(lowerName: string): Kind {
 }
 
 /** @throws {TypeError} Node's error for the first value that is not valid. */
-function rejectValues(headers: readonly string[]): void {
+function rejectValues(headers: readonly unknown[]): void {
   for (let index = 0; index + 1 < headers.length; index += 2)
-    validateHeaderValue(headers[index] ?? '', headers[index + 1] ?? '');
+    validateHeaderValue(String(headers[index]), String(headers[index + 1]));
 }
 
 let dateText: string | null = null;
