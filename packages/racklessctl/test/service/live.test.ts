@@ -15,11 +15,11 @@ describe('racklessctl watch', () => {
   it('prints events of the stream, and ends at Ctrl-C without an open session', async () => {
     const watching = start(['watch'], bmc.env);
     // The first event is about the subscription of the stream itself.
-    await watching.printed('EventService/Subscriptions');
+    await watching.waitForOutput('EventService/Subscriptions');
     await run(['power', 'on', 'node-1'], bmc.env);
-    await watching.printed("node-1: 'node-1' was powered on.");
+    await watching.waitForOutput("node-1: 'node-1' was powered on.");
     watching.child.kill('SIGINT');
-    expect(await watching.finished()).toMatchObject({ code: 130, stderr: 'racklessctl: interrupted\n' });
+    expect(await watching.waitForExit()).toMatchObject({ code: 130, stderr: 'racklessctl: interrupted\n' });
     expect((await bmc.get('/redfish/v1/SessionService/Sessions'))['Members@odata.count']).toBe(0);
   });
 
@@ -31,7 +31,7 @@ describe('racklessctl watch', () => {
       changes += 1;
       void run(['boot', 'set', changes % 2 === 0 ? 'cd' : 'pxe', 'node-2', 'node-3'], bmc.env);
     }, 1000);
-    const { code, stdout } = await watching.finished().finally(() => clearInterval(change));
+    const { code, stdout } = await watching.waitForExit().finally(() => clearInterval(change));
     expect({ code, event: JSON.parse(stdout) as unknown }).toEqual({
       code: 0,
       event: expect.objectContaining({ machine: 'node-3', messageId: expect.stringMatching(/^ResourceEvent\./) }),

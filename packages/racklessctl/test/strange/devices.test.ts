@@ -109,7 +109,7 @@ describe('racklessctl media', () => {
       },
     });
     const command = start(['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url]);
-    expect(await command.finished()).toMatchObject({ code: 130, stderr: expect.stringContaining('interrupted') });
+    expect(await command.waitForExit()).toMatchObject({ code: 130, stderr: expect.stringContaining('interrupted') });
   });
 });
 
@@ -131,11 +131,11 @@ describe('racklessctl log', () => {
       { id: '/e/2', time: '2026-01-02T00:00:00Z', severity: 'Warning', message: 'second\u001b[2J' },
     ]);
     const following = start(['log', 'show', 'sys', '-f', '--interval', '0.2', '--url', service.url]);
-    await following.printed('second\\x1b[2J');
+    await following.waitForOutput('second\\x1b[2J');
     entries.unshift({ '@odata.id': '/e/3', Created: '2026-01-03T00:00:00Z', Severity: 'OK', Message: 'third' });
-    await following.printed('third');
+    await following.waitForOutput('third');
     following.child.kill('SIGINT');
-    const { code, stdout } = await following.finished();
+    const { code, stdout } = await following.waitForExit();
     expect({ code, lines: stdout.trim().split('\n').length }).toEqual({ code: 130, lines: 3 });
   });
 

@@ -368,7 +368,7 @@ describe('an interrupted command', () => {
       'DELETE /redfish/v1/Sessions/8': (_, response) => void response.writeHead(204).end(),
     });
     const command = start(['list', '--url', service.url], account);
-    expect(await command.finished()).toEqual({ code: 130, stdout: '', stderr: 'racklessctl: interrupted\n' });
+    expect(await command.waitForExit()).toEqual({ code: 130, stdout: '', stderr: 'racklessctl: interrupted\n' });
     expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/8');
   });
 
@@ -386,7 +386,7 @@ describe('an interrupted command', () => {
       'DELETE /redfish/v1/Sessions/9': (_, response) => void response.writeHead(204).end(),
     });
     const command = start(['list', '--url', service.url], account);
-    expect(await command.finished()).toEqual({ code: 130, stdout: '', stderr: 'racklessctl: interrupted\n' });
+    expect(await command.waitForExit()).toEqual({ code: 130, stdout: '', stderr: 'racklessctl: interrupted\n' });
     expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/9');
   });
 });
@@ -401,7 +401,7 @@ describe('a closed pipe at standard error', () => {
     });
     const command = start(['power', 'on', '--all', '--url', service.url], account);
     command.child.stderr.destroy();
-    expect((await command.finished()).code).toBe(1);
+    expect((await command.waitForExit()).code).toBe(1);
     expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/8');
   });
 });

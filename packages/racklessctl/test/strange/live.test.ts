@@ -184,9 +184,9 @@ describe('watch', () => {
   it('reads the machines again and again if the URI of the stream answers something else', async () => {
     const service = await serve(withEvents({ a: 1 }));
     const watching = start(['watch', '--url', service.url]);
-    await watching.printed('has no stream of events');
+    await watching.waitForOutput('has no stream of events');
     watching.child.kill('SIGTERM');
-    expect(await watching.finished()).toMatchObject({ code: 130 });
+    expect(await watching.waitForExit()).toMatchObject({ code: 130 });
   });
 
   it('ends with exit code 75 if the stream never answers', async () => {
@@ -237,9 +237,9 @@ describe('watch', () => {
       }),
     );
     const watching = start(['watch', '--url', service.url]);
-    await watching.printed('an event is too large; connecting again');
+    await watching.waitForOutput('an event is too large; connecting again');
     watching.child.kill('SIGINT');
-    expect(await watching.finished()).toMatchObject({ code: 130 });
+    expect(await watching.waitForExit()).toMatchObject({ code: 130 });
   });
 });
 
@@ -290,10 +290,10 @@ describe('console', () => {
     const command = start(['console', 'System', '--url', service.url], {
       PATH: `${ssh.slice(0, -'/ssh'.length)}:${process.env['PATH'] ?? ''}`,
     });
-    await command.printed('connected');
+    await command.waitForOutput('connected');
     command.child.kill('SIGTERM');
     // `finished` waits until all processes have closed standard error, so ssh has ended.
-    const { code, stderr } = await command.finished();
+    const { code, stderr } = await command.waitForExit();
     expect(code).toBe(130);
     expect(stderr).toContain('racklessctl: interrupted');
   });

@@ -292,7 +292,7 @@ describe('watch', () => {
     };
     const service = await machines(2, { 'm-1': sometimes });
     const args = ['watch', '--poll', '--interval', '0.2', '--count', '1', '--timeout', '5', '--json'];
-    const { code, stdout } = await start([...args, '--url', service.url]).finished();
+    const { code, stdout } = await start([...args, '--url', service.url]).waitForExit();
     expect({ code, event: JSON.parse(stdout) as unknown }).toEqual({
       code: 0,
       event: expect.objectContaining({ machine: 'm-1', message: expect.stringContaining('On') }),
@@ -309,7 +309,7 @@ describe('watch', () => {
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 3 ? 'On' : 'Off' });
     };
     const service = await machines(2, { 'm-1': later });
-    const { code, stdout } = await start([...watchArgs, '--url', service.url]).finished();
+    const { code, stdout } = await start([...watchArgs, '--url', service.url]).waitForExit();
     expect({ code, event: JSON.parse(stdout) as unknown }).toEqual({
       code: 0,
       event: expect.objectContaining({ machine: 'm-1', message: 'power state: Off → On' }),
@@ -324,7 +324,7 @@ describe('watch', () => {
       else sendJson(response, 200, { ...machine('m-1'), PowerState: reads > 1 ? 'On' : 'Off' });
     };
     const service = await machines(2, { 'm-1': sometimes });
-    const { code, stderr } = await start([...watchArgs, '--url', service.url]).finished();
+    const { code, stderr } = await start([...watchArgs, '--url', service.url]).waitForExit();
     expect({ code, stderr }).toEqual({ code: 0, stderr: `racklessctl: machine m-1: ${reasonOf('m-1')}\n` });
   });
 });

@@ -42,7 +42,7 @@ export class RunningCommand {
   }
 
   /** Waits until standard output or standard error has the text. @throws {Error} if the command ends before that. */
-  async printed(text: string): Promise<void> {
+  async waitForOutput(text: string): Promise<void> {
     const isThere = (): boolean => this.stdout.includes(text) || this.stderr.includes(text);
     // The end of the process rejects the wait below.
     const limit = setTimeout(() => this.child.kill('SIGKILL'), TIMEOUT_MS);
@@ -60,7 +60,7 @@ export class RunningCommand {
   }
 
   /** Waits until the command has ended. Kills it after four minutes. */
-  async finished(): Promise<Finished> {
+  async waitForExit(): Promise<Finished> {
     const limit = setTimeout(() => this.child.kill('SIGKILL'), TIMEOUT_MS);
     try {
       return { code: await this.#exit, stdout: this.stdout, stderr: this.stderr };
@@ -93,7 +93,7 @@ export function commandFixture(): CommandFixture {
   });
   afterEach(async () => {
     for (const { child } of started) child.kill('SIGKILL');
-    await Promise.all(started.splice(0).map((each) => each.finished()));
+    await Promise.all(started.splice(0).map((each) => each.waitForExit()));
     rmSync(folder, { recursive: true });
   });
   const at = (name: string): string => path.join(folder, name);
@@ -106,7 +106,7 @@ export function commandFixture(): CommandFixture {
     const command = start(args, env);
     command.child.stdin.on('error', () => undefined); // the command may end before it reads
     command.child.stdin.end(input);
-    return command.finished();
+    return command.waitForExit();
   };
   return {
     at,
