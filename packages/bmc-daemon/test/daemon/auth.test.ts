@@ -45,7 +45,7 @@ describe('a daemon with a password file', () => {
     const refused = await fetch(systems);
     expect(refused.headers.get('www-authenticate')).toMatch(/^Basic .*charset="UTF-8"/);
     expect(daemon.stdout).not.toContain('secret');
-    await daemon.logged(/^request$/, 15);
+    await daemon.waitForLog(/^request$/, 15);
     expect(daemon.lines.filter(({ refused }) => refused !== undefined)).toEqual([
       expect.objectContaining({ status: 401, user: null, refused: 'no credentials' }),
       expect.objectContaining({ status: 401, user: null, refused: 'wrong password, user admin' }),
@@ -137,7 +137,7 @@ describe('stored accounts', () => {
     expect((await send('POST', `${address}${accounts}`, ada, admin)).status).toBe(201);
     await execute('htpasswd', ['-vb', at('users'), 'ada', 'ada counts']);
     daemon.signal('SIGTERM');
-    await daemon.finished();
+    await daemon.waitForExit();
 
     const again = startWithUsers();
     const other = await again.address();
@@ -177,7 +177,7 @@ describe('stored accounts', () => {
     expect(await curl('--insecure', '--header', token, systems)).toBe(200);
     makeCertificate('one');
     daemon.signal('SIGHUP');
-    await daemon.logged(/certificate and key reloaded/);
+    await daemon.waitForLog(/certificate and key reloaded/);
     expect(await curl('--insecure', '--header', token, systems)).toBe(200);
     expect(await curl('--insecure', '--header', `${token}0`, systems)).toBe(401);
   });

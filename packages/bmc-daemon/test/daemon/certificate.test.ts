@@ -86,10 +86,10 @@ describe('a certificate that a client requests and replaces over Redfish', () =>
     });
     expect(JSON.stringify(again)).toContain('The text contains no private key');
     first.signal('SIGHUP');
-    await first.logged(/^certificate and key reloaded$/);
+    await first.waitForLog(/^certificate and key reloaded$/);
     expect(await servedSubject(address, authority.rootFile)).toBe('CN=bmc.example.org');
     first.signal('SIGTERM');
-    expect((await first.finished()).code).toBe(0);
+    expect((await first.waitForExit()).code).toBe(0);
     expect(first.stdout).not.toContain('PRIVATE');
 
     address = await start([...FAKE, ...tls]).address();
@@ -141,7 +141,7 @@ describe('discovery of the daemon', () => {
       expect.objectContaining({ ProtocolEnabled: false }),
     ]);
     daemon.signal('SIGTERM');
-    expect((await daemon.finished()).code).toBe(0);
+    expect((await daemon.waitForExit()).code).toBe(0);
     const second = start([...FAKE, '--config', file]);
     const moved = url.replace(address, await second.address());
     const { SSDP: ssdp } = (await (await fetch(moved)).json()) as Body; // Answers of Redfish are JSON objects.

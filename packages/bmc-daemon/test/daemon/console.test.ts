@@ -25,7 +25,7 @@ function authFileSetting(): string {
 }
 
 async function portOf(daemon: ReturnType<typeof start>): Promise<number> {
-  return Number((await daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
+  return Number((await daemon.waitForLog(/^consoles over SSH at port/)).replace(/^.* /, ''));
 }
 
 describe('consoles over SSH', () => {
@@ -53,7 +53,7 @@ describe('consoles over SSH', () => {
       daemon.signal('SIGTERM');
       await client.waitFor('the service ends');
       expect(await client.exit()).toBe(1);
-      expect((await daemon.finished()).code).toBe(0);
+      expect((await daemon.waitForExit()).code).toBe(0);
       expect(daemon.stdout).not.toContain('secret');
     }
     expect(fingerprints[0]).toEqual([

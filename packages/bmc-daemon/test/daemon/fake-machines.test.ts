@@ -69,7 +69,7 @@ machines:
   it('prevent the start if the file has faults', async () => {
     writeFileSync(fixture.at('lab.yaml'), 'machines:\n  - name: a\n    cpus: many\n');
     const daemon = fixture.start([...FAKE, '--fake-machines', fixture.at('lab.yaml')]);
-    const { code, stderr } = await daemon.finished();
+    const { code, stderr } = await daemon.waitForExit();
     expect(code).toBe(78);
     expect(stderr).toContain('lab.yaml:3: machines[0].cpus must be an integer from 1 to 4096, not the string "many"');
   });

@@ -231,7 +231,7 @@ describe('the next start of a daemon', () => {
     const call = caller(await first.address());
     expect((await call('PATCH', `${root}/SessionService`, { SessionTimeout: 77 })).status).toBe(200);
     first.signal('SIGKILL');
-    await first.finished();
+    await first.waitForExit();
     const left = [
       '.users.0123456789ab',
       '.server.key.0123456789ab',
@@ -259,7 +259,7 @@ describe('the next start of a daemon', () => {
     ] as const)
       expect((await fetch(`${address}${root}/${uri}`, { ...sent, body: JSON.stringify(body) })).status).toBe(200);
     first.signal('SIGTERM');
-    await first.finished();
+    await first.waitForExit();
     const damaged = readdirSync(at('state')).filter((name) => name.endsWith('.json'));
     expect(damaged).toHaveLength(2);
     for (const name of damaged) writeFileSync(at(`state/${name}`), Buffer.from([0x7b, 0xff, 0x7d]));

@@ -165,7 +165,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, a hostile imag
       await insert(name);
       await machine.tryReset('On');
       daemon.signal('SIGTERM');
-      expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
+      expect(await daemon.waitForExit()).toMatchObject({ code: 0, stderr: '' });
       if (host !== undefined) await host.virsh('destroy', uuid).catch(() => undefined);
     },
   );

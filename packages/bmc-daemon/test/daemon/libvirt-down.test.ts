@@ -39,7 +39,7 @@ describe('a libvirtd that stops and starts', () => {
     await libvirtd.start();
     await untilStatus(200);
     daemon.signal('SIGTERM');
-    expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
+    expect(await daemon.waitForExit()).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('does not delay the shutdown of the daemon when it hangs', async () => {
@@ -52,7 +52,7 @@ describe('a libvirtd that stops and starts', () => {
     libvirtd.signal('SIGSTOP');
     try {
       daemon.signal('SIGTERM');
-      expect((await daemon.finished()).code).toBe(0);
+      expect((await daemon.waitForExit()).code).toBe(0);
     } finally {
       libvirtd.signal('SIGCONT');
     }
@@ -82,7 +82,7 @@ describe('a libvirt that rejects the account of the daemon', () => {
       through: ['setpriv', `--reuid=${UNPRIVILEGED_UID}`, `--regid=${UNPRIVILEGED_UID}`, '--clear-groups'],
     });
     const address = await daemon.address();
-    await daemon.logged(/^no connection to libvirt /);
+    await daemon.waitForLog(/^no connection to libvirt /);
     expect(daemon.messages('warn')).toContain(`no connection to libvirt ${libvirtd.uri}: ${hint}`);
     const health = await fetch(`${address}/healthz`);
     expect([health.status, await health.json()]).toEqual([
@@ -90,7 +90,7 @@ describe('a libvirt that rejects the account of the daemon', () => {
       { status: 'unavailable', hypervisor: `libvirt ${libvirtd.uri}`, reason: `asking libvirt: ${hint}` },
     ]);
     expect(await (await fetch(`${address}/ui/plain`)).text()).toContain(hint.replaceAll('"', '&quot;'));
-    await daemon.logged(/^a request could not be served$/);
+    await daemon.waitForLog(/^a request could not be served$/);
     expect(daemon.stdout).not.toMatch(/\bat .*\.js:\d/);
   });
 });

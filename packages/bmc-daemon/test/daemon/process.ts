@@ -90,7 +90,7 @@ export class DaemonProcess {
    * @returns the address, such as `http://127.0.0.1:12345`.
    */
   async address(): Promise<string> {
-    const line = await this.logged(/^serving .* at /);
+    const line = await this.waitForLog(/^serving .* at /);
     return line.replace(/^.* at /, '').replace(/\/redfish\/v1$/, '');
   }
 
@@ -99,7 +99,7 @@ export class DaemonProcess {
    * @returns the last of these messages.
    * @throws {Error} with the output if the process ends before, or after TIMEOUT_MS.
    */
-  async logged(pattern: RegExp, count = 1): Promise<string> {
+  async waitForLog(pattern: RegExp, count = 1): Promise<string> {
     return waitFor(
       () => this.messages().filter((message) => pattern.test(message))[count - 1],
       () => `${String(pattern)} was not logged:\n${this.#stdout}\n${this.#stderr}`,
@@ -112,7 +112,7 @@ export class DaemonProcess {
   }
 
   /** Waits for the end of the process. @throws {Error} with the output after TIMEOUT_MS. */
-  async finished(): Promise<Finished> {
+  async waitForExit(): Promise<Finished> {
     const timeout = delay(TIMEOUT_MS, 'late' as const, { ref: false });
     const code = await Promise.race([this.#exit, timeout]);
     if (code === 'late') throw new Error(`the process has not ended:\n${this.#stdout}\n${this.#stderr}`);
@@ -131,7 +131,7 @@ export async function run(args: readonly string[], { env, ...options }: RunOptio
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-state-'));
   const child = new DaemonProcess(args, { input: '', ...options, env: { STATE_DIRECTORY: folder, ...env } });
   try {
-    return await child.finished();
+    return await child.waitForExit();
   } finally {
     await child.dispose();
     rmSync(folder, { recursive: true });

@@ -40,13 +40,13 @@ describe('reading the configuration again', () => {
 
     config(lines('EMULATOR_DISABLE_POWER_OFF = True', 'EMULATOR_DMTF_STRICT = True'));
     daemon.signal('SIGHUP');
-    await daemon.logged(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/);
-    await daemon.logged(/^these changes need a restart of the daemon: EMULATOR_DMTF_STRICT$/);
+    await daemon.waitForLog(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/);
+    await daemon.waitForLog(/^these changes need a restart of the daemon: EMULATOR_DMTF_STRICT$/);
     expect(await forceOff()).toBe(400);
 
     config(lines());
     expect((await ask(`${manager}/Actions/Manager.Reset`, 'POST', { ResetType: 'GracefulRestart' })).status).toBe(204);
-    await daemon.logged(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/, 2);
+    await daemon.waitForLog(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/, 2);
     expect(await forceOff()).toBe(204);
     expect(await lastReset()).toBeGreaterThanOrEqual(started);
   });
@@ -71,13 +71,13 @@ describe('reading the configuration again', () => {
 
     config(lines('', 'EMULATOR_SSDP = True', 'EMULATOR_DISABLE_POWER_OFF = True'));
     daemon.signal('SIGHUP');
-    await daemon.logged(/^these changes need a restart of the daemon: EMULATOR_SSDP$/);
+    await daemon.waitForLog(/^these changes need a restart of the daemon: EMULATOR_SSDP$/);
     expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([true, originAt(6)]);
     expect(await shownSetting('EMULATOR_SSDP')).toEqual([false, null]);
 
     config(lines());
     daemon.signal('SIGHUP');
-    await daemon.logged(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/, 2);
+    await daemon.waitForLog(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/, 2);
     expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, null]);
   });
 
@@ -86,8 +86,8 @@ describe('reading the configuration again', () => {
     const address = await daemon.address();
     config(lines('EMULATOR_DISABLE_POWER_OFF = True', "EMULATOR_TASK_AFTER_SECONDS = 'soon'"));
     daemon.signal('SIGHUP');
-    await daemon.logged(/EMULATOR_TASK_AFTER_SECONDS must be a number/);
-    await daemon.logged(/^reloading the configuration failed: the old one stays in use$/);
+    await daemon.waitForLog(/EMULATOR_TASK_AFTER_SECONDS must be a number/);
+    await daemon.waitForLog(/^reloading the configuration failed: the old one stays in use$/);
     expect(daemon.messages().join('\n')).not.toContain('configuration reloaded: ');
     expect((await ask(`${address}/redfish/v1`)).status).toBe(200);
   });

@@ -134,7 +134,7 @@ describe('a daemon without a feature', () => {
     }
     expect(daemon.messages('error')).toEqual([]);
     daemon.signal('SIGTERM');
-    expect((await daemon.finished()).code).toBe(0);
+    expect((await daemon.waitForExit()).code).toBe(0);
     if (feature.folder === 'auth') await expectFailedStart(path.join(built, 'bin'));
   });
 });
@@ -145,6 +145,6 @@ describe('a daemon without a feature', () => {
 async function expectFailedStart(bin: string): Promise<void> {
   writeFileSync(fixture.at('users'), 'admin:$2y$04$0hxnz9bkZIMncnXv3EQ.yeZvFU9vlPkWUyVBgi99ssVla3nH69FIa\n');
   const env = { EMULATOR_AUTH_FILE: fixture.at('users') };
-  const { code, stderr } = await fixture.start(FAKE, { bin, env }).finished();
+  const { code, stderr } = await fixture.start(FAKE, { bin, env }).waitForExit();
   expect([code, stderr]).toEqual([78, expect.stringContaining('this build has no accounts')]);
 }

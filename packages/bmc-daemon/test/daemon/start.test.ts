@@ -234,7 +234,7 @@ describe('a daemon in the journal of systemd', () => {
       () => daemon.stdout,
     );
     daemon.signal('SIGTERM');
-    await daemon.finished();
+    await daemon.waitForExit();
     const priorities = daemon.stdout
       .trimEnd()
       .split('\n')
@@ -268,11 +268,11 @@ describe('the running daemon', () => {
     expect((await getJson(`${address}/redfish/v1/Systems/`)).body['Members@odata.count']).toBeGreaterThan(0);
     for (const page of ['/', '/ui/plain', '/healthz', '/metrics'])
       expect((await fetch(`${address}${page}`)).status).toBe(200);
-    await daemon.logged(/^request$/, 4);
+    await daemon.waitForLog(/^request$/, 4);
     const [line] = daemon.lines.filter(({ message }) => message === 'request');
     expect(line).toMatchObject({ user: null, method: 'GET', path: '/redfish/v1/Systems/', status: 200 });
     daemon.signal('SIGTERM');
-    expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
+    expect(await daemon.waitForExit()).toMatchObject({ code: 0, stderr: '' });
     expect(daemon.messages().at(-1)).toBe('SIGTERM: stopping');
   });
 
@@ -280,7 +280,7 @@ describe('the running daemon', () => {
     const daemon = start(FAKE);
     await getJson(`${await daemon.address()}/redfish/v1`);
     daemon.signal('SIGINT');
-    expect((await daemon.finished()).code).toBe(0);
+    expect((await daemon.waitForExit()).code).toBe(0);
   });
 
   it('reports in one line that the port is in use, with the line of the setting', async () => {
@@ -302,8 +302,8 @@ describe('the running daemon', () => {
     const first = start(FAKE);
     const address = await first.address();
     const second = start(FAKE);
-    await second.logged(/^waiting for another daemon/);
-    expect(await second.finished()).toMatchObject({
+    await second.waitForLog(/^waiting for another daemon/);
+    expect(await second.waitForExit()).toMatchObject({
       code: 1,
       stderr:
         `default: ${at('state')} is in use by another daemon (process ${first.pid}): each daemon needs ` +
@@ -311,15 +311,15 @@ describe('the running daemon', () => {
     });
     expect((await getJson(`${address}/redfish/v1`)).status).toBe(200);
     const third = start(FAKE);
-    await third.logged(/^waiting for another daemon/);
+    await third.waitForLog(/^waiting for another daemon/);
     first.signal('SIGKILL');
     await third.address();
     const fourth = start(FAKE);
-    await fourth.logged(/^waiting for another daemon/);
+    await fourth.waitForLog(/^waiting for another daemon/);
     third.signal('SIGTERM');
     await fourth.address();
     fourth.signal('SIGTERM');
-    expect((await fourth.finished()).code).toBe(0);
+    expect((await fourth.waitForExit()).code).toBe(0);
     expect(existsSync(at('state/lock'))).toBe(false);
   });
 
@@ -357,7 +357,7 @@ describe('the running daemon', () => {
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await getJson(`${address}/redfish/v1`)).status).toBe(200);
     daemon.signal('SIGTERM');
-    expect((await daemon.finished()).code).toBe(0);
+    expect((await daemon.waitForExit()).code).toBe(0);
   });
 
   it('tells systemd that it is ready, reloads and stops', async () => {
@@ -395,7 +395,7 @@ describe('the running daemon', () => {
       await untilNotified(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
       daemon.signal('SIGTERM');
       await untilNotified(/STOPPING=1/);
-      expect((await daemon.finished()).code).toBe(0);
+      expect((await daemon.waitForExit()).code).toBe(0);
     } finally {
       listener.kill('SIGKILL');
     }

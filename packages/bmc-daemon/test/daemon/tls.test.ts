@@ -77,17 +77,17 @@ describe('HTTPS', () => {
     // During a renewal, the new certificate is there before its key.
     copyFileSync(at('two.pem'), at('server.pem'));
     daemon.signal('SIGHUP');
-    await daemon.logged(/^reloading certificate and key failed: the old pair stays in use$/);
+    await daemon.waitForLog(/^reloading certificate and key failed: the old pair stays in use$/);
     expect(await servedName(address)).toBe('one');
 
     copyFileSync(at('two.key'), at('server.key'));
     daemon.signal('SIGHUP');
-    await daemon.logged(/^certificate and key reloaded$/);
+    await daemon.waitForLog(/^certificate and key reloaded$/);
     expect(await servedName(address)).toBe('two');
 
     writeFileSync(at('server.key'), 'no key');
     daemon.signal('SIGHUP');
-    await daemon.logged(/^reloading certificate and key failed: the old pair stays in use$/, 2);
+    await daemon.waitForLog(/^reloading certificate and key failed: the old pair stays in use$/, 2);
     expect(await servedName(address)).toBe('two');
     expect(daemon.stdout).not.toContain('PRIVATE KEY');
   });
@@ -96,7 +96,7 @@ describe('HTTPS', () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     daemon.signal('SIGHUP');
-    await daemon.logged(/^configuration reloaded: nothing new/);
+    await daemon.waitForLog(/^configuration reloaded: nothing new/);
     expect((await fetch(`${address}/redfish/v1`)).status).toBe(200);
   });
 });

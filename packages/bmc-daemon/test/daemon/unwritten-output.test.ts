@@ -40,7 +40,7 @@ describe('a full disk', () => {
     const isReported = () => (daemon.stderr === '' || !handlesSigterm(daemon.pid) ? undefined : true);
     await waitFor(isReported, () => `nothing was reported: ${daemon.stderr}`);
     daemon.signal('SIGTERM');
-    expect(await daemon.finished()).toEqual({
+    expect(await daemon.waitForExit()).toEqual({
       code: 0,
       stdout: '',
       stderr: 'bmc-daemon: writing the log: there is no room left on the device: lines are missing\n',

@@ -86,7 +86,7 @@ describe('a serial console over a WebSocket', () => {
     await viewer.waitFor('one\r\nnode-2 login: ');
     viewer.type('dropped');
     await viewer.hears({ type: 'dropped', bytes: 7, why: 'another client has the keyboard' });
-    const port = Number((await daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
+    const port = Number((await daemon.waitForLog(/^consoles over SSH at port/)).replace(/^.* /, ''));
     const ssh = new SshClient({ user: 'admin/node-2', port, answers: ['secret'], options: ['-tt', '-e', 'none'] });
     clients.push(ssh);
     await ssh.waitFor('Connected to node-2');
@@ -144,7 +144,7 @@ describe('a serial console over a WebSocket', () => {
     await client.hears({ type: 'state', state: 'open' });
     daemon.signal('SIGTERM');
     expect(await client.end()).toMatch(/^1001 /);
-    expect((await daemon.finished()).code).toBe(0);
+    expect((await daemon.waitForExit()).code).toBe(0);
     expect(daemon.stdout).not.toContain(token);
   });
 

@@ -47,7 +47,7 @@ describeEndToEnd('the console of a guest', () => {
   });
 
   it('shows the output from the start, accepts input, and yields to a program that forces access', async () => {
-    const port = Number((await lab.daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
+    const port = Number((await lab.daemon.waitForLog(/^consoles over SSH at port/)).replace(/^.* /, ''));
     const client = new SshClient({
       user: `admin/${name}`,
       port,

@@ -36,7 +36,7 @@ EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
     { env: { EMULATOR_CONSOLE_SSH_PORT: '0' } },
   );
   const url = await daemon.address();
-  const port = Number((await daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
+  const port = Number((await daemon.waitForLog(/^consoles over SSH at port/)).replace(/^.* /, ''));
   const get = async (path: string): Promise<Readonly<Record<string, unknown>>> =>
     (await (await fetch(`${url}/redfish/v1/Systems/echo${path}`)).json()) as Readonly<Record<string, unknown>>;
   const hostOf = async (): Promise<string> => JSON.stringify((await get(''))['Links']);

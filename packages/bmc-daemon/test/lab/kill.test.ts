@@ -43,7 +43,7 @@ async function kill(args: readonly string[], number: number): Promise<string | n
     child.signal('SIGKILL');
     return 'drop';
   });
-  await child.finished();
+  await child.waitForExit();
   relay.decideBy(() => 'forward');
   return dropped;
 }

@@ -606,7 +606,7 @@ describe('machine --host', () => {
     try {
       await connected;
       command.signal('SIGINT');
-      const { code, stdout, stderr } = await command.finished();
+      const { code, stdout, stderr } = await command.waitForExit();
       expect([code, stdout, stderr.replace('bmc-daemon: waiting for another command to end\n', '')]).toEqual([
         ...[1, ''],
         'bmc-daemon: ending after the current machine; a second Ctrl-C ends at once\n',

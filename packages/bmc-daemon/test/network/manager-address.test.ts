@@ -27,7 +27,7 @@ describeNetwork("a manager's own address", () => {
    */
   const serve = async (args: readonly string[] = [], through: readonly string[] = []): Promise<string> => {
     daemon = start(['--fake', '-p', '8000', ...args], { through: [...lab.onHost, ...through] });
-    await daemon.logged(new RegExp(`^serving fake at .*${HOST}`));
+    await daemon.waitForLog(new RegExp(`^serving fake at .*${HOST}`));
     return `${args.includes('--ssl-key') ? 'https' : 'http'}://${HOST}:8000`;
   };
   const membersOf = ({ body }: Answer): readonly string[] =>
@@ -98,7 +98,7 @@ describeNetwork("a manager's own address", () => {
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
     const both = [`${HOST}/24`, `${OWN}/32`];
     daemon?.signal('SIGTERM');
-    await daemon?.finished();
+    await daemon?.waitForExit();
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`]);
     await serve();
     await expect(lab.addresses()).resolves.toEqual(both);
@@ -118,7 +118,7 @@ describeNetwork("a manager's own address", () => {
       { Address: HOST, SubnetMask: '255.255.255.0', AddressOrigin: null, Gateway: null },
     ]);
     daemon?.signal('SIGTERM');
-    await daemon?.finished();
+    await daemon?.waitForExit();
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`]);
   });
 

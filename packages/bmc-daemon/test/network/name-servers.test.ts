@@ -37,7 +37,7 @@ describeNetwork('the name servers of managers', () => {
     lab = await openNetworkLab();
     await lab.runForClient(program);
     daemon = start(['--fake', '-p', '8000'], { through: lab.onHost });
-    await daemon.logged(new RegExp(`^serving fake at .*${HOST}`));
+    await daemon.waitForLog(new RegExp(`^serving fake at .*${HOST}`));
   });
   afterEach(async () => {
     await daemon.dispose();

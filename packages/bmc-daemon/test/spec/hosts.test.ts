@@ -99,7 +99,7 @@ describe('several hosts', () => {
     // The machine moves, and its URI does not change.
     await left.define({ uuid: db, name: 'db', title: 'moved' });
     await right.virsh('undefine', 'db');
-    await daemon.logged(/^host left: connected to libvirt test/);
+    await daemon.waitForLog(/^host left: connected to libvirt test/);
     await until('the new host', async () => (await get(`${systems}/${db}`)).Status.Health === 'OK');
     expect(await members()).toEqual([web, db]);
     expect((await reset(db, 'On')).status).toBe(204);
@@ -143,7 +143,7 @@ describe('several hosts', () => {
     expect((await reset(db, 'ForceOff')).status).toBe(204);
     // A restart of the daemon does not lose the machines of the host that does not answer.
     daemon.signal('SIGTERM');
-    await daemon.finished();
+    await daemon.waitForExit();
     daemon = start(['--config', lines(left, right)]);
     url = await daemon.address();
     await reaches(web, 'UnavailableOffline');
@@ -191,9 +191,9 @@ describe('several hosts', () => {
     const { accepted } = left.relay;
     lines(left, other);
     daemon.signal('SIGHUP');
-    await daemon.logged(/^configuration reloaded: EMULATOR_LIBVIRT_URI$/);
-    await daemon.logged(/^host other was added$/);
-    await daemon.logged(/^host right was removed$/);
+    await daemon.waitForLog(/^configuration reloaded: EMULATOR_LIBVIRT_URI$/);
+    await daemon.waitForLog(/^host other was added$/);
+    await daemon.waitForLog(/^host right was removed$/);
     await until('the machines of the new host', async () => (await members()).includes(far));
     expect(await members()).toEqual([web, far]);
     expect((await fetch(`${url}${systems}/${db}`)).status).toBe(404);
@@ -203,12 +203,12 @@ describe('several hosts', () => {
     expect(left.relay.accepted).toBe(accepted);
     lines(left);
     daemon.signal('SIGHUP');
-    await daemon.logged(/^host other was removed$/);
+    await daemon.waitForLog(/^host other was removed$/);
     expect(await members()).toEqual([web]);
     // A wrong entry changes nothing, and the log names it.
     config(`EMULATOR_LIBVIRT_URI = {'left': '${left.uri}', 'bad': 'nonsense'}\n`);
     daemon.signal('SIGHUP');
-    await daemon.logged(/EMULATOR_LIBVIRT_URI\['bad'\] cannot be used: reading the connection URI "nonsense"/);
+    await daemon.waitForLog(/EMULATOR_LIBVIRT_URI\['bad'\] cannot be used: reading the connection URI "nonsense"/);
     expect(await members()).toEqual([web]);
   });
 });

@@ -52,7 +52,7 @@ function suite(): void {
         EMULATOR_TASK_AFTER_SECONDS: '600',
       },
     });
-    const line = await daemon.logged(/^consoles over SSH at port /);
+    const line = await daemon.waitForLog(/^consoles over SSH at port /);
     return { daemon, url: await daemon.address(), port: Number(/\d+$/.exec(line)?.[0]) };
   };
   const read = async (url: string, path: string) => {
