@@ -32,8 +32,8 @@ export class LimitShare {
   /** Whether a report is on its way. Until the grant arrives, requests wait and the share does not change. */
   isReporting = false;
   /**
-   * A limit of which the last grant left nothing. Until the next heartbeat or the next minute, the proxy rejects requests
-   * without a report.
+   * A limit of which the last grant left nothing. Until the next heartbeat or the next minute, the proxy rejects
+   * requests without a report.
    */
   refused: LimitType | undefined;
   /** The share, and the sum of the shares of all other proxies, by the last grant. */
