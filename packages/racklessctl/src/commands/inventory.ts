@@ -2,10 +2,11 @@
 import { replaceFile } from '@rackless/daemon/files/replace-file.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { enrollmentFormats } from '../enrollment/index.js';
-import { enrollmentNames } from '../enrollment/node.js';
+import { enrollmentNames, type EnrollmentFormat, type EnrollmentNode } from '../enrollment/node.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { readFacts, type MachineFacts } from '../machines/facts.js';
-import { selectMachines, type Machine, type MachineList } from '../machines/machine.js';
+import { byKey } from '../machines/by-key.js';
+import { selectMachines, summaryOf, type Machine, type MachineList } from '../machines/machine.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { defineCommand, type Call } from './command.js';
 import { attemptEach } from './each-machine.js';
@@ -14,7 +15,13 @@ import { shownMachinesArgument, readAllMachines, reportUnread, withServices, typ
 
 const formatNames = Object.keys(enrollmentFormats);
 
-async function readInventory(call: Call, all: MachineList): Promise<readonly MachineFacts[]> {
+/** A machine with its facts. */
+interface InventoryEntry {
+  readonly machine: Machine;
+  readonly facts: MachineFacts;
+}
+
+async function readInventory(call: Call, all: MachineList): Promise<readonly InventoryEntry[]> {
   const patterns = call.list('machines');
   const machines = patterns.length === 0 ? all.machines : selectMachines(all, patterns);
   reportUnread(call, all.unread, patterns);
@@ -26,7 +33,7 @@ async function readInventory(call: Call, all: MachineList): Promise<readonly Mac
     return facts;
   };
   const outcomes = await attemptEach(call, machines, readOne, (label, failure) => call.report(label, failure));
-  return outcomes.flatMap(({ result }) => result ?? []);
+  return outcomes.flatMap(({ machine, result: facts }) => (facts === undefined ? [] : [{ machine, facts }]));
 }
 
 /**
@@ -42,15 +49,52 @@ function plainFacts(facts: MachineFacts): MachineFacts {
   return { ...facts, ...(Object.fromEntries(texts) as Partial<MachineFacts>) };
 }
 
-function render(call: Call, format: string, facts: readonly MachineFacts[], opened: readonly OpenedService[]): string {
-  const names = enrollmentNames(facts);
-  const nodes = facts.map((each, index) => {
-    const { connection } =
-      opened.find(({ connection: { name, url } }) => name === each.context && url.origin === each.bmc) ?? {};
+/** Returns the machines whose service has another machine with the same name. */
+function sharingName(machines: readonly Machine[]): ReadonlySet<Machine> {
+  const groups = byKey(machines, ({ service, name }) => [JSON.stringify([service.origin.origin, name])]);
+  // Several contexts can have the same machine.
+  const shared = [...groups.values()].filter((group) => new Set(group.map(({ uri }) => uri)).size > 1);
+  return new Set(shared.flat());
+}
+
+/**
+ * Returns the machines for an enrollment file.
+ * @param machines all machines of the services. Names of machines that are not in the file count too: the user may
+ *   add these machines later, with another file.
+ */
+function nodesOf(
+  entries: readonly InventoryEntry[],
+  machines: readonly Machine[],
+  opened: readonly OpenedService[],
+): readonly EnrollmentNode[] {
+  const names = enrollmentNames(machines.map(summaryOf));
+  const nameOf = new Map(machines.map((machine, index) => [machine, names[index]]));
+  const shared = sharingName(machines);
+  return entries.map(({ machine, facts }) => {
+    const { connection } = opened.find(({ service }) => service === machine.service) ?? {};
     const { user, ca, insecure = false, auth = 'session' } = connection ?? {};
-    return { name: names[index] ?? each.id, facts: plainFacts(each), user, ca, insecure, auth };
+    const name = nameOf.get(machine) ?? machine.id;
+    return { name, facts: plainFacts(facts), user, ca, insecure, auth, sharesName: shared.has(machine) };
   });
-  return enrollmentFormats[format]?.render(nodes) ?? '';
+}
+
+/** Returns the text of an enrollment file. Leaves out and reports each machine that the format rejects. */
+function render(
+  call: Call,
+  { rejects, render: renderNodes }: EnrollmentFormat,
+  nodes: readonly EnrollmentNode[],
+): string {
+  const included: EnrollmentNode[] = [];
+  const notes: string[] = [];
+  for (const node of nodes) {
+    const reason = rejects?.(node);
+    if (reason === undefined) included.push(node);
+    else {
+      notes.push(`Left out: ${node.name}: ${reason}`);
+      call.report(node.name, new CommandFailure(exitCode.failed, `left out: ${reason}`));
+    }
+  }
+  return renderNodes(included, notes);
 }
 
 function writeOutput(call: Call, text: string): void {
@@ -67,21 +111,23 @@ function writeOutput(call: Call, text: string): void {
 }
 
 async function printInventory(call: Call): Promise<void> {
-  const format = call.text('format');
-  if (format !== undefined && enrollmentFormats[format] === undefined)
-    throw usageFailure(`--format must be one of ${formatNames.join(', ')}, not '${format}'`);
+  const name = call.text('format');
+  const format = name !== undefined && formatNames.includes(name) ? enrollmentFormats[name] : undefined;
+  if (name !== undefined && format === undefined)
+    throw usageFailure(`--format must be one of ${formatNames.join(', ')}, not '${name}'`);
   if (format !== undefined && call.flag('json')) throw usageFailure('--format and --json exclude each other');
   if (format === undefined && call.text('output') !== undefined) throw usageFailure('--output needs --format');
   await withServices(call, async (opened, selected) => {
-    const facts = await readInventory(call, await readAllMachines(call, opened, selected));
+    const all = await readAllMachines(call, opened, selected);
+    const entries = await readInventory(call, all);
     if (format !== undefined) {
-      writeOutput(call, render(call, format, facts, opened));
+      writeOutput(call, render(call, format, nodesOf(entries, all.machines, opened)));
       return;
     }
     const several = opened.length > 1;
     printRows(
       call,
-      facts,
+      entries.map(({ facts }) => facts),
       [
         ...(several ? [{ title: 'CONTEXT', value: ({ context }: MachineFacts) => context, canShrink: true }] : []),
         { title: 'NAME', value: ({ name }) => name, canShrink: true },
@@ -109,6 +155,7 @@ export const inventoryCommand = defineCommand({
       .map(([name, { summary }]) => `${name}: ${summary}`)
       .join('; ')}.`,
     'The file contains no password. Comments at its beginning say how to add one.',
+    'If a machine cannot be in the file, racklessctl leaves it out, reports the reason and exits with 1.',
   ],
   arguments: [shownMachinesArgument],
   options: [

@@ -1,5 +1,6 @@
 /** An inventory of Ansible, with variables for community.general's Redfish modules. */
 import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
+import { byKey } from '../machines/by-key.js';
 import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
 
 function variablesOf({ facts, user }: EnrollmentNode): object {
@@ -35,18 +36,19 @@ const withoutTemplates = (yaml: string): string =>
 /** The format for Ansible. */
 export const ansible: EnrollmentFormat = {
   summary: 'an inventory in YAML (Ansible)',
-  render: (nodes) => {
-    const contexts = new Set(nodes.flatMap(({ facts }) => facts.context ?? []));
+  render: (nodes, notes) => {
+    // Two contexts can have the same group, for example `rack-1` and `rack_1`.
+    const groups = byKey(nodes, ({ facts: { context } }) => (context === undefined ? [] : [groupName(context)]));
     const children = Object.fromEntries(
-      [...contexts].map((context) => {
-        const members = nodes.filter(({ facts }) => facts.context === context);
-        return [groupName(context), { hosts: Object.fromEntries(members.map(({ name }) => [name, {}])) }];
-      }),
+      [...groups].map(([group, members]) => [
+        group,
+        { hosts: Object.fromEntries(members.map(({ name }) => [name, {}])) },
+      ]),
     );
     const hosts = Object.fromEntries(nodes.map((node) => [node.name, variablesOf(node)]));
     return (
-      comment(['The passwords are not in this file. Set redfish_password in a vault.']) +
-      withoutTemplates(writeYaml({ all: { hosts, ...(contexts.size === 0 ? {} : { children }) } }))
+      comment(['The passwords are not in this file. Set redfish_password in a vault.', ...notes]) +
+      withoutTemplates(writeYaml({ all: { hosts, ...(groups.size === 0 ? {} : { children }) } }))
     );
   },
 };

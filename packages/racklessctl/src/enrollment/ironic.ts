@@ -34,10 +34,11 @@ function capabilitiesOf({ bootMode, secureBoot }: EnrollmentNode['facts']): stri
 /** The format for Ironic. */
 export const ironic: EnrollmentFormat = {
   summary: 'baremetal create FILE (OpenStack Ironic)',
-  render: (nodes) =>
+  render: (nodes, notes) =>
     comment([
       'Enroll with: baremetal create FILE',
       'The passwords are not in this file. Set each before you manage the node, for example:',
       '  baremetal node set NAME --driver-info redfish_password="$(cat PASSWORD_FILE)"',
+      ...notes,
     ]) + writeYaml({ nodes: nodes.map(nodeOf) }),
 };

@@ -31,21 +31,16 @@ function commandOf({ name, facts, user }: EnrollmentNode): string {
 /** The format for MAAS. */
 export const maas: EnrollmentFormat = {
   summary: 'a shell script with commands of maas',
-  render: (nodes) => {
-    const withoutMac = nodes.filter(({ facts }) => facts.interfaces.length === 0);
-    return [
+  rejects: ({ facts }) => (facts.interfaces.length === 0 ? 'MAAS needs a MAC address' : undefined),
+  render: (nodes, notes) =>
+    [
       '#!/bin/sh\n',
       comment([
         'PROFILE is your profile of the MAAS command line, POWER_PASS the password of the BMCs.',
         'If the service does not report an architecture that MAAS has, the architecture is amd64.',
-        ...(withoutMac.length === 0
-          ? []
-          : [
-              `MAAS needs MAC addresses, so these machines are left out: ${withoutMac.map(({ name }) => name).join(', ')}`,
-            ]),
+        ...notes,
       ]),
       'set -eu\n: "${PROFILE:?}" "${POWER_PASS:?}"\n',
-      ...nodes.filter((node) => !withoutMac.includes(node)).map((node) => `${commandOf(node)}\n`),
-    ].join('');
-  },
+      ...nodes.map((node) => `${commandOf(node)}\n`),
+    ].join(''),
 };

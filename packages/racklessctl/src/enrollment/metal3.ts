@@ -29,11 +29,12 @@ function hostOf({ name, facts, insecure }: EnrollmentNode): object {
 /** The format for Metal3. */
 export const metal3: EnrollmentFormat = {
   summary: 'BareMetalHosts for kubectl apply (Metal3)',
-  render: (nodes) =>
+  render: (nodes, notes) =>
     comment([
       'Each host needs a secret with the login at its BMC, for example:',
       '  kubectl create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"',
       'bootMACAddress is that of the first network interface with a link, or of the first one if none has a link.',
       'Check it before you boot from the network.',
+      ...notes,
     ]) + nodes.map((node) => writeYaml(hostOf(node))).join('---\n'),
 };

@@ -1,5 +1,6 @@
 /** Machines for enrollment files, with unique names, and the type of a file format. */
 import type { MachineFacts } from '../machines/facts.js';
+import type { MachineSummary } from '../machines/machine.js';
 
 /** A machine to enroll. No file contains a password. */
 export interface EnrollmentNode {
@@ -11,14 +12,21 @@ export interface EnrollmentNode {
   readonly ca: string | undefined;
   readonly insecure: boolean;
   readonly auth: 'session' | 'basic';
+  /** Another machine of the service has the same name. */
+  readonly sharesName: boolean;
 }
 
 /** A format of an enrollment file. */
 export interface EnrollmentFormat {
   /** Describes the file for the help, with the program that reads it. */
   readonly summary: string;
-  /** Returns the text of the file. */
-  readonly render: (nodes: readonly EnrollmentNode[]) => string;
+  /** Returns why the file cannot contain a machine: a constant text. Undefined: it can. */
+  readonly rejects?: (node: EnrollmentNode) => string | undefined;
+  /**
+   * Returns the text of the file.
+   * @param notes lines for the comment at the beginning of the file.
+   */
+  readonly render: (nodes: readonly EnrollmentNode[], notes: readonly string[]) => string;
 }
 
 const MAX_NAME = 63;
@@ -36,8 +44,8 @@ const dnsLabel = (text: string): string =>
  * number, id and UUID that no other machine has. If there is none: the name, to which the second and each further
  * machine gets a number. BMCs of real servers often call their machine `System`.
  */
-export function enrollmentNames(machines: readonly MachineFacts[]): readonly string[] {
-  const candidates = (facts: MachineFacts): readonly (string | undefined)[] => [
+export function enrollmentNames(machines: readonly MachineSummary[]): readonly string[] {
+  const candidates = (facts: MachineSummary): readonly (string | undefined)[] => [
     facts.name,
     facts.hostName,
     facts.context,

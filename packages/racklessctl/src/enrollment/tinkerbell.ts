@@ -50,11 +50,17 @@ function hardwareOf({ name, facts }: EnrollmentNode): object {
 /** The format for Tinkerbell. */
 export const tinkerbell: EnrollmentFormat = {
   summary: 'Hardware and Machines for kubectl apply (Tinkerbell)',
-  render: (nodes) =>
+  // bmclib operates on the first system with the name, which may be another machine.
+  rejects: ({ sharesName }) =>
+    sharesName
+      ? 'Tinkerbell selects a machine by its name, and other machines of the service have the same name'
+      : undefined,
+  render: (nodes, notes) =>
     comment([
       'Each machine needs a secret with the login at its BMC, for example:',
       '  kubectl -n tinkerbell create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"',
       'Add IP addresses to the interfaces: a service does not know them.',
+      ...notes,
     ]) +
     nodes
       .flatMap((node) => [machineOf(node), hardwareOf(node)])

@@ -167,9 +167,11 @@ describe('enrollment files', () => {
   it.each(['@192.0.2.9/x', '//192.0.2.9/x', 'https://192.0.2.9/x', '/.//192.0.2.9/x'])(
     'do not contain the other host of a link such as %s',
     async (link) => {
+      const EthernetInterfaces = { '@odata.id': '/nics' };
       const service = await serve({
         ...oneMachine(),
-        'GET /redfish/v1/Systems': { Members: [{ '@odata.id': link, Name: 'x' }] },
+        'GET /redfish/v1/Systems': { Members: [{ '@odata.id': link, Name: 'x', EthernetInterfaces }] },
+        'GET /nics': { Members: [{ '@odata.id': '/nics/1', MACAddress: '52:54:00:00:00:01' }] },
       });
       for (const format of ['ironic', 'metal3', 'ansible', 'maas', 'tinkerbell']) {
         const { code, stdout } = await run(['inventory', '--format', format, '--url', service.url]);

@@ -1,0 +1,88 @@
+/** Enrollment files of machines that a format cannot describe, or whose names are not unique. */
+import { describe, expect, it } from '@jest/globals';
+import { commandFixture } from '../support/command.js';
+import {
+  oneMachine,
+  scriptedServices,
+  type ScriptedAnswer,
+  type ScriptedService,
+} from '../support/scripted-service.js';
+
+const { run, write } = commandFixture();
+const serve = scriptedServices();
+
+const systems = '/redfish/v1/Systems';
+
+/** Serves machines with these ids and members. Each has a network interface. */
+function machines(members: Readonly<Record<string, object>>): Promise<ScriptedService> {
+  const entries = Object.entries(members).flatMap(([id, own], index): [string, ScriptedAnswer][] => {
+    const uri = `${systems}/${id}`;
+    const nics = { '@odata.id': `${uri}/EthernetInterfaces` };
+    const nic = `${nics['@odata.id']}/1`;
+    return [
+      [`GET ${uri}`, { '@odata.id': uri, Id: id, Name: id, PowerState: 'Off', EthernetInterfaces: nics, ...own }],
+      [`GET ${nics['@odata.id']}`, { Members: [{ '@odata.id': nic }] }],
+      [`GET ${nic}`, { '@odata.id': nic, MACAddress: `52:54:00:00:00:0${index}` }],
+    ];
+  });
+  return serve({
+    ...oneMachine(),
+    [`GET ${systems}`]: { Members: Object.keys(members).map((id) => ({ '@odata.id': `${systems}/${id}` })) },
+    ...Object.fromEntries(entries),
+  });
+}
+
+describe('machines with the same name', () => {
+  const twins = { a: { Name: 'same' }, b: { Name: 'same' }, c: { Name: 'other' } };
+  const reason = 'Tinkerbell selects a machine by its name, and other machines of the service have the same name';
+
+  it('are not in the file for Tinkerbell, because it could switch the wrong one', async () => {
+    const service = await machines(twins);
+    const { code, stdout, stderr } = await run(['inventory', '-f', 'tinkerbell', '--url', service.url]);
+    expect({ code, names: stdout.match(/systemName: .*/g), stderr }).toEqual({
+      code: 1,
+      names: ['systemName: other'],
+      stderr: `a: left out: ${reason}\nb: left out: ${reason}\n`,
+    });
+    expect(stdout).toContain(`# Left out: a: ${reason}\n# Left out: b: ${reason}\n`);
+  });
+
+  it('are not in the file for Tinkerbell even if the user selects only one of them', async () => {
+    const service = await machines(twins);
+    const { code, stdout } = await run(['inventory', 'b', '-f', 'tinkerbell', '--url', service.url]);
+    expect({ code, names: stdout.match(/systemName/g) }).toEqual({ code: 1, names: null });
+  });
+
+  it('are in the file for Tinkerbell if they belong to two services', async () => {
+    const [one, two] = [await machines({ a: { Name: 'same' } }), await machines({ a: { Name: 'same' } })];
+    const file = write('contexts.yaml', `contexts: {one: {url: '${one.url}'}, two: {url: '${two.url}'}}\n`);
+    const { stdout } = await run(['inventory', '-f', 'tinkerbell', '-c', '*', '--config', file]);
+    expect(stdout.match(/systemName: .*/g)).toEqual(['systemName: same', 'systemName: same']);
+  });
+
+  it.each(['ironic', 'metal3', 'ansible', 'maas'])('have different names in two files for %s', async (format) => {
+    const service = await machines(twins);
+    const files = await Promise.all(['a', 'b'].map((id) => run(['inventory', id, '-f', format, '--url', service.url])));
+    // A file for one machine must not replace the machine of the other file.
+    for (const { stdout } of files) expect(stdout).not.toMatch(/\bsame\b/);
+  });
+});
+
+it('a machine without a MAC address is left out of the script for MAAS, with exit code 1', async () => {
+  const service = await machines({ a: {}, b: { EthernetInterfaces: undefined } });
+  const { code, stdout, stderr } = await run(['inventory', '-f', 'maas', '--url', service.url]);
+  expect({ code, names: stdout.match(/hostname=\S+/g), stderr }).toEqual({
+    code: 1,
+    names: ['hostname=a'],
+    stderr: 'b: left out: MAAS needs a MAC address\n',
+  });
+  expect(stdout).toContain('# Left out: b: MAAS needs a MAC address\n');
+});
+
+it('two contexts whose names differ only in a hyphen share a group of Ansible', async () => {
+  const [one, two] = [await machines({ a: {} }), await machines({ b: {} })];
+  const file = write('contexts.yaml', `contexts: {rack-1: {url: '${one.url}'}, rack_1: {url: '${two.url}'}}\n`);
+  const { stdout } = await run(['inventory', '-f', 'ansible', '-c', '*', '--config', file]);
+  const group = stdout.slice(stdout.indexOf('context_rack_1'));
+  expect(group).toMatch(/a: \{\}\s+b: \{\}/);
+});
