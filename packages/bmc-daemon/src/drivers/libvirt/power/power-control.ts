@@ -85,10 +85,7 @@ export class PowerControl {
     if (!forgetsFirst) await this.#forgetRestart(machine);
   }
 
-  /**
-   * Continues a start or a restart that was in progress when the daemon ended. If the machine already runs in
-   * the new process, only completes the record.
-   */
+  /** Continues a start or restart that was in progress when the daemon ended; if it is done, removes the record. */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     if (powerIntent(readMetadata(known.xml).intents) === null) return;
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
