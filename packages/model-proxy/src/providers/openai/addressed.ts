@@ -12,6 +12,7 @@ const below = (apiBase: string, path: string) => (apiBase.endsWith(path) ? apiBa
 
 /**
  * Ollama's address is configured without `/v1`, because Ollama's own API has no version.
+ * OpenAI's API is below `/v1`, so the proxy adds this path.
  * @see https://github.com/ollama/ollama/blob/main/docs/openai.md
  */
 const ollamaTarget: TargetOf = ({ apiBase }) => ({ apiBase: below(apiBase ?? OLLAMA, '/v1') });
@@ -27,7 +28,8 @@ const ollamaProvider = (name: string) =>
   });
 
 /**
- * Cohere serves OpenAI's API at another path than its own rerank API.
+ * Cohere serves OpenAI's API at another address than its own rerank API. A configured address may end with the
+ * path of an operation, which the proxy removes.
  * @see https://docs.cohere.com/docs/compatibility-api and https://docs.cohere.com/reference/rerank
  */
 const cohereTarget: TargetOf = ({ apiBase, model }) => {
@@ -47,11 +49,12 @@ const cohereProvider = (name: string) =>
     targetOf: cohereTarget,
   });
 
-/** Hugging Face's vendors, which come before the name of the model, such as `together/deepseek-ai/DeepSeek-R1`. */
+/** Matches the name of a model after one of Hugging Face's vendors, such as `together/deepseek-ai/DeepSeek-R1`. */
 const huggingfaceVendor = /^([a-z0-9-]+)\/([^/]+\/[^/:]+)$/;
 
 /**
- * Without an address, the router of Hugging Face serves the model. The router selects the vendor by a suffix.
+ * Without an address, the router of Hugging Face serves the model. The router selects the vendor by a suffix
+ * (`name:vendor`), so a vendor before the name becomes the suffix. A configured address gets the name unchanged.
  * @see https://huggingface.co/docs/inference-providers
  */
 const huggingfaceTarget: TargetOf = ({ apiBase, model }) => {
@@ -64,7 +67,7 @@ const HUGGINGFACE = 'https://router.huggingface.co/v1';
 
 /** @see https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/ */
 const cloudflareTarget: TargetOf = ({ apiBase, value }) => {
-  // LiteLLM's older address of Cloudflare's own API ends with `/run/`.
+  // LiteLLM's older address ends with `/ai/run/`, the path of Cloudflare's own API. `apiBase` has no final slash.
   if (apiBase !== null) return { apiBase: apiBase.replace(/\/ai\/run$/, '/ai/v1') };
   const account = value('account_id', 'CLOUDFLARE_ACCOUNT_ID');
   if (account === undefined) return null;

@@ -17,6 +17,10 @@ export class OpenaiEvents implements DialectStream {
   }
 }
 
+/**
+ * Parses events up to the end mark or the first error.
+ * @throws {Error} if an event is not JSON or not an object, or exceeds a limit.
+ */
 function read(received: readonly ServerSentEvent[]): DialectEvents {
   const events: object[] = [];
   for (const { data } of received) {

@@ -8,7 +8,7 @@ export interface Embeddings {
   readonly tokens: number;
 }
 
-/** Returns OpenAI's answer. @throws {Error} if the model's answer has no embeddings. */
+/** Returns OpenAI's answer. @throws {Error} if there are no embeddings, or one of them is not a list. */
 export function embeddingsAnswer({ embeddings, tokens }: Embeddings, model: string): DialectAnswer {
   if (embeddings.length === 0 || !embeddings.every(Array.isArray)) throw new Error('the answer has no embeddings');
   return {

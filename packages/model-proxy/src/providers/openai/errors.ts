@@ -25,7 +25,8 @@ export function openaiErrorIn(value: object): (UpstreamError & { readonly status
 }
 
 /**
- * Returns the status of an error. vLLM writes the status into `code`; OpenAI writes a name, and then the status is 500.
+ * Returns the status of an error. vLLM writes the status into `code`. If `code` is something else, such as OpenAI's
+ * names, or is missing, the status is 500.
  * @returns 400 to 599; undefined: the value is not an error.
  */
 export function statusOfError(value: object): number | undefined {

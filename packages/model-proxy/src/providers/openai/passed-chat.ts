@@ -1,6 +1,6 @@
 /**
- * Passes answers of chat that have OpenAI's form. For dialects that differ only in other parts, such as the
- * framing of streams.
+ * Passes answers of chat that already have OpenAI's form. Dialects use this if they differ from OpenAI only in other
+ * parts, such as the framing of streams.
  */
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { DialectAnswer, DialectEvents } from '../dialect.js';

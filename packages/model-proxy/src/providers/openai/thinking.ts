@@ -3,7 +3,10 @@ import { findValue } from '../../json/navigate.js';
 import type { Provider } from '../provider.js';
 import type { RequestMembers } from '../request-members.js';
 
-/** Replaces `thinking`. A `reasoning_effort` of the client has priority. */
+/**
+ * Removes `thinking`. If thinking is enabled, sets `reasoning_effort` in its place, unless the client has sent
+ * `reasoning_effort` itself.
+ */
 export function replaceThinking(rewritten: Map<string, Buffer | null>, members: RequestMembers): void {
   const thinking = members.bytes('thinking');
   if (thinking === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * More vendors with OpenAI's API at one address, as in {@link compatible}: prefix of `model`,
- * address, variables for the key, variables for the address. The prefixes and variables are
- * LiteLLM's.
+ * More vendors with OpenAI's API at one address, as in compatible.ts: prefix of `model`, address (null: it must be
+ * configured), variables for the key, variables for the address. Spaces separate the variables, and the first
+ * that is set counts. The prefixes and variables are LiteLLM's.
  */
 import type { Provider } from '../provider.js';
 import { openaiApiProvider } from './openai.js';
