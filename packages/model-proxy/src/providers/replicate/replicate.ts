@@ -1,6 +1,6 @@
 /**
- * Text models of Replicate. Replicate answers when the prediction has ended, after a minute at the latest. The
- * prediction may then still run.
+ * Text models of Replicate. Replicate answers when the prediction has ended, after a minute at the latest. If
+ * the prediction still runs then, the client gets an error with status 504.
  * @see https://replicate.com/docs/reference/http#predictions.create
  * @see https://replicate.com/docs/topics/predictions/create-a-prediction
  */
@@ -15,8 +15,8 @@ import { jsonMembers, memberValue, type RequestMembers } from '../request-member
 import { segmentOf } from '../target.js';
 
 /**
- * Returns the path of a model (`owner/name`) or deployment. If the name ends with a version, returns the path
- * `predictions` and the version.
+ * Returns the path of a model (`owner/name`) or of a deployment (`deployments/owner/name`). If the name ends with a
+ * version, returns the path `predictions` and the version.
  */
 function placeOf(model: string): { readonly path: string; readonly version?: string } {
   const [name = '', version] = model.split(':', 2);
@@ -25,7 +25,11 @@ function placeOf(model: string): { readonly path: string; readonly version?: str
   return { path: `${kind}/${rest.split('/').map(segmentOf).join('/')}/predictions` };
 }
 
-/** Returns the prompt. A single message gets no role before its text, so that the model's own template applies. */
+/**
+ * Returns the system messages as one text, and all other messages as the prompt. If there is only one other message, it
+ * gets no role before its text, so that the model's own template applies.
+ * @throws {ProxyError} 400: a message has something else than text.
+ */
 function promptOf(members: RequestMembers): { readonly system?: string; readonly prompt: string } {
   const messages = recordsOf(memberValue(members, 'messages')).map(({ role, content }) => {
     const texts = blocksOf(content).map((block) => textOf(block['text']));

@@ -25,7 +25,7 @@ function parametersOf(members: RequestMembers): Readonly<Record<string, unknown>
   const stop = memberValue(members, 'stop');
   const { temperature, ...others } = present;
   return {
-    // The container rejects 0. `do_sample: false` means the same: it always takes the likeliest token.
+    // The container rejects 0. `do_sample: false` means the same: the container always takes the likeliest token.
     ...(temperature === 0 ? { ...others, do_sample: false } : present),
     ...optional('max_new_tokens', memberValue(members, 'max_completion_tokens') ?? memberValue(members, 'max_tokens')),
     ...optional('stop', typeof stop === 'string' ? [stop] : stop),
@@ -39,7 +39,11 @@ function requestWith(inputs: string, members: RequestMembers): Map<string, Buffe
   return new Map(jsonMembers({ inputs, parameters: parametersOf(members), stream }));
 }
 
-/** Joins the texts of all messages to one prompt, as LiteLLM does. `sagemaker_chat` uses the model's own template. */
+/**
+ * Joins the texts of all messages to one prompt without roles, as LiteLLM does. `sagemaker_chat` uses the model's own
+ * template.
+ * @throws {ProxyError} 400: a message has something else than text.
+ */
 function promptOf(members: RequestMembers): string {
   const messages = recordsOf(memberValue(members, 'messages'));
   const blocks = messages.flatMap(({ content }) => blocksOf(content));
@@ -57,7 +61,7 @@ const details = z.object({
 const answered = z.object({ generated_text: z.string(), details: details.nullish() });
 type Answered = z.infer<typeof answered>;
 
-/** Reads the container's answer, which may be in a list. */
+/** Reads the container's answer or error, which may be in a list. @throws {ZodError} if the value is neither. */
 function generated(value: unknown): Answered | { readonly error: string } {
   const only: unknown = Array.isArray(value) ? value[0] : value;
   const error = textOf(recordOf(only)?.['error']);
@@ -135,7 +139,7 @@ class TextStream implements DialectStream {
 const deltaOf = (content: string) => ({ delta: { role: 'assistant', content } });
 const textIn = (text: string) => ({ text, logprobs: null });
 
-/** Chat. */
+/** Chat, whose messages become one prompt. */
 export const textChat: DialectEndpoint = {
   path: invocations,
   request: (members) => requestWith(promptOf(members), members),
@@ -147,7 +151,7 @@ export const textChat: DialectEndpoint = {
   },
 };
 
-/** Completions. */
+/** Completions. A list of prompts, or a prompt of tokens, is rejected with status 400. */
 export const textCompletions: DialectEndpoint = {
   path: invocations,
   request: (members) => {

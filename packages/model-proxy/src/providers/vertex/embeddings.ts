@@ -28,7 +28,7 @@ function inputsOf(members: RequestMembers): readonly unknown[] {
   return inputs;
 }
 
-/** Google's parameters with the names that LiteLLM's clients use for them. */
+/** Returns Google's parameters of an input. Clients may write `input_type` in place of Google's `task_type`. */
 const taskOf = (members: RequestMembers) => ({
   task_type: memberValue(members, 'task_type') ?? memberValue(members, 'input_type'),
   title: memberValue(members, 'title'),
@@ -82,7 +82,10 @@ const multimodal: Form = {
 
 const dataUrl = /^data:[\w.+-]+\/[\w.+-]+;base64,/;
 
-/** Returns Google's form of an input: a text, `gs://…`, a data URL, or an object in Google's form. */
+/**
+ * Returns Google's form of an input: a text, a data URL of an image, `gs://…` (a video if it ends with `.mp4`, else an
+ * image), or an object that already has Google's form.
+ */
 function instanceOf(input: unknown): object {
   const given = textOf(input);
   if (given === undefined) return { ...recordOf(input) };
@@ -91,7 +94,7 @@ function instanceOf(input: unknown): object {
   return { text: given };
 }
 
-/** Newer models of Gemini, which accept one input. */
+/** Newer models of Gemini, which accept only one input: several inputs are rejected with status 400. */
 const content: Form = {
   method: 'embedContent',
   request: ([input, ...others], members) => {

@@ -11,10 +11,13 @@ import { jsonMembers, memberValue } from '../request-members.js';
 /** Size of the header of a WAV file. */
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
+/** Samples per second, if the media type of the audio has no rate. */
 const DEFAULT_RATE = 24_000;
 
 /**
- * Returns a WAV file. @param samples one channel of 16 bits, little-endian.
+ * Returns a WAV file.
+ * @param samples one channel of 16 bits, little-endian.
+ * @param rate samples per second.
  * @see http://soundfile.sapp.org/doc/WaveFormat/
  */
 function wavFile(samples: Buffer, rate: number): Buffer {

@@ -1,5 +1,5 @@
 /**
- * Models of Vertex AI with Google's own APIs: embeddings, Imagen, customers' Gemma, and ranking.
+ * Models of Vertex AI with Google's own APIs: embeddings, Imagen, speech of Gemini, customers' Gemma, and ranking.
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api
  * @see https://cloud.google.com/generative-ai-app-builder/docs/ranking
  */
@@ -90,10 +90,11 @@ const ranking = (path: string): DialectEndpoint => ({
 
 /** The settings that decide the addresses. */
 interface AddressSettings {
-  /** Project and location, such as `https://…/v1beta1/projects/p/locations/l`. */
+  /** `apiBase`, or else Google's address with project and location: `https://…/v1beta1/projects/p/locations/l`. */
   readonly base: string;
   /** The configured address; null: Google's. */
   readonly apiBase: string | null;
+  /** undefined: not set, which is possible only with a configured address. */
   readonly project: string | undefined;
   readonly location: string;
 }

@@ -1,7 +1,7 @@
 /**
- * Vertex AI: Gemini and partner models at its endpoint with OpenAI's API, and models of customers at
- * their endpoints. predict.ts and claude.ts have the other models. Settings and variables have LiteLLM's
- * names.
+ * Vertex AI: Gemini and partner models at its endpoint with OpenAI's API, models of Mistral and AI21 at paths of
+ * these publishers, and models of customers at their endpoints. predict.ts and claude.ts have the other models.
+ * Settings and variables have LiteLLM's names.
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/start/openai
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral
  */
@@ -12,7 +12,7 @@ import type { ProviderTarget, TargetOf } from '../target.js';
 import { claudeTarget } from './claude.js';
 import { predictTarget } from './predict.js';
 
-/** LiteLLM's location for deployments without `vertex_location`. */
+/** LiteLLM's location for deployments without `vertex_location`, if `VERTEXAI_LOCATION` is not set either. */
 const DEFAULT_LOCATION = 'us-central1';
 
 /** Publishers whose models have OpenAI's API at a path of the publisher. */
@@ -52,7 +52,11 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
 
 type Paths = Pick<ProviderTarget, 'api' | 'apiBase' | 'upstreamModel' | 'pathOf'>;
 
-/** Returns a model's paths. @param isComplete whether `base` is configured, so that it already names the endpoint. */
+/**
+ * Returns a model's paths.
+ * @param isComplete whether `base` is configured. Then it already names the endpoint, except for models with a path of
+ *   their publisher.
+ */
 function pathsOf(model: string, base: string, isComplete: boolean): Paths {
   if (model.startsWith('claude-')) return { ...claudeTarget, apiBase: base };
   const [, publisher] = rawPublishers.find(([pattern]) => pattern.test(model)) ?? [];
@@ -72,7 +76,7 @@ function pathsOf(model: string, base: string, isComplete: boolean): Paths {
   return { apiBase: `${base}/endpoints/openapi`, upstreamModel: qualified(model) };
 }
 
-/** Returns the name with its publisher, as the endpoint expects it. */
+/** Returns the name with its publisher, as the endpoint expects it: `google` if the name has none. */
 const qualified = (model: string) => (model.includes('/') ? model : `google/${model}`);
 
 const vertexProvider = (name: string) =>

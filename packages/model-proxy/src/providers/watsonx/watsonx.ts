@@ -1,5 +1,6 @@
 /**
- * IBM watsonx.ai. Its chat has OpenAI's members, except for the model and the project. Its paths differ.
+ * IBM watsonx.ai. Its chat has OpenAI's members, except for the model and the project. Its embeddings and its rerank
+ * have members of their own. All paths differ from OpenAI's.
  * @see https://cloud.ibm.com/apidocs/watsonx-ai
  * @see https://cloud.ibm.com/docs/account?topic=account-iamtoken_from_apikey
  */
@@ -20,7 +21,7 @@ const VERSION = '2024-03-13';
 const TOKEN_SERVER = 'https://iam.cloud.ibm.com/identity/token';
 const KEYS = ['WATSONX_APIKEY', 'WATSONX_API_KEY', 'WX_API_KEY'] as const;
 
-/** The members that say where the model runs. */
+/** Where the model runs. The project or space is a member of the body; a deployment is a part of the path. */
 interface Place {
   readonly project_id?: string;
   readonly space_id?: string;
@@ -73,7 +74,7 @@ const chat = (place: Place): DialectEndpoint => ({
     const body = new Map(jsonMembers(placed(model, place)));
     for (const name of members.names) {
       const bytes = members.bytes(name);
-      // The path says whether the answer is a stream, and streams always have the usage.
+      // `placed` has the model. The path says whether the answer is a stream, and streams always have the usage.
       if (bytes !== undefined && !['model', 'stream', 'stream_options'].includes(name)) body.set(name, bytes);
     }
     return body;
@@ -153,11 +154,14 @@ const apiAt = (place: Place): ModelApi => ({
   supportedParameters: (path) => supported.get(path) ?? unchecked,
 });
 
-/** Returns how requests authenticate. */
+/**
+ * Returns how requests authenticate: with `WATSONX_TOKEN`; or else with a key of IBM's software; or else with tokens
+ * that the proxy gets for an API key of IBM's cloud. Empty: none of them is set.
+ */
 function credentialsOf({ apiKey, value }: TargetSettings): Pick<ProviderTarget, 'apiKey' | 'headers' | 'token'> {
   const token = value(null, 'WATSONX_TOKEN');
   if (token !== undefined) return { apiKey: null, headers: { authorization: `Bearer ${token}` } };
-  // Keys of IBM's software outside of IBM's cloud.
+  // A key of IBM's software outside of IBM's cloud.
   const zen = value('zen_api_key', 'WATSONX_ZENAPIKEY');
   if (zen !== undefined) return { apiKey: null, headers: { authorization: `ZenApiKey ${zen}` } };
   const key = apiKey ?? value(null, ...KEYS);
