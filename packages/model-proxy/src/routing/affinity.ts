@@ -1,8 +1,8 @@
 /**
  * Keeps the requests of a session at the same deployment, so that the upstream can reuse its cache
- * of the prompt. Each deployment gets a score from the session and its id, and the highest score
- * wins. So the choice needs no memory, is the same in every process, and changes only for the
- * sessions of a deployment that fails or is busy.
+ * of the prompt. The score of a deployment depends only on the session and on the deployment's id, and
+ * the highest score wins. So the choice needs no memory and is the same in every process. If a deployment
+ * cannot get requests, or is busy in this process, only the sessions of that deployment move to others.
  */
 import type { Limits } from './limits.js';
 import type { Selection, Session } from './router.js';
@@ -16,6 +16,7 @@ const MAX_LOAD = 1.25;
 /**
  * Chooses the deployment with the highest score among those that are not busy.
  * @param selections one or more.
+ * @returns undefined only if `selections` is empty: at least one deployment is never busy.
  */
 export function chooseForSession(
   selections: readonly Selection[],

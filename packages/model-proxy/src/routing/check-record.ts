@@ -2,11 +2,11 @@
 
 /** The result of a health check. */
 export interface CheckResult {
-  /** The fault, without secrets; null: the deployment works. */
+  /** The fault, or why no request could be sent; without secrets. null: the deployment works. */
   readonly error: string | null;
-  /** Status of the error, as clients would get it; null: healthy, or the model cannot be checked. */
+  /** Status of the error, as clients would get it; null: healthy, or no check exists for this kind of model. */
   readonly status: number | null;
-  /** Whether a request was sent. Some models cannot be checked. */
+  /** Whether a request was sent. false: the model cannot be checked, or a setting is wrong. */
   readonly isChecked: boolean;
   /** Whether requests to the model would fail, too. An upstream may serve its models but not their list. */
   readonly provesFailure: boolean;

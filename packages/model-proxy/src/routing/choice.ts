@@ -34,10 +34,10 @@ export function choose(selections: readonly Selection[], input: ChoiceInput): Se
  * Returns the best of these sets that is not empty. A failed request counts more than a failed check,
  * because it shows what clients get.
  *
- * 1. The selections that do not cool down, whose checks succeed, and that no other request tries after a
- *    cooldown.
+ * 1. The selections that do not cool down, that no failed check excludes, and that no other request tries after
+ *    a cooldown.
  * 2. These selections, and those that another request tries.
- * 3. The same two sets, for the selections whose checks fail.
+ * 3. The same two sets, for all selections that do not cool down.
  * 4. All selections.
  */
 function preferAvailable(selections: readonly Selection[], health: Availability): readonly Selection[] {

@@ -27,7 +27,7 @@ export interface Minute {
 /** Failures that do not show anything about the deployment: the client's request is the reason. */
 const clientsFault: ReadonlySet<FailureKind> = new Set<FailureKind>(['badRequest', 'contextWindow', 'contentPolicy']);
 
-/** Failures that later requests would repeat, so that a single one starts a cooldown. */
+/** Failures that later requests would repeat. A single one starts a cooldown, unless `allowed_fails` allows it. */
 const certain: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'rateLimit',
   'authentication',
@@ -35,13 +35,13 @@ const certain: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'notFound',
 ]);
 
-/** As in LiteLLM: a deployment cools down if more than this share of at least this number of requests failed. */
+/** As in LiteLLM: a deployment cools down if more than this share of a minute's requests, at least 5, failed. */
 const FAILED_SHARE = 0.5;
 const MIN_REQUESTS = 5;
 
 /**
- * After this number of failures without a success between them, the share of failures does not matter. Without
- * this rule, a busy deployment that begins to hang would first have to fail more often than it
+ * After this number of failures in a minute without a success between them, the share of failures does not matter.
+ * Without this rule, a busy deployment that begins to hang would first have to fail more often than it
  * worked in that minute.
  */
 const FAILURES_IN_ROW = 5;
@@ -62,7 +62,7 @@ export function isBlamed(failure: FailureKind): boolean {
 }
 
 /**
- * Returns whether a deployment cools down.
+ * Returns whether a deployment cools down after a failure for which {@link isBlamed} is true.
  * @param minute the requests of this minute, including the failure.
  * @param isOnProbation whether no request has succeeded since the last cooldown.
  */

@@ -23,7 +23,7 @@ const newState = (): ChoiceState => ({
 
 /**
  * Creates the router of a configuration. Can pause after each deployment.
- * @param state members that are missing start empty.
+ * @param state missing members are those of a new process.
  */
 export function* createRouter(
   settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved' | 'strategy'>,
@@ -109,7 +109,7 @@ function* indexOf(deployments: readonly Deployment[]) {
   return { byName, exact, byId, wildcards };
 }
 
-/** Returns the list of a key. The list starts empty. */
+/** Returns the list of a key, and adds an empty list if there is none. */
 function listIn<Item>(lists: Map<string, Item[]>, key: string): Item[] {
   let list = lists.get(key);
   if (list === undefined) lists.set(key, (list = []));
@@ -119,7 +119,7 @@ function listIn<Item>(lists: Map<string, Item[]>, key: string): Item[] {
 /**
  * Resolves a deployment for any provider (`model: "*"`): by the name's provider prefix, or by the
  * provider that serves a model of this name. Returns the selections of other deployments unchanged.
- * @returns undefined if no provider can serve the name.
+ * @returns undefined if the proxy does not support that provider.
  */
 function byProvider(selection: Selection): Selection | undefined {
   const { deployment, upstreamModel } = selection;
@@ -139,5 +139,5 @@ function selectionOf(deployment: Deployment): Selection {
   return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
 }
 
-/** A request without affinity. */
+/** A request without affinity, and without a stream. */
 const anyRequest: RoutedRequest = { session: null, streams: false };

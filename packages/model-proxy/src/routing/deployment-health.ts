@@ -12,15 +12,18 @@ import { createFailedChecks, type FailedChecks } from './failed-checks.js';
 export interface DeploymentHealth {
   /** Forgets all deployments except those of the configuration. Later results of removed deployments have no effect. */
   retain(ids: ReadonlySet<string>): void;
-  /** Counts a request that succeeded at the deployment. */
+  /** Counts a request that succeeded at the deployment. Ends a trial, and removes the failed check. */
   succeeded(id: string): void;
-  /** Counts a failed request. May begin a cooldown. */
+  /** Counts a failed request, unless the client caused the failure. May begin a cooldown. */
   failed(id: string, failure: Failure): void;
-  /** Notes that a request goes to the deployment. After a cooldown, this request is the trial. */
+  /** Notes that a request goes to the deployment. After a cooldown, until a success, this request is a trial. */
   began(id: string): void;
   /** Applies what another worker has observed. */
   learn(event: HealthEvent): void;
-  /** Returns whether the last request failed. Failures that the client caused do not count. */
+  /**
+   * Returns whether the last request failed, or another worker has begun a cooldown. Failures that the client caused do
+   * not count.
+   */
   isSuspect(id: string): boolean;
   /** Returns the milliseconds until the end of the cooldown; 0: there is none. */
   coolingMs(id: string): number;
@@ -28,18 +31,18 @@ export interface DeploymentHealth {
   isOnTrial(id: string): boolean;
   /** Failed checks in the background. A successful request removes the failed check of its deployment. */
   readonly failedChecks: FailedChecks;
-  /** Whether no deployment cools down, must be tried after a cooldown, or has failed its check. */
+  /** Whether no deployment cools down, must be tried after a cooldown, or has a failed check. */
   readonly isCalm: boolean;
-  /** The deployments that have answered or failed a request, for the metrics. */
+  /** The deployments with a counted request, or with an event of another worker, for the metrics. */
   readonly states: ReadonlyMap<string, DeploymentState>;
 }
 
 /** The state of a deployment, for the metrics. */
 interface DeploymentState {
   readonly isSuspect: boolean;
-  /** Number of cooldowns since the start. */
+  /** Number of cooldowns that requests of this process began. Those of other workers do not count. */
   readonly cooldowns: number;
-  /** End of the last cooldown, in milliseconds. */
+  /** End of the last cooldown, in milliseconds since 1970; 0: there was none. */
   readonly coolsUntil: number;
 }
 
@@ -47,7 +50,7 @@ interface State extends DeploymentState {
   isSuspect: boolean;
   cooldowns: number;
   coolsUntil: number;
-  /** The deployment has cooled down, and no request has succeeded since. */
+  /** A cooldown has begun, and no request has succeeded since its end. */
   isOnProbation: boolean;
   /** Until this time, a request tries the deployment, and other requests prefer other deployments. */
   trialUntil: number;
@@ -115,7 +118,7 @@ export function createDeploymentHealth(
   publish: (event: HealthEvent) => void = () => undefined,
 ): DeploymentHealth {
   const states = createStates();
-  /** The ids of the configuration; null: not known. */
+  /** The ids of the configuration; null: `retain` was not called yet, so all ids count. */
   let configured: ReadonlySet<string> | null = null;
   const failedChecks = createFailedChecks(now);
 

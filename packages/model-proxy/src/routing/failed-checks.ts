@@ -2,11 +2,11 @@
 
 /** A failed check. */
 export interface FailedCheck {
-  /** When the result no longer counts, in milliseconds. */
+  /** When the result no longer counts, in milliseconds since 1970. */
   readonly until: number;
   /** Whether requests prefer other deployments until then. */
   readonly steersRouting: boolean;
-  /** {@link CheckResult.provesFailure}. */
+  /** As in `CheckResult`. */
   readonly provesFailure: boolean;
 }
 
@@ -16,9 +16,9 @@ export interface FailedChecks {
   add(id: string, failed: FailedCheck): void;
   /** Forgets a failed check: a later check or a request has succeeded, or earlier checks no longer count. */
   remove(id: string): void;
-  /** Returns whether the last check proves that requests fail, and no request has succeeded since. */
+  /** Returns whether a stored check, which has not expired, proves that requests fail. */
   isDown(id: string): boolean;
-  /** Returns whether requests prefer other deployments because of a failed check. */
+  /** Returns whether requests prefer other deployments because of a failed check that has not expired. */
   isAvoided(id: string): boolean;
   /** Whether no failed check is stored. An expired check stays stored. */
   readonly isEmpty: boolean;

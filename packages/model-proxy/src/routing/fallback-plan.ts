@@ -2,20 +2,21 @@
 import type { FailureKind } from '../errors/failure-kind.js';
 import type { FallbackSettings, GroupFallbacks } from '../settings.js';
 
-/** The fallbacks in a request's body, by LiteLLM's names. undefined: the body has none. */
+/** The fallbacks in a request's body, by LiteLLM's names. A member is undefined or null if the body has none. */
 export interface RequestedFallbacks {
   readonly fallbacks: unknown;
   readonly contextWindow: unknown;
   readonly contentPolicy: unknown;
 }
 
-/** The key of the fallbacks for all groups. */
+/** The key of the fallbacks for all groups that have none of their own. */
 const ALL_GROUPS = '*';
 
 /**
- * Returns the groups to try after a failure, in order.
+ * Returns the groups to try after a failure, in order. A request that exceeds the context window, or violates the
+ * content policy, gets the fallbacks for that failure, or the general ones if there are none.
  * @param failure null: the proxy itself rejected the request for this group.
- * @param requested fallbacks of the client, which replace those of the configuration.
+ * @param requested fallbacks of the client. They replace those of the configuration, even if their form is unknown.
  */
 export function fallbacksOf(
   settings: FallbackSettings,

@@ -4,7 +4,8 @@
 export interface Latencies {
   /**
    * Adds a request.
-   * @param ms for a stream: the time to its first byte. For another answer: the time for each token.
+   * @param ms for a stream: the time to its first byte. For another answer: the time for each output token, or
+   *   the whole time if the number of tokens is not known.
    */
   add(id: string, streams: boolean, ms: number): void;
   /** Returns the average of the last requests in milliseconds; 0: there are none, or the last is older than `ttlMs`. */

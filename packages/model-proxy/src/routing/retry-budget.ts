@@ -1,6 +1,7 @@
 /**
  * Limits retries to a share of the traffic. If all upstreams fail, unlimited retries would multiply the
- * load, and so prolong the failure. An attempt at a healthy deployment takes nothing from the budget.
+ * load, and so prolong the failure. An attempt at another deployment takes nothing from the budget if the last
+ * request of that deployment did not fail.
  */
 
 /** The budget of the process. */

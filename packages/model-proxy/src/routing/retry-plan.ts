@@ -62,7 +62,8 @@ export function nextAttempt({ failure, maxRetries, retries }: FailedAttempt): Ne
 }
 
 /**
- * Returns the maximum number of retries of a request after a failure.
+ * Returns the maximum number of retries of a request after a failure, by the first of these that sets it: the policy of
+ * the group (or else of the router), the client's header, the deployment, the router.
  * @param selection the failed deployment, with its group.
  * @param requested number in the client's header; null: the request has no such header.
  */
@@ -96,8 +97,8 @@ interface WaitOptions {
 }
 
 /**
- * Returns the time to wait before a request is repeated at a deployment: the upstream's Retry-After, or a
- * random part of a time that doubles with each retry; at least `minMs`.
+ * Returns the time to wait before a request is repeated at a deployment: the upstream's Retry-After and up
+ * to 10 % more, or a random part of a time that doubles with each retry up to 8 s; at least `minMs`.
  * @returns null if the upstream's Retry-After is more than a minute: the deployment gets no retry, but a
  *  fallback may get the request.
  */

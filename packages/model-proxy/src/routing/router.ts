@@ -27,9 +27,9 @@ export interface RoutedRequest {
 /** Model selection by public name. */
 export interface Router {
   /**
-   * Selects a deployment for a public name. It tries in this order: aliases, model groups, deployment
-   * ids, wildcards and alias patterns, the most specific first. Prefers deployments that do not cool
-   * down and are below their limits.
+   * Selects a deployment for a public name. Searches the name in this order: aliases, model groups, deployment
+   * ids, wildcards (the most specific first), alias patterns (the most specific first). Prefers deployments
+   * that do not cool down and are below their limits.
    * @param accepts returns whether a deployment may be chosen; absent: all may be chosen.
    * @param request absent: a request without affinity.
    * @returns undefined if there is no such model, if it is configured but cannot be served, or if no

@@ -25,6 +25,7 @@ type Strategy = (selections: readonly Selection[], input: StrategyInput) => Sele
 export const strategies: Readonly<Record<RoutingStrategy, Strategy>> = {
   'simple-shuffle': (selections, { random }) => byShare(selections, sharesOf(selections), random),
   'least-busy': (selections, { random, limits }) => lowest(selections, ({ id }) => limits.inFlightOf(id), 0, random),
+  // The number of requests decides only between equal numbers of tokens.
   'usage-based-routing': (selections, { random, limits }) =>
     lowest(selections, ({ id }) => limits.useOf(id).tokens + limits.useOf(id).requests / 1e9, 0, random),
   'latency-based-routing': (selections, { random, latencies, settings, streams }) =>
@@ -58,8 +59,8 @@ function costOf(deployment: Deployment): number {
 }
 
 /**
- * Returns the shares of deployments: their weights, or else their limits. A deployment without a
- * weight has weight 1, and one without a limit has the highest limit.
+ * Returns the shares of deployments: their weights, or else their `rpm`, or else their `tpm`, or else equal shares. A
+ * deployment without a weight has weight 1, and one without a limit has the highest limit.
  */
 function sharesOf(selections: readonly Selection[]): readonly number[] {
   if (selections.some(({ deployment }) => deployment.weight !== null))
