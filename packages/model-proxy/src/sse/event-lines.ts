@@ -53,8 +53,8 @@ export class EventEnds {
   }
 
   /**
-   * Finds the end of the current event. Further empty lines belong to it, so that a stream of empty lines is not
-   * millions of events.
+   * Finds the end of the current event. Further empty lines in this chunk belong to it, so that a stream of empty
+   * lines is not millions of events. Empty lines at the start of the next chunk are an event of their own.
    * @param from the last result of this method, or the result of {@link begin}.
    * @returns the offset after the event's empty lines; -1: the event does not end in this chunk.
    */
@@ -89,8 +89,8 @@ export class EventEnds {
 }
 
 /**
- * Returns whether the bytes end with the line that contains `from` and an empty line. This is the most
- * common kind of chunk.
+ * Returns whether the bytes end with the line that contains `from` and an empty line, as the most common kind of
+ * chunk does. Returns false for lines that end with a CR alone.
  */
 export function endsWithLine(bytes: Buffer, from: number): boolean {
   const lineEnd = endOfLine(bytes, from);
@@ -112,7 +112,7 @@ export function startsWith(bytes: Buffer, from: number, prefix: Buffer): boolean
 
 const dataField = Buffer.from('data');
 
-/** Finds the values of an event's `data` lines, without the space after the colon. */
+/** Finds the values of an event's `data` lines, without the space after the colon. Ignores lines without a colon. */
 export function dataRanges(event: Buffer): Span[] {
   const ranges: Span[] = [];
   let at = 0;

@@ -25,7 +25,7 @@ export class EventReader {
   /**
    * Reads a chunk.
    * @returns the complete events with data; without comments.
-   * @throws {Error} if an event is too large.
+   * @throws {Error} if an incomplete event has more than 16 MiB.
    */
   push(chunk: Buffer): ServerSentEvent[] {
     const events: ServerSentEvent[] = [];

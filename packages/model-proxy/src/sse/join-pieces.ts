@@ -5,7 +5,7 @@ const JOINED_BYTES = 65_536;
 
 /**
  * Joins pieces to a single buffer. Returns them unchanged if they are larger together than {@link JOINED_BYTES}.
- * @returns empty if several pieces have no bytes.
+ * @returns an empty list if there are several pieces and none of them has bytes.
  */
 export function joined(pieces: Buffer[]): Buffer[] {
   if (pieces.length < 2) return pieces;

@@ -5,7 +5,7 @@ import { dataOf, dataRanges } from './event-lines.js';
 
 /** The reason why a stream is incomplete although its connection ended without an error. */
 export type Interruption =
-  /** The stream ended in the middle of an event. The client did not get that event. */
+  /** The stream ended in the middle of an event. The client got nothing of it, or above 16 MiB only its beginning. */
   | 'event'
   /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`; or Anthropic's events without the last one. */
   | 'answer'
@@ -16,7 +16,7 @@ export type Interruption =
 const RECENT_CHUNKS = 8;
 /** Smaller chunks are joined with the chunk before. Otherwise, the last chunks could be less than an event. */
 const SMALL_CHUNK_BYTES = 128;
-/** Joined chunks have about this size. */
+/** A chunk of this size or more is not joined with later chunks. */
 const JOINED_BYTES = 1024;
 
 /** Matches an event of Anthropic's streams, which end with `message_stop`. */
@@ -27,7 +27,7 @@ export class RecentChunks {
   readonly #chunks: Buffer[] = [];
   #count = 0;
 
-  /** Stores a chunk in place of the oldest. */
+  /** Joins a small chunk with the last chunk, or stores a chunk in place of the oldest. */
   add(chunk: Buffer): void {
     const last = this.#chunks[(this.#count - 1) % RECENT_CHUNKS];
     if (chunk.length < SMALL_CHUNK_BYTES && last !== undefined && last.length < JOINED_BYTES) {
@@ -40,8 +40,8 @@ export class RecentChunks {
 
   /**
    * Returns whether the end of the answer is missing. After a crash of the upstream, an HTTP/1.0
-   * answer ends without an error of the connection. A complete answer has `[DONE]` or, from some
-   * servers, only a `finish_reason`.
+   * answer ends without an error of the connection. A complete answer has Anthropic's `message_stop`, `[DONE]`
+   * or, from some servers, only a `finish_reason`. The caller looks for `[DONE]` before.
    */
   lacksEnd(): boolean {
     const lastText = this.#text();
@@ -68,7 +68,7 @@ export class RecentChunks {
   }
 }
 
-/** Returns whether an event's data is `[DONE]`. */
+/** Returns whether an event's data begins with `[DONE]`. */
 export function isDoneMark(event: Buffer, { start, end }: Span): boolean {
   return end - start >= 6 && event.toString('latin1', start, start + 6) === '[DONE]';
 }
@@ -79,6 +79,6 @@ export function isComplete(event: Buffer): boolean {
   if (data.startsWith('[DONE]')) return true;
   const last = event[event.length - 1];
   if (!data.startsWith('{')) return last === 0x0a || last === 0x0d;
-  // Incomplete JSON is an expected result.
+  // Incomplete JSON is a usual case and no error: the result is undefined.
   return valueWithinLimits(data) !== undefined;
 }

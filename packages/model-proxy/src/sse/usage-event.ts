@@ -6,7 +6,7 @@ import { dataRanges } from './event-lines.js';
 export const usageKey = Buffer.from('"usage"');
 
 /**
- * Returns whether an event has the usage and no choices, as OpenAI sends it before `[DONE]`. An event
+ * Returns whether an event has the usage and an empty list of choices, as OpenAI sends it before `[DONE]`. An event
  * with choices belongs to the answer, also if it has the usage.
  */
 export function isOnlyUsage(event: Buffer): boolean {
