@@ -2,6 +2,7 @@
 import { isGlob } from '../machines/glob.js';
 import { nameKey } from '../machines/label.js';
 import { selectShownMachines, summaryOf, unreadMatching, type MachineList } from '../machines/machine.js';
+import { powerText } from '../machines/power.js';
 import type { Column } from '../output/table.js';
 import { defineCommand } from './command.js';
 import { printRows } from './print-rows.js';
@@ -20,7 +21,7 @@ const name: Column<ListedMachine> = { title: 'NAME', value: (row) => row.name, c
 const context: Column<ListedMachine> = { title: 'CONTEXT', value: (row) => row.context, canShrink: true };
 const chassis: Column<ListedMachine> = { title: 'CHASSIS', value: (row) => row.chassis?.join(' '), canShrink: true };
 const columns: readonly Column<ListedMachine>[] = [
-  { title: 'POWER', value: ({ power, error }) => (error === undefined ? power : '?') },
+  { title: 'POWER', value: ({ power, state, error }) => (error === undefined ? powerText({ power, state }) : '?') },
   { title: 'HEALTH', value: ({ health }) => health },
   { title: 'CPUS', value: ({ cpus }) => cpus },
   { title: 'MEMORY', value: ({ memoryGib }) => (memoryGib === undefined ? undefined : `${memoryGib} GiB`) },

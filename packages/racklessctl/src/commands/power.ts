@@ -1,6 +1,6 @@
 /** `racklessctl power` */
 import { summaryOf } from '../machines/machine.js';
-import { powerCommands, runPower, type PowerCommand } from '../machines/power.js';
+import { powerCommands, powerText, runPower, type PowerCommand } from '../machines/power.js';
 import { defineCommand, type Call, type CommandDefinition, type OptionDefinition } from './command.js';
 import { changeEach, labelsOf } from './each-machine.js';
 import { printRows } from './print-rows.js';
@@ -45,12 +45,12 @@ const statusCommand = defineCommand({
       const labelOf = labelsOf(machines);
       const labels = machines.map(labelOf);
       const rows = machines.map((machine) => {
-        const { context, name, id, uuid, power } = summaryOf(machine);
-        return { context, name, id, uuid, power };
+        const { context, name, id, uuid, power, state } = summaryOf(machine);
+        return { context, name, id, uuid, power, state };
       });
       printRows(call, rows, [
         { title: 'NAME', value: (_, index) => labels[index], canShrink: true },
-        { title: 'POWER', value: ({ power }) => power },
+        { title: 'POWER', value: powerText },
       ]);
     }),
 });
@@ -62,6 +62,8 @@ export const powerGroup = defineCommand({
   description: [
     'on, off and force-off send no request to a machine that is already in the wanted state. If the service lists ' +
       'the reset types that a machine supports, racklessctl sends no other type.',
+    'While the service cannot reach a machine (Status.State is UnavailableOffline), its power state is only the last ' +
+      'known one. The commands then always send the request, and --wait does not accept this state.',
   ],
   commands: [statusCommand, ...Object.entries(powerCommands).map(([name, command]) => powerCommand(name, command))],
   examples: [

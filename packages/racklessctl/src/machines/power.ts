@@ -4,7 +4,7 @@ import { linkAt, listAt, objectAt, textAt, textsAt, type Resource } from '../red
 import type { Service } from '../redfish/service.js';
 import { completeTask, type TaskOptions } from '../redfish/task.js';
 import { wait } from '../redfish/wait.js';
-import type { Machine } from './machine.js';
+import { summaryOf, type Machine, type MachineSummary } from './machine.js';
 
 /**
  * A power command: Redfish's reset types in the order of preference, and the power state that
@@ -15,7 +15,7 @@ export interface PowerCommand {
   /** racklessctl sends the first type that the service lists for the machine; without a list, the first of all. */
   readonly resetTypes: readonly string[];
   /**
-   * A machine in this state needs no request. `--wait` waits for this state. Absent: the command always sends a
+   * A machine in this state needs no request, unless the service cannot reach it. `--wait` waits for this state. Absent: the command always sends a
    * request and never waits.
    */
   readonly target?: 'On' | 'Off';
@@ -39,6 +39,16 @@ export const powerCommands = {
   nmi: { summary: 'send a non-maskable interrupt', resetTypes: ['Nmi'], done: 'interrupted' },
 } as const satisfies Readonly<Record<string, PowerCommand>>;
 
+/**
+ * Returns whether the service cannot reach a machine, for example because its host is lost. The service then reports
+ * only the last known values of the machine.
+ */
+export const isUnavailable = ({ state }: Pick<MachineSummary, 'state'>): boolean => state === 'UnavailableOffline';
+
+/** Returns the power state for people. Marks it if it is only the last known one. */
+export const powerText = ({ power, state }: Pick<MachineSummary, 'power' | 'state'>): string | undefined =>
+  power !== undefined && isUnavailable({ state }) ? `${power} (last known)` : power;
+
 /** Options of {@link runPower}. */
 interface PowerOptions extends TaskOptions {
   /** Maximum time to wait for the target of the command, in milliseconds. Undefined: does not wait. */
@@ -49,7 +59,8 @@ interface PowerOptions extends TaskOptions {
 const POLL_MS = 1000;
 
 /**
- * Executes a power command, and waits for its task.
+ * Executes a power command, and waits for its task. If the power state is only the last known one, always sends the
+ * request: the service decides whether the machine can be changed.
  * @returns the text for the user.
  * @throws {CommandFailure} if the machine does not support the command, if the request or its task fails, or
  *   if the machine does not reach the target within `waitMs`.
@@ -57,7 +68,9 @@ const POLL_MS = 1000;
 export async function runPower(machine: Machine, command: PowerCommand, options: PowerOptions): Promise<string> {
   const { service, uri, resource } = machine;
   const { target } = command;
-  if (target !== undefined && textAt(resource, 'PowerState') === target) return `already ${target.toLowerCase()}`;
+  const { power, state } = summaryOf(machine);
+  const isLastKnown = isUnavailable({ state });
+  if (target !== undefined && power === target && !isLastKnown) return `already ${target.toLowerCase()}`;
   const action = objectAt(resource, 'Actions', '#ComputerSystem.Reset');
   const path = linkAt(action, 'target');
   if (path === undefined)
@@ -69,12 +82,22 @@ export async function runPower(machine: Machine, command: PowerCommand, options:
       exitCode.failed,
       `the machine does not support ${command.resetTypes.join(' or ')} (ResetType). It supports: ${allowed?.join(', ') ?? ''}`,
     );
-  const answer = await service.post(path, { ResetType: resetType }, `ResetType ${resetType}`);
-  await completeTask(service, answer, options);
+  try {
+    const answer = await service.post(path, { ResetType: resetType }, `ResetType ${resetType}`);
+    await completeTask(service, answer, options);
+  } catch (error) {
+    if (!isLastKnown || !(error instanceof CommandFailure)) throw error;
+    throw new CommandFailure(error.code, `${error.message.replace(/\.?$/, '.')} ${lastKnownText(power)}`, {
+      cause: error,
+    });
+  }
   if (target === undefined || options.waitMs === undefined) return command.done;
   await reachPowerState({ service, uri }, target, options.waitMs);
   return target.toLowerCase();
 }
+
+const lastKnownText = (power = 'unknown'): string =>
+  `The service cannot reach the machine (UnavailableOffline), whose last known power state is ${power}.`;
 
 async function reachPowerState(
   { service, uri }: Pick<Machine, 'service' | 'uri'>,
@@ -83,13 +106,17 @@ async function reachPowerState(
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (;;) {
-    const state = textAt(await service.get(uri), 'PowerState');
-    if (state === target) return;
+    const resource = await service.get(uri);
+    const power = textAt(resource, 'PowerState');
+    const isLastKnown = isUnavailable({ state: textAt(resource, 'Status', 'State') });
+    if (power === target && !isLastKnown) return;
     const left = deadline - performance.now();
     if (left <= 0)
       throw new CommandFailure(
         exitCode.timeout,
-        `the power state is ${state ?? 'unknown'}, not ${target}, after ${waitMs / 1000} s`,
+        isLastKnown
+          ? `the machine is unavailable after ${waitMs / 1000} s. ${lastKnownText(power)}`
+          : `the power state is ${power ?? 'unknown'}, not ${target}, after ${waitMs / 1000} s`,
       );
     await wait(Math.min(POLL_MS, left), service.signal);
   }

@@ -328,3 +328,49 @@ describe('watch', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: `racklessctl: machine m-1: ${reasonOf('m-1')}\n` });
   });
 });
+
+describe('a machine that the service cannot reach', () => {
+  const unavailable = (id: string): Readonly<Record<string, unknown>> => ({
+    ...machine(id),
+    Status: { State: 'UnavailableOffline', Health: 'Warning' },
+  });
+  const lastKnown = 'The service cannot reach the machine (UnavailableOffline), whose last known power state is Off.';
+
+  it.each([[[]], [['--wait', '60']]])('is not reported as already off by power force-off %j', async (options) => {
+    const path = `POST ${systems}/m-1/Actions/ComputerSystem.Reset`;
+    const service = await machines(1, { 'm-1': unavailable('m-1') }, { [path]: answers503 });
+    const finished = await run(['power', 'force-off', 'm-1', ...options, '--url', service.url]);
+    expect(finished).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `m-1: ResetType ForceOff: 503 Service Unavailable: QEMU does not answer. ${lastKnown}\n`,
+    });
+    expect(service.lines.filter((line) => line.startsWith('POST'))).toEqual([path]);
+  });
+
+  it('is not off for power force-off --wait if the service loses it after the request', async () => {
+    let reads = 0;
+    const lostLater: ScriptedAnswer = (_, response) => {
+      reads += 1;
+      sendJson(response, 200, reads === 1 ? { ...machine('m-1'), PowerState: 'On' } : unavailable('m-1'));
+    };
+    const service = await machines(1, { 'm-1': lostLater });
+    const finished = await run(['power', 'force-off', 'm-1', '--wait', '1', '--url', service.url]);
+    expect(finished).toEqual({
+      code: 75,
+      stdout: '',
+      stderr: `m-1: the machine is unavailable after 1 s. ${lastKnown}\n`,
+    });
+  });
+
+  it.each([[['power', 'status', '--all']], [['list']]])('has a marked power state in %j', async (args) => {
+    const service = await machines(2, { 'm-1': unavailable('m-1') });
+    const { code, stdout } = await run([...args, '--url', service.url]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^m-1 +Off \(last known\)/m) });
+    expect(stdout).toMatch(/^m-2 +Off(?! \()/m);
+    const json = await run([...args, '--json', '--url', service.url]);
+    expect(JSON.parse(json.stdout)).toContainEqual(
+      expect.objectContaining({ name: 'm-1', state: 'UnavailableOffline' }),
+    );
+  });
+});
