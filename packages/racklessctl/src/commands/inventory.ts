@@ -4,6 +4,7 @@ import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { enrollmentFormats } from '../enrollment/index.js';
 import { enrollmentNames, type EnrollmentFormat, type EnrollmentNode } from '../enrollment/node.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
+import { isUnavailable } from '../machines/power.js';
 import { readFacts, type MachineFacts } from '../machines/facts.js';
 import { byKey } from '../machines/by-key.js';
 import { selectMachines, summaryOf, type Machine, type MachineList } from '../machines/machine.js';
@@ -78,7 +79,10 @@ function nodesOf(
   });
 }
 
-/** Returns the text of an enrollment file. Leaves out and reports each machine that the format rejects. */
+/** The service may no longer know the interfaces and the size of such a machine, and whether it runs. */
+const unavailable = 'the service cannot reach the machine (UnavailableOffline), so the data may be incomplete';
+
+/** Returns the text of an enrollment file. Leaves out and reports each machine that the file cannot describe. */
 function render(
   call: Call,
   { rejects, render: renderNodes }: EnrollmentFormat,
@@ -87,7 +91,7 @@ function render(
   const included: EnrollmentNode[] = [];
   const notes: string[] = [];
   for (const node of nodes) {
-    const reason = rejects?.(node);
+    const reason = isUnavailable(node.facts) ? unavailable : rejects?.(node);
     if (reason === undefined) included.push(node);
     else {
       notes.push(`Left out: ${node.name}: ${reason}`);

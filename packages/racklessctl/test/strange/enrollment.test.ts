@@ -86,3 +86,31 @@ it('two contexts whose names differ only in a hyphen share a group of Ansible', 
   const group = stdout.slice(stdout.indexOf('context_rack_1'));
   expect(group).toMatch(/a: \{\}\s+b: \{\}/);
 });
+
+describe('a machine that the service cannot reach', () => {
+  const lost = { Status: { State: 'UnavailableOffline', Health: 'Warning' } };
+  const reason = 'the service cannot reach the machine (UnavailableOffline), so the data may be incomplete';
+
+  it.each(['ironic', 'metal3', 'ansible', 'maas', 'tinkerbell'])(
+    'is reported and not in the file for %s',
+    async (format) => {
+      const service = await machines({ good: {}, lost });
+      const { code, stdout, stderr } = await run(['inventory', '-f', format, '--url', service.url]);
+      expect({ code, stderr: stderr.match(/^lost: .*$/gm) }).toEqual({
+        code: 1,
+        stderr: [`lost: left out: ${reason}`],
+      });
+      expect(stdout).toContain(`# Left out: lost: ${reason}\n`);
+      expect(stdout.replaceAll(/^#.*$/gm, '')).toMatch(/^(?![^]*\blost\b)[^]*\bgood\b/);
+    },
+  );
+
+  it('is in the table and in the facts, because these only show it', async () => {
+    const service = await machines({ good: {}, lost });
+    const { code, stdout } = await run(['inventory', '--json', '--url', service.url]);
+    expect({ code, facts: JSON.parse(stdout) as unknown }).toEqual({
+      code: 0,
+      facts: [expect.objectContaining({ name: 'good' }), expect.objectContaining({ state: 'UnavailableOffline' })],
+    });
+  });
+});
