@@ -85,7 +85,7 @@ const unavailable = 'the service cannot reach the machine (UnavailableOffline), 
 /** Returns the text of an enrollment file. Leaves out and reports each machine that the file cannot describe. */
 function render(
   call: Call,
-  { rejects, render: renderNodes }: EnrollmentFormat,
+  { rejects, warnings, render: renderNodes }: EnrollmentFormat,
   nodes: readonly EnrollmentNode[],
 ): string {
   const included: EnrollmentNode[] = [];
@@ -97,6 +97,10 @@ function render(
       notes.push(`Left out: ${node.name}: ${reason}`);
       call.report(node.name, new CommandFailure(exitCode.failed, `left out: ${reason}`));
     }
+  }
+  for (const warning of warnings?.(included) ?? []) {
+    notes.push(warning);
+    call.terminal.complain(`racklessctl: warning: ${warning}`);
   }
   return renderNodes(included, notes);
 }

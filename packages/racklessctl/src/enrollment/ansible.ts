@@ -33,9 +33,17 @@ const groupName = (context: string): string => `context_${context.toLowerCase().
 const withoutTemplates = (yaml: string): string =>
   yaml.replace(/^( *(?:- |[\w]+: ))(?!!)(.*\{[{%#].*)$/gm, '$1!unsafe $2');
 
+/** The modules prepend `https://` to `redfish_baseuri`. */
+function schemeWarnings(nodes: readonly EnrollmentNode[]): readonly string[] {
+  const services = new Set(nodes.map(({ facts }) => facts.bmc).filter((bmc) => bmc.startsWith('http:')));
+  if (services.size === 0) return [];
+  return [`The Redfish modules of Ansible use only https, so they cannot connect to ${[...services].join(', ')}.`];
+}
+
 /** The format for Ansible. */
 export const ansible: EnrollmentFormat = {
   summary: 'an inventory in YAML (Ansible)',
+  warnings: schemeWarnings,
   render: (nodes, notes) => {
     // Two contexts can have the same group, for example `rack-1` and `rack_1`.
     const groups = byKey(nodes, ({ facts: { context } }) => (context === undefined ? [] : [groupName(context)]));

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { MachineFacts } from '../machines/facts.js';
 import { enrollmentNames } from './node.js';
+import { tinkerbell } from './tinkerbell.js';
 
 const facts = (given: Partial<MachineFacts>): MachineFacts => ({
   ...{ context: undefined, name: 'System', id: '1', uuid: undefined, uri: '/1', power: undefined, health: undefined },
@@ -40,4 +41,10 @@ it('no name is longer than 63 characters, and none appears twice', () => {
   const names = enrollmentNames([{ name: 'a'.repeat(80) }, { name: 'a'.repeat(80) }, { name: 'x-2' }].map(facts));
   expect(new Set(names).size).toBe(3);
   expect(names.filter((name) => name.length > 63)).toEqual([]);
+});
+
+it('a BMC with an IPv6 address keeps its brackets for Tinkerbell, because bmclib appends the port', () => {
+  const node = { name: 'a', facts: facts({ bmc: 'https://[2001:db8::1]:8000' }), user: undefined, ca: undefined };
+  const text = tinkerbell.render([{ ...node, insecure: false, auth: 'session', sharesName: false }], []);
+  expect(text).toMatch(/host: ['"]\[2001:db8::1\]['"]\n/);
 });

@@ -22,6 +22,8 @@ export interface EnrollmentFormat {
   readonly summary: string;
   /** Returns why the file cannot contain a machine: a constant text. Undefined: it can. */
   readonly rejects?: (node: EnrollmentNode) => string | undefined;
+  /** Returns warnings about the file, for example that a program cannot use some of its values. */
+  readonly warnings?: (nodes: readonly EnrollmentNode[]) => readonly string[];
   /**
    * Returns the text of the file.
    * @param notes lines for the comment at the beginning of the file.

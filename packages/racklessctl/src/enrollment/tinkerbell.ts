@@ -6,6 +6,9 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
 
 function machineOf({ name, facts, insecure, auth }: EnrollmentNode): object {
   const { hostname, port, protocol } = new URL(facts.bmc);
+  // bmclib joins host and port with a colon, so an IPv6 address needs its brackets. It uses https if the host has no
+  // scheme.
+  const host = protocol === 'http:' ? `http://${hostname}` : hostname;
   const portNumber = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
   return {
     apiVersion: 'bmc.tinkerbell.org/v1alpha1',
@@ -13,7 +16,7 @@ function machineOf({ name, facts, insecure, auth }: EnrollmentNode): object {
     metadata: { name },
     spec: {
       connection: {
-        host: hostname.replace(/^\[(.*)\]$/, '$1'),
+        host,
         insecureTLS: insecure,
         authSecretRef: { name: `${name}-bmc`, namespace: 'tinkerbell' },
         providerOptions: {

@@ -114,3 +114,19 @@ describe('a machine that the service cannot reach', () => {
     });
   });
 });
+
+describe('a service with http', () => {
+  it('is reported in the inventory of Ansible and on standard error, because the Redfish modules use https', async () => {
+    const { url } = await machines({ a: {}, b: {} });
+    const warning = `The Redfish modules of Ansible use only https, so they cannot connect to ${url}.`;
+    const { code, stdout, stderr } = await run(['inventory', '-f', 'ansible', '--url', url]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `racklessctl: warning: ${warning}\n` });
+    expect(stdout).toContain(`# ${warning}\n`);
+  });
+
+  it('has its scheme in the host of the file for Tinkerbell', async () => {
+    const { url } = await machines({ a: {} });
+    const { stdout } = await run(['inventory', '-f', 'tinkerbell', '--url', url]);
+    expect(stdout).toMatch(/host: '?http:\/\/127\.0\.0\.1'?$/m);
+  });
+});
