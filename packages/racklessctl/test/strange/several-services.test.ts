@@ -195,7 +195,9 @@ describe('if one of several services fails', () => {
     const { code, stdout, stderr } = await run(['inventory', '-f', 'ansible', ...contexts({ good, bad, unreachable })]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('one:') });
     expect(stdout).not.toContain('two');
-    expect(stderr).toMatch(/^racklessctl: context unreachable: .*\nbad\/two: reading \/cpus: .*out of order\nracklessctl: warning: .*\n$/);
+    expect(stderr).toMatch(
+      /^racklessctl: context unreachable: .*\nbad\/two: reading \/cpus: .*out of order\nracklessctl: warning: .*\n$/,
+    );
   });
 });
 
