@@ -3,7 +3,9 @@ import { Call, type CommandDefinition } from '../commands/command.js';
 import { configFile, withAllMachines } from '../commands/remote.js';
 import { readContexts } from '../contexts/context-file.js';
 import { CommandFailure } from '../failure.js';
-import { summaryOf } from '../machines/machine.js';
+import { byKey } from '../machines/by-key.js';
+import { namesOf, summaryOf } from '../machines/machine.js';
+import { powerText } from '../machines/power.js';
 import type { Terminal } from '../output/terminal.js';
 import { complete, type Candidate } from './complete.js';
 
@@ -35,11 +37,12 @@ const rowOf = ({ value, summary }: Candidate): readonly string[] => (summary ===
 async function machineNames(call: Call): Promise<readonly Candidate[]> {
   try {
     return await withAllMachines(call, ({ machines }) => {
-      const isUnique = new Set(machines.map(({ name }) => name)).size === machines.length;
-      return machines.map((machine) => ({
-        value: isUnique ? machine.name : machine.id,
-        summary: summaryOf(machine).power ?? '',
-      }));
+      const byName = byKey(machines, (machine) => new Set(namesOf(machine).map((name) => name.toLowerCase())));
+      return machines.map((machine) => {
+        const { name, uuid, id } = machine;
+        const isUnique = byName.get(name.toLowerCase())?.length === 1;
+        return { value: isUnique ? name : (uuid ?? id), summary: powerText(summaryOf(machine)) ?? '' };
+      });
     });
   } catch (error) {
     // A completion prints no errors. The command itself prints them later.

@@ -152,7 +152,7 @@ export const linksOf = (machine: Machine): readonly string[] => [
 ];
 
 /** Returns all names by which a user may select a machine. */
-const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
+export const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
   [name, id, uuid, textAt(resource, 'HostName'), textAt(resource, 'SerialNumber')].filter((text) => text !== undefined);
 
 /**

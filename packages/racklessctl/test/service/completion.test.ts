@@ -99,6 +99,22 @@ describe('racklessctl completion', () => {
     expect(stdout).toBe('');
   });
 
+  it('offers the UUIDs of machines with one name, and the names of the others', async () => {
+    const members = [
+      { Id: 'a', Name: 'same', UUID: '3a1d7f0e-8c5b-4f7e-9d61-0c2f5a9b7e44', PowerState: 'On' },
+      { Id: 'b', Name: 'Same', PowerState: 'Off' },
+      { Id: 'c', Name: 'other', PowerState: 'Off', Status: { State: 'UnavailableOffline' } },
+    ].map((each) => ({ '@odata.id': `/redfish/v1/Systems/${each.Id}`, ...each }));
+    const service = await ScriptedService.start({ ...oneMachine(), 'GET /redfish/v1/Systems': { Members: members } });
+    services.push(service);
+    const { stdout } = await run(['__complete', '--', 'power', 'on', ''], { RACKLESSCTL_URL: service.url });
+    expect(stdout.trim().split('\n').sort()).toEqual([
+      '3a1d7f0e-8c5b-4f7e-9d61-0c2f5a9b7e44\tOn',
+      'b\tOff',
+      'other\tOff (last known)',
+    ]);
+  });
+
   it('is silent if a service cannot be reached', async () => {
     const finished = await run(['__complete', '--', 'power', 'on', ''], { RACKLESSCTL_URL: 'http://127.0.0.1:1' });
     expect(finished).toEqual({ code: 0, stdout: '', stderr: '' });
