@@ -16,14 +16,15 @@ const NAMED_ENTITIES = new Map([
  */
 export function decodeText(raw: string): string {
   if (!raw.includes('&')) return raw;
-  return raw.replace(/&([^;&]*);?/g, (whole, name: string) => {
+  return raw.replace(/&([^;&]*)(;?)/g, (_whole, name: string, semicolon: string) => {
     const named = NAMED_ENTITIES.get(name);
-    if (named !== undefined) return named;
+    if (named !== undefined && semicolon !== '') return named;
     const reference = /^#(?:x([0-9a-fA-F]+)|([0-9]+))$/.exec(name);
     const [, hex, decimal] = reference ?? [];
     const code = hex === undefined ? Number.parseInt(decimal ?? '', 10) : Number.parseInt(hex, 16);
-    if (!whole.endsWith(';') || Number.isNaN(code) || code > 0x10ffff) {
-      throw new DriverError('internal', `reading domain xml: unknown entity in ${JSON.stringify(whole.slice(0, 12))}`);
+    if (semicolon === '' || Number.isNaN(code) || code > 0x10ffff) {
+      // The error must not contain the text, because it may contain passwords.
+      throw new DriverError('internal', 'reading domain xml: an unknown entity');
     }
     return String.fromCodePoint(code);
   });

@@ -61,14 +61,18 @@ describe('parseXml', () => {
     ['<x:a/>', 'the prefix of x:a is not declared'],
     ['<a/>text', 'text outside the root element'],
     ['<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>', 'a declaration that libvirt does not write'],
-    ['<a>&nbsp;</a>', 'unknown entity in "&nbsp;"'],
-    ['<a>& b</a>', 'unknown entity in "& b"'],
+    ['<a>&nbsp;</a>', 'an unknown entity'],
+    ['<a>& b</a>', 'an unknown entity'],
+    ['<a>&lt</a>', 'an unknown entity'],
+    ['<a>&lt&amp;</a>', 'an unknown entity'],
+    [`<a b='&amp'/>`, 'an unknown entity'],
   ])('rejects %j: %s', (source, why) => {
     expect(() => parseXml(source)).toThrow(why);
   });
 
   it('reports the line of a fault, but not the text, which may have a password', () => {
     expect(() => parseXml(`<a>\n<graphics passwd='secret'\n</a>`)).toThrow(/^reading domain xml on line 3: .*missing$/);
+    expect(() => parseXml("<graphics passwd='a&secret;'/>")).toThrow(/^reading domain xml: an unknown entity$/);
   });
 });
 
