@@ -70,6 +70,11 @@ describe('streams of images', () => {
     expect(streams.isOffered).toBe(false);
     await streams.detectDriver([await modules('block-curl.so')]);
     expect(streams.isOffered).toBe(false);
+    expect(await fault(streams.open(image(new URL('http://127.0.0.1/x')), never))).toEqual([
+      'unsupported',
+      'streaming the image: the configuration restricts the image hosts, which QEMU does not check; ' +
+        'use TransferMethod Upload',
+    ]);
   });
 
   it('open the address to which redirects and the lookup of the name lead', async () => {

@@ -79,6 +79,7 @@ export class ImageStreams {
    *   unsupported, unless {@link isOffered}; the signal's reason.
    */
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
+    if (isRestricted(this.#limits)) throw restrictedError();
     if (!this.#isOffered) throw noDriverError(undefined);
     try {
       const final = await abortAtDeadline(headersTimeLimit(image.url, this.#limits), signal, (within) =>
@@ -167,6 +168,13 @@ async function hostAuthorities(): Promise<readonly string[]> {
 
 function isRestricted({ hosts }: ImageServerLimits): boolean {
   return hosts !== undefined && hosts.allowed !== null;
+}
+
+function restrictedError(): DriverError {
+  const message =
+    'streaming the image: the configuration restricts the image hosts, which QEMU does not check; ' +
+    'use TransferMethod Upload';
+  return new DriverError('unsupported', message, { field: 'transferMethod' });
 }
 
 function noDriverError(cause: unknown): DriverError {
