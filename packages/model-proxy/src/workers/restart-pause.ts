@@ -9,6 +9,7 @@ const STABLE_MS = 60_000;
 /** The pauses between the processes that replace each other. */
 export class RestartPause {
   #startedAt = performance.now();
+  /** Ends since the last stable process, including its own. */
   #ends = 0;
 
   /** Notes the start of a process. */
@@ -18,7 +19,7 @@ export class RestartPause {
 
   /** Notes the end of a process. @returns the milliseconds until the next process starts. */
   next(): number {
-    this.#ends = performance.now() - this.#startedAt > STABLE_MS ? 0 : this.#ends + 1;
-    return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, this.#ends - 1));
+    this.#ends = performance.now() - this.#startedAt > STABLE_MS ? 1 : this.#ends + 1;
+    return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#ends - 1));
   }
 }
