@@ -1,5 +1,6 @@
 /** Opens, starts and closes the features of the list together. */
 import type { TlsOptions } from '@rackless/daemon/network/tls.js';
+import { closeInReverse } from '@rackless/daemon/process/close-all.js';
 import type { FeatureContext, Listening, OpenFeature } from './feature.js';
 import { featuresOf, type AllServices } from './features.js';
 import type { ChangeListener } from './redfish/exchange.js';
@@ -25,7 +26,7 @@ export interface OpenedFeatures {
   reload(tls: TlsOptions | undefined): void;
   /** Stops all features at the same time. */
   stop(): Promise<void>;
-  /** Closes the features in reverse order. Rejects with the first error; the features above it then stay open. */
+  /** Closes the features in reverse order, also if one fails to close. Then rejects with the error. */
   close(): Promise<void>;
 }
 
@@ -59,7 +60,7 @@ export async function openFeatures(
       services = { ...services, ...open.services };
     }
   } catch (error) {
-    await closeAll(opened);
+    await closeInReverse(opened);
     throw error;
   }
   const addAddress = async (redfish: Listening, address: string): Promise<() => void> => {
@@ -84,10 +85,6 @@ export async function openFeatures(
     stop: async () => {
       await Promise.all(opened.map(async ({ stop }) => stop?.()));
     },
-    close: () => closeAll(opened),
+    close: () => closeInReverse(opened),
   };
-}
-
-async function closeAll(opened: readonly OpenFeature<object>[]): Promise<void> {
-  for (const { close } of opened.toReversed()) await close?.();
 }

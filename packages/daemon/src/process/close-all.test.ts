@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { closeInReverse } from './close-all.js';
+
+describe('closing in reverse order', () => {
+  const order: string[] = [];
+  const closing = (name: string, fault?: Error) => ({
+    close: () => {
+      order.push(name);
+      return fault === undefined ? Promise.resolve() : Promise.reject(fault);
+    },
+  });
+
+  it('closes all, one after the other, and skips what has no close', async () => {
+    order.length = 0;
+    await closeInReverse([closing('first'), {}, closing('last')]);
+    expect(order).toEqual(['last', 'first']);
+  });
+
+  it('closes the others after a fault, then rejects with the fault', async () => {
+    order.length = 0;
+    const fault = new Error('no space');
+    await expect(closeInReverse([closing('first'), closing('second', fault), closing('last')])).rejects.toBe(fault);
+    expect(order).toEqual(['last', 'second', 'first']);
+  });
+
+  it('rejects with all faults if several occur', async () => {
+    const faults = [new Error('no space'), new Error('a lost lock')] as const;
+    await expect(closeInReverse([closing('first', faults[1]), closing('last', faults[0])])).rejects.toMatchObject({
+      message: 'Error: no space; Error: a lost lock',
+      errors: faults,
+    });
+  });
+});
