@@ -40,6 +40,17 @@ const clientSideDrivers = new Set([
   'openvz',
 ]);
 
+/** Schemes that users write in place of a driver, with a URI that has the right form. */
+const schemesWithoutDriver = new Map([
+  ['http', 'qemu+tls://HOST/system'],
+  ['https', 'qemu+tls://HOST/system'],
+  ['tls', 'qemu+tls://HOST/system'],
+  ['tcp', 'qemu+tcp://HOST/system'],
+  ['ssh', 'qemu+ssh://HOST/system'],
+  ['unix', 'qemu:///system'],
+  ['file', 'qemu:///system'],
+]);
+
 const transports: readonly TransportName[] = ['unix', 'ssh', 'tls', 'tcp'];
 const pattern = /^([a-z][a-z0-9]*)(?:\+([a-z0-9]+))?:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i;
 
@@ -67,6 +78,10 @@ function parse(text: string): LibvirtUri {
   const driver = scheme.toLowerCase();
   if (clientSideDrivers.has(driver)) {
     throw new Error(`the ${driver} driver runs inside libvirt's own client library, not in a daemon`);
+  }
+  const rightForm = schemesWithoutDriver.get(driver);
+  if (rightForm !== undefined) {
+    throw new Error(`the URI must begin with a libvirt driver, not with "${driver}"; write ${rightForm}`);
   }
   const address = readAuthority(authority);
   // As in libvirt: a host without a transport means TLS.
