@@ -67,6 +67,20 @@ describe('the store of the last known machines', () => {
     expect([readdirSync(folder), logged]).toEqual([['hosts.json'], []]);
   });
 
+  it('stores the number of CPUs and the memory, so that a list shows them after a restart', () => {
+    const { store, known } = openStore(1);
+    const processors = { count: 4, sockets: 2, coresPerSocket: 2, threadsPerCore: 1, model: null };
+    known.remember({ uuid: uuidOf(0), name: 'machine-0', state: 'running', processors, memoryKiB: 1_048_576 });
+    store.close();
+    const stored = openHostStore(folder, log).machinesOf({ name: 'rack-1', uri });
+    const silence = { since: new Date(), reason: null };
+    expect(new KnownMachines('rack-1', stored).last(uuidOf(0), silence)).toMatchObject({
+      processors,
+      memoryKiB: 1_048_576,
+    });
+    expect(logged).toEqual([]);
+  });
+
   it('writes a change that happens during a write', async () => {
     const opened = openStore(2_000);
     change(opened, 'started');

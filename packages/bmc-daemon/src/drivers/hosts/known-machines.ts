@@ -18,6 +18,15 @@ export const storedMachine = z.object({
   description: z.string().nullable().optional(),
   architecture: z.string().optional(),
   memoryKiB: z.number().optional(),
+  processors: z
+    .object({
+      count: z.number(),
+      sockets: z.number(),
+      coresPerSocket: z.number(),
+      threadsPerCore: z.number(),
+      model: z.string().nullable(),
+    })
+    .optional(),
   assetTag: z.string().nullable().optional(),
 });
 
@@ -181,9 +190,10 @@ export class KnownMachines {
     return [...this.#refs.values()].map(({ uuid, name }) => {
       const snapshot = this.#snapshots.get(uuid);
       if (snapshot === undefined) return { uuid, name };
-      const { title, description, architecture, memoryKiB, assetTag } = snapshot;
+      const { title, description, architecture, memoryKiB, processors, assetTag } = snapshot;
       const state = this.#states.get(uuid) ?? snapshot.state;
-      return withoutUndefined({ uuid, name, state, title, description, architecture, memoryKiB, assetTag });
+      const size = { memoryKiB, processors };
+      return withoutUndefined({ uuid, name, state, title, description, architecture, ...size, assetTag });
     });
   }
 
