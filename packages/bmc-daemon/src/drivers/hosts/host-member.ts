@@ -56,6 +56,7 @@ export class HostMember {
   #facts: HostFacts | null = null;
   readonly #openedAt = new Date();
   #closed = false;
+  #ending: DriverError | undefined;
 
   constructor(options: HostMemberOptions) {
     const { name, uri, driver, stored, onLoss } = options;
@@ -85,8 +86,10 @@ export class HostMember {
     void this.watch.check();
   }
 
-  async close(): Promise<void> {
+  /** @param ending what calls reject with that end because of the close; absent: the error of the driver. */
+  async close(ending?: DriverError): Promise<void> {
     this.#closed = true;
+    this.#ending = ending;
     this.#unsubscribe?.();
     this.watch.close();
     await this.driver.close();
@@ -189,14 +192,17 @@ export class HostMember {
 
   /**
    * Runs a call that changes a machine, or needs a running one.
-   * @throws {DriverError} unavailable, at once if the last check of the host failed; the error of the call.
+   * @throws {DriverError} unavailable, at once if the last check of the host failed; the error of the call; the error
+   *   given to {@link close}.
    */
   async run<Result>(call: () => Promise<Result>): Promise<Result> {
     this.watch.assertReachable();
     try {
       return await call();
     } catch (error) {
-      if (isUnavailable(error)) void this.watch.check();
+      if (!isUnavailable(error)) throw error;
+      if (this.#ending !== undefined) throw this.#ending;
+      void this.watch.check();
       throw error;
     }
   }
@@ -266,3 +272,10 @@ export const isUnavailable = (error: unknown): boolean => error instanceof Drive
  * Returns whether an error of a driver says that there is no such machine, or no such part of it.
  */
 export const isNotFound = (error: unknown): boolean => error instanceof DriverError && error.kind === 'notFound';
+
+/** Returns the error for calls that end because the new configuration lacks the host, or changes its name or URI. */
+export function endingOf({ name, uri }: HostRef, configured: readonly HostRef[]): DriverError {
+  return configured.some((host) => host.name === name || host.uri === uri)
+    ? new DriverError('unavailable', `using host ${name}: the configuration of the host changed`)
+    : new DriverError('notFound', `using host ${name}: the host was removed from the configuration`);
+}

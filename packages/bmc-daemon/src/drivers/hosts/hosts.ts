@@ -9,7 +9,7 @@ import type { BackgroundReads } from '../queue/background-reads.js';
 import { settlesWithin } from '../queue/settles-within.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../statistics-control.js';
-import { HostMember, isNotFound, isUnavailable, LIST_WAIT_MS } from './host-member.js';
+import { endingOf, HostMember, isNotFound, isUnavailable, LIST_WAIT_MS } from './host-member.js';
 import type { HostStore } from './host-store.js';
 import { LoggedFaults } from './logged-faults.js';
 import { MachineIndex } from './machine-index.js';
@@ -191,7 +191,7 @@ export class Hosts {
     this.#options.store.changed();
     // Closed members and members that were not started report no loss. So listeners never get a loss after `removed` or
     // before `added`.
-    const closing = removed.map((member) => member.close());
+    const closing = removed.map((member) => member.close(endingOf(member, next)));
     for (const { name } of removed) {
       this.#options.log.info(`host ${name} was removed`);
       this.#report({ kind: 'removed', name });
@@ -250,7 +250,8 @@ export class Hosts {
     try {
       return await call(member, uuid);
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      // A call that has begun on a removed host does not run again on another host.
+      if (!isNotFound(error) || !this.#members.includes(member)) throw error;
       await this.#look(uuid);
       const next = this.#index.owner(uuid);
       if (next === undefined || next === member) throw error;
