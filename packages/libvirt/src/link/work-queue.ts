@@ -20,9 +20,9 @@ interface WorkQueueOptions {
   readonly label: string;
   /**
    * When the next call to the same domain may run. `settled`: when the caller of the previous
-   * call stops waiting, so a power-off can overtake a hung reset. `reply`: when libvirtd
-   * replies, so libvirtd never has two calls to the domain. After a timeout, later calls stay
-   * in the queue and may time out without being sent.
+   * call stops waiting, so a power-off can overtake a reset that hung and timed out. `reply`: when
+   * libvirtd replies or the connection ends, so libvirtd never has two calls to the domain. With
+   * `reply`, calls after a call that timed out stay in the queue and may time out without being sent.
    */
   readonly nextCallAfter: 'settled' | 'reply';
   /**
@@ -53,9 +53,10 @@ const MAX_PARALLEL_CALLS = 4;
  * `nextCallAfter: 'settled'`, a call may run beside one that timed out or was aborted and that
  * libvirtd still executes.
  *
- * libvirtd continues a call that timed out, and the call still counts for the limit. If such calls
- * use up the limit and another call is ready, the queue retires the connection: new calls use a new
- * connection, and the old one closes when no caller waits for it.
+ * libvirtd continues a call that timed out or was aborted, and the call still counts for the limit of
+ * its connection. If the connection reaches its limit through such calls and another call is ready,
+ * the queue retires the connection: new calls use a new connection, and the old one closes when no
+ * caller waits for a reply on it.
  */
 export class WorkQueue {
   readonly #waiting: Job[] = [];
@@ -128,7 +129,7 @@ export class WorkQueue {
     this.#rejectWaiting('CONNECTION_LOST', error);
   }
 
-  /** Rejects all queued calls and closes retired connections. */
+  /** Rejects all queued calls and all later calls. Closes the retired connections, which rejects their calls. */
   close(): void {
     this.#closed = true;
     this.#rejectWaiting('LINK_CLOSED', clientError('LINK_CLOSED', `the link to ${this.options.label} was closed`));
@@ -189,8 +190,9 @@ export class WorkQueue {
   }
 
   /**
-   * Returns the connection if it can accept a call. Returns null if there is no connection, or if
-   * the connection has too many unanswered calls. Then `#pump` runs again on the next connection.
+   * Returns the connection if it can accept a call. Returns null if there is no connection. If the
+   * connection has reached its limit of unanswered calls, retires it and returns null. After each
+   * null, `#pump` runs again when there is a new connection.
    */
   #availableConnection(): Connection | null {
     const connection = this.connection.current;
@@ -200,7 +202,7 @@ export class WorkQueue {
     }
     const load = this.#loadOf(connection);
     if (load.unanswered < MAX_PARALLEL_CALLS) return connection;
-    // Calls that timed out or were aborted use up the limit of this connection.
+    // Fewer callers wait than the limit allows, so some of these calls timed out or were aborted.
     this.#retired.add(connection);
     this.connection.release();
     this.#closeIfUnused(connection, load);
