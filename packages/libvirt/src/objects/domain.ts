@@ -66,8 +66,9 @@ export interface DomainInterface {
  *
  * Methods have the names of libvirt's functions without `virDomain`. Fast reads use the control
  * connection, and `getXmlDesc` the query connection. Changes, and other reads that wait for QEMU,
- * use the work connection: in order, one call per domain at a time. A method that fails rejects with
- * a {@link LibvirtError}.
+ * use the work connection: in order, one call per domain at a time. After a timeout or an abort, the
+ * next call may run beside the one that libvirtd still executes. Each console has its own
+ * connection. A method that fails rejects with a {@link LibvirtError}.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html
  */
 export class Domain implements DomainRef {
@@ -112,7 +113,7 @@ export class Domain implements DomainRef {
     };
   }
 
-  /** Returns true if the domain is running or paused. */
+  /** Returns true if the domain is running, paused, or suspended to memory by its guest. */
   isActive(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.isActive, { domain: this }, options);
   }
@@ -153,7 +154,7 @@ export class Domain implements DomainRef {
     return this.undefineFlags(0, options);
   }
 
-  /** Removes the definition. @param flags `DomainUndefineFlags`; UEFI needs NVRAM or KEEP_NVRAM. */
+  /** Removes the definition. @param flags `DomainUndefineFlags`; a UEFI domain needs NVRAM or KEEP_NVRAM. */
   undefineFlags(flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.undefineFlags, { domain: this, flags }, options);
   }
@@ -166,7 +167,8 @@ export class Domain implements DomainRef {
   /**
    * Requests the guest to power off. Resolves when the request is sent.
    * @param flags `DomainShutdownFlags`.
-   * @throws {LibvirtError} AGENT_UNRESPONSIVE for GUEST_AGENT without an agent.
+   * @throws {LibvirtError} With GUEST_AGENT only: ARGUMENT_UNSUPPORTED without an agent channel;
+   *   AGENT_UNRESPONSIVE without an agent.
    */
   shutdownFlags(flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.shutdownFlags, { domain: this, flags }, options);
@@ -259,7 +261,7 @@ export class Domain implements DomainRef {
 
   /**
    * Removes a device. In a running domain, this only requests the guest to release the device: the
-   * `deviceRemoved` event reports that it is gone.
+   * `deviceRemoved` event reports its removal. With CONFIG, the definition changes at once.
    * @param flags `DomainDeviceModifyFlags`.
    */
   detachDeviceFlags(xml: string, flags: number, options?: CallOptions): Promise<void> {
@@ -294,7 +296,7 @@ export class Domain implements DomainRef {
   }
 
   /**
-   * Returns metadata. Parameters as for {@link setMetadata}.
+   * Returns metadata of a type. `type`, `uri` and `flags` are as for {@link setMetadata}.
    * @throws {LibvirtError} NO_DOMAIN_METADATA if there is none.
    */
   getMetadata(type: number, uri: string | null, flags = 0, options?: CallOptions): Promise<string> {
@@ -333,7 +335,8 @@ export class Domain implements DomainRef {
   /**
    * Returns the host name of the guest. The domain must be running.
    * @param flags `DomainGetHostnameFlags`; 0 lets the hypervisor choose.
-   * @throws {LibvirtError} AGENT_UNRESPONSIVE, NO_HOSTNAME.
+   * @throws {LibvirtError} If libvirt queries the agent: ARGUMENT_UNSUPPORTED without an agent channel;
+   *   AGENT_UNRESPONSIVE without an agent. NO_HOSTNAME if libvirt finds no name.
    */
   getHostname(flags = 0, options?: CallOptions): Promise<string> {
     return this.#work(domainProcedures.getHostname, { domain: this, flags }, options);

@@ -12,10 +12,10 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
 
   /**
    * Creates an iterator.
-   * @param maxQueued maximum length of the queue. When it is exceeded, the iteration ends with an
-   *   error.
-   * @param onEnd called once when the iteration ends for any reason. Stop the source of the events
-   *   here.
+   * @param maxQueued maximum length of the queue. A further event is lost and ends the iteration with
+   *   an error, after the queued events.
+   * @param onEnd called once when the iteration ends for any reason, perhaps before the consumer has
+   *   read the queued events. Stop the source of the events here.
    */
   constructor(maxQueued: number, onEnd: () => void) {
     this.#maxQueued = maxQueued;
@@ -34,7 +34,7 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
     else this.fail(new Error(`iterating over events: the consumer is ${this.#maxQueued} events behind`));
   }
 
-  /** Ends the iteration with an error, after the queued events. */
+  /** Ends the iteration: after the queued events, `next` rejects once with the error. Does nothing after the end. */
   fail(error: unknown): void {
     if (this.#ended) return;
     this.#failure = { error };
@@ -76,7 +76,7 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    // If a consumer waits, the queue is empty, so it gets the end immediately.
+    // If a consumer waits, the queue is empty, so the consumer gets the error or the end immediately.
     for (const waiter of this.#waiting.splice(0)) void this.next().then(waiter.resolve, waiter.reject);
     this.#onEnd();
   }

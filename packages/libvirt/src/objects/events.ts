@@ -77,8 +77,9 @@ export type DomainEventListener<K extends DomainEventKind> = (event: DomainEvent
 export interface Subscription {
   /**
    * Resolves when libvirtd has registered the client: all later events are delivered. Rejects if
-   * libvirtd refuses (the listener is then removed) or if the hypervisor is closed. An ignored
-   * rejection is not reported as unhandled.
+   * libvirtd refuses, if the registration times out on an open connection, or if the hypervisor is
+   * closed. After a refusal, the listener gets no events until a later listener registers the kind, so
+   * remove it. An ignored rejection is not reported as unhandled.
    */
   readonly ready: Promise<void>;
   /** Removes the listener. Further calls do nothing. */
@@ -142,8 +143,8 @@ interface SharedCallback {
 }
 
 /**
- * Events of all domains of a host. The client registers a kind in libvirtd with its first listener
- * and deregisters it with its last. After a reconnect the client registers again. Events during a
+ * Events of all domains of a host. The client registers a kind in libvirtd when the first listener is
+ * added, and deregisters it when the last one is removed. After a reconnect the client registers again. Events during a
  * connection loss are lost: read everything again when the state of the hypervisor changes to
  * `connected`.
  */
@@ -180,8 +181,8 @@ export class DomainEvents {
   }
 
   /**
-   * Resolves when all deregistrations are complete. If the connection closes during a
-   * deregistration, libvirtd 9.0 may crash with a use after free.
+   * Resolves when all running deregistrations have ended, also those that fail. Await this before a
+   * close: if the connection closes during a deregistration, libvirtd 9.0 may crash (use after free).
    */
   async settled(): Promise<void> {
     await Promise.all(this.#deregistering.values());
@@ -195,7 +196,8 @@ export class DomainEvents {
   /**
    * Returns an async iterator over events of one or more kinds, in the order of libvirtd. The
    * iterator queues events from now on. It ends when the hypervisor is closed. `next()` rejects if
-   * libvirtd refuses the registration, or if the consumer is 10,000 events behind.
+   * libvirtd refuses a registration or does not answer it, if the consumer is more than 10,000 events
+   * behind, or if `signal` aborts.
    */
   iterate<K extends DomainEventKind>(kinds: K | readonly K[], { signal }: IterateOptions = {}): DomainEventIterator<K> {
     const list: readonly K[] = typeof kinds === 'string' ? [kinds] : kinds;

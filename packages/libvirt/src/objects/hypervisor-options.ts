@@ -3,8 +3,9 @@ import type { LinkOptions } from '../link/link.js';
 /**
  * Options of a hypervisor connection. Durations are in milliseconds. Defaults: `callTimeoutMs`
  * 5,000 (fast reads, the XML of a domain, the opening of a stream), `workTimeoutMs` 30,000 (changes,
- * other reads that wait for QEMU), `connectTimeoutMs` 10,000 (one attempt), `keepalive` every 5,000
- * and 5 times, `backoff` from 100 to 5,000. `onWarning` receives errors that no caller waits for.
+ * other reads that wait for QEMU), `connectTimeoutMs` 10,000 (one attempt), `keepalive` a PING after
+ * each 5,000 of silence and a loss after 5 unanswered PINGs, `backoff` from 100 to 5,000. `onWarning`
+ * receives errors that no caller waits for.
  */
 export type HypervisorOptions = Pick<
   LinkOptions,

@@ -105,8 +105,8 @@ export class Hypervisor {
 
   /**
    * Closes all connections and streams and rejects all running calls. If event deregistrations are
-   * running, waits for them for up to 0.1 s. Waits for up to 3 s until libvirtd has ended the streams.
-   * Idempotent.
+   * running, first waits for them for up to 0.1 s. At the end, waits for up to 3 s until libvirtd has
+   * ended the streams. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -168,7 +168,7 @@ export class Hypervisor {
     return nodeMemoryStats(this.#link, cell, options);
   }
 
-  /** Returns the number of running domains. */
+  /** Returns the number of active domains: those for which `Domain.isActive` returns true. */
   numOfDomains(options?: CallOptions): Promise<number> {
     return this.#link.call(connectProcedures.numOfDomains, undefined, options);
   }
@@ -212,7 +212,7 @@ export class Hypervisor {
   /**
    * Returns the domain with the given UUID.
    * @param uuid with or without hyphens, in upper or lower case.
-   * @throws {LibvirtError} NO_DOMAIN.
+   * @throws {LibvirtError} NO_DOMAIN; PROTOCOL if the text is not a UUID.
    */
   async domainLookupByUuid(uuid: string, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.call(domainProcedures.lookupByUuid, { uuid }, options));
@@ -238,10 +238,10 @@ export class Hypervisor {
   }
 
   /**
-   * Returns statistics of all domains in one call. STATE alone is fast. Other groups wait for every
+   * Returns statistics of all domains that `flags` select, in one call. STATE alone is fast. Other groups wait for every
    * QEMU, also for a hung QEMU, and use the work connection.
    * @param stats `DomainStatsTypes`; 0: all groups.
-   * @param flags `ConnectGetAllDomainStatsFlags`.
+   * @param flags `ConnectGetAllDomainStatsFlags`; 0: all domains.
    */
   getAllDomainStats(stats: number, flags = 0, options?: CallOptions): Promise<readonly DomainStats[]> {
     return this.domainListGetStats([], stats, flags, options);
@@ -279,7 +279,7 @@ export class Hypervisor {
     return new StoragePool(this.#link, await this.#link.call(storagePoolProcedures.lookupByName, { name }, options));
   }
 
-  /** Returns the pool with the given UUID. @throws {LibvirtError} NO_STORAGE_POOL. */
+  /** Returns the pool with the given UUID. @throws {LibvirtError} NO_STORAGE_POOL; PROTOCOL for another text. */
   async storagePoolLookupByUuid(uuid: string, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(this.#link, await this.#link.call(storagePoolProcedures.lookupByUuid, { uuid }, options));
   }
@@ -361,7 +361,7 @@ export class Hypervisor {
     return new Network(this.#link, await this.#link.call(networkProcedures.lookupByName, { name }, options));
   }
 
-  /** Returns the network with the given UUID. @throws {LibvirtError} NO_NETWORK. */
+  /** Returns the network with the given UUID. @throws {LibvirtError} NO_NETWORK; PROTOCOL for another text. */
   async networkLookupByUuid(uuid: string, options?: CallOptions): Promise<Network> {
     return new Network(this.#link, await this.#link.call(networkProcedures.lookupByUuid, { uuid }, options));
   }

@@ -81,12 +81,12 @@ export class Network implements NetworkRef {
     return this.#work(networkProcedures.destroy, { network: this }, options);
   }
 
-  /** Removes the definition. */
+  /** Removes the definition. A running network continues until it stops. */
   undefine(options?: CallOptions): Promise<void> {
     return this.#work(networkProcedures.undefine, { network: this }, options);
   }
 
-  /** Returns the DHCP leases. @param mac only the leases of the given MAC address. */
+  /** Returns the DHCP leases. @param mac only the leases of this MAC address; null: all. */
   async getDhcpLeases(mac: string | null = null, options?: CallOptions): Promise<readonly NetworkDhcpLease[]> {
     const args = { network: this, mac, needResults: 1, flags: 0 };
     const { leases } = await this.#link.call(networkProcedures.getDhcpLeases, args, options);

@@ -109,8 +109,8 @@ export class StoragePool implements StoragePoolRef {
   }
 
   /**
-   * Creates a volume. Set `timeoutMs` for a large volume with full allocation, which takes longer
-   * than the default.
+   * Creates a volume. Set `timeoutMs` for a large volume with full allocation, which may take longer
+   * than the default timeout (`workTimeoutMs`).
    * @param flags `StorageVolCreateFlags`.
    * @throws {LibvirtError} STORAGE_VOL_EXIST if the name is in use.
    */
@@ -122,7 +122,7 @@ export class StoragePool implements StoragePoolRef {
   /**
    * Creates a volume with the content of another one, which may be in another pool. libvirt
    * converts between formats, and resolves backing files. Set `timeoutMs` for large volumes.
-   * libvirtd continues to copy after an aborted call.
+   * libvirtd continues to copy after a call that timed out or was aborted.
    * @param xml name, capacity and format of the new volume. A smaller capacity is ignored.
    * @param flags `StorageVolCreateFlags`.
    * @throws {LibvirtError} INTERNAL_ERROR if the name is in use.

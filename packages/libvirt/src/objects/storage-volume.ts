@@ -29,7 +29,7 @@ export interface StorageVolumeRange {
  */
 export class StorageVolume implements StorageVolumeRef {
   readonly #link: Link;
-  /** Name of its pool. */
+  /** Name of the pool that contains the volume. */
   readonly pool: string;
   readonly name: string;
   /** Unique key on the host; for files, the path. */
