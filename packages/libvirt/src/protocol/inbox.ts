@@ -23,8 +23,8 @@ export class Inbox {
   #backlog: Buffer[] | null = null;
   #isStopped = false;
   /**
-   * True if a promise was resolved with a reply in this event loop iteration and its caller has not
-   * run yet.
+   * The connection sets this to true when it resolves a promise with a reply: the caller may not have
+   * run yet. The handling of the next bytes resets it.
    */
   replied = false;
 

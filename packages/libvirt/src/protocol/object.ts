@@ -9,8 +9,8 @@ const UUID_BYTES = 16;
 const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
 /**
- * A UUID: 16 bytes in a message, a string in this API. Returns lower case with hyphens, accepts any
- * spelling.
+ * A UUID: 16 bytes in a message, a string in this API. Reads it as lower case with hyphens. Accepts
+ * upper case and missing hyphens when it writes, and throws an XdrError for other texts.
  */
 export const uuid: Codec<string> = {
   encode: (writer, value) => {
