@@ -12,6 +12,7 @@ interface QueuedMessage {
  * A TLS transport that starts a new record for each message, as libvirt's client does. libvirtd
  * reads one message when its socket has bytes. If the record has a second message, libvirtd
  * decrypts both messages but reads only the first, and then waits for further bytes of the socket.
+ * The second message then gets no reply until the client sends more.
  */
 export class MessageRecords implements Transport {
   readonly #queue: QueuedMessage[] = [];
@@ -54,7 +55,8 @@ export class MessageRecords implements Transport {
   }
 
   end(): void {
-    // libvirtd reads everything that it has decrypted when the connection ends.
+    // At the end of the connection, libvirtd reads everything that it has decrypted. So it also reads
+    // messages that share a record.
     for (const message of this.#queue.splice(0)) this.#send(message, message.written);
     this.transport.end();
   }

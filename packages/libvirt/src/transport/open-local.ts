@@ -28,7 +28,8 @@ const defaults = (): LocalOptions => ({
  * Returns a function that connects to a daemon on this host. The function tries the unix sockets of
  * the URI in order. If no daemon is running and the URI is for the user's own daemon (see
  * `mayStartDaemon` in uri.ts), the function starts a daemon. It then tries the sockets every 50 ms,
- * until a daemon accepts the connection or denies access, or the signal aborts.
+ * until a daemon accepts the connection or the signal aborts. Each series of attempts ends at a
+ * socket that neither is missing nor refuses connections, for example if access is denied (EACCES).
  *
  * The function rejects with NOT_CONNECTED if no socket accepts the connection; the message lists
  * the sockets that it tried and their errors. It rejects with the abort reason of the signal, or

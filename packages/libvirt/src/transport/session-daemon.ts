@@ -7,8 +7,9 @@ const daemons = ['libvirtd', 'virtqemud'];
 const extraPath = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
 
 /**
- * Starts the user's own libvirtd. The daemon exits after 120 s without a client. It continues after
- * this process exits, because its domains continue to run. If two clients start a daemon at the
+ * Starts the user's own libvirtd, or virtqemud if libvirtd cannot be started. The daemon exits after
+ * 120 s without a client and without a running domain. The daemon continues after this process exits,
+ * because its domains continue to run. If two clients start a daemon at the
  * same time, the second daemon sees the pid file of the first and exits.
  * @param environment environment variables of the daemon, which contain the user's folders.
  * @throws {AggregateError} if neither `libvirtd` nor `virtqemud` can be started.

@@ -3,7 +3,7 @@ import { toError } from '../errors.js';
 import type { Transport, TransportHandlers } from './transport.js';
 
 const READ_BYTES = 65_536;
-/** How long `end` waits until libvirtd has read the queued bytes. */
+/** How long `end` waits until the operating system accepts the queued bytes: a libvirtd that hangs reads nothing. */
 const END_TIMEOUT_MS = 100;
 
 /** Maximum length of a socket path without the final zero byte. @see unix(7) */

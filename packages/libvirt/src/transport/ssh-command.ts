@@ -8,8 +8,8 @@ interface CommandLine {
 }
 
 /**
- * After this time, an ssh process ends its connection attempt, even if the process that started it was killed. A
- * process that still runs ends the attempt earlier, after its own timeout (by default 10 s).
+ * After this time, an ssh process ends its connection attempt, even if the process that started it was killed.
+ * While the starting process runs, it ends the attempt earlier, after its own timeout (by default 10 s).
  */
 const CONNECT_TIMEOUT_SECONDS = 60;
 

@@ -8,8 +8,9 @@ import { sshTunnelCommand, type TunnelTarget } from './ssh-command.js';
 /**
  * Opens a connection with the ssh client and the parameters of a URI.
  * @param target the path of a unix socket, or a host and a port as the remote host sees them.
- * @returns a stream with the bytes of both directions. The stream ends when ssh ends. If ssh cannot be
- *   started, the stream has the error NOT_CONNECTED. To end ssh, destroy the stream.
+ * @returns a stream with the bytes of both directions. The stream ends when ssh ends, also if ssh fails;
+ *   the messages of ssh are dropped. If ssh cannot be started, the stream has the error NOT_CONNECTED.
+ *   To end ssh, destroy the stream.
  */
 export function openSshTunnel(uri: LibvirtUri, target: TunnelTarget): Duplex {
   const { program, args } = sshTunnelCommand(uri, target);

@@ -12,15 +12,15 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 const END_TIMEOUT_MS = 100;
 /** How long a closed connection waits for the exit code and the last error messages of ssh. */
 const EXIT_TIMEOUT_MS = 1_000;
-/** Number of characters of error messages that an error shows. */
+/** Maximum number of characters of ssh's last messages that an error shows. */
 const MESSAGE_LENGTH = 1_000;
 /** Highest first byte of a message: a message begins with its length, which is below 2^26. */
 const MAX_FIRST_BYTE = 0x03;
 
 /**
- * Returns a function that runs ssh. It rejects with NOT_CONNECTED if the ssh client cannot be
- * started, and with the signal's reason after an abort. If ssh ends later, the error of the connection contains
- * ssh's last messages.
+ * Returns a function that runs ssh. It resolves when the ssh process runs, so before ssh has connected. It
+ * rejects with NOT_CONNECTED if the ssh client cannot be started, and with the signal's reason after an abort.
+ * If ssh ends later, the error of the connection contains ssh's last messages.
  */
 export function openSsh(uri: LibvirtUri): OpenTransport {
   const { program, args } = sshCommand(uri);
@@ -66,10 +66,10 @@ class SshTransport implements Transport {
       // ssh and remote shells may print any number of bytes.
       this.#messages = (this.#messages + chunk.toString()).slice(-MESSAGE_LENGTH);
     });
-    // The end of stdout or the exit reports the reason of an EPIPE.
+    // Ignores errors such as EPIPE: the end of stdout or the exit, which follows, reports the reason.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
     child.once('exit', () => this.#killGroup());
-    // After the exit, when all output has been read.
+    // Child processes emit `close` after the exit, when all output has been read.
     child.once('close', () => this.#close(this.#failure()));
     child.stdout.once('close', () => {
       // The exit code and the messages usually follow at once.

@@ -16,7 +16,8 @@ const ACCEPTED = 1;
 /**
  * Returns a function that connects to libvirtd's TLS socket. It reads the certificate files at each
  * attempt, so a renewed certificate needs no restart. It rejects with the error of the socket, of
- * TLS or of a file, if libvirtd does not accept this client's certificate, or with the signal's reason.
+ * TLS or of a file, or with the signal's reason. It also rejects if libvirtd does not accept this
+ * client's certificate.
  */
 export function openTls(uri: LibvirtUri, environment?: TlsEnvironment): OpenTransport {
   const { parameters, port } = uri;
@@ -100,7 +101,10 @@ class Confirmation {
     this.promise.catch(() => undefined);
   }
 
-  /** Handles received bytes, and returns those after the confirmation. Fails if the first byte is no confirmation. */
+  /**
+   * Handles received bytes, and returns those after the confirmation. If the first byte is no
+   * confirmation, rejects `promise` and returns no bytes.
+   */
   receive(chunk: Buffer): Buffer {
     if (this.isComplete) return chunk;
     if (chunk[0] !== ACCEPTED) {

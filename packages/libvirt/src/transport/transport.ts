@@ -13,7 +13,8 @@ export interface TransportHandlers {
 export interface Transport {
   /**
    * Sends bytes, which must not change afterwards. `written` is called when the operating system
-   * has accepted them. It is not called if the connection ends first.
+   * has accepted them. It is not called if the connection ends first. After the end, `write` does
+   * nothing.
    */
   write(bytes: Uint8Array, written?: () => void): void;
   /** Buffers writes until `uncork`, to send them in one system call. */
