@@ -15,7 +15,7 @@ function chat(contents: readonly string[], more: Readonly<Record<string, unknown
 export const request1KB = chat([text(850)]);
 /** A long conversation. */
 export const request200KB = chat(Array.from({ length: 400 }, () => text(440)));
-/** One image. */
+/** A question with one image of 7.5 MB, which is 10 MB in base64. */
 export const request10MB = JSON.stringify({
   model: PUBLIC_MODEL,
   messages: [
