@@ -121,10 +121,11 @@ async function findLogIn(call: Call, connection: Connection): Promise<ServiceLog
 }
 
 /**
- * Opens the selected services, and calls a function with those that it could open. Always closes
- * them at the end.
+ * Opens the selected services, and calls a function with those that it could open. Reports a service
+ * that fails, if it is one of several. Always closes the services at the end.
  * @param use also gets the connections of all selected services.
- * @throws {CommandFailure} if no service could be opened.
+ * @throws {CommandFailure} if the options or the context file are wrong, or if no service could be opened.
+ * @throws the errors of `use`.
  */
 export async function withServices<T>(
   call: Call,
@@ -208,6 +209,7 @@ export async function withAllMachines<T>(call: Call, use: (list: MachineList) =>
 /**
  * Opens the selected services and calls a function with the machines of the arguments, or with all machines if
  * the option `--all` is given.
+ * @throws {CommandFailure} also if both or neither are given, and as {@link selectMachines}.
  */
 export async function withMachines<T>(call: Call, use: (machines: readonly Machine[]) => Promise<T> | T): Promise<T> {
   const patterns = call.list('machines');

@@ -59,7 +59,8 @@ class EventPrinter {
 /**
  * Prints the events of one service. Never returns.
  * @throws the reason of the printer's signal when it aborts.
- * @throws {CommandFailure} if the first read fails, or if the service rejects the credentials.
+ * @throws {CommandFailure} if the first read of the machines or the first connection to the stream fails, if a
+ *   pattern selects no machine, or if the service rejects the credentials at any time.
  */
 async function watchService(
   call: Call,
@@ -96,8 +97,10 @@ async function streamUriOf({ service }: OpenedService): Promise<string | undefin
 }
 
 /**
- * Reads the machines of a service at an interval, and prints what has changed between two reads. Continues if a read
- * fails, unless the service rejects the credentials.
+ * Reads the machines of a service at an interval, and prints what has changed between two reads. Never returns. If a
+ * read fails, reports only the first of several failures in a row, and continues.
+ * @throws the reason of the printer's signal when it aborts.
+ * @throws {CommandFailure} if the service rejects the credentials.
  */
 async function poll(
   call: Call,
