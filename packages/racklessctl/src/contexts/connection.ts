@@ -45,11 +45,12 @@ export type PasswordSource =
 
 /**
  * Returns the services of a command: that of `--url`, or those of `--context`. Without both options,
- * returns the service of `RACKLESSCTL_URL`, of `RACKLESSCTL_CONTEXT`, or of the current context.
- * An option has precedence over the context. Environment variables for user, password and CA file
- * apply if neither has them.
+ * uses the first of these that is set: `RACKLESSCTL_URL`, `RACKLESSCTL_CONTEXT`, the current context.
+ * If none is set, returns the service of the only context in the file. An option has precedence over
+ * the context. Environment variables for user, password and CA file apply if neither has them.
  * @param matches returns whether a glob matches a name; false for a text that is not a glob.
- * @throws {CommandFailure} if there is no such context, or if an option or the context file is wrong.
+ * @throws {CommandFailure} if there is no such context, if several contexts exist and none is selected,
+ *   or if an option or the context file is wrong.
  */
 export function findConnections(
   options: ConnectionOptions,
@@ -105,7 +106,7 @@ function connectionOf(
 ): Connection {
   const at = name === undefined ? '' : `context ${name}: `;
   // Paths of options and variables are relative to the current folder. Paths of a context are
-  // relative to the folder of the context file.
+  // relative to the folder of the context file, or begin with `~/` for the home folder.
   const ca = options.ca ?? resolved(folder, context.ca) ?? variableOf(environment, 'RACKLESSCTL_CA');
   return {
     name,

@@ -43,7 +43,7 @@ const fault = (file: string, line: number | undefined, text: string): CommandFai
   new CommandFailure(exitCode.configuration, `${file}${line === undefined || line === 0 ? '' : `:${line}`}: ${text}`);
 
 /**
- * Reads the file. A missing file has no contexts.
+ * Reads the file. A missing or empty file has no contexts.
  * @throws {CommandFailure} with the file, and the line if a line is wrong. Also throws if the file
  *   contains passwords and other users have access to it.
  */
