@@ -19,7 +19,8 @@ const DEFAULT_PORT = 22;
 
 /**
  * Finds a serial console that `ssh` can open: that of the machine, or else that of one of its managers.
- * @throws {CommandFailure} if there is none. The message names the machine's consoles of other kinds.
+ * @throws {CommandFailure} if there is none, or if a manager cannot be read. If there is none, the message names
+ *   the machine's consoles of other kinds.
  */
 export async function findConsole(machine: Machine): Promise<SshConsole> {
   const { service, resource } = machine;

@@ -20,6 +20,7 @@ export interface Log {
 
 /** An entry of a log. */
 export interface LogEntry {
+  /** URI of the entry; its `Id` if the service reports no URI. */
   readonly id: string;
   /** ISO 8601. */
   readonly time: string | undefined;
@@ -92,8 +93,8 @@ interface LogReading {
 
 /**
  * Reads the entries of a log, as far as the service returns them.
- * @throws {CommandFailure} if the log has no collection of entries, if a failure prevents the read of
- *   all entries, or if the service rejects the credentials.
+ * @throws {CommandFailure} if the log has no collection of entries, if no entry can be read because of a
+ *   failure, or as `readPossibleMembers`.
  */
 export async function readEntries({ service }: Machine, { id, entries }: Log): Promise<LogReading> {
   if (entries === undefined) throw new CommandFailure(exitCode.failed, `the log ${id} has no entries to read`);

@@ -43,7 +43,8 @@ const names = new Intl.Collator('en', { numeric: true });
 const lastSegment = (uri: string): string => uri.replace(/\/+$/, '').replace(/^.*\//, '');
 
 /**
- * Reads the machines of a service. A machine that the service does not return is in `unread`.
+ * Reads the machines of a service. A machine that the service does not return is in `unread`. Leaves out
+ * a machine that the service lists, but does not have or does not show (403, 404, 405, 501).
  * @throws {CommandFailure} if the collection of machines cannot be read, or if the service rejects the
  *   credentials.
  */
@@ -119,7 +120,7 @@ export interface MachineSummary {
   readonly chassis: readonly string[];
   /** `On`, `Off`, `PoweringOn`, … */
   readonly power: string | undefined;
-  /** `OK`, `Warning`, `Critical`; `State` if there is no health. */
+  /** `OK`, `Warning`, `Critical`; the value of `state` if there is no health. */
   readonly health: string | undefined;
   readonly state: string | undefined;
   readonly manufacturer: string | undefined;
@@ -161,7 +162,8 @@ export const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[
  * glob selects those of the other machines that it matches. All other patterns must then be complete
  * texts that no missing machine can have: a UUID, a serial number, or the id or name of a machine to
  * whose service all missing machines belong.
- * @throws {CommandFailure} if a pattern selects no machine, or if it is no glob and may mean several.
+ * @throws {CommandFailure} if a pattern selects no machine, if it is no glob and may mean several, or if it
+ *   is an invalid glob.
  */
 export function selectMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
   return selectBy(list, patterns, (pattern) => {

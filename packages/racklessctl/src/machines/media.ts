@@ -134,7 +134,8 @@ async function sendInsert(
 }
 
 /**
- * Ejects the images of the drives with the given name or type, or of all drives.
+ * Ejects the images of the drives with the given name or type, or of all drives. If an eject fails, the
+ * later drives keep their images.
  * @returns the ids of the drives that had an image.
  * @throws {CommandFailure}
  */
