@@ -18,7 +18,7 @@ export class Terminal {
     this.streams = streams;
   }
 
-  /** Width of the terminal; undefined if standard output is a file or a pipe. */
+  /** Width of the terminal; undefined if it is unknown, or if standard output is a file or a pipe. */
   get columns(): number | undefined {
     const { stdout } = this.streams;
     // A terminal without a size reports 0.
