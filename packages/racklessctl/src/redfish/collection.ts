@@ -13,7 +13,10 @@ const MAX_PAGES = 10_000;
 /** Members of a page, if the service cannot send all expanded members at once. */
 const PAGE_MEMBERS = 500;
 
-/** Maximum time for retries of all members together. If each member answered 503, the retries would take too long. */
+/**
+ * Maximum time for retries of all members together, unless half the time limit of a request is less. If each member
+ * answered 503, the retries would take too long.
+ */
 const MAX_RETRY_MS = 10_000;
 
 /** A member that the service did not return. */
@@ -50,10 +53,10 @@ export async function readMembers(service: Service, path: string): Promise<reado
 }
 
 /**
- * Reads the members of a collection as far as possible: also if a later page fails, or if the pages form
- * a loop.
- * @throws {CommandFailure} if the first page cannot be read, or if the service rejects the
- *   credentials.
+ * Reads the members of a collection as far as possible: also if a member or a later page fails, or if the
+ * pages form a loop.
+ * @throws {CommandFailure} if the first page cannot be read, or if the service rejects the credentials for
+ *   a member. If it rejects them for a later page, the result has this failure.
  */
 export async function readPossibleMembers(service: Service, path: string): Promise<PartialMembers> {
   const links = await readLinks(service, path);
@@ -73,8 +76,8 @@ export async function readEachMember(service: Service, path: string): Promise<Me
 }
 
 /**
- * Reads the members that the service has not expanded.
- * @throws {CommandFailure} if the service rejects the credentials.
+ * Returns all members: reads those that the service has not expanded.
+ * @throws {CommandFailure} if the service rejects the credentials, or if the user interrupts the command.
  */
 async function readLinked(service: Service, links: readonly Resource[]): Promise<MemberReadings> {
   const retryUntil = performance.now() + Math.min(MAX_RETRY_MS, service.timeoutMs / 2);
@@ -166,10 +169,10 @@ async function readLinks(service: Service, path: string): Promise<PartialMembers
 }
 
 /**
- * Reads the first page with `$expand` if the service offers it. First requests all members; if the
- * service refuses, requests one page of 500. Does not wait after a 503, because the caller can read
- * the page without `$expand`.
- * @returns undefined if the service offers no `$expand`, or refuses both requests.
+ * Reads the first page with `$expand` if the service offers it and the path has no query. First requests
+ * all members. If the service refuses and offers `$top`, requests one page of 500. Does not wait after
+ * a 503, because the caller can read the page without `$expand`.
+ * @returns undefined if there is no such request, or if the service refuses or does not answer them.
  */
 async function expanded(service: Service, path: string): Promise<Resource | undefined> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
@@ -209,7 +212,7 @@ interface Pages extends PartialMembers {
   readonly isRefused: boolean;
 }
 
-/** Reads the pages that follow the first one, up to one that fails. */
+/** Returns the members of the first page and of the pages that follow it, up to a page that fails. */
 async function readPages(service: Service, first: Resource, { isOptional = false } = {}): Promise<Pages> {
   const members: Resource[] = [];
   try {
@@ -258,7 +261,10 @@ async function addPages(
   }
 }
 
-/** Calls a function for each item, with a limit of calls at the same time. Keeps the order. */
+/**
+ * Calls a function for each item, with a limit of calls at the same time. Returns the results in the order
+ * of the items. If a call rejects, rejects at once; the calls for the other items continue.
+ */
 export async function mapConcurrently<T, U>(
   items: readonly T[],
   limit: number,

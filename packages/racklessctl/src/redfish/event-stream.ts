@@ -17,7 +17,7 @@ export class NoEventStream extends Error {
 interface EventStreamOptions {
   /** Ends the stream. */
   readonly signal: AbortSignal;
-  /** Is called when the connection ends, before the client connects again. */
+  /** Is called when the connection ends or an attempt to connect again fails, before the next attempt. */
   readonly onInterruption: (reason: string) => void;
 }
 
@@ -29,8 +29,8 @@ const MAX_EVENT = 4 * 1024 * 1024;
 const PROBE_MS = 30_000;
 
 /**
- * Yields the objects of a stream, until the signal aborts. Connects again after an interruption, and
- * requests the events that the service has sent meanwhile.
+ * Yields the objects of a stream, until the signal aborts. Connects again after an interruption. If the
+ * events have ids, requests the events since the last one.
  * @throws the reason of the signal when it aborts.
  * @throws {NoEventStream} if the first connection shows that there is no stream.
  * @throws {CommandFailure} if the first connection fails, or if the service rejects the credentials

@@ -226,15 +226,19 @@ export class Service {
     return this.#exchange.open(this.#request('GET', path, { headers, signal }));
   }
 
-  /** Executes an action or creates a member. @throws {CommandFailure} If the service rejects it, with `doing`. */
+  /**
+   * Executes an action or creates a member.
+   * @param doing the beginning of the message if the service rejects the request.
+   * @throws {CommandFailure} if the service rejects the request or does not answer.
+   */
   async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     return this.#accepted(await this.#send('POST', path, { body }), doing, path);
   }
 
   /**
    * Reads the ETag of a resource, and changes the resource with it. If the resource changed meanwhile, reads the ETag
-   * again and repeats the change once.
-   * @throws {CommandFailure} as {@link post}.
+   * again and repeats the change once, and a second time if the service accepts no weak ETag.
+   * @throws {CommandFailure} as {@link post}, and if the resource cannot be read.
    */
   async patch(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     let answer = await this.#patchWith((await this.read(path)).etag, path, body);

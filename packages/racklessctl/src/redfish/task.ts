@@ -39,8 +39,8 @@ const COMPLETED = /^completed$/i;
 /**
  * Waits for the task of an answer with status 202. Returns at once if the answer has another status, or
  * names no task.
- * @throws {CommandFailure} if the task fails or runs longer than `taskMs`, or if the user interrupts the
- *   command.
+ * @throws {CommandFailure} if the task fails or runs longer than `taskMs`, if its state cannot be read, or
+ *   if the user interrupts the command. The task then continues, unless it has failed.
  */
 export async function completeTask(service: Service, answer: WriteAnswer, options: TaskOptions): Promise<void> {
   if (answer.status !== 202) return;
