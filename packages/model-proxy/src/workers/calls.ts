@@ -35,7 +35,7 @@ export interface WorkerStart {
 /** The result of a start. */
 export type StartResult =
   | { readonly addresses: readonly string[] }
-  /** The message is one line for the operator. */
+  /** The message for the operator has a line for each fault. */
   | { readonly fault: string; readonly exitCode: number };
 
 interface Call<Params, Result> {
@@ -62,7 +62,7 @@ export interface WorkerCalls {
   readonly checkHealth: Call<null, null>;
   /** Does nothing. The answer shows that the event loop runs. */
   readonly ping: Call<null, null>;
-  /** Completes running requests, and then ends. */
+  /** Completes running requests, and closes the proxy. The worker ends when the first process then disconnects. */
   readonly stop: Call<null, null>;
 }
 
@@ -77,6 +77,6 @@ export interface GroupCalls {
   readonly usageDays: Call<{ readonly from: string; readonly to: string }, readonly string[]>;
   readonly readUsage: Call<{ readonly day: string }, readonly UsageRow[]>;
   readonly publish: Call<SiblingEvent, null>;
-  /** Returns the metrics of the other workers. The parameter has the metrics of the calling worker. */
+  /** Returns the metrics of the other and of ended workers. The parameter has the metrics of the calling worker. */
   readonly snapshots: Call<MetricsSnapshot, readonly MetricsSnapshot[]>;
 }

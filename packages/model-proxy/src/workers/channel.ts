@@ -68,7 +68,7 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
     });
   }
 
-  /** Calls the other process, and does not wait for the result. */
+  /** Calls the other process, and does not wait for the result. Errors of the call are lost. */
   tell<Name extends keyof Remote & string>(name: Name, params: Remote[Name]['params']): void {
     if (!this.#isClosed) this.#send({ call: name, params });
   }

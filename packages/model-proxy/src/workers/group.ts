@@ -72,7 +72,7 @@ export class Group {
   #watch: FileWatch | undefined;
   #pings: NodeJS.Timeout | undefined;
   #loaded: ConfigWithTexts;
-  /** The number of the present configuration. Each reload adds 1. */
+  /** The number of the present configuration. Each successful reload adds 1. */
   #configuration = 0;
   #lastReload = Promise.resolve();
   /** The worker that checks deployments in the background. */
@@ -91,7 +91,7 @@ export class Group {
     return this.#addresses;
   }
 
-  /** Starts all workers. @throws {GroupStartError} one cannot start. All have ended, and the store is closed. */
+  /** Starts all workers. @throws {GroupStartError} one cannot start. Then all have ended, and the store is closed. */
   async start(): Promise<void> {
     const { config } = this.#loaded;
     const { numWorkers } = config.listen;
@@ -264,7 +264,7 @@ export class Group {
   /**
    * Prepares a configuration in all workers.
    * @returns a function that makes all of them use it.
-   * @throws {ConfigError} a worker has found a fault. No worker then uses the configuration.
+   * @throws {ConfigError} or TlsFilesError: this process or a worker has found a fault. Then no worker uses `next`.
    */
   async #prepare(next: ConfigWithTexts): Promise<() => Promise<void>> {
     checkConfig(next.config, this.#loaded.config);

@@ -23,7 +23,7 @@ interface ServeOptions {
   readonly log: Log;
 }
 
-/** Serves until SIGTERM or SIGINT. @returns the exit code, as `serve`. */
+/** Serves until SIGTERM or SIGINT. Prints the fault if the group cannot start. @returns the exit code in both cases. */
 export async function serveGroup({ options, loaded, early, log }: ServeOptions): Promise<number> {
   const load = async (): Promise<ConfigWithTexts> => {
     const texts = new Map<string, string>();

@@ -27,7 +27,7 @@ export class WorkerProcess {
   readonly channel: Channel<WorkerCalls, GroupCalls>;
   /** Resolves when the process has ended. */
   readonly ended: Promise<Ended>;
-  /** Whether the first process sends events of the group to this process. Without them, it would miss changes. */
+  /** Whether the process can get messages and has not ended. Then it gets changes of keys and events of the group. */
   receivesMessages = false;
   /** Resolves when the process can get messages. */
   readonly ready: Promise<void>;
@@ -75,7 +75,7 @@ export class WorkerProcess {
     return null;
   }
 
-  /** Calls the worker. @returns undefined if it does not answer soon, or has ended. Never rejects. */
+  /** Calls the worker. Never rejects. @returns undefined if it does not answer in {@link ANSWER_MS}, or fails, or ends. */
   ask<Name extends keyof WorkerCalls>(
     name: Name,
     params: WorkerCalls[Name]['params'],

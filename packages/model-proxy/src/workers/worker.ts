@@ -17,7 +17,7 @@ import { Channel, type Answers } from './channel.js';
 import { ownerLink } from './owner-calls.js';
 
 class Worker {
-  /** Whether the first process has stopped this worker. */
+  /** Whether the first process has asked this worker to stop. */
   hasStopped = false;
   readonly #channel: Channel<GroupCalls, WorkerCalls>;
   readonly #listeners: ((event: SiblingEvent) => void)[] = [];
@@ -163,5 +163,6 @@ class Worker {
 // A worker must not end with a stack trace because the disk of the log is full.
 new CommandOutput('model-proxy').becomeLog();
 const worker = new Worker();
-// The connection ends with the first process. Then no other process would stop this worker, which uses the port.
+// The connection ends when the first process has stopped this worker, or has ended itself. In the second case, no other
+// process would stop this worker, which uses the port. So the worker exits in both cases.
 process.on('disconnect', () => process.exit(worker.hasStopped ? exitCode.done : exitCode.failed));
