@@ -22,7 +22,7 @@ import { version } from '../version.js';
 import { createProviders } from './destinations.js';
 import { DURATION_BOUNDS, operationOf, providerNameOf, TOKEN_BOUNDS } from './gen-ai.js';
 
-/** How long the proxy waits at its end until the last data is sent. */
+/** How long the proxy waits at its end, at most, until the last data is sent. */
 const CLOSE_MS = 5000;
 /** Time between two warnings about exports that fail. */
 const WARNING_MS = 60_000;
@@ -37,7 +37,7 @@ const toHeaders = {
   set: (headers: string[], name: string, value: string) => void headers.push(name, value),
 };
 
-/** Starts to export. */
+/** Starts to export traces and metrics. From then on, failures of OpenTelemetry anywhere in the process are logged. */
 export function openTelemetry(settings: TelemetrySettings, log: Pick<Log, 'warn'>): Telemetry {
   reportFailures(log);
   const { tracers, meters } = createProviders(settings);

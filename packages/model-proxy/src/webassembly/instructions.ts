@@ -76,7 +76,7 @@ export const i32 = {
 export const i64 = {
   const: (value: bigint): I64 => i64Of([], 0x42, ...signed(BigInt.asIntN(64, value))),
   ne: (a: I64, b: I64): I32 => i32Of([a, b], 0x52),
-  /** Counts the zero bits below the lowest set bit. */
+  /** Counts the zero bits below the lowest set bit; 64 if no bit is set. */
   ctz: (a: I64): I64 => i64Of([a], 0x7a),
   sub: (a: I64, b: I64): I64 => i64Of([a, b], 0x7d),
   and: (a: I64, b: I64): I64 => i64Of([a, b], 0x83),

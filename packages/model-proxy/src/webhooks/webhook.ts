@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { WebhookSettings } from '../settings.js';
 
-/** A queued report has about 1 KB, so the queue needs at most about 10 MB. */
+/** Reports beyond this number are lost. A report has about 1 KB, so the queue needs at most about 10 MB. */
 const MAX_QUEUED = 10_000;
 /** Maximum time that {@link Webhook.close} waits. */
 const CLOSE_MS = 5000;
