@@ -14,7 +14,8 @@ const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
  * Runs one command.
  * @param argv as `process.argv`.
- * @returns the exit code.
+ * @returns the exit code, also of a failed command.
+ * @throws any error that is neither a failure of the command nor an error of commander.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const terminal = new Terminal(process);

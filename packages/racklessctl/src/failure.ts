@@ -32,7 +32,7 @@ export const exitCodeTexts: readonly (readonly [code: number, meaning: string])[
   [exitCode.interrupted, 'Ctrl-C, SIGTERM or SIGHUP interrupted the command'],
 ];
 
-/** A failure that the user sees as one text, without a stack. */
+/** A failure that the user sees as one text, without a stack. An empty text is not printed. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   /** One of {@link exitCode}. */

@@ -65,7 +65,7 @@ function readWord(position: Position, word: string): Position {
 }
 
 /**
- * Returns the words that may replace the last word.
+ * Returns the words that may replace the last word: those that begin with it and need no quotes.
  * @param words the words after `racklessctl`; the last one is incomplete and may be empty.
  */
 export async function complete(

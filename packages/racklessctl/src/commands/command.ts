@@ -13,7 +13,7 @@ export interface ArgumentDefinition {
   readonly name: string;
   readonly summary: string;
   readonly isOptional?: boolean;
-  /** The last argument may have several values. */
+  /** Whether the argument may have several values. Only the last argument of a command may. */
   readonly isList?: boolean;
   readonly completes?: Completion;
 }
@@ -85,7 +85,7 @@ export class Call {
     this.#options = parts.options;
   }
 
-  /** Reports a failure that does not end the command. */
+  /** Prints a failure that does not end the command at once. Later, {@link end} uses its exit code. */
   report(label: string, failure: CommandFailure): void {
     this.terminal.complain(`${label}: ${failure.message}`);
     this.#reported.push(failure);
@@ -100,7 +100,7 @@ export class Call {
     if (this.#reported.length > 0) throw new CommandFailure(commonCode(this.#reported), '');
   }
 
-  /** Returns the value of a required argument. */
+  /** Returns the value of a required argument, which the parser has checked. */
   argument(name: string): string {
     return this.#arguments.get(name)?.[0] ?? '';
   }
@@ -122,7 +122,7 @@ export class Call {
   }
 
   /**
-   * Returns the value of an option as a number above 0; undefined if it was not given.
+   * Returns the value of an option as a number above 0 and below 10^9; undefined if it was not given.
    * @throws {CommandFailure} for any other text.
    */
   number(name: string): number | undefined {

@@ -35,7 +35,7 @@ const wideColumns: readonly Column<ListedMachine>[] = [
   { title: 'HOST NAME', value: ({ hostName }) => hostName, canShrink: true },
 ];
 
-/** Returns the manufacturer and the model, or only the model if it begins with the manufacturer. */
+/** Returns the manufacturer and the model: only one if the other is unknown, or if the model names the manufacturer. */
 function modelOf(manufacturer: string | undefined, model: string | undefined): string | undefined {
   if (manufacturer === undefined || model?.startsWith(manufacturer) === true) return model;
   return model === undefined ? manufacturer : `${manufacturer} ${model}`;

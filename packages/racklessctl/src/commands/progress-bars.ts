@@ -7,8 +7,8 @@ const BAR_COLUMNS = 20;
 const DEFAULT_COLUMNS = 80;
 
 /**
- * The progress of the tasks of several machines. If several tasks run, the line shows their average. Shows
- * nothing if standard error is not a terminal.
+ * The progress of the tasks of several machines. If several tasks run, the line shows their average, in which a task
+ * without a percentage counts as 0 %. Shows nothing if standard error is not a terminal.
  */
 export class ProgressBars {
   readonly #terminal: Terminal;
