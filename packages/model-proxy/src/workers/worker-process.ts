@@ -75,7 +75,7 @@ export class WorkerProcess {
     return null;
   }
 
-  /** Calls the worker. Never rejects. @returns undefined if it does not answer in {@link ANSWER_MS}, or fails, or ends. */
+  /** Calls the worker. Never rejects. @returns undefined if it does not answer in 5 s, or answers with an error. */
   ask<Name extends keyof WorkerCalls>(
     name: Name,
     params: WorkerCalls[Name]['params'],
