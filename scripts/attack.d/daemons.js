@@ -13,7 +13,7 @@ export const PASSWORD = 'the right password';
 /** The key of the proxy's upstreams. No log and no client may get it. */
 export const UPSTREAM_KEY = 'sk-upstream-key-of-the-attacks';
 
-/** Running processes, which are ended when the attacks are interrupted. */
+/** Running processes. If the attacks end or are interrupted, these processes are killed. */
 const running = new Set();
 const folders = new Set();
 process.on('exit', () => {
@@ -21,7 +21,7 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-// A signal ends the process without its `exit` event.
+// Without a handler, a signal would end this process without its `exit` event.
 for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
   process.on(signal, () => process.exit(status));
 }
@@ -75,7 +75,11 @@ export class Daemon {
     return this;
   }
 
-  /** Waits until the daemon's output matches. */
+  /**
+   * Waits until the daemon's output matches.
+   * @returns the match.
+   * @throws {Error} if the daemon ended or took too long.
+   */
   async said(pattern) {
     for (const end = Date.now() + PATIENCE * 1000; Date.now() < end; await delay(20)) {
       const found = pattern.exec(this.output);
@@ -116,7 +120,8 @@ export class Daemon {
 
   /**
    * Runs an attack while another client sends GET requests.
-   * @throws {Error} if an answer is not 200, or takes longer than `seconds`.
+   * @returns the result of the attack.
+   * @throws {Error} if the attack throws, or if an answer to that client is not 200 or takes longer than `seconds`.
    */
   async attackWhileServing(seconds, attack) {
     let isOver = false;
@@ -142,7 +147,7 @@ export class Daemon {
   /**
    * Stops the daemon.
    * @returns its exit code, or the signal that ended it.
-   * @throws {Error} if it does not end.
+   * @throws {Error} if it does not end in time. It then gets SIGKILL.
    */
   async stop(signal = 'SIGTERM') {
     this.#child.kill(signal);
@@ -218,7 +223,7 @@ export async function startProxy(tree, text, { env = {}, through = [] } = {}) {
 
 /**
  * Validates a configuration with model-proxy.
- * @returns `{status, output}`.
+ * @returns `{status, output}`: the exit code and the printed text.
  */
 export async function validate(tree, text, env = {}) {
   const file = join(makeFolder(), 'config.yaml');

@@ -27,7 +27,8 @@ import { upstreams } from './proxy/upstreams.js';
 
 /**
  * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must
- * do. `run(arena)` throws if the daemon does something else. `seconds` is the limit of a short run
+ * do. `run(arena)` throws if the daemon does something else, and returns the reason if the attack is not
+ * possible on this host. `seconds` is the limit of a short run
  * on a busy host; a long run has ten times as much.
  */
 const attacks = {
@@ -154,7 +155,7 @@ function openArena(target) {
 
 /**
  * Runs one attack and prints its line.
- * @returns whether the daemon behaved as expected.
+ * @returns whether the daemon behaved as expected. With CI=true, a skipped attack counts as a failure.
  */
 async function run({ target, name, expected, seconds }, attack) {
   const started = Date.now();

@@ -9,10 +9,10 @@ export const PATIENCE = 60;
 
 /**
  * Sends a request on a new connection.
- * @param options `{method, path, headers, body, seconds, from}`. A body that is not a string is
- *   sent as JSON. Headers with null are omitted.
+ * @param options `{method, path, headers, body, seconds, from}`. A body that is neither a string
+ *   nor a Buffer is sent as JSON. Headers with null are omitted.
  * @returns `{status, headers, text, json}`; json is undefined if the text is not JSON.
- * @throws {Error} if no complete answer came in time.
+ * @throws {Error} if no complete answer came in time, or if the connection failed.
  */
 export function ask(port, { method = 'GET', path = '/', headers = {}, body, seconds = PATIENCE, from }) {
   const text = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);

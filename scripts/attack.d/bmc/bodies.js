@@ -36,7 +36,7 @@ const typeAttack = {
       );
       return { target, body: wrap(target, random.shuffle(members).slice(0, 1 + random.integer(6))) };
     };
-    // Objects that imitate strings come first, because they broke older versions.
+    // A short run tries objects that imitate strings everywhere, because they broke older versions.
     const tries = arena.isLong
       ? each.flatMap((place) => hostile.map((value) => one(place, value)))
       : [...each.map((place) => one(place, likeString)), ...each.map((place) => one(place, random.pick(hostile)))];
@@ -74,7 +74,7 @@ const bodies = {
 
 /**
  * The promise is 50 ms, and `bench:hostile` measures it. This limit allows for a busy host. Older
- * versions exceeded it, so it still finds their fault.
+ * versions exceeded this limit, too, so the attack still finds their fault.
  */
 const CPU_MS = 300;
 
@@ -113,7 +113,7 @@ const unreadAttack = {
     const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(daemon.port, bytes)));
     const cost = (daemon.cpuMs() - before) / answers.length;
     for (const { text, isClosed } of answers) {
-      // A client that continues to send may lose the answer.
+      // A client that continues to send may lose the answer, so no answer is also right.
       if (!isClosed || (text !== '' && firstStatus(text) !== 200)) throw new Error(`closed: ${isClosed}: ${text}`);
     }
     if (cost > CPU_MS) throw new Error(`${cost} ms of processor time`);

@@ -41,7 +41,7 @@ function hasOpenssl() {
 }
 
 /**
- * Sends a request over HTTPS and accepts every certificate.
+ * Sends a request as `admin` over HTTPS, and accepts every certificate.
  * @returns `{status, text}`.
  */
 async function askSecurely(port, { method = 'GET', path, body }) {

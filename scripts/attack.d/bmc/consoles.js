@@ -25,7 +25,7 @@ async function startWithConsoles(arena) {
 }
 
 /**
- * Lets a machine print 64 KiB in each round: it echoes input.
+ * Lets a machine print 64 KiB in each round: the machine echoes what this client types.
  * @returns the client that typed the input.
  */
 async function printMuch(port, rounds) {
@@ -129,7 +129,7 @@ const unreadSocketAttack = {
           socket.on('message', (data, isBinary) => {
             if (!isBinary && data.includes('bytes are missing here')) resolve('told');
           });
-          // On a slow machine, printing takes longer than a client may leave a ping unanswered.
+          // On a slow host, printing takes longer than a client may leave a ping unanswered. Then the daemon may close.
           const onClose = () => daemon.said(/did not answer a ping/).then(resolve, reject);
           socket.once('close', onClose);
           ends.push(() => socket.off('close', onClose));

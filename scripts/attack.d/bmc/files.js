@@ -122,7 +122,7 @@ async function writeUntilKilled(daemon, milliseconds) {
       if (status === 201) acknowledged.push(new URL(headers.location, 'http://x').pathname);
     }
   };
-  // The kill breaks each connection.
+  // Each writer ends with an error when the kill breaks its connection.
   const writers = Array.from({ length: 4 }, () => writer().catch(() => undefined));
   await delay(milliseconds);
   await daemon.kill();

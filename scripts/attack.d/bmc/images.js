@@ -16,7 +16,7 @@ const limits = {
 };
 const limited = (arena) => arena.share('image limits', () => arena.startBmc({ settings: limits }));
 
-/** Returns the URI of the system's CD drive. */
+/** Returns the URIs of a system, of its CD drive, and of the drive's actions (without `.InsertMedia`). */
 async function driveOf(daemon, index = 0) {
   const { json } = await daemon.ask({ path: '/redfish/v1/Systems' });
   const system = json.Members[index]['@odata.id'];
@@ -123,7 +123,7 @@ const endAttacks = ['answers 101', 'sends its head byte by byte'].map((name) => 
 
 const hex = (address) => address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
 
-/** Returns an IPv4 address in the notations that URLs allow. */
+/** Returns an IPv4 address in the notations by which a client may try to hide it in a URL. Not all are valid URLs. */
 function notations(address) {
   const [a, b, c, d] = hex(address);
   const number = Number(`0x${a}${b}${c}${d}`);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openMany } from '../wire.js';
 import { root } from './tree.js';
 
-/** Starts a daemon with many machines, so that each expansion costs time and memory. */
+/** Returns the shared daemon with many machines, so that each expansion costs time and memory. */
 const withMachines = (arena) =>
   arena.share('50 machines', () => {
     const uuid = (index) => `5ac4fa6e-0000-4000-9000-${String(index).padStart(12, '0')}`;
@@ -22,6 +22,7 @@ const BYSTANDER_SECONDS = 10;
  */
 const KEPT_MIB = 150;
 
+/** Waits until the memory is near its value before an attack. @throws {Error} if this takes more than about 20 s. */
 async function settle(daemon, before) {
   let now = daemon.memoryMiB();
   for (let left = 100; left > 0 && now > before + KEPT_MIB; left -= 1) {

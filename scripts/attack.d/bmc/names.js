@@ -1,6 +1,6 @@
 /**
  * Attacks with names: machines with names that are hostile to logs, pages, metrics, URIs and
- * terminals, and host names of SSH clients.
+ * terminals, and control characters in paths, users and headers of requests.
  */
 import { root } from './tree.js';
 
@@ -43,7 +43,7 @@ function checkAnswer(path, { status, headers, text }) {
   if (isEscape(text)) throw new Error(`${path.slice(0, 200)}: the answer has a control character`);
 }
 
-/** Checks that each line is a JSON object without control characters for terminals. */
+/** Checks that each line of the log is valid JSON without control characters for terminals. */
 function checkLog(daemon) {
   for (const line of daemon.output.split('\n').filter((text) => text !== '')) {
     if (isControl(line)) throw new Error(`the log has a control character: ${JSON.stringify(line.slice(0, 500))}`);
@@ -85,7 +85,7 @@ const machineAttack = {
   },
 };
 
-/** Names in requests, which the log contains as the client sent them. */
+/** Control characters in texts of requests that the log repeats. */
 const loggedAttack = {
   name: 'control characters in paths, users and headers of requests',
   expected: 'every line of the log is one JSON object without a control character',
