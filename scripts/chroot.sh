@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Makes a small Debian that uses this host's package sources: the base image of scripts/test-images,
-# and the empty host of scripts/test-fresh. Sourced after setup.sh; needs root.
+# and the empty hosts of scripts/test-fresh and scripts/test-units. Sourced after setup.sh; needs root.
 
 # Prints the codename of this host's release.
 host_codename() (
@@ -8,7 +8,7 @@ host_codename() (
   . /etc/os-release && printf '%s' "$VERSION_CODENAME"
 )
 
-# Prints the mirror from which apt gets this host's release.
+# Prints the mirror from which apt gets this host's release; nothing if apt has no package lists of it.
 host_mirror() {
   # shellcheck disable=SC2016 # apt's own placeholders
   apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' |
@@ -72,7 +72,7 @@ forbid_services() {
   chmod +x "$1/usr/sbin/policy-rc.d"
 }
 
-# Prints the environment variables for package sources, as lines of `NAME=value`.
+# Prints the environment variables that name proxies for downloads, as lines of `NAME=value`.
 proxy_environment() {
   local name
   for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
@@ -96,7 +96,7 @@ copy_machine_settings() {
     printf 'deb %s %s main\n' "$(host_mirror)" "$codename" >"$root/etc/apt/sources.list"
   fi
   for config in /etc/apt/apt.conf.d/*; do
-    # Hooks of docker's images and of desktop programs call missing programs.
+    # Copies only settings for downloads: hooks of docker's images and of desktop programs would call missing programs.
     if grep -qE '^Acquire' "$config"; then cp "$config" "$root/etc/apt/apt.conf.d/"; fi
   done
   mkdir -p "$root/usr/local/share/ca-certificates"

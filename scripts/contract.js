@@ -1,6 +1,7 @@
 /**
  * Compares docs/reference/contract.md with the tests. Reports rows without a test whose title
- * begins with the row's id, and ids in titles and pages that have no row.
+ * begins with the row's id, ids with two rows, and ids in titles and pages that have no row. Ends with status 1
+ * if it reports anything.
  *
  * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in a
  * source document that the page lacks: a row is found by the heading and the first cells of its
@@ -79,8 +80,8 @@ function readSourceTables(text) {
 }
 
 /**
- * Names a row by its first cell. A transition is a state and a trigger, an endpoint a method and a
- * path.
+ * Names a row by its first cell. Exceptions: a transition (chapter 3) is a state and a trigger, an endpoint
+ * (chapter 4) a method and a path.
  */
 function subjectOf(chapter, [first, second]) {
   if (chapter === '3') return `${first}, ${second}`;

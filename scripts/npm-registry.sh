@@ -84,7 +84,7 @@ curl_settings() {
   # Without this setting, curl and npm use the same variables: https_proxy, no_proxy and so on.
   if [ -n "$proxy" ]; then printf 'proxy = %s\n' "$(curl_quoted "$proxy")"; fi
   if [ -n "$ca" ]; then printf 'cacert = %s\n' "$(curl_quoted "$ca")"; fi
-  # The checksum in scripts/pins verifies the download.
+  # This is safe, because the checksum in scripts/pins verifies the download.
   if [ "$(npm_setting strict-ssl)" = false ]; then printf 'insecure\n'; fi
   # Sends credentials only to the registry, not to another host that a manifest names.
   if [[ $1 == "$2"* ]]; then

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Setup steps that scripts/start and scripts/test share: packages, Node, node_modules, build. A step
-# does nothing if nothing is missing. Sourced from the repository's root with `set -euo pipefail`.
+# Setup steps that the scripts share: packages, Node, node_modules, build. A step does nothing if nothing
+# is missing. Sourced from the repository's root with `set -euo pipefail`.
 
 # shellcheck source=scripts/npm-registry.sh
 . scripts/npm-registry.sh
@@ -15,7 +15,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 installed() { [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-# Installs the missing packages of these groups of scripts/packages.
+# Installs the missing packages of these groups of scripts/packages. On a host without apt-get, only prints a message.
 need_packages() {
   local group name rest missing=()
   if ! command -v apt-get >/dev/null; then
@@ -147,7 +147,7 @@ need_node() {
     export PATH=$node/bin:$npm:$PATH
   fi
   hash -r
-  # For the commands in bin/. Not for a version that is used only once.
+  # The commands in bin/ use this link. A version that was requested for one run does not change it.
   if [ -z "${1:-}" ]; then link_node; fi
 }
 

@@ -18,11 +18,11 @@ declare -A step_titles=(
   [clients]="Clients"
   [pages]="Commands of the pages"
 )
-# Parallel checkers each check the shared types again. The steps beside this one use the other cores.
+# Parallel checkers would each check the shared types again, so this step uses one thread. Other steps use other cores.
 types() { npm run --silent types -- --singleThreaded; }
 lint() { npm run --silent lint:code; }
 format() { npm run --silent lint:format; }
-# Finds shell scripts by their first line.
+# Checks all shell scripts, which it finds by their first line.
 shell_scripts() {
   find scripts .ci docker packages -name node_modules -prune -o -name dist -prune -o -type f \
     -exec awk 'FNR == 1 { if (/^#!.*sh$|^# shellcheck shell=/) print FILENAME; nextfile }' {} + | tr '\n' '\0' | xargs -0 shellcheck --external-sources
@@ -39,7 +39,7 @@ tests() { run_jest tests "${jest_arguments[@]}"; }
 fast=('packages/[^/]+/src/' 'packages/libvirt/test/fake-libvirtd/')
 fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2; }
 # The first test rescues and restarts servers about thirty times, which takes up to 20 minutes. The second
-# test needs a lab of its own, and two minutes. The nightly job of OpenStack runs both.
+# test needs a lab of its own, and two minutes. Only the nightly job of OpenStack runs both.
 nightly=('packages/bmc-daemon/test/nova/media\.test' 'packages/bmc-daemon/test/nova/two-replicas\.test')
 other_tests() { run_jest other --testPathIgnorePatterns "${fast[@]}" "${nightly[@]}"; }
 attacks() { scripts/attack "${node_option[@]}"; }
@@ -55,12 +55,12 @@ lanes=() lane_steps=()
 # Runs a step and records its time. $1: its function
 run_step() {
   local began=$EPOCHSECONDS status=0
-  # This disables errexit in the step, which is only one command.
+  # `||` disables errexit in the step. This does not matter, because a step is only one command.
   ("$1") || status=$?
   printf '%s\t%s\t%s\n' "$((EPOCHSECONDS - began))" "$status" "${step_titles[$1]}" >>"$step_folder/times"
 }
 
-# Runs a function in its own process group, so that stop_lanes reaches all its processes.
+# Starts a function in the background in its own process group, so that stop_lanes reaches all its processes.
 # Arguments: the function and its arguments
 start_group() {
   set -m
