@@ -54,8 +54,8 @@ export async function takeTurns(
   return results;
 }
 
-/** After this number of requests V8 has compiled everything. Large bodies need fewer. */
-const WARM_REQUESTS = 20_000;
+/** After this number of requests, V8 compiles only a little. Large bodies need fewer. */
+const WARM_REQUESTS = 60_000;
 const WARM_MS = 10_000;
 
 /** Warms up a target. */

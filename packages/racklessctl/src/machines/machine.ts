@@ -162,8 +162,7 @@ export const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[
  * glob selects those of the other machines that it matches. All other patterns must then be complete
  * texts that no missing machine can have: a UUID, a serial number, or the id or name of a machine to
  * whose service all missing machines belong.
- * @throws {CommandFailure} if a pattern selects no machine, if it is no glob and may mean several, or if it
- *   is an invalid glob.
+ * @throws {CommandFailure} if a pattern selects no machine, is an invalid glob, or is no glob and may mean several.
  */
 export function selectMachines(list: MachineList, patterns: readonly string[]): readonly Machine[] {
   return selectBy(list, patterns, (pattern) => {

@@ -226,11 +226,7 @@ export class Service {
     return this.#exchange.open(this.#request('GET', path, { headers, signal }));
   }
 
-  /**
-   * Executes an action or creates a member.
-   * @param doing the beginning of the message if the service rejects the request.
-   * @throws {CommandFailure} if the service rejects the request or does not answer.
-   */
+  /** Executes an action or creates a member. @throws {CommandFailure} `doing` and why the service did not do it. */
   async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     return this.#accepted(await this.#send('POST', path, { body }), doing, path);
   }
