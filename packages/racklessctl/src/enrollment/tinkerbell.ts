@@ -2,6 +2,9 @@
 import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
 import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
 
+/** The namespace of Tinkerbell's Helm chart. A Machine must be in the namespace of the Hardware that refers to it. */
+const NAMESPACE = 'tinkerbell';
+
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 function machineOf({ name, facts, insecure, auth }: EnrollmentNode): object {
@@ -13,12 +16,12 @@ function machineOf({ name, facts, insecure, auth }: EnrollmentNode): object {
   return {
     apiVersion: 'bmc.tinkerbell.org/v1alpha1',
     kind: 'Machine',
-    metadata: { name },
+    metadata: { name, namespace: NAMESPACE },
     spec: {
       connection: {
         host,
         insecureTLS: insecure,
-        authSecretRef: { name: `${name}-bmc`, namespace: 'tinkerbell' },
+        authSecretRef: { name: `${name}-bmc`, namespace: NAMESPACE },
         providerOptions: {
           preferredOrder: ['gofish'],
           redfish: { port: portNumber, systemName: facts.name, ...(auth === 'basic' ? { useBasicAuth: true } : {}) },
@@ -33,7 +36,7 @@ function hardwareOf({ name, facts }: EnrollmentNode): object {
   return {
     apiVersion: 'tinkerbell.org/v1alpha1',
     kind: 'Hardware',
-    metadata: { name },
+    metadata: { name, namespace: NAMESPACE },
     spec: {
       bmcRef: { apiGroup: 'bmc.tinkerbell.org', kind: 'Machine', name },
       interfaces: facts.interfaces.map(({ mac }) => ({
@@ -61,7 +64,7 @@ export const tinkerbell: EnrollmentFormat = {
   render: (nodes, notes) =>
     comment([
       'Each machine needs a secret with the login at its BMC, for example:',
-      '  kubectl -n tinkerbell create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"',
+      `  kubectl -n ${NAMESPACE} create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"`,
       'Add IP addresses to the interfaces: a service does not know them.',
       ...notes,
     ]) +

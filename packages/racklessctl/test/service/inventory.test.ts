@@ -127,6 +127,8 @@ describe('racklessctl inventory', () => {
     const [machine, hardware] = documentsOf(await render('tinkerbell'));
     expect(machine).toMatchObject({
       kind: 'Machine',
+      // The namespace of the secret in the comment.
+      metadata: { name: 'node-1', namespace: 'tinkerbell' },
       spec: {
         connection: {
           ...{
@@ -140,6 +142,7 @@ describe('racklessctl inventory', () => {
     });
     expect(hardware).toMatchObject({
       kind: 'Hardware',
+      metadata: { name: 'node-1', namespace: 'tinkerbell' },
       spec: {
         bmcRef: { kind: 'Machine', name: 'node-1' },
         interfaces: [{ dhcp: { mac: '52:54:00:00:01:a0', arch: 'x86_64', uefi: true } }],
