@@ -30,8 +30,8 @@ export interface Entry {
 const PARAMS = 'litellm_params';
 
 /**
- * Reads the entries and adds faults and warnings. An entry without a name, with a faulty target or with a model that
- * the proxy cannot serve gives no deployment. Can pause before each entry.
+ * Reads the entries and adds faults and warnings. An entry gives no deployment if it is not a mapping, has no name or
+ * no params, has a faulty target, or has a model that the proxy cannot serve. Can pause before each entry.
  */
 export function* readModelList(entries: readonly Entry[], inherited: ListInherited): Steps<ModelList> {
   const deployments: Deployment[] = [];
@@ -110,7 +110,10 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
   return modelName === undefined ? undefined : read;
 }
 
-/** Adds the values of the credential that the params name. Values of the params have precedence. */
+/**
+ * Returns the params with the values of the credential that they name. Values of the params have precedence. Adds a
+ * fault, and returns the params unchanged, if there is no such credential.
+ */
 function withCredential(params: FoundBlock, { credentials, findings }: ListInherited): FoundBlock {
   const { members: own } = params.node;
   const key = own.has('litellm_credential_name') ? 'litellm_credential_name' : 'credential_name';

@@ -123,7 +123,10 @@ function deploymentAtTarget(
   return { ...deployment, ...target, provider, ...tokenOf(token, inherited), extraHeaders };
 }
 
-/** Returns the token. Settings of the deployment's own server do not apply to the token server. */
+/**
+ * Returns the member `token` of a deployment; an empty object if it needs no token. The TLS settings of the deployment
+ * do not apply to the token server: it has those of `litellm_settings`.
+ */
 function tokenOf(token: TokenSettings | undefined, { tls, settings }: Inherited): Pick<Deployment, 'token'> {
   return token === undefined ? {} : { token: { settings: token, tls: tls.resolve(undefined, settings) } };
 }
@@ -139,8 +142,8 @@ function pricesOf(values: Block<typeof paramsTable>['values']): Record<string, n
 }
 
 /**
- * Makes a stable id of 64 hexadecimal digits. Clients see it (`x-litellm-model-id`), so the value must
- * not contain secrets.
+ * Makes a stable id of 64 hexadecimal digits from a value. Clients see the id (`x-litellm-model-id`), so `value`
+ * must not contain secrets.
  */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
@@ -148,7 +151,10 @@ export function digestOf(value: unknown): string {
 
 const openaiParameterNames = [...openaiParameters];
 
-/** Reads the keys that are parameters of requests, with their values. Reports the other keys without a row. */
+/**
+ * Reads the keys that are parameters of requests, with their values. Reports the other keys without a row. Unknown keys
+ * that are not similar to a known name also become parameters. Leaves out keys with the value null.
+ */
 function readParameters(
   rest: Block<typeof paramsTable>['rest'],
   path: KeyPath,

@@ -164,9 +164,10 @@ interface NamedProvider {
 
 /**
  * Finds the provider as LiteLLM does: by `custom_llm_provider`, by the prefix, by the address, by
- * the model's name. `hosted_vllm/openai/gpt` is `openai/gpt` at `hosted_vllm`. If nothing names the
- * provider but there is an address, it is `openai` with `isSure: false`.
- * @returns undefined if the provider is unknown.
+ * the model's name. `hosted_vllm/openai/gpt` is `openai/gpt` at `hosted_vllm`. A prefix that is no known
+ * provider is the provider only if neither the address nor the model's name identifies another one. If
+ * nothing names the provider but there is an address, it is `openai` with `isSure: false`.
+ * @returns undefined if nothing names the provider and there is no address.
  */
 function nameProvider(
   model: string,
@@ -200,8 +201,8 @@ function unknownProvider(model: string): string {
 }
 
 /**
- * Warns that a vendor's key is sent to another server. The proxy sends it, as LiteLLM does, because the
- * entry names both the vendor and the address.
+ * Warns if a vendor's key from the environment is sent to another server. The proxy sends the key, as LiteLLM
+ * does, because the entry names both the vendor and the address.
  */
 function noteKeyElsewhere(
   { apiKeyEnvironment, defaultApiBase }: Provider,
@@ -235,7 +236,10 @@ function noteUnsentKey(
   );
 }
 
-/** Removes an endpoint's path from the end of an address, and warns. LiteLLM also accepts such an address. */
+/**
+ * Removes slashes and an endpoint's path from the end of an address. Warns of a removed path if the address is in the
+ * params. LiteLLM also accepts such an address.
+ */
 function withoutEndpointPath(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
   const base = apiBase.replace(/\/+$/, '');
   const stripped = base.replace(/\/(chat\/completions|completions|embeddings|responses)$/, '');
