@@ -122,8 +122,8 @@ export interface Notes {
 const noCallbacks: ReadonlySet<string> = new Set();
 
 /**
- * Returns whether ignoring a value changes nothing: it is empty, false or 0, or requests only what the proxy does
- * (an implemented callback, the default strategy).
+ * Returns whether ignoring a value changes nothing: it is null, false, 0 or an empty list or mapping, or requests only
+ * what the proxy does (an implemented callback, the default strategy).
  */
 function requestsNothing(key: string, node: YamlNode, callbacks: ReadonlySet<string>): boolean {
   if (node.kind === 'sequence') return node.items.every((item) => isImplementedCallback(key, item, callbacks));
