@@ -20,7 +20,7 @@ const ambiguities = {
 };
 
 /**
- * Reports that a member occurs twice, or its name has escapes or capital letters. The proxy and the
+ * Reports that a member occurs more than once, or its name has escapes or capital letters. The proxy and the
  * upstream could read different values.
  */
 export function ambiguousMember(name: string, why: keyof typeof ambiguities): ProxyError {
@@ -32,7 +32,7 @@ export function invalidMultipart(why: string, name: string | null = null): Proxy
   return requestFault(`Invalid multipart payload: ${why}.`, { param: name });
 }
 
-/** Reports that a form field occurs twice: proxy and upstream could read different values. */
+/** Reports that a form field occurs more than once: proxy and upstream could read different values. */
 export function repeatedField(name: string): ProxyError {
   return invalidMultipart(`the form field '${name}' is given more than once`, name);
 }

@@ -34,7 +34,9 @@ interface ProxyErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Groups errors in metrics and logs. */
   readonly kind: ErrorKind;
-  /** How the upstream failed; absent: no failure of an upstream. If the request was sent, no other attempt follows. */
+  /**
+   * How the upstream failed; absent: no failure of an upstream, so no other attempt follows a request that was sent.
+   */
   readonly failure?: FailureKind;
   readonly cause?: unknown;
 }
@@ -74,12 +76,12 @@ export class ProxyError extends Error {
     this.failure = options.failure ?? null;
   }
 
-  /** Returns the same error with a text after the message. */
+  /** Returns a copy of the error with a text after the message. */
   withNote(note: string): ProxyError {
     return this.withMessage(this.message + note);
   }
 
-  /** Returns the same error with another message. */
+  /** Returns a copy of the error with another message. */
   withMessage(message: string): ProxyError {
     const { status, type, param, code, headers, kind, failure, cause } = this;
     return new ProxyError({
