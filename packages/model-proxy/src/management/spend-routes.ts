@@ -48,7 +48,8 @@ function logRow(row: UsageRow, { keys }: Pick<Store, 'keys'>): object {
 }
 
 /**
- * `GET /global/spend/report`: totals for each key, model or tag (`group_by`), or by default for each day and team.
+ * `GET /global/spend/report`: totals for each key, model or tag, or for each day and team (`group_by`). The default is
+ * each day and team; with `api_key` in the query, it is each key.
  * @throws {ProxyError} 400: a date is missing or invalid, or `group_by` is invalid.
  */
 export async function spendReport(request: ManagementRequest): Promise<object> {
@@ -160,8 +161,8 @@ function numbersOf(row: UsageRow) {
 }
 
 /**
- * Reads the rows between the dates of a query, by default of the last {@link DEFAULT_DAYS} days. If the query has a
- * key, returns only the rows of this key, without tags.
+ * Reads the rows between the dates of a query, by default of the last {@link DEFAULT_DAYS} days until today. Each date
+ * has its own default. If the query has a key, returns only the rows of this key, without tags.
  * @throws {ProxyError} 400: a date is invalid.
  */
 async function usageIn({ query, store, now }: ManagementRequest): Promise<readonly UsageRow[]> {
