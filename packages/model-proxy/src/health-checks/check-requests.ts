@@ -27,7 +27,7 @@ export interface CheckRequest {
 /** The parts of the proxy's state that a check needs. */
 export type CheckState = Pick<ProxyState, 'settings' | 'version' | 'upstream'>;
 
-/** Token limit of an answer, unless `model_info` has another one. */
+/** Token limit of an answer of modes `chat` and `completion`, unless `model_info` has another one. */
 const MAX_TOKENS = 1;
 /** Maximum size of the answer of a model. Even the audio of one word is far smaller. */
 const MAX_ANSWER_MB = 16;
