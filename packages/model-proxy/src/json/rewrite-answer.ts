@@ -23,7 +23,7 @@ export interface NullableMembers {
 
 /** The changes to an answer. */
 export interface AnswerRewrite {
-  /** Possible positions of the model's name, or of an id; the first path that leads to a string counts. */
+  /** Possible positions of the model's name, or of an id, in the order in which they are tried. */
   readonly modelPaths: readonly (readonly string[])[];
   /** Maps the upstream's name or id to that for the client; null leaves it unchanged. */
   readonly model: ((reported: string) => string) | null;
@@ -69,6 +69,7 @@ export function rewriteAnswer(chunks: readonly Buffer[], rewrite: AnswerRewrite)
 /**
  * Rewrites a small answer as {@link rewriteAnswer}.
  * @param text the same bytes as latin1: parts of a text cost less than parts of a buffer.
+ * @returns the answer as latin1.
  */
 export function rewriteText(bytes: Buffer, text: string, rewrite: AnswerRewrite): string {
   if (rewrite.nullable !== null) return Buffer.concat(rewriteAnswer([bytes], rewrite)).toString('latin1');
