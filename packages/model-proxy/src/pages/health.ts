@@ -14,8 +14,9 @@ import type { Deployment } from '../providers/deployment.js';
 interface HealthEntry {
   readonly model: string;
   readonly model_id: string;
+  /** Absent if `health_check_details` is false. */
   readonly api_base?: string;
-  /** The error; absent for a healthy deployment. */
+  /** The error; absent for a healthy deployment, and if `health_check_details` is false. */
   readonly error?: string;
 }
 
