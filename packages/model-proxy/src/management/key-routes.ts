@@ -19,8 +19,8 @@ const MAX_CUSTOM_LENGTH = 256;
 /**
  * `POST /key/generate`: creates a key.
  * @returns the only answer that contains a key which the client does not have yet.
- * @throws {ProxyError} 400: a member is invalid, the key or its alias already exists, or the key is the master key; 404:
- *   another request deleted the key before its spend was stored.
+ * @throws {ProxyError} 400: a member is invalid, the key or its alias already exists, or the key is the master key.
+ *   404: another request deleted the key before its spend was stored.
  */
 export async function generateKey({ store, body, clientKeys, now }: ManagementRequest): Promise<object> {
   const input = parseKeyInput(body);
