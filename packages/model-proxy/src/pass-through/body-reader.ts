@@ -28,8 +28,8 @@ export function sendContinue(exchange: Exchange): void {
 
 /**
  * Reads the whole body into memory. Sends an error to the client if it occurs during the reading.
- * @param maxBytes `max_request_size_mb`, in bytes.
- * @param done may throw an error for the client.
+ * @param maxBytes maximum size of the body.
+ * @param done may throw an error for the client. It is not called after an error, or if the client disconnects.
  * @throws {ProxyError} 413: the announced length is too large.
  */
 export function readWhole(exchange: Exchange, maxBytes: number, done: (chunks: readonly Buffer[]) => void): void {
@@ -52,7 +52,10 @@ export function readWhole(exchange: Exchange, maxBytes: number, done: (chunks: r
   });
 }
 
-/** Reads a form until its first fields are known, and then pauses the request. */
+/**
+ * Reads a form until its first fields are known, and then pauses the request. If the form ends first, passes the fields
+ * so far.
+ */
 export function readFormHead(exchange: Exchange, reader: FormHeadReader, done: (head: FormHead) => void): void {
   sendContinue(exchange);
   const { request } = exchange;

@@ -90,7 +90,8 @@ export class WebSocketCall implements UpstreamCall {
   }
 
   /**
-   * Sends both sides a close frame as soon as a frame can follow, and forwards nothing after it.
+   * Sends both sides a close frame as soon as a frame can follow, and forwards nothing after it. If the handshake still
+   * runs, does so after the handshake.
    */
   close(): void {
     this.#isClosing = true;
