@@ -34,7 +34,7 @@ async function settle(daemon, before) {
 }
 
 /**
- * Opens connections for a while, during the requests of another client.
+ * Makes an attack that opens connections for a while, during the requests of another client.
  * @param bytes sent by each connection.
  */
 const storm = (name, count, bytes, seconds) => ({

@@ -9,7 +9,7 @@ import { crawl, root, writable } from './tree.js';
 export const basic = (user, password = PASSWORD) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
-/** The address that half of the users share with the attackers. */
+/** The address that half of the users share with some of the attackers. */
 const NAT = '127.0.0.1';
 const USERS = Array.from({ length: 10 }, (_, index) => `user${index}`);
 

@@ -16,7 +16,7 @@ import { basic } from './rights.js';
 const accounts = `${root}/AccountService/Accounts`;
 const roles = `${root}/AccountService/Roles`;
 
-/** Starts a daemon, because its accounts change. */
+/** Starts a daemon of its own with the account `admin`, because the attack changes the accounts. */
 const startGuarded = (arena, options = {}) => arena.startBmc({ users: ['admin'], ...options });
 
 async function expectStatus(daemon, expected, options, what = `${options.method} ${options.path}`) {
@@ -30,7 +30,7 @@ const create = (daemon, UserName, RoleId) =>
 
 /**
  * Opens an event stream.
- * @returns `{status, ended, close}`.
+ * @returns `{status, headers, ended, close}`. `ended` resolves when the stream has ended.
  */
 async function openStream(daemon, user, from) {
   const path = `${root}/EventService/SSE`;
@@ -136,7 +136,10 @@ const folderAttack = {
   },
 };
 
-/** Returns the greeting of an SSH server; empty if none arrives in time. */
+/**
+ * Opens a connection to an SSH server, and adds it to `held`.
+ * @returns the greeting of the server; empty if none arrives within 10 s.
+ */
 async function greeting(port, from, held) {
   const socket = connect({ host: '127.0.0.1', port, localAddress: from }).on('error', () => undefined);
   held.push(socket);
@@ -198,8 +201,8 @@ const pageAttack = {
       const all = { ...pages, ...(daemon === guarded ? {} : { 'after DNS rebinding': rebound }) };
       for (const [who, headers] of Object.entries(all)) {
         for (const [path, body] of writes) {
-          // With accounts, a login at a rebound name needs a password, which the page does not
-          // have.
+          // A login at a rebound name is no attack: with accounts, it needs a password, which the page does
+          // not have.
           if (who === 'after DNS rebinding' && path.endsWith('/Sessions')) continue;
           const options = {
             method: 'POST',

@@ -1,6 +1,6 @@
 /**
- * Floods a daemon with SSDP searches, in the daemon's network namespace, and prints the received
- * answers as JSON. The argument is the daemon's port. A search costs its sender about 100 bytes;
+ * Floods a daemon with SSDP searches, in the daemon's network namespace, and prints the numbers of searches
+ * and answers as JSON. The argument is the daemon's port. A search costs its sender about 100 bytes;
  * answers must not amplify that toward the forged sender address.
  */
 import { createSocket } from 'node:dgram';
@@ -62,7 +62,7 @@ for (let round = 0; round < 100; round += 1) {
   await Promise.all(sockets.map((socket, index) => send(socket, hostile[(round + index) % hostile.length])));
   if (round % 10 === 0) await get();
 }
-// Answers come within the 5 s that a search may allow.
+// Waits longer than the 5 s within which a daemon must answer a search.
 await delay(6_000);
 const seconds = (performance.now() - started) / 1000;
 const before = counts.answers;

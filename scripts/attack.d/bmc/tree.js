@@ -2,7 +2,11 @@
 
 export const root = '/redfish/v1';
 
-/** Returns every linked resource by URI. It does not use `$expand`, which other attacks test. */
+/**
+ * Returns the linked resources by URI, at most `max`. Ignores resources that do not answer with 200 and JSON. Does not
+ * use `$expand`, which other attacks test.
+ * @throws {Error} if an answer has status 500.
+ */
 export async function crawl(daemon, { max = 400, headers = {} } = {}) {
   const found = new Map();
   const queue = [root];
@@ -26,8 +30,10 @@ export async function crawl(daemon, { max = 400, headers = {} } = {}) {
 }
 
 /**
- * Returns the possible writes: writable properties, actions with their parameters, and members of
+ * Returns the possible writes: writable properties, actions with their parameters, and new members of
  * collections.
+ * @param found the result of {@link crawl}.
+ * @returns `{method, path, names, within}`: the names of the members of a body; `within`: the object around them.
  */
 export function writable(found) {
   const created = {

@@ -6,7 +6,7 @@ import { mutate } from '../random.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 
-/** Starts a proxy with a key, in front of an upstream that records requests. */
+/** Returns the shared proxy with a key, in front of an upstream that records request lines in `reached`. */
 const withKey = (arena) =>
   arena.share('clients', async () => {
     const reached = [];
@@ -219,7 +219,7 @@ const mutatedRequests = {
         seconds: 0.5,
         until: (got) => got.includes('\r\n\r\n'),
       });
-      // 502: an upstream closed its connection after a strange request.
+      // Allows 502: the upstream may have closed its connection after a strange request.
       if (firstStatus(answer) === 500) throw new Error(`500 for ${JSON.stringify(bytes.toString('latin1'))}`);
     };
     await daemon.attackWhileServing(20, async () => {
@@ -228,7 +228,7 @@ const mutatedRequests = {
   },
 };
 
-/** Opens connections for a while, during the requests of another client. */
+/** Makes an attack that opens connections for a while, during the requests of another client. */
 const crowd = (name, count, bytes) => ({
   name,
   expected: 'another client is answered within 30 s',

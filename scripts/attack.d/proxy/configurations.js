@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { oneModel, validate } from '../daemons.js';
 import { exchange, listen, PATIENCE } from '../wire.js';
 
-/** Model, key, and the address of the vendor that the model's name identifies; null: none. */
+/** Model, key, and the address of the vendor that the name identifies; null: none, so the entry must not be served. */
 const guessedKeys = [
   ['claude-opus-4-1', 'sk-ant', 'https://api.anthropic.com/v1'],
   ['gemini-2.5-pro', 'x', null],

@@ -11,7 +11,7 @@ const LIMIT = 256;
 /** Paths of pages and of one raw request. No request has used them before the attack. */
 const paths = ['/metrics', '/routes', '/health', '/', '/openai/v1/x'];
 
-/** Waits until the proxy is idle, because it loads modules after its start. */
+/** Waits until the proxy is idle, for a minute at most, because it loads modules after its start. */
 async function idle(daemon) {
   for (let before = -1, left = PATIENCE; left > 0; left -= 1) {
     const now = daemon.cpuMs();
@@ -31,7 +31,7 @@ async function until(holds, complaint) {
 
 /**
  * Sends a request.
- * @returns a function that sends another one on the same connection.
+ * @returns a function that sends another request on the same connection, and then closes the connection.
  */
 async function request(port, first, second) {
   const socket = connect(port, '127.0.0.1');

@@ -17,8 +17,8 @@ function isWhole(text) {
 }
 
 /**
- * Starts a proxy in front of an upstream that answers `hostile-N-` with `answers.get(N)`, and
- * `probe-N-` correctly.
+ * Returns the shared proxy, in front of an upstream. The upstream calls `answers.get(N)` with the socket of a request
+ * that contains `hostile-N-`, and answers requests with `probe-N-` correctly.
  */
 const withUpstream = (arena) =>
   arena.share('hostile upstream', async () => {
