@@ -24,7 +24,7 @@ class Bmc:
         self._open = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unverified)).open
 
     def ask(self, method, path, body=None):
-        """@returns (status, headers, the parsed body or None)."""
+        """@returns (status, headers, the parsed body; None if it is empty or not JSON)."""
         headers = {'Content-Type': 'application/json'} if body is not None else {}
         if self.user is not None:
             headers['Authorization'] = 'Basic ' + base64.b64encode(f'{self.user}:{self.password}'.encode()).decode()
@@ -47,7 +47,7 @@ class Bmc:
         return body
 
     def write(self, method, path, body, busy=()):
-        """Writes, and repeats the request while its status is one of `busy`."""
+        """Writes; repeats the request for 120 s while its status is one of `busy`. Raises Unexpected if it fails."""
         what = f'the answer to {method} {path}'
         status, answer = wait_for(what, lambda: self.ask(method, path, body)[::2], lambda found: found[0] not in busy)
         if status >= 300:
@@ -68,7 +68,7 @@ class Machine:
     def __init__(self, bmc, path):
         self.bmc = bmc
         body = bmc.get(path)
-        # The caller may have used its name.
+        # `path` may contain the name of the system. The resource has the URI with the id.
         self.path = body['@odata.id']
         self.id, self.name = body['Id'], body['Name']
         self.manager = body['Links']['ManagedBy'][0]['@odata.id']
@@ -114,7 +114,7 @@ class Machine:
                     self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {}, BUSY)
         if self.boot[0] not in (None, 'Disabled'):
             without = {'BootSourceOverrideEnabled': 'Disabled'}
-            # sushy-tools has no such value.
+            # sushy-tools rejects this value, so it gets the disk as the override.
             disk = {'BootSourceOverrideEnabled': 'Continuous', 'BootSourceOverrideTarget': 'Hdd'}
             if self.bmc.ask('PATCH', self.path, {'Boot': without})[0] >= 300:
                 self.bmc.write('PATCH', self.path, {'Boot': disk})

@@ -31,7 +31,7 @@ class Console:
             time.sleep(POLL_SECONDS)
 
     def _text(self):
-        """Returns all output. A hypervisor may truncate the file at each start."""
+        """Returns all output so far, also what the file has lost: a hypervisor may truncate the file at each start."""
         with self._lock:
             if self._file.exists():
                 with self._file.open('rb') as file:

@@ -7,7 +7,7 @@
 . scripts/start.d/private-libvirtd.sh
 # shellcheck source=scripts/start.d/demo-guests.sh
 . scripts/start.d/demo-guests.sh
-# Temporary, and not shared with scripts/start.
+# The state of this libvirtd is temporary, and not shared with scripts/start.
 state=$work/libvirt
 
 lab_daemon=
@@ -56,7 +56,7 @@ END
 start_guests() {
   local type
   mkdir -p "$work"/{pool,consoles}
-  # A session-mode libvirtd runs as another account.
+  # A session-mode libvirtd runs as another account, which must reach the files in this folder.
   chmod 755 "$work"
   start_private_libvirtd
   if [ "$(id -u)" = 0 ] && ! can_make_namespaces; then chown 65534:65534 "$work"/{pool,consoles}; fi
@@ -76,11 +76,11 @@ start_guests() {
 start_cloud() {
   OS_CLIENT_CONFIG_FILE=${RACKLESS_OPENSTACK_LAB:-}
   if [ -z "$OS_CLIENT_CONFIG_FILE" ]; then
-    # QEMU may run as another account.
+    # QEMU may run as another account, which must reach the files in this folder.
     chmod 755 "$work"
     start_private_libvirtd
     lab_cloud=$work/openstack
-    # Below the ports of outgoing connections. Other tests may run an OpenStack at the same time.
+    # Random ports, because other tests may run an OpenStack at the same time. Outgoing connections use higher ports.
     OS_CLIENT_CONFIG_FILE=$(scripts/openstack-lab up --dir "$lab_cloud" --port $((20000 + 10 * (RANDOM % 1000))) \
       --libvirt-uri "$libvirt_uri" --shutdown-seconds 2 "${lab_cloud_options[@]}")
   fi
@@ -94,7 +94,7 @@ cloud_server() { /usr/bin/python3 -B scripts/clients.d/cloud_server.py "$OS_CLIE
 
 # Creates the password file and the certificate of a daemon, and selects its port.
 prepare_daemon() {
-  # Contains characters that clients might not escape.
+  # The password contains characters that clients might not escape.
   printf 'Pass word-%s\n' "$(openssl rand -hex 6)" >"$lab_password_file"
   htpasswd -iBc "$work/htpasswd" "$lab_user" < <(tr -d '\n' <"$lab_password_file") 2>/dev/null
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \

@@ -1,7 +1,7 @@
 """The steps of the clients that a daemon in front of OpenStack's Nova does not offer, with the reasons.
 
-docs/guides/openstack.md lists the same differences for users. A step that passes although it is listed here fails,
-because such an entry would hide a later failure.
+docs/guides/openstack.md lists the same differences for users. If a listed step passes, it counts as
+failed, because its entry would hide a later failure.
 """
 from fnmatch import fnmatchcase
 
@@ -51,7 +51,7 @@ NOT_TRIED = ('ironic.set-a-BIOS-setting', 'ironic.reset-the-BIOS-settings', 'iro
 
 
 def reason_of(step):
-    """Returns why Nova does not offer this step, without its suffix; None if it does."""
+    """Returns why Nova does not offer this step; None if it does. The name must have no `[…]` at its end."""
     return next((reason for pattern, reason in NOT_OFFERED.items() if fnmatchcase(step, pattern)), None)
 
 

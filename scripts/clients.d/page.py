@@ -11,7 +11,7 @@ from pathlib import Path
 from steps import Unexpected
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'guides' / 'clients.md'
-# With these variables, python-requests ignores verify=False.
+# With the first four variables, clients such as python-requests ignore verify=False. The last two name proxies.
 NOT_FOR_CLIENTS = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'http_proxy', 'https_proxy')
 
 
@@ -55,8 +55,8 @@ def run(command, env, seconds=300, cwd=None):
 def run_block(steps, client, name, env, checks, suffix='', cwd=None, but=()):
     """Runs a block of commands, each as a step.
 
-    @param checks checks of the output, by name of the step.
-    @param but names of steps to skip.
+    @param checks checks of the output, by name of the step. A name that is not on the page counts as a failed step.
+    @param but names of steps to skip; for them, the same applies.
     """
     preamble, todo = commands(name)
     for missing in {*checks, *but} - {step for step, _ in todo}:

@@ -20,7 +20,7 @@ def expect_in(what, found, wanted):
 
 
 def wait_for(what, probe, wanted, seconds=120):
-    """Polls until `probe()` is `wanted` (a value, or a predicate)."""
+    """Polls until `probe()` is `wanted` (a value, or a predicate). Returns it. Raises Unexpected after `seconds`."""
     is_it = wanted if callable(wanted) else lambda found: found == wanted
     deadline = time.monotonic() + seconds
     while True:
@@ -92,7 +92,7 @@ class Steps:
             work()
 
     def failure(self, client, name, why):
-        """Records a step that failed before it could run."""
+        """Records a failed step that did not run in `step`."""
         self._report('FAIL', client, name, why)
 
     def skip(self, client, name, why):
@@ -114,7 +114,7 @@ class Steps:
         self.seconds[name] = self.seconds.get(name, 0) + time.monotonic() - before
 
     def summary(self):
-        """Prints the counts. Returns whether all steps passed."""
+        """Prints the counts. Returns whether no step failed and at least one passed."""
         print()
         for client, (passed, failed, skipped) in self.counts.items():
             took = self.seconds.get(client)

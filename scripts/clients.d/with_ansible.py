@@ -10,12 +10,12 @@ NAME = 'ansible'
 NEEDS_HTTPS = True
 
 
-# Virtual machines have none, and the module reports that with its own message.
+# Virtual machines have no fans and power supplies, and the module reports that with its own message.
 NONE_IN_A_MACHINE = ('fan', 'psu')
 
 
 def check_facts(facts):
-    """Checks the results of redfish_info, which reports failed reads only inside."""
+    """Checks the results of redfish_info, which reports failed reads only inside its facts."""
     for what, found in facts.items():
         if what in NONE_IN_A_MACHINE and (found.get('ret') or 'objects found' in found.get('msg', '')):
             continue

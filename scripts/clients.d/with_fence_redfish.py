@@ -25,8 +25,8 @@ def run(lab):
             said = run_command(preamble + 'fence --systems-uri=$SYSTEM --action=status || test $? = 2', env)
             expect_in('the status', said, 'OFF')
 
-    # Without a system URI it fences the last machine of the collection. This step only requests the
-    # status.
+    # Without a system URI, the agent would fence the last machine of the collection. This step only requests
+    # the status.
     with lab.steps.step(NAME, 'finds-a-system-by-itself'):
         preamble, _ = commands('fence_redfish')
         run_command(preamble + 'fence --action=status || test $? = 2', lab.environment(lab.machines[0]))

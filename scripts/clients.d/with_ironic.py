@@ -17,7 +17,7 @@ class Machine(Deployments):
     def __init__(self, lab, ironic, machine):
         self.lab, self.ironic, self.machine = lab, ironic, machine
         self.console = lab.console(machine)
-        # A host name; `bios` is a path of Ironic's API.
+        # Ironic allows only host names. The prefix is necessary: `bios` alone is a path of Ironic's API.
         self.node = Node(ironic, re.sub('[^A-Za-z0-9-]', '-', f'node-{machine.name}'))
         bmc = machine.bmc
         self.driver_info = {
@@ -182,7 +182,7 @@ class Machine(Deployments):
         self.console.expect_boot('DISK')
 
     def wait_until_it_listens(self):
-        """Waits until the guest would react to its power button."""
+        """Restarts the machine, and waits until its guest has booted and reacts to the power button."""
         self.console.forget()
         self.machine.reset('ForceRestart')
         self.console.expect_boot('DISK')
@@ -193,7 +193,7 @@ class Machine(Deployments):
         self.node.wait_for_power('power off')
         expect('power', self.machine.power, 'Off')
 
-    # Before and after the page's node exists.
+    # These steps run before the page's node exists, all others after.
     first = ('step_manage_with_basic', 'step_manage_with_a_session', 'step_wrong_password_is_not_managed')
 
     def run(self):

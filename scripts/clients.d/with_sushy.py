@@ -19,7 +19,7 @@ class Session(Inventory, Settings, Power):
 
 
 def steps_of(kind, is_uefi, is_quick):
-    """Returns the names of the methods step_…, in the order of the source."""
+    """Returns the names of the methods step_… that suit the firmware and a quick run, in the order of the source."""
     steps = [(name, step) for name, step in vars(kind).items() if name.startswith('step_')]
     return [name for name, step in steps if (is_uefi or not hasattr(step, 'uefi_only')) and not (is_quick and hasattr(step, 'slow'))]
 
