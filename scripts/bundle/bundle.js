@@ -15,7 +15,7 @@ const commands = {
   racklessctl: ['cli.js'],
 };
 
-/** Leaves the imports of other packages in the bundle, also those of this repository. */
+/** Does not bundle other packages, also not those of this repository: the bundle imports them. */
 const otherPackages = {
   name: 'other-packages',
   setup({ onResolve }) {
