@@ -115,8 +115,8 @@ function startLibvirtd({ log }) {
 }
 
 function startLab(place) {
-  // Guests run as root: the page's folders belong to it. The page has no virtlogd. libvirt reads the interfaces of its
-  // network namespace in a /sys that was mounted there.
+  // Guests run as root, the owner of the page's folders. The page has no virtlogd, so QEMU writes its log files itself.
+  // libvirt sees the interfaces of the page's network namespace only in a /sys that was mounted in that namespace.
   const qemu = [
     'user = "root"',
     'group = "root"',

@@ -57,7 +57,7 @@ function copyRepository(copy) {
     }
   }
   linkModules(copy, '.');
-  // Shows afterwards what has changed.
+  // With this index, git can list afterwards which files have changed.
   const git = (...words) => execFileSync('git', words, { cwd: copy, stdio: 'ignore' });
   git('init');
   git('add', '--all');
@@ -120,7 +120,7 @@ function editFaults(step) {
   }
 }
 
-/** Follows recipes, each in its own copy. */
+/** Follows recipes, each in its own copy, up to the first fault. @returns the fault, if there is one. */
 function followRecipes(names, keep) {
   if (keep !== undefined) mkdirSync(keep, { recursive: true });
   const work = keep ?? mkdtempSync(join(tmpdir(), 'rackless-how-to-'));

@@ -24,7 +24,7 @@ rm -rf /etc/libvirt/qemu /etc/ssh/ssh_host_*
 ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key
 cp "$work/../key.pub" /root/.ssh/authorized_keys
 cp /etc/ssh/ssh_host_ed25519_key.pub "$work/host_key.pub"
-# Its /dev has no KVM, because guests hang with KVM on some test machines.
+# The /dev of this libvirt host has no KVM, because guests hang with KVM on some test machines.
 mkdir "$work/dev"
 mount -t tmpfs -o mode=755 tmpfs "$work/dev"
 mkdir "$work"/dev/{net,pts,shm}

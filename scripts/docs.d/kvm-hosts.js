@@ -26,7 +26,7 @@ async function startHost(name, address, { repository, log }) {
   appendFileSync('/root/.ssh/known_hosts', `${name} ${key}`);
 }
 
-/** The reader is root of a host without libvirt, and can log in to the libvirt hosts. */
+/** Starts the libvirt hosts. The reader is root of another host, without libvirt, and can log in to them. */
 export async function startKvmHosts(place) {
   const { log, environment, repository } = place;
   environment.HOME = '/root';

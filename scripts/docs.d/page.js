@@ -1,6 +1,6 @@
 /**
  * Runs the commands of one page in the namespaces of main.js: `node page.js REPOSITORY PAGE WORK
- * [SCRIPT]`, where SCRIPT is the script that started the run. Prints each fault on a line.
+ * [SCRIPT]`, where SCRIPT is the script that started the run. Prints the first fault, and then ends with status 1.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ const log = join(work, 'log');
 const home = join(work, 'home');
 for (const name of [folder, log, home]) mkdirSync(name);
 
-// A 4xx is a failure here; by default curl ignores it.
+// An HTTP error is a failure of curl here. By default, curl ignores it.
 writeFileSync(join(home, '.curlrc'), 'fail-with-body\nsilent\nshow-error\n');
 const environment = {
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
@@ -43,7 +43,7 @@ function commandsOf(text) {
 const shell = () => (sessions.shell ??= new Shell(folder, environment, log));
 const sessions = { shell: undefined, service: undefined, count: 0 };
 
-/** Ends the previous service, because the next one may need its port. */
+/** Starts a service. Ends the previous service first, because the new one may need its port. */
 async function startService(command) {
   await sessions.service?.interrupt();
   sessions.count += 1;
@@ -51,13 +51,13 @@ async function startService(command) {
   return sessions.service;
 }
 
-/** Starts services in the reader's terminal, with the variables that earlier blocks exported. */
+/** Starts each service with the variables that earlier blocks exported, waits until it listens, and presses Ctrl-C. */
 async function runServices(block) {
   for (const command of block.text.split('\n')) {
     const service = await startService(`if [ -e ${log}/exported ]; then . ${log}/exported; fi\n${command}`);
     if (!(await service.listens())) return `\`${command}\` does not listen at a port:\n${service.output}`;
     const status = await service.interrupt();
-    // SIGINT: Ctrl-C came before the service handled signals.
+    // 130 and SIGINT: Ctrl-C came before the service handled signals.
     if (![0, 130, 'SIGINT'].includes(status))
       return `\`${command}\` ended with ${status} after Ctrl-C:\n${service.output}`;
   }

@@ -182,7 +182,7 @@ export async function paste(lines, shown, folder, environment) {
   const terminal = spawn('script', ['--quiet', '--flush', '--command', 'bash --norc -i', '/dev/null'], {
     cwd: folder,
     env: environment,
-    // Ignores standard error, on which it reports its end.
+    // Ignores standard error, on which `script` reports its end.
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   let text = '';

@@ -47,7 +47,7 @@ beside='
   ) &
   exec 3>&-
   echo $$ >"$cgroup/cgroup.procs"
-  # libvirtd uses the hierarchy that it finds first.
+  # Unmounts the cgroups of the host, because libvirtd uses the hierarchy that it finds first.
   for mounted in $(awk "\$3 ~ /^cgroup/ { print \$2 }" /proc/mounts | tac); do
     if [ "$mounted" != "$RACKLESS_DOCS_CGROUP_ROOT" ]; then umount "$mounted" 2>/dev/null || true; fi
   done
