@@ -162,7 +162,7 @@ class Lab(Processes):
             self.remove_guests()
         bridge = self.dir / 'run' / 'bridge'
         if bridge.exists():
-            # The options of `down` may lack the port of `up`.
+            # The file has the name, because the options of `down` may lack the port of `up`.
             run('ip', 'link', 'del', bridge.read_text(), check=False)
             bridge.unlink()
         for name in ('conversion', 'db', 'images', 'instances', 'staging', 'volumes'):
@@ -192,7 +192,7 @@ class Lab(Processes):
 
 
 def run(*command, check=True):
-    """Runs a command and returns its output."""
+    """Runs a command and returns its output. Raises Failure if the command fails, unless `check` is False."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
         raise Failure(f'{" ".join(command)}: {done.stderr.strip()}')

@@ -3,7 +3,7 @@ Runs Nova's API, conductor, scheduler, compute service and proxy for serial cons
 
 Arguments: nova.conf, its port, and the port of Placement, which must be open before Nova starts.
 
-They call each other through oslo.messaging's `fake` transport, so the lab needs no RabbitMQ.
+The services call each other through oslo.messaging's `fake` transport, so the lab needs no RabbitMQ.
 """
 import os
 import signal
@@ -15,7 +15,7 @@ os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
 os.environ['OS_NOVA_CONFIG_FILES'] = ''
 
 # Nova reads the console of a guest from its pseudoterminal, which becomes the terminal of this process.
-# When the guest ends, the kernel sends SIGHUP.
+# When the guest ends, the kernel sends SIGHUP, which must not end this process.
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 # First: this import patches the standard library for eventlet, as Nova's own commands do.
@@ -73,7 +73,7 @@ eventlet.spawn(eventlet.wsgi.server, listener, application, log=null, debug=Fals
 services.append(start('nova-compute', compute_rpcapi.RPC_TOPIC))
 if CONF.serial_console.enabled:
     start_serial_proxy(CONF.serial_console)
-# Servers can be created when the compute host belongs to a cell. The scheduler maps it only later.
+# Servers can be created when the compute host belongs to a cell. The scheduler would map the host only later.
 while not host_mapping.discover_hosts(context.get_admin_context()):
     eventlet.sleep(0.2)
 open(os.path.join(CONF.state_path, 'run', 'nova.ready'), 'w').close()

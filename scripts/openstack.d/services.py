@@ -1,6 +1,6 @@
 """The services of the lab."""
 
-# Their ports follow each other in this order. The names are those of Keystone's catalog.
+# Their ports follow each other in this order. The keys are the names in Keystone's catalog, the values are the types.
 SERVICES = {
     'keystone': 'identity',
     'placement': 'placement',

@@ -22,7 +22,7 @@ demo_domain_type() {
     printf 'qemu\n'
     return
   fi
-  # libvirt's account can use it, but this one cannot. libvirt reported KVM, so trust that.
+  # This account cannot use /dev/kvm, so it cannot try KVM. libvirt, whose account can, reported KVM: trust that.
   if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
     printf 'kvm\n'
     return

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the sourcing script uses some variables
-# Runs a private libvirtd for scripts/start, on hosts where none runs. Sourced after setup.sh.
+# Runs a private libvirtd: for scripts/start on hosts where none runs, and for scripts/clients and scripts/conformance.
+# Sourced after setup.sh.
 
 # Definitions and disks of guests stay here between runs. Root's folder is accessible to other
 # accounts.
@@ -11,15 +12,15 @@ libvirtd_hold=
 # The folder for disks, at the path that libvirtd sees.
 libvirtd_images=
 
-# Allows only one private libvirtd, and none while its state is removed. The lock lasts until this
-# process ends.
+# Allows only one private libvirtd, and none while its state is removed. Fails if another process has the lock. The
+# lock lasts until this process ends.
 lock_state() {
   mkdir -p "$state"
   exec {state_lock}>"$state/lock"
   flock --nonblock "$state_lock"
 }
 
-# Uses another pid file than a libvirtd of the host.
+# The private libvirtd uses another pid file than a libvirtd of the host.
 #
 # The shell lives as long as its stdin, a pipe from the script. When the script ends, even by a
 # kill, the shell ends libvirtd and all guests. The shell's parent is tini, which reaps dead guests at
@@ -66,8 +67,8 @@ that it printed"
     libvirtd_images=/var/lib/libvirt/images
     mkdir -p "$state"/{etc,lib,log,cache}
     printf '%s\n' 'auth_unix_rw = "none"' 'unix_sock_rw_perms = "0700"' >"$state/etc/libvirtd.conf"
-    # The namespace has no virtlogd, so stdio_handler is a file. It does not manage cgroups and
-    # device nodes of the host.
+    # The namespace has no virtlogd, so stdio_handler is a file. This libvirtd must not manage cgroups
+    # and device nodes of the host.
     printf '%s\n' 'user = "root"' 'group = "root"' 'security_driver = "none"' 'cgroup_controllers = []' 'namespaces = []' \
       'remember_owner = 0' 'stdio_handler = "file"' >"$state/etc/qemu.conf"
     exec {libvirtd_hold}> >(exec setsid unshare --mount --pid --fork --kill-child --mount-proc \
