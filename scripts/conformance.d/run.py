@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-# The slowest is the protocol validator, which waits half a minute for each event stream.
+# The limit for each tool. The slowest is the protocol validator, which waits half a minute for each event stream.
 TIME_LIMIT_SECONDS = 3600
 
 LIBRARIES = ('python', 'python-redfish-library/src', 'Redfish-Tacklebox')
@@ -49,7 +49,7 @@ def read_counts(text):
     row = re.search(r'PASS *\| *WARN *\| *FAIL *\| *NOT TESTED *\|\s*\+[-+]+\+\s*\| *(\d+) *\| *(\d+) *\| *(\d+) *\| *(\d+) *\|', text)
     if row:
         return tuple(map(int, row.groups()))
-    # Interop-Validator: a row for each.
+    # Interop-Validator: a row for each number.
     rows = dict(re.findall(r'^\| (Pass|Warning|Fail|Not Tested) +\| +(\d+) \|$', text, re.MULTILINE))
     if len(rows) == 4:
         return tuple(int(rows[name]) for name in ('Pass', 'Warning', 'Fail', 'Not Tested'))
@@ -67,14 +67,14 @@ def find_profile(name, version, folders) -> Optional[Path]:
 
 
 def version_of(folder: Path) -> str:
-    """Returns the version in its setup.py."""
+    """Returns the version in the setup.py of a tool; `?` if there is none."""
     setup = folder / 'setup.py'
     found = re.search(r'''version\s*=\s*['"]([\d.]+)''', setup.read_text(encoding='utf-8')) if setup.is_file() else None
     return found.group(1) if found else '?'
 
 
 def trusting_context() -> ssl.SSLContext:
-    """The caller chose the service, so no certificate is checked here. The protocol validator checks it."""
+    """Returns a context that accepts any certificate: the caller chose the service, and the protocol validator checks it."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -118,7 +118,8 @@ def plan(tools: Path, options, password: str):
     cache = options.reports / 'schemas'
     cache.mkdir(parents=True, exist_ok=True)
     local = ['--schema_directory', str(cache)]
-    # Without these files the tool downloads them. With --skipschema it reads no schemas from the service either.
+    # Without these files, the tool downloads them. With --skipschema, it reads no schemas from the service either, so
+    # the schemas of the service must be there, too.
     if published.is_dir():
         shutil.copytree(published, cache, dirs_exist_ok=True)
         copy_own_schemas(options.url, cache)

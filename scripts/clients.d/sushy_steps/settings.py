@@ -11,7 +11,7 @@ class Settings(SushySystem):
         expect('the mode', self.boot_of()[2], 'UEFI' if self.machine.is_uefi else 'Legacy')
 
     def step_boot_mode_again(self):
-        """Ironic does that before each deployment."""
+        """Sets the mode that the system already has, as Ironic does before each deployment."""
         mode = self.sushy.BootSourceOverrideMode.UEFI if self.machine.is_uefi else self.sushy.BootSourceOverrideMode.LEGACY
         self.system.set_system_boot_options(mode=mode)
         expect('the mode', self.boot_of()[2], mode.value)
