@@ -121,9 +121,13 @@ async function outerPid(holderPid: number, inner: number): Promise<number | unde
   return undefined;
 }
 
-const listens = (socket: string): Promise<true | undefined> =>
+/** Waits until a server listens at a socket, or at a port of loopback. */
+export const untilListens = (what: string, target: string | number): Promise<true> =>
+  until(`${what} to listen`, () => listens(target));
+
+const listens = (target: string | number): Promise<true | undefined> =>
   new Promise((resolve) => {
-    const probe = connect(socket);
+    const probe = typeof target === 'string' ? connect(target) : connect(target, '127.0.0.1');
     probe.once('connect', () => {
       probe.destroy();
       resolve(true);
@@ -165,7 +169,7 @@ class IsolatedLibvirtd implements PrivateLibvirtd {
   async start(): Promise<void> {
     this.process.stdin.write('start\n');
     try {
-      await until('libvirtd to listen', () => listens(this.socket));
+      await untilListens('libvirtd', this.socket);
       this.#pid = await until('the pid of libvirtd', async () => {
         const inner = await readable(join(this.dir, 'run', 'libvirtd.pid'));
         return inner === undefined ? undefined : await outerPid(this.processPid, Number(inner));

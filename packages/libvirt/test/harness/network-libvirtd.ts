@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startLibvirtd, type LibvirtdOptions, type PrivateLibvirtd } from './libvirtd.js';
+import { startLibvirtd, untilListens, type LibvirtdOptions, type PrivateLibvirtd } from './libvirtd.js';
 import { createAuthority, type Authority } from './pki.js';
 
 /** A private libvirtd that also listens on TCP ports of loopback. */
@@ -61,6 +61,14 @@ async function startIn(
       'auth_tcp = "none"',
     ],
   });
+  try {
+    // libvirtd opens its ports after its socket.
+    await untilListens('the TLS port', tlsPort);
+    await untilListens('the TCP port', tcpPort);
+  } catch (error) {
+    await daemon.stop();
+    throw error;
+  }
   return {
     daemon,
     tlsPort,
