@@ -51,7 +51,7 @@ describe('several hosts', () => {
       expect.objectContaining({
         severity: 'problem',
         subject: 'network',
-        message: 'No service listens at the port of the host, so the daemon answers 503 for its machines.',
+        message: 'No service listens at port 1 of the host, so the daemon answers 503 for its machines.',
         fix:
           `ssh -t 127.0.0.1 'sudo sh -c "systemctl stop virtproxyd && systemctl enable --now virtproxyd-tcp.socket" || ` +
           `sudo sh -c "systemctl stop libvirtd && systemctl enable --now libvirtd-tcp.socket"'`,

@@ -45,6 +45,24 @@ describe('a host behind ssh', () => {
   });
 });
 
+describe('a host whose port is closed', () => {
+  it.each([
+    ['qemu+ssh://kvm-1/system', 'ssh: connect to host kvm-1 port 22: Connection refused', 22, 'ssh -v kvm-1 true'],
+    // ssh reads the port from its configuration.
+    ['qemu+ssh://kvm-1/system', 'ssh: connect to host kvm-1 port 2022: Connection refused', 2022, 'ssh -v kvm-1 true'],
+    ['qemu+ssh://kvm-1:23/system', 'connect ECONNREFUSED', 23, 'ssh -v -p 23 kvm-1 true'],
+    ['qemu+tls://kvm-1/system', 'connect ECONNREFUSED 192.0.2.1:16514', 16_514, 'virtproxyd-tls.socket'],
+    ['qemu+tcp://kvm-1/system', 'connect ECONNREFUSED', 16_509, 'virtproxyd-tcp.socket'],
+  ])('has a finding with the port (%s, %s)', (address, text, port, command) => {
+    const host = examinedHost(address, { uid: 1000, name: 'ada' }, 1000);
+    expect(remoteConnectionFinding(text, host)).toMatchObject({
+      subject: 'network',
+      message: `No service listens at port ${port} of the host, so the daemon answers 503 for its machines.`,
+      fix: expect.stringContaining(command) as unknown,
+    });
+  });
+});
+
 describe('the ssh options of a URI', () => {
   it('are in each command', () => {
     const host = examinedHost(`${uri}?known_hosts=/k/hosts&keyfile=/k/id`, { uid: 1000, name: 'ada' }, 1000);

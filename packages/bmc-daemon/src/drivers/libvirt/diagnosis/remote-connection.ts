@@ -10,6 +10,8 @@ import { urlHost } from '../../../host/ip-network.js';
 
 /** Port of libvirtd's TLS socket. */
 const TLS_PORT = 16_514;
+/** Ports of the transports, if the URI has none. */
+const DEFAULT_PORTS = { ssh: 22, tls: TLS_PORT, tcp: 16_509, unix: null } as const;
 /** libvirt's file of the certificate authority of a server. */
 const SYSTEM_AUTHORITY = '/etc/pki/CA/cacert.pem';
 const EFFECT = 'so the daemon answers 503 for its machines';
@@ -18,7 +20,7 @@ const EFFECT = 'so the daemon answers 503 for its machines';
 interface Reason {
   readonly pattern: RegExp;
   readonly subject: string;
-  readonly cause: string;
+  readonly cause: string | ((host: ExaminedHost, text: string) => string);
   fix(host: ExaminedHost): string;
 }
 
@@ -35,13 +37,20 @@ const copyKey = (host: ExaminedHost): string => host.ssh().replace(/^ssh /, 'ssh
 const startLibvirt = (host: ExaminedHost): string =>
   host.asRoot(...LIBVIRT_DAEMONS.map((daemon) => `systemctl enable --now ${daemon}.socket`));
 
+/** Returns the sentence for a closed port. The text of ssh has the port, which its configuration may change. */
+function closedPort({ parsed: { port, transport } }: ExaminedHost, text: string): string {
+  const [, reported] = /\bport (\d+)/.exec(text) ?? [];
+  const closed = reported ?? port ?? DEFAULT_PORTS[transport];
+  return `No service listens at ${closed === null ? 'the port' : `port ${closed}`} of the host`;
+}
+
 /**
- * Returns the command that makes libvirtd listen at its port; with ssh, the command that tests the
- * network.
+ * Returns the command that makes libvirtd listen at its port; with ssh, the command that shows the address and the
+ * port that ssh uses.
  */
 const commandForPort = (host: ExaminedHost): string => {
   const { transport } = host.parsed;
-  if (transport === 'ssh') return `ping -c 3 ${commandLine(host.parsed.host ?? 'localhost')}`;
+  if (transport === 'ssh') return host.ssh('true').replace(/^ssh/, 'ssh -v');
   return openSocket(host, transport);
 };
 
@@ -204,7 +213,7 @@ const reasons: readonly Reason[] = [
   {
     pattern: /ECONNREFUSED|Connection refused/i,
     subject: 'network',
-    cause: 'No service listens at the port of the host',
+    cause: closedPort,
     fix: commandForPort,
   },
   {
@@ -233,5 +242,6 @@ export function remoteConnectionFinding(text: string, host: ExaminedHost): Findi
   const possible = reasons.filter(({ subject }) => subject !== 'ssh' || transport === 'ssh');
   const found = possible.find(({ pattern }) => pattern.test(text));
   if (found === undefined) return null;
-  return problem(found.subject, `${found.cause}, ${EFFECT}.`, asAccount(found.fix(host), host.account));
+  const cause = typeof found.cause === 'string' ? found.cause : found.cause(host, text);
+  return problem(found.subject, `${cause}, ${EFFECT}.`, asAccount(found.fix(host), host.account));
 }
