@@ -100,6 +100,12 @@ export function renewalCommand({ loaded: { settings } }: Examined): string {
   return [...replaced.map(copyCommand), create].join(' && ');
 }
 
+/** Returns whether a file has a certificate and no usable key, so that a path to a key is wrong. */
+export function hasOnlyCertificates(file: string): boolean {
+  const text = textOf(file);
+  return certificatesIn(text).length > 0 && !isKey(text);
+}
+
 /** Returns whether openssl can use a private key without a passphrase. */
 function isKey(text: string): boolean {
   try {

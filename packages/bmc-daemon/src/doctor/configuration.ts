@@ -5,15 +5,20 @@ import { inspectSettings, startOfMessage } from '../config/inspect.js';
 import type { SettingKey } from '../config/settings.js';
 import { asRoot, commandLine, editCommand } from '../findings/commands.js';
 import { problem, warning, type Finding } from '../findings/finding.js';
-import { renewalCommand } from './certificates.js';
+import { hasOnlyCertificates, renewalCommand } from './certificates.js';
 import { changeSetting, type Examined } from './probe.js';
 
 const SUBJECT = 'settings';
 
-/** Fixes for settings that name a file: the file must change, not the line of the configuration. */
-const fileFixes: Partial<Record<SettingKey, (examined: Examined, line: string) => string>> = {
+/**
+ * Fixes for settings that name a file: the file must change, not the line of the configuration. A fix is null if the
+ * line must change.
+ */
+type FileFix = (examined: Examined, line: string) => string | null;
+const fileFixes: Partial<Record<SettingKey, FileFix>> = {
   sslCert: renewalCommand,
-  sslKey: renewalCommand,
+  // A new key would replace the certificate.
+  sslKey: (examined) => (hasOnlyCertificates(examined.loaded.settings.sslKey ?? '') ? null : renewalCommand(examined)),
   authFile: passwordFileFix,
 };
 
@@ -43,10 +48,12 @@ function withoutPasswordFile(message: string, examined: Examined): Finding {
 }
 
 function fixOf(line: string, examined: Examined): string {
-  for (const [key, fix] of Object.entries(fileFixes) as [SettingKey, (examined: Examined, line: string) => string][])
+  for (const [key, fix] of Object.entries(fileFixes) as [SettingKey, FileFix][]) {
     // the literal's keys
-    if (line.startsWith(startOfMessage(examined.loaded, key)) && line.includes('cannot be used'))
-      return fix(examined, line);
+    if (!line.startsWith(startOfMessage(examined.loaded, key)) || !line.includes('cannot be used')) continue;
+    const command = fix(examined, line);
+    if (command !== null) return command;
+  }
   const variable = /^environment(?: |: )(\w+)/.exec(line)?.[1];
   const edit = editCommand(line);
   if (edit !== null) return edit;

@@ -253,6 +253,16 @@ describe('the certificate', () => {
     expect(readFileSync(at('server.key.old'), 'utf8')).toBe('no key');
   });
 
+  it.each(['server.pem', 'other.pem'])('stays if the path of the key leads to a certificate (%s)', async (key) => {
+    const { certificate } = createAuthority(at('')).issue('bmc');
+    for (const name of ['server.pem', 'other.pem']) writeFileSync(at(name), certificate, { mode: 0o600 });
+    const file = config(`EMULATOR_SSL_CERT = '${at('server.pem')}'\nEMULATOR_SSL_KEY = '${at(key)}'\n`);
+    const report = await doctor(['--fake', '--config', file]);
+    expect(findingsAbout(report, 'settings')).toEqual([
+      expect.objectContaining({ severity: 'problem', fix: `"\${EDITOR:-vi}" +2 ${file}` }),
+    ]);
+  });
+
   it('is a warning if it expires soon', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: names });
     const soon = new Date(new X509Certificate(issued.certificate).validTo).toISOString().slice(0, 10);
