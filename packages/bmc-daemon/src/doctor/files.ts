@@ -1,6 +1,6 @@
 /** Examines the files and folders of the daemon: permissions and free space. */
 import { constants } from 'node:fs';
-import { access, readdir, stat } from 'node:fs/promises';
+import { access, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
@@ -10,7 +10,7 @@ import { asRoot, commandLine } from '../findings/commands.js';
 import { freeSpace, sizeText } from '../findings/disk-space.js';
 import { problem, warning, type Finding } from '../findings/finding.js';
 import { libvirtHosts } from './libvirt-hosts.js';
-import type { Examined, Probe } from './probe.js';
+import { changeSetting, type Examined, type Probe } from './probe.js';
 
 const MIB = 2 ** 20;
 /** With less free space, the doctor warns. The state of the service with its console logs has up to 512 MiB. */
@@ -68,11 +68,31 @@ export function stateFolderOf({ loaded: { settings }, environment, account }: Ex
   return settings.stateDir ?? defaultStateDir(environment, account.uid);
 }
 
-async function folderFindings(folder: string, { account }: Examined): Promise<readonly Finding[]> {
-  const { uid, name } = account;
+/** Types of the file systems of Linux that show the state of the kernel: proc, sysfs and cgroup2. */
+const KERNEL_FILE_SYSTEMS: readonly number[] = [0x9f_a0, 0x62_65_65_72, 0x63_67_72_70];
+
+const isOfKernel = async (place: string): Promise<boolean> =>
+  await statfs(place).then(
+    ({ type }) => KERNEL_FILE_SYSTEMS.includes(type),
+    () => false,
+  );
+
+/** Returns the finding for a folder on a file system that stores no files. */
+function kernelFolderFinding(folder: string, place: string, examined: Examined): Finding {
+  const { XDG_STATE_HOME, HOME } = examined.environment;
+  const usual = defaultStateDir({ XDG_STATE_HOME, HOME }, examined.account.uid);
+  const { command, advice } = changeSetting(examined, 'stateDir', usual);
+  const message = `The state folder ${folder} cannot be created, because the file system of ${place} stores no files, so the daemon stores no accounts, subscriptions and logs.`;
+  return problem('state', message + advice, command);
+}
+
+async function folderFindings(folder: string, examined: Examined): Promise<readonly Finding[]> {
+  const { uid, name } = examined.account;
+  const place = await nearestFolder(folder);
+  if (await isOfKernel(place)) return [kernelFolderFinding(folder, place, examined)];
   const create = asRoot(commandLine('install', '-d', '-m', '700', '-o', name, folder), uid);
   try {
-    await access(await nearestFolder(folder), constants.R_OK | constants.W_OK | constants.X_OK);
+    await access(place, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = fileReason(error);
     const message = `The account ${name} cannot write to the state folder ${folder} (${reason}), so the daemon stores no accounts, subscriptions and logs.`;
@@ -119,6 +139,8 @@ async function nearestFolder(folder: string): Promise<string> {
 }
 
 async function spaceFindings(folder: string, title: string, { account }: Examined): Promise<readonly Finding[]> {
+  // The examination of the folder reports it.
+  if (await isOfKernel(await nearestFolder(folder))) return [];
   const { bytes, files } = await freeSpace(folder);
   const list = asRoot(`du -xh ${commandLine(folder)} | sort -h | tail`, account.uid);
   const effect = 'so changes fail with 507';

@@ -395,6 +395,20 @@ describe('files', () => {
     ]);
   });
 
+  asRoot('in a state folder that the kernel cannot create are a problem of the folder, not of its space', async () => {
+    const report = await doctor(['--fake'], { env: { EMULATOR_STATE_DIR: '/proc/x' } });
+    expect(findingsAbout(report, 'state', 'disk')).toEqual([
+      expect.objectContaining({
+        severity: 'problem',
+        subject: 'state',
+        message:
+          'The state folder /proc/x cannot be created, because the file system of /proc stores no files, so the daemon ' +
+          'stores no accounts, subscriptions and logs.',
+        fix: 'export EMULATOR_STATE_DIR=/var/lib/bmc-daemon',
+      }),
+    ]);
+  });
+
   asRoot('of the state that belong to root are a problem for the service', async () => {
     mkdirSync(at('state'));
     writeFileSync(at('state/roles.json'), '{}', { mode: 0o600 });
