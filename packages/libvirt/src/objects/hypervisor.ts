@@ -238,8 +238,8 @@ export class Hypervisor {
   }
 
   /**
-   * Returns statistics of all domains that `flags` select, in one call. STATE alone is fast. Other groups wait for every
-   * QEMU, also for a hung QEMU, and use the work connection.
+   * Returns statistics of all domains that `flags` select, in one call. STATE alone is fast. Other
+   * groups wait for every QEMU, also for a hung QEMU, and use the work connection.
    * @param stats `DomainStatsTypes`; 0: all groups.
    * @param flags `ConnectGetAllDomainStatsFlags`; 0: all domains.
    */
