@@ -87,7 +87,11 @@ interface ResponseFormat {
   readonly needsTool: boolean;
 }
 
-/** @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs */
+/**
+ * Translates `response_format`. A JSON object without a schema needs {@link jsonTool}.
+ * @throws {ProxyError} 400: the format is unknown, or has the type `json_schema` without a schema.
+ * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ */
 function responseFormat(format: unknown): ResponseFormat {
   if (format === undefined) return { config: {}, needsTool: false };
   const { type, json_schema: described } = recordOf(format) ?? {};

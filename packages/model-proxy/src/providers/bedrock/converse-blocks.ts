@@ -30,7 +30,10 @@ export function withCachePoints(blocks: readonly Block[], translate: (block: Blo
   );
 }
 
-/** Translates a block to Converse. @throws {ProxyError} 400: Converse has no such block, or the block has a URL. */
+/**
+ * Translates a block to Converse.
+ * @throws {ProxyError} 400: Converse has no such block or no such type of file, or the block has a URL.
+ */
 export function converseBlock(block: Block): Block {
   const { type, text, source } = block;
   switch (type) {

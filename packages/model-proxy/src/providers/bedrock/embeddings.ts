@@ -98,7 +98,7 @@ const forms: readonly (readonly [pattern: RegExp, form: Form])[] = [
   [/amazon\.nova-2-multimodal-embeddings/, nova],
 ];
 
-/** Returns the texts to embed. @throws {ProxyError} 400: an input is not a text, or there are too many. */
+/** Returns the texts to embed. @throws {ProxyError} 400: an input is not a text, or there are none or too many. */
 function inputsOf(members: RequestMembers, { maxInputs }: Form): readonly string[] {
   const input = memberValue(members, 'input');
   const inputs = (Array.isArray(input) ? input : [input]).map(textOf).filter((text) => text !== undefined);

@@ -76,7 +76,10 @@ function stabilityRequest(members: RequestMembers): Map<string, Buffer> {
   );
 }
 
-/** Translates an answer. If it has no picture but a reason, returns an error 400 with the reason. */
+/**
+ * Translates an answer. If it has no picture but a reason, returns an error 400 with the reason.
+ * @throws {Error} if it has neither a picture nor a reason.
+ */
 function answer(value: unknown): DialectAnswer {
   const { images, error, finish_reasons: reasons } = recordOf(value) ?? {};
   const found = textsOf(images).filter((image) => image !== '');

@@ -6,7 +6,7 @@ import { recordOf, textOf } from '../anthropic/values.js';
 
 /** Tokens of a message besides its content, and of the beginning of the answer. */
 const MESSAGE_TOKENS = 3;
-/** Tokens of a picture of a million pixels. Anthropic and OpenAI count between 85 and 1600. */
+/** Counted tokens of each picture, as of one with a million pixels. Anthropic and OpenAI count between 85 and 1600. */
 const IMAGE_TOKENS = 1000;
 /** Characters of base64 per token of a file. A page of a PDF has about 2,500 tokens and 50 KB. */
 const FILE_CHARACTERS_OF_TOKEN = 25;
