@@ -12,6 +12,7 @@ const TLS_HANDSHAKE = 0x16;
 /**
  * Reads the first byte of each connection to distinguish plain HTTP from TLS. It puts the byte back
  * before the TLS server gets the socket, so requests run at full speed.
+ * @param onPlainHttp answers requests in plain HTTP. The connection closes after the answer.
  */
 export function detectPlainHttp(secure: Server, onPlainHttp: RequestListener): void {
   const tlsHandlers = secure.listeners('connection');

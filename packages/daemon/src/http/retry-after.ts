@@ -10,7 +10,7 @@ export function retryAfterMs(headers: IncomingHttpHeaders, now: number): number 
   const value = headers['retry-after'];
   if (value === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
-  // A date begins with the name of the day. `Date.parse` would read -5 and 1.5 as dates, too.
+  // A date begins with the name of the day. `Date.parse` would also read other texts as dates, such as -5.
   const time = /^[A-Z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? undefined : Math.max(0, time - now);
 }

@@ -39,7 +39,7 @@ const declined: ReadonlySet<string> = new Set([
 
 /**
  * The names that were received before, in lower case. Number and length are limited, because clients may send any
- * name. A name that is a part of a head keeps the whole head in memory.
+ * name. The map stores copies: a name that is a part of a head would keep the whole head in memory.
  */
 const lowerNames = new Map<string, string>();
 const MAX_NAMES = 500;

@@ -28,7 +28,7 @@ const MAX_KINDS = 1000;
 const MAX_CACHED_LENGTH = 40;
 /** Values that end the connection, as in Node. */
 const CLOSE = /(?:^|\W)close(?:$|\W)/i;
-/** A value cannot be a part of a header (RFC 9110 §5.5). */
+/** Matches a character that the value of a header cannot have (RFC 9110 §5.5). */
 const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**

@@ -88,7 +88,7 @@ export class ShortcutConnection {
     const head = readPlainHead(bytes);
     if (head === null || !this.#settings.isEligible(head.url)) return false;
     const arrived = bytes.length - head.byteLength;
-    // Node limits the number of requests that a client sends before it reads the first response.
+    // Pipelined requests go to Node's server, whose listeners limit their number.
     if (arrived > head.bodyLength) return false;
     const body = bytes.subarray(head.byteLength);
     const request = new PlainRequest(this.#socket, head, arrived === head.bodyLength ? body : null);

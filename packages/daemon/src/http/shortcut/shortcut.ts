@@ -13,9 +13,9 @@ interface ShortcutOptions {
   /** Returns whether a POST to this path may take the shortcut. */
   readonly isEligible: (url: string) => boolean;
   readonly handle: RequestListener;
-  /** How long a connection stays open without a request. */
+  /** How long a connection stays open after its last request, in milliseconds. */
   readonly keepAliveMs: number;
-  /** How long a new connection stays open without a byte; 0: without a limit. */
+  /** How long a new connection stays open without a byte, in milliseconds; 0: without a limit. */
   readonly firstByteMs: number;
   /** How often both deadlines are checked, in milliseconds; default 5000. */
   readonly checkMs?: number;
@@ -23,7 +23,7 @@ interface ShortcutOptions {
 
 /** The connections of the shortcut. */
 export interface Shortcut {
-  /** Closes the connections without a running request, except those without a request. */
+  /** Closes the connections on which no request runs, except new ones that have not sent a byte yet. */
   closeIdle(): void;
 }
 
