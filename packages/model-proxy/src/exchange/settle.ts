@@ -7,8 +7,9 @@ const MAX_TAGS = 10;
 const MAX_TAG_LENGTH = 100;
 
 /**
- * Frees the request's place at its virtual key, if it has one. Counts the usage if a deployment was selected, also
- * without a virtual key. Does nothing without a store. The caller calls it once, at the end of the request.
+ * Frees the request's place at its virtual key, if it has one, and counts its tokens for the limits of that key.
+ * Counts the usage in the store if a deployment was selected, also without a virtual key. Does nothing without a
+ * store. The caller calls it once, at the end of the request.
  */
 export function settle(exchange: Exchange): void {
   const { selection, admittedKey, proxy, error, response, client } = exchange;

@@ -33,7 +33,7 @@ export function withResponseIdInText(context: IdContext, text: string): string {
     : rewriteText(Buffer.from(text, 'latin1'), text, { modelPaths: [['id']], model: toClientId, nullable: null });
 }
 
-/** Makes `rewriter` also change the ids in events if the endpoint stores answers. */
+/** Returns a rewriter that also changes the ids in events if the endpoint stores answers, otherwise `rewriter`. */
 export function withResponseIds(context: IdContext, rewriter: EventRewriter): EventRewriter {
   const toClientId = idOf(context);
   if (toClientId === null) return rewriter;
