@@ -74,7 +74,7 @@ def version_of(folder: Path) -> str:
 
 
 def trusting_context() -> ssl.SSLContext:
-    """Returns a context that accepts any certificate: the caller chose the service, and the protocol validator checks it."""
+    """Returns a context that accepts any certificate. The caller chose the service; the protocol validator checks it."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -127,8 +127,8 @@ start_sample() {
   SAMPLE_API_KEY=$(openssl rand -hex 16)
   export SAMPLE_API_KEY
   : >"$work/upstream.log"
-  # Both run in their own sessions, so that Ctrl-C reaches only this script, which ends them in
-  # order.
+  # The sample and the proxy run in their own sessions, so that Ctrl-C reaches only this script, which ends
+  # them in order.
   setsid node "$sample" --folder "$work/certificates" --api-key "$SAMPLE_API_KEY" >"$work/upstream.log" 2>&1 &
   upstream=$!
   until grep -q '^serving ' "$work/upstream.log"; do
