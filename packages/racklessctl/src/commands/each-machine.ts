@@ -50,7 +50,7 @@ export async function attemptEach<Result>(
   call: Call,
   machines: readonly Machine[],
   run: (machine: Machine, label: string) => Promise<Result>,
-  onFailure: (label: string, failure: CommandFailure) => void,
+  onFailure: (label: string, failure: CommandFailure, machine: Machine) => void,
 ): Promise<readonly Outcome<Result>[]> {
   const labelOf = labelsOf(machines);
   return mapConcurrently(machines, CONCURRENCY, async (machine) => {
@@ -60,7 +60,7 @@ export async function attemptEach<Result>(
       return { machine, result: await run(machine, label) };
     } catch (error) {
       if (!(error instanceof CommandFailure) || call.signal.aborted) throw error;
-      onFailure(label, error);
+      onFailure(label, error, machine);
       return { machine, failure: error };
     }
   });
@@ -93,8 +93,10 @@ export async function changeEach(
         bars.end(machine);
       }
     },
-    (label, { message }) => {
-      if (!isJson) call.terminal.complain(`${label}: ${message}`);
+    (label, { message }, { name, uuid }) => {
+      // Redfish's messages name a machine by its id, which is the UUID in bmc-daemon.
+      const text = uuid === undefined ? message : message.replaceAll(`'${uuid}'`, () => `'${name}'`);
+      if (!isJson) call.terminal.complain(`${label}: ${text}`);
     },
   );
   if (isJson) call.terminal.printJson(outcomes.map(jsonOf));

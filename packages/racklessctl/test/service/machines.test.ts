@@ -82,6 +82,15 @@ describe('racklessctl power', () => {
     expect(stdout).toBe('NAME    POWER\nnode-1  Off\nnode-2  Off\nnode-3  Off\n');
   });
 
+  it("names the machine, not its UUID, in the service's reason", async () => {
+    await run(['power', 'force-off', 'node-3'], bmc.env);
+    expect(await run(['power', 'restart', 'node-3'], bmc.env)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: "node-3: ResetType GracefulRestart: The machine 'node-3' must be on for this.\n",
+    });
+  });
+
   it("prints the service's reason if it rejects an action", async () => {
     const { code, stdout, stderr } = await run(['power', 'nmi', 'node-3', 'node-1'], bmc.env);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
