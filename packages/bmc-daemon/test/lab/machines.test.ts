@@ -337,6 +337,9 @@ describe('machine clone', () => {
       'unchanged',
       'unchanged',
     ]);
+    const itself = await lab.machine('clone', 'golden', 'golden');
+    expect(itself.code).toBe(1);
+    expect(itself.stdout + itself.stderr).toContain('it is the source itself: give the copy another name');
     await lab.results('delete', 'copy', '--yes');
     expect((await lab.contents()).domains).toEqual(['golden']);
   });

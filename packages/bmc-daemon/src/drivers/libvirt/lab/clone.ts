@@ -44,11 +44,11 @@ export async function cloneMachines(host: LabHost, request: CloneRequest): Promi
     const existing = found.existing.get(name);
     if (existing !== undefined) {
       const isClone = existing.created.clonedFrom === source.uuid;
-      onReport(
-        isClone
-          ? reportOf(existing, 'unchanged')
-          : reportOf(existing, 'differs', [`it is not a clone of ${sourceName}`]),
-      );
+      const difference =
+        existing.uuid === source.uuid
+          ? 'it is the source itself: give the copy another name'
+          : `it is not a clone of ${sourceName}`;
+      onReport(isClone ? reportOf(existing, 'unchanged') : reportOf(existing, 'differs', [difference]));
       continue;
     }
     const planned = clones.get(name);

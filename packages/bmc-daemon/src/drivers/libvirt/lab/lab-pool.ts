@@ -41,7 +41,8 @@ export async function openLabPool(host: LabHost, name: string | null): Promise<L
   const pools = await attempt('listing the storage pools', () => hypervisor.listAllStoragePools(0, { timeoutMs }));
   const names = pools.map((pool) => pool.name);
   if (name !== null && !names.includes(name)) {
-    throw new LabError([`the host has no storage pool ${name}; it has ${names.join(', ') || 'none'}`]);
+    const others = names.length === 0 ? 'create it first' : `it has ${names.join(', ')}`;
+    throw new LabError([`the host has no storage pool ${name}; ${others}`]);
   }
   const wanted = name ?? (names.includes(USUAL_POOL) ? USUAL_POOL : storagePool);
   const pool = await startedPool({ hypervisor, uri, name: wanted, create: true, timeoutMs });

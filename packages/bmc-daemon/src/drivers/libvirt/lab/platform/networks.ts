@@ -53,7 +53,10 @@ async function networkProblems(
   const names = networks.map(({ name }) => name);
   const problems = wanted
     .filter((name) => !names.includes(name))
-    .map((name) => `the host has no network ${name}; it has ${names.join(', ') || 'none'}`);
+    .map(
+      (name) =>
+        `the host has no network ${name}; ${names.length === 0 ? 'create it first' : `it has ${names.join(', ')}`}`,
+    );
   for (const network of networks.filter(({ name }) => wanted.includes(name))) {
     const { name } = network;
     const { root } = await attempt(`reading network ${name}`, async () =>
