@@ -118,7 +118,9 @@ export class ReconnectingConnection {
         },
         notConnected: (why) =>
           waiter.reject(
-            failure('NOT_CONNECTED', `not connected: ${why?.message ?? `no answer from ${label} yet`}`, why),
+            procedure === null && why !== undefined
+              ? clientError('NOT_CONNECTED', why.message, { procedure, cause: why })
+              : failure('NOT_CONNECTED', `not connected: ${why?.message ?? `no answer from ${label} yet`}`, why),
           ),
         closed: () => waiter.reject(failure('LINK_CLOSED', `the link to ${label} was closed`)),
       };

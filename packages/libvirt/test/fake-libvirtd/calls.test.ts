@@ -71,7 +71,7 @@ describe('opening a connection', () => {
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({
       code: 'NOT_CONNECTED',
-      message: `waiting: not connected: connecting to ${fake.uri}: authentication failed: denied`,
+      message: `connecting to ${fake.uri}: authentication failed: denied`,
       cause: { code: 'NOT_CONNECTED', cause: { code: 'AUTH_FAILED', domain: 'POLKIT', procedure: 'authPolkit' } },
     });
   });
@@ -93,7 +93,7 @@ describe('opening a connection', () => {
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({
       code: 'NOT_CONNECTED',
-      message: `waiting: not connected: connecting to ${fake.uri}: connect ENOENT ${fake.socket}`,
+      message: `connecting to ${fake.uri}: connect ENOENT ${fake.socket}`,
     });
   });
 });

@@ -114,7 +114,7 @@ describe('a link without a connection', () => {
     clock.advance(200);
     expect(await waiting).toMatchObject({
       code: 'NOT_CONNECTED',
-      message: `waiting: not connected: connecting to ${fake.uri}: no answer within 200 ms`,
+      message: `connecting to ${fake.uri}: no answer within 200 ms`,
     });
     fake.on(connectProcedures.open, () => undefined);
     await nextAttempt(clock);
