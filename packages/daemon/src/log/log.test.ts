@@ -147,6 +147,19 @@ describe('createLog', () => {
     });
   });
 
+  it('writes the text of a cause once if the error repeats it', () => {
+    const { log, lines } = collect({ level: 'info' });
+    const socket = new Error('connect ENOENT /s');
+    const connecting = new Error('connecting to qemu:///system: connect ENOENT /s', { cause: socket });
+    const error = new Error('listing: connecting to qemu:///system: connect ENOENT /s', { cause: connecting });
+    log.warn('no connection', { error });
+    log.warn('no connection', { error: new Error('', { cause: new Error('', { cause: socket }) }) });
+    expect(lines().map((line) => (parse(line) as { readonly error: string }).error)).toEqual([
+      expect.stringMatching(/^listing: connecting to qemu:\/\/\/system: connect ENOENT \/s(?: \[at |$)/),
+      expect.stringMatching(/^(?:: )*connect ENOENT \/s(?: \[at |$)/),
+    ]);
+  });
+
   it('ignores messages below its level', () => {
     const { log, lines } = collect({ level: 'warn' });
     log.info('quiet');

@@ -47,15 +47,18 @@ function redactValue(name: string, value: unknown, depth: number, options: Redac
 }
 
 /**
- * Returns the messages of the error and of its causes, outermost first. With `stacks`, adds the
+ * Returns the messages of the error and of its causes, outermost first, each text once. With `stacks`, adds the
  * top of the innermost error's stack trace.
  */
 function describeError(error: Error, { stacks }: RedactOptions): string {
   const messages: string[] = [];
   let innermost = error;
-  for (let current: unknown = error; current instanceof Error && messages.length < 8; current = current.cause) {
-    messages.push(current.message);
+  let depth = 0;
+  for (let current: unknown = error; current instanceof Error && depth < 8; current = current.cause) {
+    // Many errors end with the text of their cause.
+    if (messages.at(-1)?.endsWith(current.message) !== true) messages.push(current.message);
     innermost = current;
+    depth += 1;
   }
   if (!stacks) return messages.join(': ');
   const stack =
