@@ -15,8 +15,8 @@ export interface PowerCommand {
   /** racklessctl sends the first type that the service lists for the machine; without a list, the first of all. */
   readonly resetTypes: readonly string[];
   /**
-   * A machine in this state needs no request. `--wait` waits for this state. Absent: the command always sends a
-   * request, and has no option `--wait`.
+   * A machine in this state needs no request, unless the state is only the last known one. `--wait` waits for this
+   * state. Absent: the command always sends a request, and has no option `--wait`.
    */
   readonly target?: 'On' | 'Off';
   /** The text for the user after the name of the machine, such as `on`. */
@@ -60,7 +60,7 @@ const POLL_MS = 1000;
 
 /**
  * Executes a power command, and waits for its task. Sends no request if the machine already had the target state when
- * the command read it.
+ * the command read it, unless that state is only the last known one.
  * @returns the text for the user.
  * @throws {CommandFailure} if the machine does not support the command, if the request or its task fails, or
  *   if the machine does not reach the target within `waitMs`.
