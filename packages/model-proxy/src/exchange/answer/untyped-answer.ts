@@ -26,7 +26,7 @@ export class UntypedAnswer implements Answer {
     this.#answer.data(chunk);
   }
 
-  /** Ends the answer. An empty answer is a fault as in {@link data}, except a 204. @throws {ProxyError} 502 */
+  /** Ends the answer. @throws {ProxyError} 502: the answer is empty, not a 204, and the endpoint answers in JSON. */
   end(): void {
     this.#answer ??= this.#context.status === 204 ? new RawAnswer(this.#context) : this.#answerOf(Buffer.alloc(0));
     this.#answer.end();

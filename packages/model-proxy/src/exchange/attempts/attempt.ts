@@ -16,7 +16,7 @@ export interface AttemptOwner {
   onComplete(isBodyFree: boolean): void;
   /**
    * The attempt failed before a byte of an answer reached the client.
-   * @param upstream headers of the upstream's answer; null: it did not answer.
+   * @param upstream headers of the upstream's answer that the client gets with the error; null: none.
    */
   onFailure(error: ProxyError, upstream: readonly string[] | null): void;
   /** The attempt failed, and no other attempt can follow: the answer has begun, or no deployment is to blame. */

@@ -238,7 +238,7 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Sends the request again after a wait. @returns false: no deployment may get it, or the wait is too long. */
+  /** Repeats a request after a wait. @returns false: no deployment may get it, the wait is too long, or the budget empty. */
   #waitForRetry(): boolean {
     const exchange = this.#exchange;
     const { settings, health } = exchange.proxy;
