@@ -139,7 +139,7 @@ class EmbeddedStore implements OwnedStore {
     return this.#flusher.run(async () => {
       const before = this.spendOf(digest);
       await this.#storeNow([spendEntry(digest, { ...before, spend })], 'the spend');
-      // Requests have continued meanwhile.
+      // Requests have continued meanwhile, so their costs are added to the new spend.
       const after = this.spendOf(digest);
       const added = Math.max(0, after.spend - before.spend);
       this.#table.setSpend(digest, { ...after, spend: spend + added });

@@ -36,7 +36,7 @@ export class Journal {
   #handle: FileHandle;
   /** Length of the file up to the end of the last complete write. */
   #length: number;
-  /** Length of the file at the last compaction, or when it was opened. */
+  /** Length of the file at the last compaction, also a failed one, or when it was opened. */
   #compactLength: number;
   /** Whether a failed write may have left bytes behind `#length`. */
   #isTorn = false;
@@ -54,7 +54,8 @@ export class Journal {
 
   /**
    * Opens the file and loads its entries. Creates the file if there is none. Removes a write that a
-   * crash interrupted. If other lines are damaged, keeps a copy of the file and loads the readable lines.
+   * crash interrupted. If other lines are damaged, or the line with the format is missing, keeps a copy of the file and
+   * loads the readable lines.
    * @throws the error of node:fs; {@link JournalError} if another version has written the file.
    */
   static async open(options: JournalOptions): Promise<Journal> {
