@@ -238,7 +238,7 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Repeats a request after a wait. @returns false: no deployment may get it, the wait is too long, or the budget empty. */
+  /** Repeats a request after a wait. @returns false: no deployment may get it, too long a wait, or an empty budget. */
   #waitForRetry(): boolean {
     const exchange = this.#exchange;
     const { settings, health } = exchange.proxy;
