@@ -165,18 +165,12 @@ export class OutgoingRequest implements RequestMembers {
     }
   }
 
-  /**
-   * Merges `extra_body` of the client and of the deployment into the request.
-   * @throws {ProxyError} 400: the client's `extra_body` has too many members.
-   */
+  /** Merges `extra_body` into the request. @throws {ProxyError} 400: the client's has too many members. */
   mergeExtraBody(): void {
     for (const [name, value] of this.#extraMembers()) this.#set(name, value);
   }
 
-  /**
-   * Returns the members of the client's `extra_body`, then of the deployment's, which has priority.
-   * @throws {ProxyError} 400: the client's `extra_body` has too many members.
-   */
+  /** Returns the members of the client's `extra_body`, then of the deployment's, which has priority. */
   #extraMembers(): [string, Buffer][] {
     const member = this.#consumed.get('extra_body');
     const extra = member === undefined ? noBytes : this.#received(member);
@@ -222,11 +216,7 @@ export class OutgoingRequest implements RequestMembers {
     return spliceJson(this.#object, edits);
   }
 
-  /**
-   * Returns the request in the dialect. Adds the members of `extra_body`, but not to a {@link DialectRequest}.
-   * @throws {ProxyError} 400: the client's `extra_body` has too many members, or the dialect cannot express the
-   *   request.
-   */
+  /** Returns the request in the dialect, with `extra_body` unless it is a {@link DialectRequest}. @throws {ProxyError} */
   finishAs({ endpoint, call }: TranslatedCall): Buffer[] | DialectRequest {
     const request = endpoint.request(this, call);
     if (request instanceof DialectRequest) return request;
