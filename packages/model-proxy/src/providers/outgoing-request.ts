@@ -216,7 +216,7 @@ export class OutgoingRequest implements RequestMembers {
     return spliceJson(this.#object, edits);
   }
 
-  /** Returns the request in the dialect, with `extra_body` unless it is a {@link DialectRequest}. @throws {ProxyError} */
+  /** Returns the request in the dialect, with `extra_body` unless a {@link DialectRequest}. @throws {ProxyError} */
   finishAs({ endpoint, call }: TranslatedCall): Buffer[] | DialectRequest {
     const request = endpoint.request(this, call);
     if (request instanceof DialectRequest) return request;
