@@ -1,7 +1,4 @@
-/**
- * Attacks from the network without HTTP requests: floods of SSDP searches, and hostile event
- * listeners.
- */
+/** Attacks that are no HTTP requests to the daemon: floods of SSDP searches, and hostile answers of event listeners. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,7 +9,7 @@ import { root } from './tree.js';
 const run = promisify(execFile);
 
 const ssdpAttack = {
-  name: 'a flood of SSDP searches: huge, malformed, and sent to the host alone',
+  name: 'a flood of SSDP searches: huge, malformed and unicast',
   expected: 'at most 20 answers a second, fewer bytes than were sent, none to a unicast search, and GETs are answered',
   seconds: 90,
   run: async (arena) => {
@@ -27,7 +24,7 @@ const ssdpAttack = {
     const found = JSON.parse(stdout);
     const summary = JSON.stringify(found);
     if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${summary}`);
-    // Two seconds more: the saved burst, and the last second, which is not complete.
+    // Two seconds more: the limit of the first second counts twice, and the last second is not complete.
     if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${summary}`);
     if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${summary}`);
     if (found.unicast > 0) throw new Error(`answers to searches that were sent to the host alone: ${summary}`);

@@ -40,7 +40,7 @@ const files: Readonly<Record<string, string>> = {
 const read = (path: string): string | null => files[path] ?? null;
 
 describe('the network of the host', () => {
-  it('lists the interfaces on which the service listens', () => {
+  it('lists the interfaces on which the service listens, without loopback and without addresses of managers', () => {
     const full = hostname();
     expect(
       readHostNetwork({

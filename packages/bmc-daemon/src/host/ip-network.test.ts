@@ -48,7 +48,7 @@ describe('addresses and networks', () => {
     ['0.0.0.0', 0],
     ['255.0.255.0', undefined],
     ['255.255.255', undefined],
-  ])('have a prefix length if they have a mask: that of %s is %s', (mask, bits) => {
+  ])('have a prefix length that follows from a mask: %s gives %s', (mask, bits) => {
     expect(prefixOfMask(mask)).toBe(bits);
   });
 });
@@ -58,7 +58,7 @@ describe('the IPv4 addresses in an IPv6 address', () => {
     ['::ffff:192.0.2.33', '192.0.2.33'],
     ['::192.0.2.33', '192.0.2.33'],
     ['::ffff:0:192.0.2.33', '192.0.2.33'],
-    // The examples of RFC 6052 §2.4, after the prefixes that need no configuration.
+    // The examples of RFC 6052 §2.4, with the prefixes 64:ff9b::/96 and 64:ff9b:1::/48 in the place of theirs.
     ['64:ff9b::192.0.2.33', '192.0.2.33'],
     ['64:ff9b:1:c000:2:2100::', '192.0.2.33'],
     ['64:ff9b:1:c0:0:221::', '192.0.2.33'],

@@ -15,9 +15,11 @@
 const KEEP_MS = 60_000;
 
 /**
- * Joins a queue, or renews a ticket. Removes expired tickets, and notifies the owner of a new first ticket.
+ * Joins a queue, or renews a ticket, even an expired one. Removes all other expired tickets, and notifies the owner of
+ * a new first ticket.
  * ARGV: the ticket, 1 if it may join, the duration of the lease in ms.
- * Answer: `first`, `waiting`, or `gone` and the reason of the cancellation; an empty reason: the ticket has expired.
+ * Answer: `first`, `waiting`, or `gone` and the reason of the cancellation; an empty reason: another call has
+ * removed the expired ticket.
  */
 export const visitScript = `
 local time = redis.call('TIME')

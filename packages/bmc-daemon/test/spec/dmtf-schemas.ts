@@ -18,9 +18,7 @@ const formats = {
   'uri-reference': (text: string) => URL.canParse(text, 'http://base.test'),
 };
 
-/**
- * The base of ids, because references in some of DMTF's files differ from the `$id` of the target.
- */
+/** Replaces the address in each `$id` and reference. In some of DMTF's files, a reference and its target differ. */
 const base = 'http://schemas.test/';
 const link = `${base}odata-v4.json#/definitions/idRef`;
 const impossible = `${base}impossible`;
@@ -56,8 +54,8 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
   };
 
   /**
-   * Returns the target of a reference. If the file is missing, the target accepts no value, because DMTF's
-   * bundle has only the last version of each schema.
+   * Returns the target of a reference. A missing file without a version (`X.json`) counts as a link to a resource. Any
+   * other missing file is an old version, which DMTF's bundle does not have: its target accepts no value.
    */
   const target = (uri: string, pointer: string): string => {
     const file = basename(uri);

@@ -132,7 +132,7 @@ describe('a call', () => {
     expect(await failureOf(answer)).toMatchObject({ code: 'CALL_TIMEOUT' });
   });
 
-  it('fails with the error of libvirtd, which has the names of its code and its domain', async () => {
+  it('fails with the error of libvirtd, with the names of its error code and its error domain', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(42, 10, 'Domain not found: no such thing');
     });
@@ -368,7 +368,7 @@ describe('keepalive', () => {
     await until('a pong', () => fake.clients[0]?.pongs === 1);
   });
 
-  it('rejects all calls if libvirtd does not answer its PINGs', async () => {
+  it("rejects all calls if libvirtd does not answer the client's PINGs", async () => {
     fake.on(getHostname, () => HANG);
     fake.answersPings = false;
     const clock = new FakeClock();

@@ -5,7 +5,7 @@
 
 import type { KeySketch } from './key-sketch.js';
 
-/** A member of an object. Offsets count bytes from the beginning of the text, of a request from its first byte. */
+/** A member of an object. Offsets count bytes from the first byte of the text; of a request: of its body. */
 export interface JsonMember {
   /** The key, with escapes resolved. */
   readonly key: string;

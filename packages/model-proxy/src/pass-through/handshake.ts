@@ -7,8 +7,8 @@ import type { ProxyError } from '../errors/proxy-error.js';
 const key = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 
 /**
- * Checks a request for a WebSocket. If an upstream accepted an invalid request, the upstream would
- * read the client's next bytes as frames, while the client would read the answer as HTTP.
+ * Checks a request for a WebSocket. Client and upstream must agree on whether a WebSocket begins. Otherwise, the
+ * upstream could read the client's next HTTP request as frames.
  * @returns undefined if the request is valid, or its method is not GET.
  */
 export function handshakeFault({ headers, httpVersion, method }: IncomingMessage): ProxyError | undefined {

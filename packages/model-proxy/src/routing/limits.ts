@@ -1,7 +1,7 @@
 /**
  * Counts and limits what deployments get: requests per minute (`rpm`), requests at the same time
  * (`max_parallel_requests`), and tokens per minute (`tpm`). Each process counts alone, as LiteLLM does
- * without Redis. The workers of a group divide the limits.
+ * without Redis. With `--num_workers`, the workers divide the limits.
  */
 import { deploymentBusy, deploymentLimited } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
@@ -10,7 +10,7 @@ import { wholeLimit, type LimitPart } from './siblings.js';
 
 type Limited = Pick<Deployment, 'id' | 'rpm' | 'tpm' | 'maxParallelRequests'>;
 
-/** The use of deployments. */
+/** Counts the use of deployments, and rejects requests beyond their limits. */
 export interface Limits {
   /** Returns whether a deployment may receive another request now. */
   hasRoom(deployment: Limited): boolean;

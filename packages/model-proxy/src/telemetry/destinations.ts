@@ -41,8 +41,8 @@ export function createProviders({ serviceName, traces, metrics, metricIntervalMs
 
 /**
  * Makes the exporter of an address. `OTLPTraceExporter` adds the headers of `OTEL_EXPORTER_OTLP_HEADERS`
- * to each request. A target of another vendor must not get the keys in them, so it has an exporter without
- * variables.
+ * to each request. These headers may contain keys. A target such as Langfuse must not get them, so its exporter
+ * ignores the environment variables.
  */
 function spanExporter(target: OtlpTarget): SpanExporter {
   if (target.usesVariables) return new OTLPTraceExporter(optionsOf(target));

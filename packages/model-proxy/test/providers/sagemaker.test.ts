@@ -17,7 +17,7 @@ const messages = [
   { role: 'user' as const, content: 'hello' },
 ];
 
-/** Splits the text of a container into parts of SageMaker, which end anywhere. */
+/** Returns a container's text as SageMaker's frames. A frame may end inside an event or a character. */
 function parts(text: string, size: number): Buffer {
   const bytes = Buffer.from(text);
   const frames = [];
@@ -40,7 +40,7 @@ describe('the proxy with endpoints of SageMaker', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  it('MP-149 answers chats with a container for text', async () => {
+  it('MP-149 answers chat completions through a container without a chat API', async () => {
     const details = { finish_reason: 'length', generated_tokens: 2, prefill: [{ id: 1 }] };
     vendors.answers.set(HOST, json([{ generated_text: 'Hi!', details }]));
     const answer = await client.chat.completions.create({

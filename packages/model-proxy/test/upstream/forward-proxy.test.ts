@@ -96,9 +96,9 @@ async function startUpstream(secure: boolean): Promise<string> {
 
 const trusting = () => ({ tls: { verify: authority.caFile, clientCertificate: null } });
 
-describe('a forward proxy of the environment', () => {
+describe('a forward proxy from an environment variable', () => {
   it.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'])(
-    'in %s tunnels TLS, which the deployment checks end to end',
+    '(%s) tunnels TLS, and the proxy verifies the upstream with the authority of the deployment',
     async (name) => {
       const proxy = await startForwardProxy();
       const apiBase = await startUpstream(true);
@@ -116,7 +116,7 @@ describe('a forward proxy of the environment', () => {
     },
   );
 
-  it.each(['HTTP_PROXY', 'http_proxy'])('in %s gets absolute URLs for plain HTTP', async (name) => {
+  it.each(['HTTP_PROXY', 'http_proxy'])('(%s) gets absolute URLs for plain HTTP', async (name) => {
     const proxy = await startForwardProxy();
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
@@ -136,7 +136,7 @@ describe('a forward proxy of the environment', () => {
     expect(error?.message).toContain(`cannot be reached through the proxy localhost:${proxy.port}`);
   });
 
-  it('gets its account, which no message contains', async () => {
+  it('gets the user and the password of its URL, and no error contains the password', async () => {
     const proxy = await startForwardProxy({ account: 'me:s3cret/' });
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${proxy.port}` };
@@ -161,7 +161,7 @@ describe('a forward proxy of the environment', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('is reported together with the upstream if it is down', async () => {
+  it('is named in the error, together with the upstream, if the forward proxy is down', async () => {
     const gone = await ScriptedServer.start(() => undefined);
     const { port } = gone;
     await gone.close();

@@ -174,15 +174,15 @@ export async function readAllMachines(
   );
 }
 
-/** Maximum number of unread machines whose reasons are printed. */
-const MAX_REASONS = 8;
+/** Maximum number of unread machines that have their own line. */
+const MAX_UNREAD_LINES = 8;
 
 /**
  * Returns a line for each machine that could not be read. If there are many, returns lines for the first ones, and
  * a line with the number of the others.
  */
 export function unreadLines(unread: readonly UnreadMachine[]): readonly string[] {
-  const lines = unread.slice(0, MAX_REASONS).map(({ context, id, failure }) => {
+  const lines = unread.slice(0, MAX_UNREAD_LINES).map(({ context, id, failure }) => {
     const label = context === undefined ? id : `${context}/${id}`;
     return `machine ${label}: ${failure.message}`;
   });

@@ -3,7 +3,7 @@
  * what Python returns, except in rare cases. `Path.absolute` removes `..`. `realpath` and
  * `Path.resolve` follow no links if the path does not exist. Two slashes at the beginning of a path
  * become one. `~` is an error without HOME, and `~user` is always an error. Only `realpath` and
- * `Path.resolve` read the file system. No other Python runs.
+ * `Path.resolve` read the file system. A configuration file can call no other functions.
  * @see https://docs.python.org/3/library/os.path.html and
  *   https://docs.python.org/3/library/pathlib.html
  */
@@ -149,7 +149,7 @@ export const builtIns: ReadonlySet<string> = new Set(['str']);
 
 function texts(values: readonly PythonValue[]): string[] {
   return values.map((value) => {
-    if (value.kind !== 'string' && value.kind !== 'path') throw new PathFault('it takes only strings');
+    if (value.kind !== 'string' && value.kind !== 'path') throw new PathFault('its arguments must be strings or paths');
     return value.value;
   });
 }

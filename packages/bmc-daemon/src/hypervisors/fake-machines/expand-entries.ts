@@ -43,7 +43,7 @@ export function expandEntries(entries: readonly FileEntry[], options: ExpandOpti
   for (const [index, entry] of entries.entries()) {
     total += entry.count ?? 1;
     if (total > MAX_MACHINES) {
-      onFault([index], `makes more than ${MAX_MACHINES} machines in the file`);
+      onFault([index], `makes the machines of the file more than ${MAX_MACHINES}`);
       return { systems: [], machines: [], plans };
     }
     if (!checkEntry(entry, (member, message) => onFault([index, member], message))) continue;
@@ -87,7 +87,8 @@ function duplicateReporter(onFault: ExpandOptions['onFault']): (path: EntryPath,
   return (path, { name, uuid, nics = [] }) => {
     const keys = [`name ${name}`, `UUID ${uuid}`, ...nics.map(({ mac }) => `MAC address ${mac}`)];
     const taken = keys.find((key) => owners.has(key));
-    if (taken !== undefined) onFault(path, `makes a second machine with the ${taken}: ${owners.get(taken)} has it`);
+    if (taken !== undefined)
+      onFault(path, `makes a second machine with the ${taken}: machine ${owners.get(taken)} already has it`);
     for (const key of keys) owners.set(key, name);
   };
 }

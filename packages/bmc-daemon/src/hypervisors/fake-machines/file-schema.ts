@@ -32,7 +32,7 @@ const range = z
   .readonly();
 const duration = value(
   z.union([seconds, range]),
-  `seconds from 0 to ${MAX_SECONDS}, or two of them: [shortest, longest]`,
+  `seconds from 0 to ${MAX_SECONDS}, or [shortest, longest] with the shortest first`,
 );
 const time = value(seconds, `seconds from 0 to ${MAX_SECONDS}`);
 const share = value(z.number().gt(0).max(1), 'a number above 0, up to 1');

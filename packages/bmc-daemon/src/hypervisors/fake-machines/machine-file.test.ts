@@ -83,7 +83,7 @@ machines:
     ]);
   });
 
-  it('can be the list of EMULATOR_FAKE_SYSTEMS, as JSON', () => {
+  it('can have the list of EMULATOR_FAKE_SYSTEMS as its machines, also in JSON', () => {
     const systems = [
       {
         uuid: '27946b59-9e44-4fa7-8e91-f3527a1ef094',
@@ -148,7 +148,7 @@ machines:
 `;
     expect(faultsOf(text)).toEqual([
       'lab.yaml:1: seed must be an integer from 0 to 2147483648, not the number -1',
-      'lab.yaml:2: delays.power_on must be seconds from 0 to 1000000, or two of them: [shortest, longest], not a list',
+      'lab.yaml:2: delays.power_on must be seconds from 0 to 1000000, or [shortest, longest] with the shortest first, not a list',
       'lab.yaml:2: delays.foo is not a known member',
       'lab.yaml:5: machines[0].count must be an integer from 1 to 100000, not the string "x"',
       'lab.yaml:6: machines[0].nics[0].mac must be a MAC address in quotes, such as "52:54:00:00:00:01", not the number 1',
@@ -182,11 +182,11 @@ machines:
     expect(faultsOf(text)).toEqual([
       'lab.yaml:2: machines[0].name must contain {n}, the number of the machine, because the entry has a count',
       'lab.yaml:7: machines[1].overrides.b-7 is not the name of a machine of this entry',
-      'lab.yaml:8: machines[2] makes a second machine with the name b-2: b-2 has it',
-      'lab.yaml:11: machines[4] makes a second machine with the UUID 27946b59-9e44-4fa7-8e91-f3527a1ef094: c has it',
+      'lab.yaml:8: machines[2] makes a second machine with the name b-2: machine b-2 already has it',
+      'lab.yaml:11: machines[4] makes a second machine with the UUID 27946b59-9e44-4fa7-8e91-f3527a1ef094: machine c already has it',
     ]);
     expect(faultsOf('machines: [{name: "a{n}", count: 2}, {name: "b{n}", count: 99999}]')).toEqual([
-      'lab.yaml:1: machines[1] makes more than 100000 machines in the file',
+      'lab.yaml:1: machines[1] makes the machines of the file more than 100000',
     ]);
     expect(faultsOf('machines: 5')).toEqual(['lab.yaml:1: machines must be a list, not the number 5']);
     expect(faultsOf('')).toEqual(['lab.yaml: the file is empty']);

@@ -1,5 +1,5 @@
 /**
- * Finds the chassis of a machine. Without EMULATOR_CHASSIS each machine has its own chassis. With
+ * Lists, finds and changes chassis. Without EMULATOR_CHASSIS each machine has its own chassis. With
  * it, all machines share the first configured chassis.
  */
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
@@ -81,7 +81,7 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
 
 /**
  * Changes a chassis. A machine's own chassis has the UUID of the machine, so the driver makes the
- * change. A configured chassis has an indicator only, which the service stores.
+ * change. Of a configured chassis, only the indicator can change, which the service stores.
  * @throws {DriverError} of the driver. @throws {StateFileError} if the service cannot store the
  *   indicator.
  */

@@ -112,7 +112,10 @@ export function startMachines(): () => void {
   };
 }
 
-/** Reads the list, unless the service does not answer at all: then the machines keep their last state. */
+/**
+ * Reads the list if the service root can be read and no stream of events is open. Otherwise, the machines keep their
+ * last state.
+ */
 async function pollMachines(): Promise<void> {
   const answers = await get('/redfish/v1/').then(
     () => true,
@@ -132,7 +135,7 @@ export function forgetMachines(): void {
   machinesState.value = { isComplete: false, error: null };
 }
 
-/** Reads all machines, the first page first. Calls during a reading cause one further reading. */
+/** Reads all machines. Calls during a reading return its promise, and cause one further reading. */
 export function readMachines(): Promise<void> {
   if (reading !== null) {
     isReadAgain = true;

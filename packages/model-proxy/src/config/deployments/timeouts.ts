@@ -34,9 +34,9 @@ export function timeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSou
 }
 
 /**
- * Returns the limits of a streamed answer. A stream has no limit for the total time. If `stream_timeout` is not set
- * and `first_byte_timeout` is absent or 0, the total limit of a plain answer limits the time to the first byte, as in
- * LiteLLM's HTTP client.
+ * Returns the limits of a streamed answer. A stream has no limit for the total time. `stream_timeout` limits the time
+ * to the first byte (0: no limit), and has precedence over `first_byte_timeout`. If `stream_timeout` is not set and
+ * `first_byte_timeout` is absent or 0, the total limit of a plain answer limits this time, as in LiteLLM's HTTP client.
  */
 export function streamTimeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSources): Timeouts {
   const { router } = sources;

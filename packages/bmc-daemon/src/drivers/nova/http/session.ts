@@ -59,7 +59,7 @@ export interface CloudSession {
   projectId(): Promise<string | undefined>;
   /** Returns whether the catalog has a usable endpoint of the service. @throws as {@link CloudSession.request}. */
   offers(service: CloudService): Promise<boolean>;
-  /** The requests to Nova that wait for an answer, except those that Nova relays. */
+  /** Notices that Nova is silent: watches its requests that wait for an answer, except those that Nova relays. */
   readonly silence: Silence;
   /** Returns the status and the reason of an answer in one line, without secrets. */
   reason(answer: CloudAnswer): string;
@@ -73,10 +73,10 @@ export interface CloudSession {
  */
 const REJECTED_PAUSE_MS = 30_000;
 const MAX_REJECTED_PAUSE_MS = 300_000;
-/** Maximum number of simultaneous requests that a service relays to Neutron, and to compute hosts. */
+/** Maximum number of simultaneous requests that a service relays to Neutron; the same for those to compute hosts. */
 export const MAX_RELAYED = 6;
-/** Number of tokens that must not appear in messages. */
-const MAX_HIDDEN = 3;
+/** Number of the latest tokens that `reason` masks in messages. No running request has an older token. */
+const MAX_MASKED_TOKENS = 3;
 /** Maximum pause that Keystone can request. A wrong date in Retry-After must not stop the daemon for days. */
 const MAX_PAUSE_MS = 3_600_000;
 
@@ -105,8 +105,8 @@ export function createSession(
     deadline: number,
   ): Promise<CloudAnswer & { used: Promise<Token> }> => {
     const used = tokens.current(deadline);
-    // Another request may have begun to get the token, and its deadline may be later. So this waits only
-    // until its own deadline.
+    // Another request, with a later deadline, may already wait for the same token. This request waits only until
+    // its own deadline.
     const known = await beforeDeadline(deadline, used);
     const url = new URL(endpointOf(request.service ?? 'compute', known, settings) + request.path);
     for (const [name, value] of new URLSearchParams(request.query)) url.searchParams.append(name, value);
@@ -184,7 +184,7 @@ function createTokens(
   /** The ids of the last tokens, newest last. Requests with an older token may still run. */
   let ids: readonly string[] = [];
 
-  /** Returns the pause after a failure; undefined if the next request may try again. */
+  /** Counts rejected credentials. Returns the pause after a failure; undefined if the next request may try again. */
   const pauseAfter = (error: Error): number | undefined => {
     if (error instanceof CloudFailure && error.pauseMs !== undefined) return Math.min(error.pauseMs, MAX_PAUSE_MS);
     if (!(error instanceof RejectedCredentials)) return undefined;
@@ -197,7 +197,7 @@ function createTokens(
       const found = await authenticate(settings, exchange, { deadline, signal });
       paused = undefined;
       rejections = 0;
-      ids = [...ids, found.id].slice(-MAX_HIDDEN);
+      ids = [...ids, found.id].slice(-MAX_MASKED_TOKENS);
       return found;
     } catch (error) {
       const pauseMs = error instanceof Error ? pauseAfter(error) : undefined;
@@ -218,7 +218,7 @@ function createTokens(
   return {
     /** Returns the stored token, or requests a new one. */
     current,
-    /** Makes the next caller get another token, unless a caller has already done so. */
+    /** Removes the stored token if it is this one, so that the next caller requests a new one. */
     forget: (used: Promise<Token>): void => {
       if (token === used) token = undefined;
     },
@@ -236,7 +236,7 @@ async function withServiceName<T>(service: CloudService, sent: Promise<T>): Prom
   }
 }
 
-/** Waits until a deadline. @throws {CloudFailure} after it. */
+/** Waits for a token, at most until a deadline. @throws {CloudFailure} timeout, if the deadline passes first. */
 async function beforeDeadline<T>(deadline: number, result: Promise<T>): Promise<T> {
   return await withDeadline(result, Math.max(0, deadline - performance.now()), () => {
     throw new CloudFailure('timeout', 'asking Keystone for a token: no answer in time');

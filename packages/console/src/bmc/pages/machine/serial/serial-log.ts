@@ -7,6 +7,7 @@ interface LogEntry {
 
 /**
  * Reads the recorded output of the latest boot.
+ * @param machine path of the system.
  * @returns null if there is no record.
  * @throws {RedfishFailure} with status 404 if the service records no output; other errors as {@link openStream}.
  */
