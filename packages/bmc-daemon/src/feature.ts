@@ -65,7 +65,7 @@ export interface OpenFeature<Own extends object> {
   readonly services: Own;
   /**
    * Returns services that show only one machine, for requests that use the name or address of its manager.
-   * Default: the feature has no data of machines.
+   * Leave it out if the feature has no data of machines: such requests then get `services`.
    */
   readonly forMachine?: (uuid: string) => Partial<Own>;
   /** Called after each write of a client. */

@@ -1,4 +1,4 @@
-/** The context of all parts, and the turns of the targets. */
+/** The options that each part of the benchmark gets, and a function that loads the targets in turn. */
 import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { load, loadTarget, type LoadResult, type LoadOptions } from './load.js';
@@ -11,7 +11,7 @@ export interface Bench {
   readonly folder: string;
   /** Number of turns of each target. */
   readonly rounds: number;
-  /** Duration of a turn. */
+  /** Duration of a turn; 2 s at most for the upstream alone. */
   readonly seconds: number;
   /** Number of requests in a soak; the number of streams is a tenth. */
   readonly soakRequests: number;
@@ -54,8 +54,9 @@ export async function takeTurns(
   return results;
 }
 
-/** After this number of requests, V8 compiles only a little. Large bodies need fewer. */
+/** After this number of requests, V8 compiles only a little. */
 const WARM_REQUESTS = 60_000;
+/** Maximum duration of a warm-up, for large bodies. They need fewer requests. */
 const WARM_MS = 10_000;
 
 /** Warms up a target. */

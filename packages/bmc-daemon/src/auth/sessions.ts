@@ -17,7 +17,7 @@ export interface SessionsOptions {
   /**
    * Returns the password hash of an account; undefined if the account does not exist or is
    * disabled. A locked account keeps its sessions. When the hash changes, the account's sessions
-   * end.
+   * end, except that of {@link Sessions.adoptNewHash}.
    */
   readonly hashOf: (user: string | null) => string | undefined;
   /** Maximum number of Redfish sessions of one user; a further session ends the least recently used one. */

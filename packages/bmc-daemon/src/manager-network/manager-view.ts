@@ -25,7 +25,7 @@ export interface ManagerInterface extends Omit<HostInterface, 'ipv4' | 'ipv6'> {
 export interface ManagerView extends HostNames {
   /** Active name servers. */
   readonly nameServers: readonly string[];
-  /** Name servers from a client; empty: those of the host. */
+  /** Name servers that a client has set, for all managers; empty: those of the host. */
   readonly ownNameServers: readonly string[];
   readonly interfaces: readonly ManagerInterface[];
 }

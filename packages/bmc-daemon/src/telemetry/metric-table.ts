@@ -40,7 +40,7 @@ const cpu: readonly Metric[] = [
   {
     id: 'CPUUtilization',
     name: 'CPU Utilization',
-    description: 'Share of the time since the last report that the virtual CPUs ran: the average of all of them.',
+    description: 'Average share of the time in which the virtual CPUs ran, since the last report.',
     type: 'Gauge',
     dataType: 'Decimal',
     units: '%',

@@ -14,9 +14,9 @@ export interface GuestImage {
 const builder = fileURLToPath(new URL('../../../../scripts/guests/build-guest', import.meta.url));
 
 /**
- * Returns the path of a bootable image. Builds the image if the cache does not have it: 0.3 s for
- * GRUB, 3 s for Linux and once the download of a kernel. All suites share the file, so use it as a
- * CD, or copy it with {@link copyGuestImage}.
+ * Returns the path of a bootable image. Builds the image if the cache does not have it: this takes 0.3 s for
+ * GRUB and 3 s for Linux. The first Linux image also downloads a kernel. All suites share the file, so use it
+ * as a CD, or copy it with {@link copyGuestImage}.
  */
 export async function guestImage({ kind, system, label = 'RACKLESS' }: GuestImage): Promise<string> {
   const { stdout } = await promisify(execFile)(builder, ['--kind', kind, `--${system}`, '--label', label]);

@@ -174,7 +174,7 @@ describe('the console of model-proxy', () => {
     await expect(ask()).rejects.toMatchObject({ status: 401 });
   });
 
-  it('streams an answer in the playground, with tokens, cost and time, as text', async () => {
+  it('shows a streamed answer in the playground as text, not as HTML, with tokens, cost and time', async () => {
     await openFromMenu(page, 'Playground');
     await page.getByLabel('System text').fill('Be short.');
     await page.getByLabel('Temperature').fill('0.5');
@@ -194,7 +194,7 @@ describe('the console of model-proxy', () => {
     await takePictures(page, 'playground');
   });
 
-  it('shows a long question and a long answer in the playground without cuts and codes', async () => {
+  it('shows a long question and a long answer completely, without codes for hidden characters', async () => {
     const long = (name: string): string => `${name} ${'word '.repeat(500)}\u200e end`;
     const chunk = { object: 'chat.completion.chunk', created: 1, id: 'long', model: 'sample-model' };
     const choices = [{ index: 0, delta: { content: long('answer') }, finish_reason: 'stop' }];
@@ -214,7 +214,7 @@ describe('the console of model-proxy', () => {
     await page.unroute('**/chat/completions');
   });
 
-  it('does not cover the button that sends with messages at the edge of the window', async () => {
+  it('shows notifications above the Send button, not over it', async () => {
     await openFromMenu(page, 'Playground');
     for (const width of [900, 375, 1440]) {
       await page.setViewportSize({ width, height: 900 });
@@ -274,11 +274,11 @@ describe('the console of model-proxy', () => {
   });
 });
 
-describe('a console without keys', () => {
+describe('the console of a proxy', () => {
   const { open } = browserFixture();
 
   it.each([
-    ['without a master key opens directly, and says what works', {}, 'No master key is configured'],
+    ['without a master key opens without a login, and says what works', {}, 'No master key is configured'],
     ['without a store says what works', { master_key: MASTER }, 'No store is configured'],
   ])('%s', async (_title, general, notice) => {
     const gateway = await startGateway({ general });
@@ -315,7 +315,7 @@ describe('a console without keys', () => {
 
 /**
  * Creates a key for the model `sample-large` with five requests per minute.
- * @param look looks at the dialogs on the way.
+ * @param look called at each dialog, with a name for its picture. It can check the dialog.
  * @returns the key.
  */
 async function createKey(

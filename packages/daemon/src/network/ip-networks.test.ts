@@ -12,7 +12,7 @@ describe('a network in a setting', () => {
       (text) => [text, null] as const,
     ),
     ...['fe80::1%eth0', 'fe80::%eth0/64', '010.0.0.1', '[::1]', ' ::1'].map((text) => [text, null] as const),
-  ])('is read, or rejected with null: %j as %j', (text, network) => {
+  ])('is read from %j as %j (null: rejected)', (text, network) => {
     expect(readNetwork(text)).toEqual(network);
   });
 

@@ -22,7 +22,7 @@ async function uriOf(script: string): Promise<string> {
 }
 
 /** Waits until the process whose id is in this file has ended. @throws {Error} after two minutes. */
-async function pidsEnd(name: string): Promise<void> {
+async function processEnds(name: string): Promise<void> {
   const pid = (await readFile(join(dir, name), 'utf8')).trim();
   // A process that has ended but was not reaped is still in /proc.
   await until('the process to end', () => !existsSync(`/proc/${pid}`));
@@ -53,7 +53,7 @@ describe('an ssh client', () => {
     const error = await failureOf(Hypervisor.open(uri, limits));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
     expect(String(error)).toContain(why);
-    await pidsEnd('pid');
+    await processEnds('pid');
   });
 
   it('is reported with only its last messages if it prints many', async () => {
@@ -64,7 +64,7 @@ describe('an ssh client', () => {
     expect(String(error).length).toBeLessThan(2_000);
   });
 
-  it('is reported with its parameter if it cannot be started', async () => {
+  it('is reported with the parameter `command` of the URI if it cannot be started', async () => {
     const error = await failureOf(Hypervisor.open('test+ssh://host/default?command=/nonexistent/ssh'));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
     expect(String(error)).toContain(
@@ -72,13 +72,13 @@ describe('an ssh client', () => {
     );
   });
 
-  it('is killed by close if it hangs, with its child processes; an attempt to connect has a timeout', async () => {
+  it('is killed by close, with its child processes, if it hangs; the attempt to connect times out', async () => {
     const uri = await uriOf(`trap '' TERM; sleep 1000 & echo $! >${join(dir, 'child')}; while :; do wait; done`);
     const hypervisor = Hypervisor.connect(uri, { connectTimeoutMs: 240_000 });
     await until('both processes', () => existsSync(join(dir, 'child')) && existsSync(join(dir, 'pid')));
     await hypervisor.close();
-    await pidsEnd('pid');
-    await pidsEnd('child');
+    await processEnds('pid');
+    await processEnds('child');
 
     const error = await failureOf(Hypervisor.open(uri, { connectTimeoutMs: 500 }));
     expect(String(error)).toContain('no answer within 500 ms');

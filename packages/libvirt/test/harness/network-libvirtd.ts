@@ -56,7 +56,7 @@ async function startIn(
       `cert_file = "${cert}"`,
       `key_file = "${key}"`,
       `ca_file = "${authority.ca}"`,
-      // libvirtd uses the first of two equal settings, so these are only defaults.
+      // libvirtd uses the first of two settings with one name, so these are only defaults.
       'auth_tls = "none"',
       'auth_tcp = "none"',
     ],

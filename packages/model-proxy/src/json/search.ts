@@ -2,7 +2,7 @@
 import type { Span } from './navigate.js';
 import { piecesBetween } from './text.js';
 
-/** Bytes of each match that `accepts` gets. */
+/** Number of bytes from the start of a match that the callback `accepts` of {@link containsText} gets. */
 const SEEN = 32;
 
 /**

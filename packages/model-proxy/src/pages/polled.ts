@@ -1,5 +1,5 @@
 /**
- * Pages that machines request often. They bypass Express, which would cost more than the pages
+ * Pages that programs request often, such as probes. They bypass Express, which would cost more than the pages
  * themselves.
  */
 import { modelNotFound } from '../errors/model.js';
@@ -89,7 +89,7 @@ export function polledPage(path: string): PolledPage | undefined {
   return table.get(path) ?? modelPage(path);
 }
 
-/** Returns both paths of the page of a model, without escapes, for a path of this page in any spelling; else undefined. */
+/** Returns `/models/{id}` and `/v1/models/{id}` without escapes if the path is one of them in any spelling. */
 export function modelPagePaths(path: string): readonly string[] | undefined {
   const id = modelIdOf(path);
   return id === undefined ? undefined : [`/models/${id}`, `/v1/models/${id}`];

@@ -6,7 +6,7 @@ export interface FailedCheck {
   readonly until: number;
   /** Whether requests prefer other deployments until then. */
   readonly steersRouting: boolean;
-  /** As in `CheckResult`. */
+  /** Whether the failed check proves that requests fail too; see `CheckResult` in health-checks. */
   readonly provesFailure: boolean;
 }
 
@@ -14,7 +14,10 @@ export interface FailedCheck {
 export interface FailedChecks {
   /** Stores that a check has failed. */
   add(id: string, failed: FailedCheck): void;
-  /** Forgets a failed check: a later check or a request has succeeded, or earlier checks no longer count. */
+  /**
+   * Removes a failed check: a later check or a request has succeeded, a check sent no request, or the deployment has
+   * no checks any more.
+   */
   remove(id: string): void;
   /** Returns whether a stored check, which has not expired, proves that requests fail. */
   isDown(id: string): boolean;

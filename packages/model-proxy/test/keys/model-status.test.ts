@@ -1,4 +1,4 @@
-/** Tests which models the page of their states shows to virtual keys. */
+/** Tests which models `/model/status` shows to virtual keys. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { deploymentAt } from '../support/app.js';
 import { MASTER, serveKeys, type KeyedApp } from './fixture.js';

@@ -78,7 +78,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   };
 }
 
-/** Reads the fields of a message: number → values. Fixed numbers are buffers. */
+/** Reads the fields of a message: number → values. Varints are numbers, all others buffers. */
 function fieldsOf(message: Buffer): Map<number, (number | Buffer)[]> {
   const fields = new Map<number, (number | Buffer)[]>();
   let at = 0;

@@ -161,7 +161,7 @@ describe('a forward proxy from an environment variable', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('is named in the error, together with the upstream, if the forward proxy is down', async () => {
+  it('appears in the error, together with the upstream, if the forward proxy is down', async () => {
     const gone = await ScriptedServer.start(() => undefined);
     const { port } = gone;
     await gone.close();

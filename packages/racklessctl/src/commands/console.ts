@@ -31,7 +31,8 @@ async function runSsh(parameters: readonly string[], signal: AbortSignal): Promi
   signal.addEventListener('abort', end, { once: true });
   try {
     const [code] = (await once(child, 'exit')) as unknown as readonly [number | null]; // the documented arguments of this event
-    // Ctrl-C reaches ssh, too, which then ends with its own code. This code does not matter after an interruption.
+    // Before the console is open, Ctrl-C also reaches ssh, which then ends with its own code. This code does not
+    // matter. Later, Ctrl-C goes to the guest.
     signal.throwIfAborted();
     if (code !== 0)
       throw new CommandFailure(exitCode.failed, `ssh ended with ${code === null ? 'a signal' : `exit code ${code}`}`);

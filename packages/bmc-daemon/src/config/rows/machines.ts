@@ -16,7 +16,7 @@ export const machineSettings = {
     name: 'EMULATOR_IRONIC_CLOUD',
     default: null,
     flag: '--ironic-cloud',
-    doc: 'Name of an OpenStack cloud. Only for an Ironic backend.',
+    doc: 'Not supported: there is no Ironic backend, so a value prevents the start.',
   }),
   allowedInstances: {
     name: 'EMULATOR_ALLOWED_INSTANCES',
@@ -50,6 +50,6 @@ export const machineSettings = {
   libvirtTimeoutSeconds: number(0.1, 600, {
     name: 'EMULATOR_LIBVIRT_TIMEOUT_SECONDS',
     default: 4,
-    doc: 'Time limit for reading from libvirt.',
+    doc: 'Time limit for reads and short changes in libvirt.',
   }),
 };

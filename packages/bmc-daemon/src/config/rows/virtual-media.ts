@@ -37,7 +37,7 @@ const vmediaAllowedHosts: SettingDefinition<readonly string[] | null> = {
   name: 'EMULATOR_VMEDIA_ALLOWED_HOSTS',
   type: z.array(z.string().refine(isHostRule)).nullable(),
   expected: "a list of names and networks such as ['images.example.org', '*.lab.example.org', '10.0.0.0/8'], or None",
-  expectedPart: "a name, '*.' and a domain, an IP address or a network such as '10.0.0.0/8'",
+  expectedPart: "a name, a domain after '*.', an IP address or a network such as '10.0.0.0/8'",
   default: null,
   form: 'literal',
   doc: 'Hosts from which clients may insert images.',
@@ -75,7 +75,7 @@ export const virtualMediaSettings = {
   vmediaConnectTimeoutSeconds: number(0.1, 600, {
     name: 'EMULATOR_VMEDIA_CONNECT_TIMEOUT_SECONDS',
     default: 10,
-    doc: 'Time limit for a connection to an image server.',
+    doc: 'Time limit for connecting to an image server.',
   }),
   vmediaAnswerTimeoutSeconds: number(0.1, 3600, {
     name: 'EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS',

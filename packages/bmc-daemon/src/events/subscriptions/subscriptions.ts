@@ -37,7 +37,7 @@ export interface OpenSubscriptions extends Subscriptions {
   readonly listeners: Pick<PushListeners, 'list' | 'deliver' | 'positions' | 'reload' | 'setFailing' | 'close'>;
 }
 
-/** All subscriptions. */
+/** The subscriptions of the service: of one daemon, or of all replicas. */
 export interface Subscriptions {
   /**
    * Lists subscriptions in the order of creation, listeners first; the same array until something
@@ -84,7 +84,7 @@ interface SubscriptionsOptions {
   /** The source of metric reports; null without telemetry. */
   readonly reports: ReportSource | null;
   readonly state: StateFile<SubscriptionsState>;
-  /** Whether several replicas have the listeners of the state. */
+  /** Whether several replicas share the listeners in `state`. */
   readonly isShared: boolean;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;

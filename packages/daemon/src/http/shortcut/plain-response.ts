@@ -1,12 +1,12 @@
 /**
  * The response to a request of the shortcut. Its bytes are those of Node's `ServerResponse`, in fewer
- * writes: an answer that is complete at once is a single write.
+ * writes: an answer that is complete at once, with a small body, is a single write.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { renderHead } from './response-head.js';
 
-/** Bodies up to this size are joined with the head, as text in latin1: one write, which Node does not copy. */
+/** Smaller bodies are joined with the head to one latin1 text, which Node writes up to this size without a buffer. */
 const JOINED_BYTES = 16_384;
 const LAST_CHUNK = '0\r\n\r\n';
 
@@ -31,7 +31,7 @@ export class PlainResponse extends ServerResponse {
   declare socket: Socket | null;
   readonly #idleSeconds: number;
   readonly #onSent: () => void;
-  /** The head, until the first bytes of the body follow. */
+  /** The head while it is not written; empty before `writeHead` and after its write. */
   #head = '';
   #isBegun = false;
   #isEnded = false;
@@ -96,7 +96,7 @@ export class PlainResponse extends ServerResponse {
   }
 
   /**
-   * @returns false if the caller should wait for the event `drain`.
+   * @returns false: wait for `drain`, or for `close` if the response has ended or the socket is closed.
    * @throws {TypeError} the caller waits for a callback, which would never be called.
    */
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
@@ -151,7 +151,7 @@ export class PlainResponse extends ServerResponse {
     this.emit('drain');
   }
 
-  /** Ends the response without an answer, or with an incomplete one: the socket has closed. */
+  /** Closes the response because the socket has closed. The client may have none or a part of it. */
   socketClosed(): void {
     if (!this.#isClosed) this.#close();
   }
@@ -168,7 +168,7 @@ export class PlainResponse extends ServerResponse {
     return this.#written((socket, done) => socket.write(all, 'latin1', done));
   }
 
-  /** Writes bytes. All writes of a turn of the event loop are a single write to the kernel. */
+  /** Writes bytes. All writes in the rest of this turn of the event loop are a single write to the kernel. */
   #writeBytes(bytes: Buffer): boolean {
     const { socket } = this;
     if (socket !== null && !this.#isCorked) {
@@ -224,7 +224,7 @@ export class PlainResponse extends ServerResponse {
   }
 }
 
-/** Returns a text in latin1 as it is, and everything else as bytes. */
+/** Returns a text in latin1 as it is, other texts and `Uint8Array` as bytes, and an empty text for other values. */
 function bytesOf(chunk: unknown, encoding: unknown): Buffer | string {
   if (typeof chunk === 'string') return encoding === 'latin1' ? chunk : Buffer.from(chunk, 'utf8');
   if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

@@ -9,8 +9,8 @@ import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-
 
 /**
  * Returns the target of each provider for an entry with `model: "*"`. All targets use the entry's
- * `api_base` if it has one, otherwise the provider's address. Because clients choose the provider,
- * the proxy sends a key from an environment variable only to the provider of that variable.
+ * `api_base` and its key if it has an address, otherwise the provider's address. Because clients then choose the
+ * address, the proxy sends a key from an environment variable only to the provider of that variable.
  * @returns provider → target; undefined: the entry names one provider for all models. Without an
  *   `api_base`, the target is null for {@link OTHER_NAMES}, and for a provider that the proxy cannot serve:
  *   its API is not implemented, or its address is unknown.
@@ -47,13 +47,13 @@ export function targetsByProvider(
       findings: new Findings(),
     });
     if (typeof target === 'object') targets.set(name, hasAddress ? withoutToken(target) : target);
-    // Without this null, the provider's names would go to the provider of names without a prefix.
+    // Without this null, the router would treat `provider/name` as a name without a prefix, of another provider.
     else if (!hasAddress) targets.set(name, null);
   }
   return targets;
 }
 
-/** Removes the access token: it is a credential of the environment, also if no variable contains it. */
+/** Removes the access token: it comes from the host (a variable, a file, a cloud's metadata), not from the entry. */
 function withoutToken({ token: _token, ...target }: UpstreamTarget): UpstreamTarget {
   return target;
 }

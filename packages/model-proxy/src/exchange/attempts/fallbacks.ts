@@ -1,4 +1,4 @@
-/** The model groups that can get a request after other groups have failed it. */
+/** The model groups that can get a request after it has failed at other groups. */
 import type { FailureKind } from '../../errors/failure-kind.js';
 import { invalidParameter } from '../../errors/model.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
@@ -59,7 +59,7 @@ export class Fallbacks {
     return next;
   }
 
-  /** Returns the error with the names of all fallbacks, tried or not, if it has LiteLLM's text for them. */
+  /** Replaces `None` in LiteLLM's `Available Model Group Fallbacks=None` by all fallbacks, tried or not. */
   listed(error: ProxyError): ProxyError {
     const [, ...groups] = this.#known;
     if (groups.length === 0) return error;

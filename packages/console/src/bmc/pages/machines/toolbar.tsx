@@ -84,8 +84,8 @@ function useChoices(
   machines: ReadonlyMap<string, Machine>,
   hosts: readonly string[],
 ): readonly { readonly name: ChoiceName; readonly options: readonly Choice[] }[] {
-  // `useMemo` compares the values as texts, because most updates of the machines change none of
-  // them.
+  // Joins the values to texts, so that the next `useMemo` runs again only if a value has changed. Most updates of the
+  // machines change none.
   const [states, healths, targets, groups] = useMemo(
     () => VALUES.map((valueOf) => valuesOf(machines.values(), valueOf).join('\n')),
     [machines],

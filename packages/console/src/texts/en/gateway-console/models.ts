@@ -21,7 +21,7 @@ export const modelsTexts = {
     median: 'Median',
     p95: '95 %',
     firstToken: 'First token',
-    course: 'Latency now',
+    course: 'Recent latency',
     inFlight: 'In progress',
   },
   state: { healthy: 'Healthy', failing: 'Failing', cooling_down: 'Cooling down', unknown: 'Not used yet' },

@@ -8,7 +8,8 @@ import { urlHost } from '../../../../host/ip-network.js';
 interface Bootable {
   /**
    * Identifies the device within its domain while other devices come and go: `disk:vda`,
-   * `interface:52:54:00:12:34:56`, `hostdev:0x0000/0x06/0x00/0x0`.
+   * `interface:52:54:00:12:34:56`, `hostdev:0x0000/0x06/0x00/0x0`. Exception: devices with equal keys also have a
+   * number by their order, such as `#1`.
    */
   readonly key: DeviceKey;
   /** `<boot order>`; null if absent. */
@@ -84,7 +85,7 @@ export type BootableDevice = Disk | Interface | HostDevice;
 
 /** The devices of a domain. */
 export interface Devices {
-  /** In the order of the XML, to which `<boot dev>` refers. */
+  /** In the order of the XML. `<boot dev='hd'/>` means the first disk. */
   readonly disks: readonly Disk[];
   readonly interfaces: readonly Interface[];
   readonly hostDevices: readonly HostDevice[];
@@ -227,8 +228,7 @@ function sourceValues(source: XmlElement | undefined): readonly string[] {
   if (source === undefined) return [];
   return [
     ...source.attributes
-      // These do not identify the device: a policy, and a number that libvirt adds while it is in
-      // use.
+      // These do not identify the device: a policy, and a number that libvirt adds while the device is in use.
       .filter(({ name }) => name !== 'startupPolicy' && name !== 'index')
       .map(({ value }) => value),
     ...(textOf(source) === null ? [] : [source.text.trim()]),
