@@ -95,6 +95,11 @@ export class HostMember {
     await this.driver.close();
   }
 
+  /** The error given to {@link close}; undefined before. */
+  get ending(): DriverError | undefined {
+    return this.#ending;
+  }
+
   /**
    * Lists the machines of the host. Waits only a short time if they were listed before. Does nothing
    * while the host does not answer, or while an earlier list takes long. Never rejects.

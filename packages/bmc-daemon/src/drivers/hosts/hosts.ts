@@ -250,8 +250,8 @@ export class Hosts {
     try {
       return await call(member, uuid);
     } catch (error) {
-      // A call that has begun on a removed host does not run again on another host.
-      if (!isNotFound(error) || !this.#members.includes(member)) throw error;
+      // The close of a removed host can end a call halfway. Such a call does not run again on another host.
+      if (!isNotFound(error) || error === member.ending) throw error;
       await this.#look(uuid);
       const next = this.#index.owner(uuid);
       if (next === undefined || next === member) throw error;

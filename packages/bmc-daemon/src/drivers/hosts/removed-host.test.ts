@@ -11,8 +11,13 @@ const machine = { uuid: '00000000-0000-4000-8000-000000000001', name: 'web' };
 const left = { name: 'left', uri: 'test:///left' };
 const right = { name: 'right', uri: 'test:///right' };
 
-/** Starts a service whose first host has the machine. An insert ends when the driver of the host closes. */
-async function startService(others: readonly string[] = []) {
+const shuttingDown = new DriverError('unavailable', 'inserting: the service is shutting down');
+
+/**
+ * Starts a service whose first host has the machine. An insert on this host rejects with `insertError` when the driver
+ * of the host closes.
+ */
+async function startService(others: readonly string[] = [], insertError = shuttingDown) {
   const inserts: string[] = [];
   const open = ({ name }: HostRef): HypervisorDriver => {
     let endInsert = (): void => undefined;
@@ -29,8 +34,9 @@ async function startService(others: readonly string[] = []) {
       media: {
         insert: () => {
           inserts.push(name);
+          if (name !== left.name) return Promise.resolve();
           return new Promise<void>((_, reject) => {
-            endInsert = () => reject(new DriverError('unavailable', 'inserting: the service is shutting down'));
+            endInsert = () => reject(insertError);
           });
         },
       },
@@ -60,6 +66,16 @@ describe('an insert on a host that a reload closes', () => {
     });
     await removing;
     expect(inserts).toEqual(['left']);
+    await driver.close();
+  });
+
+  it('runs on the host to which the machine migrated meanwhile', async () => {
+    const migrated = new DriverError('notFound', 'inserting: no such machine');
+    const { driver, setHosts, insert, inserts } = await startService(['right'], migrated);
+    const removing = setHosts([right]);
+    await insert;
+    await removing;
+    expect(inserts).toEqual(['left', 'right']);
     await driver.close();
   });
 
