@@ -179,9 +179,11 @@ export interface ProxySettings {
   readonly useXForwardedFor: boolean;
   /**
    * Routes that need the master key here (`require_auth_for_metrics_endpoint`, `admin_only_routes`): all paths of
-   * a page, `/v1/chat/completions` for an endpoint, `rawName` of a raw path.
+   * a page, `/v1/chat/completions` for an endpoint, `rawName` and `nameAtAnyProvider` of a raw path.
    */
   readonly closedPages: ReadonlySet<string>;
+  /** The paths of `closedPages`, as the operator wrote them. */
+  readonly adminOnlyRoutes: readonly string[];
   /** Whether model requests must contain `user` (`enforce_user_param`). */
   readonly enforceUserParam: boolean;
   /** Keys with all rights (`master_key`), next to virtual keys; null accepts every client. */

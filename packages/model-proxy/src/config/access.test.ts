@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { renderEffectiveConfig } from './effective.js';
 import { configurationFixture, oneModel } from '../../test/support/configuration.js';
 
 const { faults, load } = configurationFixture();
@@ -66,17 +67,30 @@ describe('settings that restrict access', () => {
     ['/metrics/', ['/metrics']],
     ['/health/liveness', ['/health/liveliness', '/health/liveness']],
     ['/models', ['/v1/models', '/models']],
-    ['/chat/completions', ['/v1/chat/completions']],
-    ['/fim/completions', ['/v1/fim/completions']],
+    ['/chat/completions', ['/v1/chat/completions', '*/chat/completions']],
+    ['/fim/completions', ['/v1/fim/completions', '*/fim/completions']],
+    ['/v1/batches', ['*/batches']],
+    ['/openai/v1/batches', ['*/batches']],
+    ['/hosted_vllm/v1/files', ['*/files']],
+    ['/v1/responses/resp_1', ['*/responses/resp_1']],
+    ['/openai/v1/responses/resp_1', ['/openai/responses/resp_1']],
     ['/key/info', ['/key/info']],
     ['/openai/v1/Fine%5ftuning/jobs', ['/openai/fine_tuning/jobs']],
     ['/models/a%2Fb', ['/models/a/b', '/v1/models/a/b']],
   ])('restrict all paths of a route to the master key: %s', (entry, names) => {
     const { closedPages } = load(general(`forwarded_paths: [fim/completions], admin_only_routes: [${entry}]`)).proxy;
     expect([...closedPages].sort()).toEqual([...names].sort());
-    // `model-proxy validate` prints these names. A configuration with them must restrict the same routes.
-    const again = load(general(`forwarded_paths: [fim/completions], admin_only_routes: [${names.join(', ')}]`)).proxy;
-    expect(again.closedPages).toEqual(closedPages);
+  });
+
+  it.each([
+    ...['/metrics/', '/health/liveness', '/fim/completions', '/models/a%2Fb', '/v1/batches', '/v1/chat/completions'],
+    ...['/hosted_vllm/v1/files', '/openai/a%2520b', '/openai/v1/Fine%5ftuning/jobs', '/v1/responses/resp_1'],
+  ])('restrict the same routes in the printed configuration: %s', (entry) => {
+    const loaded = load(general(`forwarded_paths: [fim/completions], admin_only_routes: ["${entry}"]`));
+    const printed = renderEffectiveConfig(loaded);
+    expect(printed).toContain(`  admin_only_routes: ["${entry}"]\n`);
+    const again = load(printed.replace('  master_key: "***"', '  master_key: k'));
+    expect(again.proxy.closedPages).toEqual(loaded.proxy.closedPages);
   });
 
   it.each(['/model/info', '/v1/model/info'])('close both paths of the model information: %s', (entry) => {

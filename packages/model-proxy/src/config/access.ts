@@ -7,7 +7,7 @@ import { createPaths, forwardedTarget, plainPath } from '../endpoints/paths.js';
 import { isManagementPath } from '../management/paths.js';
 import { pagePaths } from '../pages/paths.js';
 import { modelPagePaths, polledPage, polledPaths } from '../pages/polled.js';
-import { rawName } from '../pass-through/paths.js';
+import { closedNames, nameAtAnyProvider, rawName } from '../pass-through/paths.js';
 import type { ListenSettings, ProxySettings } from '../settings.js';
 import { COMMAND_LINE, type Block, type Findings } from './faults.js';
 import type { generalTable, settingsTable } from './settings.js';
@@ -23,7 +23,13 @@ interface AccessInput {
 
 type Access = Pick<
   ProxySettings,
-  'rejectClientTags' | 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor' | 'closedPages' | 'enforceUserParam'
+  | 'rejectClientTags'
+  | 'allowedRoutes'
+  | 'allowedIps'
+  | 'useXForwardedFor'
+  | 'closedPages'
+  | 'adminOnlyRoutes'
+  | 'enforceUserParam'
 >;
 
 /**
@@ -33,7 +39,8 @@ type Access = Pick<
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
   const forwarded = new Set(general.values.forwardedPaths);
-  const closedPages = new Set((adminOnlyRoutes ?? []).flatMap((route) => namesOfRoute(plainPath(route), forwarded)));
+  const routes = [...(adminOnlyRoutes ?? []), ...(settings.values.requireAuthForMetrics === true ? ['/metrics'] : [])];
+  const closedPages = new Set(routes.flatMap((route) => namesOfRoute(plainPath(route), forwarded)));
 
   const routesPlace = general.places.get('adminOnlyRoutes');
   for (const [index, route] of (adminOnlyRoutes ?? []).entries()) {
@@ -41,7 +48,6 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
     if (fault !== undefined && routesPlace !== undefined)
       findings.fault(nodeAt(routesPlace.node, [index]), [...routesPlace.path, index], fault);
   }
-  if (settings.values.requireAuthForMetrics === true) closedPages.add('/metrics');
   const placesThatNeedKey = [
     adminOnlyRoutes === undefined ? undefined : routesPlace,
     general.places.get('store'),
@@ -56,6 +62,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
     allowedIps: allowedIps ?? null,
     useXForwardedFor: useXForwardedFor ?? false,
     closedPages,
+    adminOnlyRoutes: [...new Set(routes)],
     enforceUserParam: enforceUserParam ?? false,
     rejectClientTags: general.values.rejectClientTags ?? false,
   };
@@ -63,7 +70,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
 
 /**
  * Returns the names of a route in `closedPages`. An operator who closes one path of a page or of an endpoint means
- * all its paths.
+ * all its paths, also those of raw requests to the same endpoint of a provider.
  */
 function namesOfRoute(path: string, forwarded: ReadonlySet<string>): readonly string[] {
   const page = pagePaths.get(path);
@@ -71,7 +78,8 @@ function namesOfRoute(path: string, forwarded: ReadonlySet<string>): readonly st
   const label = polledPage(path)?.label;
   const others = label === undefined ? [] : polledPaths.filter((other) => polledPage(other)?.label === label);
   const endpoint = modelPaths.match(path) ?? forwardedTarget(path, forwarded);
-  const names = [endpoint?.route, rawName(path)].filter((name) => name !== undefined);
+  const atEndpoint = endpoint === undefined ? [] : [endpoint.route, nameAtAnyProvider(endpoint.route)];
+  const names = [...atEndpoint, ...closedNames(path)];
   return [...new Set(modelPagePaths(path) ?? (names.length > 0 ? names : [path, ...others]))];
 }
 

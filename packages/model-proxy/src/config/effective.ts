@@ -263,7 +263,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     ...(proxy.allowedIps === null ? [] : [`  allowed_ips: ${inline(proxy.allowedIps)}`]),
     ...(proxy.useXForwardedFor ? ['  use_x_forwarded_for: true'] : []),
     ...(proxy.allowedRoutes === null ? [] : [`  allowed_routes: ${inline(proxy.allowedRoutes)}`]),
-    ...(proxy.closedPages.size === 0 ? [] : [`  admin_only_routes: ${inline([...proxy.closedPages])}`]),
+    ...(proxy.adminOnlyRoutes.length === 0 ? [] : [`  admin_only_routes: ${inline(proxy.adminOnlyRoutes)}`]),
     ...storeLines(listen.store),
     ...(listen.budgetAlerts === null ? [] : [`  alerting: ["webhook"] # to ${maskPath(listen.budgetAlerts.url)}`]),
     ...(proxy.rejectClientTags === true ? ['  reject_clientside_metadata_tags: true'] : []),

@@ -78,6 +78,7 @@ describe('a configuration', () => {
       allowedIps: null,
       useXForwardedFor: false,
       closedPages: new Set(),
+      adminOnlyRoutes: [],
       enforceUserParam: false,
       forwardClientHeaders: false,
       clientKeys: null,

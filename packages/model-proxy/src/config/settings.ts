@@ -246,7 +246,7 @@ export const generalTable = {
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
-    doc: 'Paths that need the `master_key`: virtual keys get 401, and clients without a key too. Example: `[/metrics, /v1/batches]`. An entry closes all paths of its page or endpoint: `/v1/embeddings` also closes `/embeddings` and `/engines/<model>/embeddings`. For a [raw path](#paths), an entry closes all spellings of this path, but not the paths below it. In LiteLLM, an entry closes only its own path. A path that does not exist prevents the start.',
+    doc: 'Paths that need the `master_key`: virtual keys get 401, and clients without a key too. Example: `[/metrics, /v1/batches]`. An entry closes all paths of its page or endpoint: `/v1/embeddings` also closes `/embeddings` and `/engines/<model>/embeddings`. It closes the raw requests to this endpoint too: `/openai/v1/embeddings`, `/vllm/v1/embeddings`. For a [raw path](#paths), an entry closes all spellings of this path, but not the paths below it. An entry for files, batches or a stored response closes the path at all providers: `/v1/batches` also closes `/openai/v1/batches`. In LiteLLM, an entry closes only its own path. A path that does not exist prevents the start.',
   }),
   enforceUserParam: boolean({
     name: 'enforce_user_param',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { acceptsPath, rawTarget, staysBelow, upstreamUrl, type RawTarget } from './paths.js';
+import { acceptsPath, nameAtAnyProvider, rawTarget, staysBelow, upstreamUrl, type RawTarget } from './paths.js';
 
 describe('a raw path', () => {
   it.each<[string, RawTarget]>([
@@ -25,6 +25,30 @@ describe('a raw path', () => {
       expect([acceptsPath(path), rawTarget(path)]).toEqual([false, undefined]);
     },
   );
+});
+
+describe('the name of a path at any provider', () => {
+  it.each([
+    ['/v1/batches', '*/batches'],
+    ['/batches', '*/batches'],
+    ['/openai/v1/Batches/', '*/batches'],
+    ['/vllm/batches', '*/batches'],
+    ['/hosted_vllm/v1/batches', '*/batches'],
+    ['/gemini/v1beta/openai/batches', '*/batches'],
+    ['/files/file-1/content', '*/files/file-1/content'],
+    ['/openai/v1/files/file-1/content;x', '*/files/file-1/content'],
+    ['/v1/chat/completions', '*/chat/completions'],
+    ['/openai/v1/chat/completions', '*/chat/completions'],
+    ['/openai/v1/chat%252fcompletions', '*/chat/completions'],
+    ['/openai/openai/v1/chat/completions', '*/chat/completions'],
+    ['/openai_passthrough/deployments/a/b/chat/completions', '*/chat/completions'],
+    ['/openai/v1/engines/100%25/completions', '*/completions'],
+    ['/vllm/v2/rerank', '*/rerank'],
+    ['/openai/v1/responses/resp_1', '*/responses/resp_1'],
+    ['/vllm/metrics', '*/metrics'],
+  ])('has no provider, version and model: %s', (path, name) => {
+    expect(nameAtAnyProvider(path)).toBe(name);
+  });
 });
 
 describe('a path that leads out of its base', () => {

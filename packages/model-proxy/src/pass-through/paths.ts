@@ -2,7 +2,8 @@
  * Recognizes raw requests by their path, and makes the URLs for the upstream. The proxy forwards
  * the body of a raw request without a translation.
  */
-import { decode, plainPath } from '../endpoints/paths.js';
+import { endpoints } from '../endpoints/index.js';
+import { createPaths, decode, plainPath } from '../endpoints/paths.js';
 
 /** The providers whose paths are all available. */
 export type RawFamily = 'openai' | 'vllm' | 'gemini';
@@ -80,11 +81,46 @@ export function rawTarget(url: string): RawTarget | undefined {
  * @param path result of `plainPath`. @returns undefined if the path is not raw.
  */
 export function rawName(path: string): string | undefined {
-  if (!acceptsPath(path)) return undefined;
+  return acceptsPath(path) ? plainSpelling(path).replace(/\/v1(?=\/)/, '') : undefined;
+}
+
+const endpointPaths = createPaths(endpoints);
+
+/**
+ * Returns one name for a path of any provider: the part after provider and version. `/v1/batches`,
+ * `/openai/v1/batches` and `/hosted_vllm/v1/batches` have the same name. The model in a path of an endpoint does not
+ * count: OpenAI's first API, Azure's form.
+ * @param path result of `plainPath`; also a path that is not raw.
+ */
+export function nameAtAnyProvider(path: string): string {
+  const plain = plainSpelling(path);
+  const below = providerPath.exec(plain)?.[2] ?? filesPath.exec(plain)?.[2] ?? plain;
+  // Some upstreams have their OpenAI API below a folder: `/v1beta/openai/batches` of Gemini.
+  const bare = `/${below}`.replace(/^(?:\/+(?:v\d\w*|openai)(?=\/))*\/+/, '/');
+  // A model that still has an escape must not hide the endpoint.
+  const text = bare.replaceAll('%', '');
+  const endpoint = endpointPaths.match(text) ?? endpointPaths.match(`/openai${text}`);
+  return `*/${endpoint?.endpoint.path ?? bare.slice(1)}`;
+}
+
+/**
+ * Returns the names in `closedPages` of an entry for a raw path. If the entry has no provider, or if it is for files
+ * or batches, it closes the path at all providers: requests may reach the same upstream through each of them.
+ * @param path result of `plainPath`. @returns empty if the path is not raw.
+ */
+export function closedNames(path: string): readonly string[] {
+  const name = rawName(path);
+  if (name === undefined) return [];
+  const atAny = nameAtAnyProvider(path);
+  if (/^\*\/(?:files|batches)(?:\/|$)/.test(atAny) || !providerPath.test(path)) return [atAny];
+  return [name];
+}
+
+function plainSpelling(path: string): string {
   let text = path;
   for (let round = 0; round <= MAX_DECODINGS; round += 1) text = decode(text) ?? text;
   const plain = plainPath(text.replaceAll('\\', '/').replace(/;[^/]*/g, '')).toLowerCase();
-  return plain.replace(/^\/openai_passthrough\//, '/openai/').replace(/\/v1(?=\/)/, '');
+  return plain.replace(/^\/openai_passthrough\//, '/openai/');
 }
 
 function familyOf(prefix: string | undefined): RawFamily {

@@ -30,6 +30,9 @@ const master = useRawProxy({
 
 const escaped = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');
 
+/** The start of a path of an endpoint, of files, of batches, of a stored response or of a WebSocket. */
+const forwarded = /^(?:\/v1)?(?=\/(?:chat|embeddings|responses|fim|batches|files|realtime)\b)/;
+
 /** A valid request to each endpoint. */
 const BODY = JSON.stringify({ model: 'gpt', messages: [{ role: 'user', content: 'Hello' }], input: 'Hello' });
 
@@ -77,6 +80,18 @@ const spellings: readonly (readonly [string, Spelling])[] = [
   ['Azure’s form', (path) => path.replace(/^\/v1(?=\/(?:chat|embeddings))/, '/openai/deployments/gpt')],
   ['other name of the provider', (path) => path.replace(/^\/openai\//, '/openai_passthrough/')],
   ['without the version of the provider', (path) => path.replace(/^\/openai\/v1/, '/openai')],
+  ['below openai', (path) => path.replace(forwarded, '/openai/v1')],
+  ['below openai without the version', (path) => path.replace(forwarded, '/openai')],
+  ['below openai in capitals', (path) => path.replace(forwarded, '/openai/V1').replace(/\w$/, escaped)],
+  ['below openai_passthrough', (path) => path.replace(forwarded, '/openai_passthrough/v1')],
+  [
+    'below openai with the model',
+    (path) => path.replace(/^\/v1(?=\/(?:chat|embeddings))/, '/openai/engines/a%252525b'),
+  ],
+  ['below vllm', (path) => path.replace(forwarded, '/vllm/v1')],
+  ['below vllm without the version', (path) => path.replace(forwarded, '/vllm')],
+  ['below hosted_vllm', (path) => path.replace(forwarded, '/hosted_vllm/v1')],
+  ['below openai as a provider', (path) => path.replace(forwarded, '/OpenAI/v1')],
 ];
 
 /** Sends each spelling of a path, with each method. @returns the spellings that did not get an error. */

@@ -71,6 +71,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
     allowedIps: null,
     useXForwardedFor: false,
     closedPages: new Set(),
+    adminOnlyRoutes: [],
     enforceUserParam: false,
     forwardClientHeaders: false,
     clientKeys: null,
