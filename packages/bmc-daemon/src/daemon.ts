@@ -4,6 +4,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { lockFolder } from '@rackless/daemon/files/folder-lock.js';
 import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/network/tls.js';
+import { closeAfterFailure } from '@rackless/daemon/process/close-all.js';
 import type { App } from './app.js';
 import type { Environment } from './config/environment.js';
 import type { SettingKey, Settings } from './config/settings.js';
@@ -117,7 +118,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   });
   const service = await openService({ stateDir, store, tls }, { ...options, ...live }, listening).catch(
     async (error: unknown) => {
-      await store?.close();
+      await closeAfterFailure([store ?? {}], log);
       throw toStartError(error);
     },
   );
@@ -140,7 +141,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
       addAddress: (address) => listener.addAddress(address),
     });
   } catch (error) {
-    await close(service, listener, 0);
+    await closeAfterFailure([{ close: () => close(service, listener, 0) }], log);
     throw error;
   }
   for (const address of listening.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
@@ -212,8 +213,7 @@ async function openService(
     features = await openFeatures(shared, core);
     return { driver, setHosts, store, features, app: openApp(served, features, { settings, origins, log }) };
   } catch (error) {
-    await features?.close();
-    await driver.close();
+    await closeAfterFailure([driver, features ?? {}], log);
     if (error instanceof StateFileError) throw startError(origins, 'stateDir', error);
     throw error;
   }
@@ -239,10 +239,7 @@ async function listen(
       onError: (error) => log.error('accepting a connection failed', { error }),
     });
   } catch (error) {
-    await features.stop();
-    await features.close();
-    await driver.close();
-    await store?.close();
+    await closeAfterFailure([store ?? {}, driver, features, { close: () => features.stop() }], log);
     if (!(error instanceof ListenError)) throw error;
     throw startError(origins, error.about === 'port' ? 'listenPort' : 'listenIp', error);
   }

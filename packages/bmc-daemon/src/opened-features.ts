@@ -1,6 +1,6 @@
 /** Opens, starts and closes the features of the list together. */
 import type { TlsOptions } from '@rackless/daemon/network/tls.js';
-import { closeInReverse } from '@rackless/daemon/process/close-all.js';
+import { closeAfterFailure, closeInReverse } from '@rackless/daemon/process/close-all.js';
 import type { FeatureContext, Listening, OpenFeature } from './feature.js';
 import { featuresOf, type AllServices } from './features.js';
 import type { ChangeListener } from './redfish/exchange.js';
@@ -60,7 +60,7 @@ export async function openFeatures(
       services = { ...services, ...open.services };
     }
   } catch (error) {
-    await closeInReverse(opened);
+    await closeAfterFailure(opened, context.log);
     throw error;
   }
   const addAddress = async (redfish: Listening, address: string): Promise<() => void> => {

@@ -1,5 +1,6 @@
 /** Serial consoles: their logs, and access over SSH and WebSockets. */
 import { ListenError } from '@rackless/daemon/network/listener.js';
+import { closeAfterFailure } from '@rackless/daemon/process/close-all.js';
 import type { Feature, FeatureContext } from '../feature.js';
 import { StartError } from '../start-error.js';
 import { openConsoleServices, type ConsoleRecorder } from './console-services.js';
@@ -59,7 +60,7 @@ async function openSsh(context: FeatureContext, recorder: ConsoleRecorder): Prom
   try {
     return await openConsoleSsh({ settings, hub: recorder.hub, access, driver, machineAt, stateDir, log });
   } catch (error) {
-    await recorder.close();
+    await closeAfterFailure([recorder], log);
     if (!(error instanceof ListenError)) throw error;
     const key = error.about === 'port' ? 'consoleSshPort' : 'listenIp';
     throw new StartError(`${origins[key]}: ${error.message}`, { cause: error });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { closeInReverse } from './close-all.js';
+import { closeAfterFailure, closeInReverse } from './close-all.js';
 
 describe('closing in reverse order', () => {
   const order: string[] = [];
@@ -29,5 +29,17 @@ describe('closing in reverse order', () => {
       message: 'Error: no space; Error: a lost lock',
       errors: faults,
     });
+  });
+});
+
+describe('closing after a failed start', () => {
+  it('closes all parts, and logs the fault of a close instead of throwing it', async () => {
+    const order: string[] = [];
+    const logged: unknown[] = [];
+    const log = { error: (...line: unknown[]) => void logged.push(line) };
+    const error = new Error('no space');
+    const last = { close: () => Promise.reject(error) };
+    await closeAfterFailure([{ close: () => void order.push('first') }, last], log);
+    expect([order, logged]).toEqual([['first'], [['closing after a failed start failed', { error }]]]);
   });
 });

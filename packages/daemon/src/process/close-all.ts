@@ -1,4 +1,5 @@
 /** Closes what was opened, also if a close fails. */
+import type { Log } from '../log/log.js';
 
 /** A part that may need a close. */
 interface Closable {
@@ -20,4 +21,16 @@ export async function closeInReverse(parts: readonly Closable[]): Promise<void> 
   }
   if (faults.length === 1) throw faults[0];
   if (faults.length > 1) throw new AggregateError(faults, faults.map(String).join('; '));
+}
+
+/**
+ * Closes the parts as {@link closeInReverse} does, after a failed start. Logs the error of a close, so that the caller can
+ * report the error of the start. Never rejects.
+ */
+export async function closeAfterFailure(parts: readonly Closable[], log: Pick<Log, 'error'>): Promise<void> {
+  try {
+    await closeInReverse(parts);
+  } catch (error) {
+    log.error('closing after a failed start failed', { error });
+  }
 }
