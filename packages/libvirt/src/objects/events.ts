@@ -78,8 +78,7 @@ export interface Subscription {
   /**
    * Resolves when libvirtd has registered the client: all later events are delivered. Rejects if
    * libvirtd refuses, if the registration times out on an open connection, or if the hypervisor is
-   * closed. After a refusal, the listener gets no events until a later listener registers the kind, so
-   * remove it. An ignored rejection is not reported as unhandled.
+   * closed. The listener is then removed. An ignored rejection is not reported as unhandled.
    */
   readonly ready: Promise<void>;
   /** Removes the listener. Further calls do nothing. */
@@ -169,15 +168,16 @@ export class DomainEvents {
     const registration = this.#register(kind);
     const stopListening = this.#listen(kind, listener);
     let removed = false;
-    return {
-      ready: registration.hook.ready,
-      remove: () => {
-        if (removed) return;
-        removed = true;
-        stopListening();
-        this.#release(kind, registration);
-      },
+    const remove = (): void => {
+      if (removed) return;
+      removed = true;
+      stopListening();
+      this.#release(kind, registration);
     };
+    const { ready } = registration.hook;
+    // Without this, the listener would get the events of a later registration of the kind.
+    ready.catch(remove);
+    return { ready, remove };
   }
 
   /**

@@ -175,6 +175,28 @@ describe('an event registration', () => {
     await hypervisor.events.on('watchdog', () => undefined).ready;
   });
 
+  it('removes a listener that libvirtd refuses, so that it gets no events of a later registration', async () => {
+    let refuse = true;
+    fake.on(eventProcedures.callbackRegisterAny, () => {
+      if (refuse) throw new Refusal(NO_SUPPORT, 0, 'no such events here');
+      return 7;
+    });
+    const seen: string[] = [];
+    const refused = hypervisor.events.on('lifecycle', () => seen.push('refused'));
+    expect(await failureOf(refused.ready)).toMatchObject({ code: 'NO_SUPPORT' });
+    refuse = false;
+    const listener = hypervisor.events.on('lifecycle', () => seen.push('registered'));
+    await listener.ready;
+    lifecycle(7, 70);
+    await until('the event', () => seen.includes('registered'));
+    expect(seen).toEqual(['registered']);
+    // A second removal must not remove the registration of the other listener.
+    refused.remove();
+    lifecycle(7, 71);
+    await until('the second event', () => seen.length === 2);
+    expect(requests).toEqual([]);
+  });
+
   it('is repeated after a reconnect, with new callback ids', async () => {
     const seen: number[] = [];
     const gone = hypervisor.events.on('lifecycle', () => seen.push(-1));
