@@ -63,10 +63,13 @@ export function textsAt(resource: unknown, ...path: string[]): readonly string[]
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : undefined;
 }
 
-/** Returns the URI of the link at a path: the `@odata.id` there, or a plain text; undefined if there is none. */
+/**
+ * Returns the URI of the link at a path: the `@odata.id` there, or a plain text; undefined if there is none. A text
+ * without characters other than spaces counts as missing, because it would lead to the root of the service.
+ */
 export function linkAt(resource: unknown, ...path: string[]): string | undefined {
   const value = valueAt(resource, path);
-  return typeof value === 'string' ? value : textAt(value, '@odata.id');
+  return typeof value === 'string' ? textAt(value) : textAt(value, '@odata.id');
 }
 
 /** Returns the URIs of the links in the list at a path, without items that are no links. */
