@@ -33,6 +33,7 @@ export class Terminal {
 
   /** Prints rows for a program, with a tab between two values. */
   printTabbed(rows: readonly (readonly string[])[]): void {
+    this.clearStatus();
     for (const row of rows) this.streams.stdout.write(`${row.map(plainLine).join('\t')}\n`);
   }
 
