@@ -58,24 +58,35 @@ function sharingName(machines: readonly Machine[]): ReadonlySet<Machine> {
   return new Set(shared.flat());
 }
 
+/** Returns the services with machines that could not be read. */
+function incompleteServices(unread: MachineList['unread'], opened: readonly OpenedService[]): ReadonlySet<string> {
+  const contexts = new Set(unread.map(({ context }) => context));
+  const incomplete = opened.filter(({ connection }) => contexts.has(connection.name));
+  // Several contexts can have the same service.
+  return new Set(incomplete.map(({ service }) => service.origin.origin));
+}
+
 /**
  * Returns the machines for an enrollment file.
- * @param machines all machines of the services. Names of machines that are not in the file count too: the user may
- *   add these machines later, with another file.
+ * @param all all machines of the services. Names of machines that are not in the file count too: the user may add
+ *   these machines later, with another file.
  */
 function nodesOf(
   entries: readonly InventoryEntry[],
-  machines: readonly Machine[],
+  { machines, unread }: MachineList,
   opened: readonly OpenedService[],
 ): readonly EnrollmentNode[] {
   const names = enrollmentNames(machines.map(summaryOf));
   const nameOf = new Map(machines.map((machine, index) => [machine, names[index]]));
   const shared = sharingName(machines);
+  const incomplete = incompleteServices(unread, opened);
   return entries.map(({ machine, facts }) => {
     const { connection } = opened.find(({ service }) => service === machine.service) ?? {};
     const { user, ca, insecure = false, auth = 'session' } = connection ?? {};
     const name = nameOf.get(machine) ?? machine.id;
-    return { name, facts: plainFacts(facts), user, ca, insecure, auth, sharesName: shared.has(machine) };
+    const mayShareName = incomplete.has(machine.service.origin.origin) ? 'unknown' : false;
+    const sharesName = shared.has(machine) || mayShareName;
+    return { name, facts: plainFacts(facts), user, ca, insecure, auth, sharesName };
   });
 }
 
@@ -129,7 +140,7 @@ async function printInventory(call: Call): Promise<void> {
     const all = await readAllMachines(call, opened, selected);
     const entries = await readInventory(call, all);
     if (format !== undefined) {
-      writeOutput(call, render(call, format, nodesOf(entries, all.machines, opened)));
+      writeOutput(call, render(call, format, nodesOf(entries, all, opened)));
       return;
     }
     const several = opened.length > 1;

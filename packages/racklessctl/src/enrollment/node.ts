@@ -12,8 +12,11 @@ export interface EnrollmentNode {
   readonly ca: string | undefined;
   readonly insecure: boolean;
   readonly auth: 'session' | 'basic';
-  /** Another machine of the service has the same name. */
-  readonly sharesName: boolean;
+  /**
+   * Whether another machine of the service has the same name. `unknown`: a machine of the service could not be read,
+   * and may have it.
+   */
+  readonly sharesName: boolean | 'unknown';
 }
 
 /** A format of an enrollment file. */

@@ -57,10 +57,14 @@ function hardwareOf({ name, facts }: EnrollmentNode): object {
 export const tinkerbell: EnrollmentFormat = {
   summary: 'Hardware and Machines for kubectl apply (Tinkerbell)',
   // bmclib operates on the first system with the name, which may be another machine.
-  rejects: ({ sharesName }) =>
-    sharesName
-      ? 'Tinkerbell selects a machine by its name, and other machines of the service have the same name'
-      : undefined,
+  rejects: ({ sharesName }) => {
+    if (sharesName === false) return undefined;
+    const others =
+      sharesName === 'unknown'
+        ? 'a machine of the service that could not be read may have the same name'
+        : 'other machines of the service have the same name';
+    return `Tinkerbell selects a machine by its name, and ${others}`;
+  },
   render: (nodes, notes) =>
     comment([
       'Each machine needs a secret with the login at its BMC, for example:',

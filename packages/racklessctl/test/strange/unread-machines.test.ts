@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { commandFixture, type Finished } from '../support/command.js';
 import { sendJson, scriptedServices, type ScriptedAnswer, type ScriptedService } from '../support/scripted-service.js';
 
-const { run, start } = commandFixture();
+const { run, start, write } = commandFixture();
 const serve = scriptedServices();
 
 const answers503WithRetryAfter =
@@ -279,6 +279,26 @@ describe('inventory', () => {
       names: ['m-1', 'm-3'],
       stderr: `racklessctl: machine m-2: ${reasonOf('m-2')}\n`,
     });
+  });
+});
+
+describe('inventory for Tinkerbell', () => {
+  const reason =
+    'Tinkerbell selects a machine by its name, and a machine of the service that could not be read may have the same name';
+
+  it.each([[[]], [['m-1']]])('leaves out machines whose name a machine that fails may have: %j', async (names) => {
+    const service = await machines(2, { 'm-2': answers503 });
+    const { code, stdout, stderr } = await run(['inventory', ...names, '-f', 'tinkerbell', '--url', service.url]);
+    expect({ code, names: stdout.match(/systemName/g) }).toEqual({ code: 1, names: null });
+    expect(stderr).toContain(`m-1: left out: ${reason}\n`);
+    expect(stdout).toContain(`# Left out: m-1: ${reason}\n`);
+  });
+
+  it('keeps the machines of a service of which all machines answer', async () => {
+    const [failing, complete] = [await machines(2, { 'm-2': answers503 }), await machines(2, {})];
+    const file = write('two.yaml', `contexts: {one: {url: '${failing.url}'}, two: {url: '${complete.url}'}}\n`);
+    const { stdout } = await run(['inventory', '-f', 'tinkerbell', '-c', '*', '--config', file]);
+    expect(stdout.match(/systemName: .*/g)).toEqual(['systemName: m-1', 'systemName: m-2']);
   });
 });
 
