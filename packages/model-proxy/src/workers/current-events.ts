@@ -10,10 +10,11 @@ export class CurrentEvents {
 
   add(event: SiblingEvent): void {
     const key = `${topicOf[event.kind]} ${event.id}`;
+    const before = this.#events.get(key);
     this.#events.delete(key);
     // A trial is short, and `recovered` and `counted` only remove the event before them: none of these is stored.
     if (event.kind === 'tried' || event.kind === 'recovered' || event.kind === 'counted') return;
-    this.#events.set(key, event);
+    this.#events.set(key, withEarlierFailure(event, before));
     for (const oldest of this.#events.keys()) {
       if (this.#events.size <= MAX_EVENTS) return;
       this.#events.delete(oldest);
@@ -35,3 +36,9 @@ const topicOf: Readonly<Record<SiblingEvent['kind'], string>> = {
   uncounted: 'response',
   counted: 'response',
 };
+
+/** A check that does not count changes no earlier failure, so a worker that starts later must learn this failure. */
+function withEarlierFailure(event: SiblingEvent, before: SiblingEvent | undefined): SiblingEvent {
+  if (event.kind !== 'checked' || event.failed !== undefined || before?.kind !== 'checked') return event;
+  return { ...event, failed: before.failed };
+}
