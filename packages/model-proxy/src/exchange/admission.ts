@@ -63,7 +63,7 @@ function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
   if (maxBudget === null) return undefined;
   const { spend, resetAt } = store.spendOf(key.digest);
   if (spend < maxBudget) return undefined;
-  const retryAfterSeconds = resetAt === null ? null : Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
+  const retryAfterSeconds = resetAt === null ? null : Math.max(1, Math.ceil((resetAt - store.now()) / 1000));
   return budgetExceeded(`${alias ?? 'key'} (${name})`, { spend, maxBudget, retryAfterSeconds });
 }
 

@@ -36,6 +36,8 @@ export interface Store {
   changeKeys<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
   ): Promise<Result>;
+  /** Returns the time that decides the periods of budgets, in milliseconds since 1970. With Redis, its clock counts. */
+  now(): number;
   /** Returns the current period of a key's budget, and what the key has spent in it. */
   spendOf(digest: string): Period;
   /**

@@ -390,6 +390,10 @@ describe('a virtual key', () => {
     expect(app.requests).toHaveLength(2);
     app.clock.ms += 86_400_000;
     expect((await app.chat(key)).status).toBe(200);
+    // The clock of the store decides, not that of the host.
+    app.clock.ms += 40 * 86_400_000;
+    for (const status of [200, 200, 429]) expect((await app.chat(key)).status).toBe(status);
+    expect(Number((await app.chat(key)).headers['retry-after'])).toBeLessThanOrEqual(86_400);
     await app.manage('POST', '/key/update', { key, spend: 5 });
     expect((await app.chat(key)).status).toBe(429);
   });

@@ -112,9 +112,11 @@ describe('a host whose clock jumps', () => {
     const before = store.spendOf('k');
     expect(before.spend).toBe(0.5);
     const { now } = Date;
+    const beforeJump = store.now();
     Date.now = () => now() + ms;
     try {
       expect(store.spendOf('k')).toEqual(before);
+      expect(Math.abs(store.now() - beforeJump)).toBeLessThan(86_400_000);
       store.addUsage(requestOf());
       // Sends both requests to Redis.
       await store.readUsage('2026-01-01', '2026-01-01');

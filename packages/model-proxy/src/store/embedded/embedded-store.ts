@@ -133,6 +133,10 @@ class EmbeddedStore implements OwnedStore {
     }
   }
 
+  now(): number {
+    return this.#now();
+  }
+
   spendOf: Store['spendOf'] = (digest) => this.#table.spendOf(digest, this.#now());
 
   setSpend(digest: string, spend: number): Promise<void> {

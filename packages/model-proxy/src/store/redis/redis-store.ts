@@ -202,6 +202,10 @@ class SharedKeys implements SharedKeyStore {
     await this.#flusher.flush().catch(() => undefined);
   }
 
+  now(): number {
+    return this.#usage.now();
+  }
+
   spendOf(digest: string) {
     return this.#usage.spendOf(digest, this.keys.get(digest)?.budgetDuration ?? null);
   }

@@ -97,6 +97,11 @@ export class RedisUsage {
     );
   }
 
+  /** Returns the time in milliseconds since 1970. */
+  now(): number {
+    return this.#now();
+  }
+
   /** Returns what a key has spent. @param duration of its budget. */
   spendOf(digest: string, duration: string | null): Period {
     const now = this.#now();

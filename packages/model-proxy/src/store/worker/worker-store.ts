@@ -125,10 +125,14 @@ export class WorkerStore implements WorkerKeyStore {
     };
   }
 
+  now(): number {
+    return Date.now();
+  }
+
   spendOf(digest: string): Period {
     const added = (this.#sent.get(digest) ?? 0) + (this.#costs.get(digest) ?? 0);
     const stored = this.#spends.get(digest)?.period ?? UNSPENT;
-    const period = periodAt(stored, this.keys.get(digest)?.budgetDuration ?? null, Date.now());
+    const period = periodAt(stored, this.keys.get(digest)?.budgetDuration ?? null, this.now());
     return added === 0 ? period : { ...period, spend: period.spend + added };
   }
 
