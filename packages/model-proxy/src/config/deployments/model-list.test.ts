@@ -282,6 +282,15 @@ describe('a provider', () => {
     ]);
   });
 
+  it.each([
+    ['vertex_ai/semantic-ranker-default@latest', 'https://ranking.example'],
+    ['vertex_ai/imagen-4.0-generate-001', 'https://private.example'],
+    ['vertex_ai/text-embedding-005', 'https://private.example/'],
+  ])('needs the project of Vertex AI if the path has it, also with api_base: %s', (model, base) => {
+    const { proxy } = load(`model_list:\n${entry('m', `{model: "${model}", api_base: "${base}"}`)}`);
+    expect([...(proxy.unserved ?? [])]).toEqual([['m', 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT']]);
+  });
+
   it('causes a warning if a key of the environment goes to another server, or is not sent', () => {
     const text = `model_list:\n${entry('a', '{model: openai/a, api_base: "http://v/v1"}')}${entry('b', '{model: b, api_base: "http://v/v1"}')}`;
     expect(warnings(text, { environment: { OPENAI_API_KEY: 'e' } })).toEqual([

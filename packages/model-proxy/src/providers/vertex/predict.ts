@@ -101,8 +101,14 @@ interface AddressSettings {
 
 type Target = Pick<ProviderTarget, 'apiBase' | 'api' | 'upstreamModel'>;
 
-/** Returns the target of a model that has Google's own API; undefined: the model has another API. */
-export function predictTarget(model: string, settings: AddressSettings): Target | undefined {
+/** The fault if the path needs the project, and no setting has it. */
+export const NEEDS_PROJECT = 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT';
+
+/**
+ * Returns the target of a model that has Google's own API. undefined: the model has another API. A text: the target
+ * needs the project.
+ */
+export function predictTarget(model: string, settings: AddressSettings): Target | string | undefined {
   if (/embedding|gecko|^bge/.test(model))
     return targetOf(model, settings, (pathOf) => apiWith('embeddings', embeddingsEndpoint(model, pathOf)));
   if (/^imagen|^imagegeneration/.test(model))
@@ -113,6 +119,7 @@ export function predictTarget(model: string, settings: AddressSettings): Target 
     return targetOf(model, settings, (pathOf) => apiWith('chat/completions', wrappedChat(pathOf('predict'))));
   if (!model.startsWith('semantic-ranker')) return undefined;
   const { apiBase, project } = settings;
+  if (project === undefined) return NEEDS_PROJECT;
   const path = `v1/projects/${project}/locations/global/rankingConfigs/default_ranking_config:rank`;
   return { apiBase: apiBase ?? 'https://discoveryengine.googleapis.com', api: apiWith('rerank', ranking(path)) };
 }
@@ -125,17 +132,19 @@ function targetOf(
   model: string,
   settings: AddressSettings,
   apiOf: (pathOf: (method: string) => string) => ModelApi,
-): Target {
+): Target | string {
   const { apiBase, base, project, location } = settings;
   const name = model.replace(/^(?:bge|gemma)\//, '');
   const endpoint = /^\d+$/.test(name) ? `endpoints/${name}` : `publishers/google/models/${encodeURIComponent(name)}`;
   if (apiBase === null) return { apiBase: base, api: apiOf((method) => `${endpoint}:${method}`) };
   const { origin, pathname } = new URL(apiBase);
-  if (pathname === '/')
+  if (pathname === '/') {
+    if (project === undefined) return NEEDS_PROJECT;
     return {
       apiBase: origin,
       api: apiOf((method) => `v1/projects/${project}/locations/${location}/${endpoint}:${method}`),
     };
+  }
   const [last = '', ...parents] = pathname.slice(1).split('/').reverse();
   const parent = [origin, ...parents.reverse()].join('/');
   return { apiBase: parent, api: apiOf((method) => `${last.replace(/:\w+$/, '')}:${method}`) };

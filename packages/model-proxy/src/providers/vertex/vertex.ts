@@ -10,7 +10,7 @@ import { thinkingTranslation } from '../openai/thinking.js';
 import type { Provider } from '../provider.js';
 import type { ProviderTarget, TargetOf } from '../target.js';
 import { claudeTarget } from './claude.js';
-import { predictTarget } from './predict.js';
+import { NEEDS_PROJECT, predictTarget } from './predict.js';
 
 /** LiteLLM's location for deployments without `vertex_location`, if `VERTEXAI_LOCATION` is not set either. */
 const DEFAULT_LOCATION = 'us-central1';
@@ -36,7 +36,7 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
   const foreign = foreignModels.find(([pattern]) => pattern.test(model));
   if (foreign !== undefined) return `vertex_ai/${model} has ${foreign[1]}, which is not implemented`;
   const project = value('vertex_project', 'VERTEXAI_PROJECT', 'GOOGLE_CLOUD_PROJECT');
-  if (project === undefined && apiBase === null) return 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT';
+  if (project === undefined && apiBase === null) return NEEDS_PROJECT;
   const location = value('vertex_location', 'VERTEXAI_LOCATION') ?? DEFAULT_LOCATION;
   const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`;
   const base = apiBase ?? `https://${host}/v1beta1/projects/${project}/locations/${location}`;
@@ -47,6 +47,7 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
       value('vertex_credentials', 'VERTEXAI_CREDENTIALS') ?? value(null, 'GOOGLE_APPLICATION_CREDENTIALS') ?? null,
   } as const;
   const paths = predictTarget(model, { base, apiBase, project, location }) ?? pathsOf(model, base, apiBase !== null);
+  if (typeof paths === 'string') return paths;
   return { apiKey: null, token, ...paths };
 };
 
