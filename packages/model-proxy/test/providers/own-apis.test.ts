@@ -173,6 +173,13 @@ describe('vendors with APIs of their own', () => {
       inputs: [{ text: 'a' }, { text: 'b' }],
       parameters: { return_options: { top_n: 1 } },
     });
+    const refused = await fetch(`${proxy.url}/v1/rerank`, {
+      method: 'POST',
+      body: body.replace('granite', 'deployed'),
+    });
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('rerank')]);
+    const embedded = client.embeddings.create({ model: 'deployed', input: 'a' });
+    await expect(embedded).rejects.toMatchObject({ status: 400, message: expect.stringContaining('embeddings') });
     const errors = [{ code: 'model_not_supported', message: 'Model is not supported' }];
     vendors.answers.set(WATSONX, json({ errors, trace: 'x', status_code: 404 }, 404));
     const failed = client.chat.completions.create({ model: 'granite', messages });

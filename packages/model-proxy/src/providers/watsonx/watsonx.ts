@@ -1,6 +1,6 @@
 /**
  * IBM watsonx.ai. Its chat has OpenAI's members, except for the model and the project. Its embeddings and its rerank
- * have members of their own. All paths differ from OpenAI's.
+ * have members of their own; deployments have neither. All paths differ from OpenAI's.
  * @see https://cloud.ibm.com/apidocs/watsonx-ai
  * @see https://cloud.ibm.com/docs/account?topic=account-iamtoken_from_apikey
  */
@@ -144,8 +144,13 @@ const apiAt = (place: Place): ModelApi => ({
   dialect: {
     endpoints: new Map<string, DialectEndpoint | 'unchanged'>([
       ['chat/completions', chat(place)],
-      ['embeddings', embeddings(place)],
-      ['rerank', rerank(place)],
+      // Deployments of watsonx have no paths for these endpoints.
+      ...(place.deployment === undefined
+        ? ([
+            ['embeddings', embeddings(place)],
+            ['rerank', rerank(place)],
+          ] as const)
+        : []),
       // A form with OpenAI's fields.
       ['audio/transcriptions', 'unchanged'],
     ]),
