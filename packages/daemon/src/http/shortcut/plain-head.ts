@@ -78,8 +78,10 @@ export function readPlainHead(bytes: Buffer): PlainHead | null {
 }
 
 function inLowerCase(name: string): string {
-  const lowerName = name.toLowerCase();
-  if (name.length <= MAX_CACHED_LENGTH && lowerNames.size < MAX_NAMES)
-    lowerNames.set(Buffer.from(name, 'latin1').toString('latin1'), lowerName);
+  if (name.length > MAX_CACHED_LENGTH || lowerNames.size >= MAX_NAMES) return name.toLowerCase();
+  const copy = Buffer.from(name, 'latin1').toString('latin1');
+  // V8 returns the same text if the name is already in lower case. So the value must come from the copy, too.
+  const lowerName = copy.toLowerCase();
+  lowerNames.set(copy, lowerName);
   return lowerName;
 }

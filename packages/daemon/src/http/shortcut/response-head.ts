@@ -22,7 +22,10 @@ interface Connection {
 
 type Kind = 'other' | 'length' | 'connection' | 'date';
 
-/** The kinds of the names that were used before. Number and length are limited, because upstreams may send any name. */
+/**
+ * The kinds of the names that were used before. Number and length are limited, because upstreams may send any name.
+ * The map stores copies: a name that is a part of an upstream's head would keep the whole head in memory.
+ */
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
 const MAX_CACHED_LENGTH = 40;
@@ -73,7 +76,8 @@ export function renderHead(status: number, headers: readonly unknown[], connecti
 function findKind(name: string): Kind {
   validateHeaderName(name);
   const kind = kindOf(name.toLowerCase());
-  if (name.length <= MAX_CACHED_LENGTH && kinds.size < MAX_KINDS) kinds.set(name, kind);
+  if (name.length <= MAX_CACHED_LENGTH && kinds.size < MAX_KINDS)
+    kinds.set(Buffer.from(name, 'latin1').toString('latin1'), kind);
   return kind;
 }
 
