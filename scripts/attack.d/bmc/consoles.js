@@ -47,7 +47,7 @@ async function printMuch(port, rounds) {
 }
 
 const packetAttack = {
-  name: 'SSH clients whose packets contain no byte, or one byte',
+  name: 'SSH clients that accept packets of at most 0, 1 or 255 bytes',
   expected: 'the channel is closed, and GETs meanwhile are answered',
   seconds: 120,
   run: async (arena) => {

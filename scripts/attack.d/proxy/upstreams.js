@@ -241,7 +241,7 @@ const lateAttack = {
 
 const silentAttack = {
   name: 'silent and slow upstreams',
-  expected: 'each request ends within its time limit, and other models answer meanwhile',
+  expected: 'each request ends within its time limit, and other clients are answered meanwhile',
   seconds: 60,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
