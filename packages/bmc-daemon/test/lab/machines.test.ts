@@ -556,7 +556,7 @@ describe('machine --host', () => {
     const lost = await onHost('list', '--host', 'there');
     expect([lost.code, lost.stderr]).toMatchObject([
       1,
-      expect.stringMatching(/^bmc-daemon: connecting to libvirt: .*ENOENT/),
+      expect.stringMatching(/^bmc-daemon: connecting to qemu\+unix:(?!.*connecting).*ENOENT/),
     ]);
   });
 
@@ -654,7 +654,7 @@ describe('machine --host', () => {
       });
       expect([partial.code, partial.stderr]).toEqual([
         1,
-        expect.stringMatching(/^bmc-daemon: host rack-3: connecting to libvirt: .*ENOENT.*\n$/),
+        expect.stringMatching(/^bmc-daemon: host rack-3: connecting to qemu\+unix:(?!.*connecting).*ENOENT.*\n$/),
       ]);
     } finally {
       await second.stop();

@@ -1,6 +1,6 @@
 /** One libvirt host on which lab machines are created, and the machines that it has. */
-import { ConnectListAllDomainsFlags, Hypervisor } from '@rackless/libvirt';
-import { attempt } from '../failure.js';
+import { ConnectListAllDomainsFlags, Hypervisor, isLibvirtError } from '@rackless/libvirt';
+import { attempt, driverError, oneLine } from '../failure.js';
 import { FirmwareChooser, type BootLoaderMap } from '../firmware/firmware-choice.js';
 import type { SecureBootTemplates } from '../firmware-catalog.js';
 import { localFiles, remoteFiles, type HostFiles } from '../host-files.js';
@@ -50,17 +50,21 @@ const TIMEOUT_MS = 60_000;
 export async function openLabHost(settings: LabSettings, signal?: AbortSignal): Promise<LabHost> {
   const timeoutMs = TIMEOUT_MS;
   const options = { callTimeoutMs: timeoutMs, workTimeoutMs: timeoutMs, ...(signal === undefined ? {} : { signal }) };
-  const hypervisor = await attempt('connecting to libvirt', () => Hypervisor.open(settings.uri, options)).catch(
-    (error: unknown) => {
-      signal?.throwIfAborted();
-      throw error;
-    },
-  );
+  const hypervisor = await Hypervisor.open(settings.uri, options).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw connectionFailure(error);
+  });
   const files = isOnThisHost(settings.uri) ? localFiles : remoteFiles(hypervisor, timeoutMs);
   const { bootLoaderMap, secureBootTemplates: templates } = settings;
   const firmware = new FirmwareChooser({ bootLoaderMap, templates, hypervisor, timeoutMs, files });
   return { ...settings, hypervisor, firmware, files, timeoutMs };
 }
+
+/** Converts the error of a connection. The text of NOT_CONNECTED already says `connecting to` and the URI. */
+const connectionFailure = (error: unknown): DriverError =>
+  isLibvirtError(error, 'NOT_CONNECTED')
+    ? new DriverError('unavailable', oneLine(error.message), { cause: error })
+    : driverError('connecting to libvirt', error);
 
 /** Returns the UUIDs of the machines of all other hosts. @throws {Error} AbortError after the signal of the command. */
 export type ReadOtherUuids = () => Promise<ReadonlySet<string>>;
