@@ -58,7 +58,7 @@ class SharedLimits implements KeyLimits {
   readonly #toReport = new Set<KeyInUse>();
   /** Whether a call with reports is scheduled or on its way. */
   #isReporting = false;
-  /** Whether the last call failed. Then the proxy applies the whole limits of keys alone. */
+  /** Whether the last call failed. Then the process applies the whole limits of keys alone. */
   #isAlone = false;
 
   constructor(authority: LimitAuthority, log: Pick<Log, 'info' | 'warn'>) {
@@ -190,11 +190,11 @@ class SharedLimits implements KeyLimits {
         throw new Error(`Redis, or the first process of the workers, has not answered within ${timeoutMs} ms`);
       });
       const numbers = z.array(z.number()).parse(answer);
-      if (this.#isAlone) this.#log.info('limits of keys apply to all proxies together again');
+      if (this.#isAlone) this.#log.info('limits of keys apply to all processes together again');
       this.#isAlone = false;
       return numbers;
     } catch (error) {
-      if (!this.#isAlone) this.#log.warn(`limits of keys apply to each proxy alone: ${String(error)}`);
+      if (!this.#isAlone) this.#log.warn(`limits of keys apply to each process alone: ${String(error)}`);
       this.#isAlone = true;
       return undefined;
     }

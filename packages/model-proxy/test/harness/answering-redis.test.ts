@@ -10,7 +10,7 @@ describe('whileRedisAnswers', () => {
         rounds += 1;
         const round = rounds;
         events.push(`start ${round}`);
-        const output = round === 1 ? 'limits of keys apply to each proxy alone: …' : '';
+        const output = round === 1 ? 'limits of keys apply to each process alone: …' : '';
         const dispose = (proxy: number) => () => Promise.resolve(void events.push(`end ${round}.${proxy}`));
         return Promise.resolve([
           { process: { output, dispose: dispose(1) } },

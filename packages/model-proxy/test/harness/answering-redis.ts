@@ -17,7 +17,7 @@ export async function whileRedisAnswers<
       const proxies = await start();
       const result = await measure(proxies);
       const areAlone = proxies.some(({ process }) =>
-        process.output.includes('limits of keys apply to each proxy alone'),
+        process.output.includes('limits of keys apply to each process alone'),
       );
       if (!areAlone) return result;
       await Promise.all(proxies.map(({ process }) => process.dispose()));

@@ -58,8 +58,8 @@ const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
     async () => ((await isReached()) ? true : undefined),
     () => what,
   );
-const isLimitedAlone = () => logged.some((line) => line.startsWith('limits of keys apply to each proxy alone'));
-const isLimitedTogether = () => logged.includes('limits of keys apply to all proxies together again');
+const isLimitedAlone = () => logged.some((line) => line.startsWith('limits of keys apply to each process alone'));
+const isLimitedTogether = () => logged.includes('limits of keys apply to all processes together again');
 
 /** Sends `count` requests to each proxy, all at the same time. @returns the errors of the rejected requests. */
 async function askAll(all: readonly KeyLimits[], key: VirtualKey, count: number): Promise<readonly ProxyError[]> {
@@ -157,14 +157,14 @@ describe('limits in Redis', () => {
 });
 
 describe('limits while Redis does not answer', () => {
-  it('apply to each proxy alone, with a warning, and together again later', async () => {
+  it('apply to each process alone, with a warning, and together again later', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
     const key = keyOf({ rpmLimit: 3 });
     expect(await ask(limits, key)).toBeUndefined();
     redis.pause();
     expect((await askAll([limits], key, 3)).map(({ status }) => status)).toEqual([429]);
-    expect(logged.filter((line) => line.startsWith('limits of keys apply to each proxy alone'))).toHaveLength(1);
+    expect(logged.filter((line) => line.startsWith('limits of keys apply to each process alone'))).toHaveLength(1);
     redis.resume();
     await until(isLimitedTogether, 'the recovery');
     expect((await ask(other, key))?.status).toBe(429);
