@@ -17,12 +17,14 @@ function amount(text: string): number {
   return value;
 }
 
-function jsonObject(text: string): unknown {
+function jsonObject(text: string): object {
   try {
-    return JSON.parse(text) as unknown;
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    throw new InvalidArgumentError('It must be a JSON object.');
+    // The same error as for JSON that is no object.
   }
+  throw new InvalidArgumentError('It must be a JSON object.');
 }
 
 interface GlobalOptions {

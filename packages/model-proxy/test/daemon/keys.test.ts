@@ -85,6 +85,10 @@ describe('model-proxy key', () => {
 
   it('exits with 64 for wrong options, and explains a missing master key and a proxy that does not run', async () => {
     expect((await command('http://127.0.0.1:1', 'create', '--rpm', '-5')).code).toBe(64);
+    for (const metadata of ['[1]', 'null', '"a"', '{']) {
+      const rejected = await command('http://127.0.0.1:1', 'create', '--metadata', metadata);
+      expect([rejected.code, rejected.stderr]).toEqual([64, expect.stringContaining('must be a JSON object')]);
+    }
     expect((await command('http://127.0.0.1:1', 'drop')).code).toBe(64);
     expect((await command('http://127.0.0.1:1', '--help')).code).toBe(0);
     const refused = await command('http://127.0.0.1:1', 'list');
