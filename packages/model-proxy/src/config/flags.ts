@@ -48,7 +48,10 @@ export const flagsTable: readonly FlagDefinition[] = [
     environment: 'DETAILED_DEBUG',
     doc: 'also log upstream requests as curl lines, and the raw answers',
   },
-  { flags: '--validate_config', doc: 'check the configuration, print faults and effective settings, and exit' },
+  {
+    flags: '--validate_config',
+    doc: 'check the configuration, print the faults, or else the effective settings, and exit',
+  },
   {
     flags: '--drain_delay <seconds>',
     environment: 'DRAIN_DELAY',

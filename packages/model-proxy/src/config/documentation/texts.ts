@@ -14,7 +14,7 @@ This page lists all settings of the configuration file and all flags. Check a fi
 <!-- commands: installed proxy-conf -->
 
 \`\`\`sh
-model-proxy --config config.yaml --validate_config # prints errors and all settings; exit code 0 or 1
+model-proxy --config config.yaml --validate_config # prints faults (exit code 1), or the effective settings
 \`\`\`
 
 \`\`\`sh service
