@@ -30,9 +30,14 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** The other process has ended, or its answer is an error. */
-class ChannelError extends Error {
+/** The other process has ended. */
+export class ChannelError extends Error {
   override readonly name = 'ChannelError';
+}
+
+/** The function of the other process has thrown an error. That process still runs. */
+class AnswerError extends Error {
+  override readonly name = 'AnswerError';
 }
 
 /** One end of the connection. */
@@ -53,8 +58,8 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
 
   /**
    * Calls the other process.
-   * @throws {StoreUnavailable} if the function of the other process throws it. ChannelError for its
-   *   other errors, with the same message, and if the other process has ended.
+   * @throws {StoreUnavailable} if the function of the other process throws it. AnswerError for its
+   *   other errors, with the same message. ChannelError if the other process has ended.
    */
   call<Name extends keyof Remote & string>(
     name: Name,
@@ -112,7 +117,7 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
 }
 
 function errorOf({ name, message }: { readonly name: string; readonly message: string }): Error {
-  return name === 'StoreUnavailable' ? new StoreUnavailable(message) : new ChannelError(message);
+  return name === 'StoreUnavailable' ? new StoreUnavailable(message) : new AnswerError(message);
 }
 
 /** Returns whether a message is one of this file. node:cluster sends messages over the same connection. */

@@ -12,9 +12,10 @@ import { ConfigError, type Flags, type LoadedConfig } from '../config/load.js';
 import { checkConfig, logServing, replaceConfig } from '../reload.js';
 import type { OwnedStore } from '../store/store.js';
 import type { FileTexts, StartResult } from './calls.js';
+import { ChannelError } from './channel.js';
 import { GroupServices } from './group-services.js';
 import { RestartPause } from './restart-pause.js';
-import { WorkerProcess, type Ended } from './worker-process.js';
+import { wordOf, WorkerProcess, type Ended } from './worker-process.js';
 
 /** A configuration, and the texts of the files from which workers load it. */
 export interface ConfigWithTexts {
@@ -181,9 +182,12 @@ export class Group {
       // A reload during the start did not reach this worker, so it catches up.
       const fault = 'addresses' in result ? await this.#catchUp(worker) : undefined;
       if (fault !== undefined) return { fault, exitCode: exitCode.failed };
-    } catch {
+    } catch (error) {
+      // After an unexpected error of its start, the process still runs.
+      worker.kill();
       const { code, signal } = await worker.ended;
-      return { fault: `a worker has ended at its start: ${wordOf(code, signal)}`, exitCode: exitCode.failed, signal };
+      const why = error instanceof Error && !(error instanceof ChannelError) ? error.message : wordOf(code, signal);
+      return { fault: `a worker has ended at its start: ${why}`, exitCode: exitCode.failed, signal };
     }
     if ('addresses' in result) {
       worker.isServing = true;
@@ -294,5 +298,3 @@ export class Group {
     };
   }
 }
-
-const wordOf = (code: number | null, signal: string | null): string => signal ?? `exit code ${code ?? 'unknown'}`;

@@ -17,6 +17,10 @@ export interface Ended {
   readonly signal: string | null;
 }
 
+/** Returns how a process has ended, for the operator. */
+export const wordOf = (code: number | null, signal: string | null): string =>
+  signal ?? `exit code ${code ?? 'unknown'}`;
+
 /** A worker process. */
 export class WorkerProcess {
   /** The worker's number in the group, from 1. The process that replaces it gets the same number. */

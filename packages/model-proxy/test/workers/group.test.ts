@@ -1,7 +1,7 @@
 /** `--num_workers`: the start, the signals, the reload and the end of a group of workers. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -71,6 +71,47 @@ describe('a group of workers', () => {
     const [again = 0] = group.workers().filter((pid) => pid !== other);
     process.kill(again, 'SIGKILL');
     await group.process.waitForOutput(/"reason":"SIGKILL","afterMs":200/);
+  });
+
+  /** Makes the start of each worker fail as long as the file `broken` exists. @returns the environment of the group. */
+  function breakableStart() {
+    const hook = write(
+      'hook.mjs',
+      `import cluster from 'node:cluster';
+      import { existsSync } from 'node:fs';
+      import { Server } from 'node:net';
+      const { listen } = Server.prototype;
+      if (cluster.isWorker)
+        Server.prototype.listen = function (...args) {
+          if (existsSync('broken')) throw new TypeError('this start is broken');
+          return listen.apply(this, args);
+        };`,
+    );
+    return { NODE_OPTIONS: `--import=${hook}` };
+  }
+
+  it('ends with the reason if the start of a worker fails with an unexpected error', async () => {
+    const env = breakableStart();
+    write('broken', '');
+    const args = ['--config', write('config.yaml', configuration()), ...LOCAL, '--num_workers', '2'];
+    const { code, stderr } = await run(args, env);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('a worker has ended at its start: this start is broken'),
+    ]);
+  });
+
+  it('replaces a worker also after a start that fails with an unexpected error', async () => {
+    const env = breakableStart();
+    const args = ['--config', write('config.yaml', configuration()), ...LOCAL, '--num_workers', '2'];
+    const group = start(args, { env });
+    await group.address();
+    const broken = write('broken', '');
+    process.kill(childrenOf(group)[0] ?? 0, 'SIGKILL');
+    await group.waitForOutput(/a worker cannot start: a worker has ended at its start: this start is broken/);
+    rmSync(broken);
+    await group.waitForOutput(/a worker serves clients again/);
+    expect(childrenOf(group)).toHaveLength(2);
   });
 
   it('ends all workers when the first process is killed, and frees the port', async () => {
