@@ -1,6 +1,6 @@
 /** Modal dialogs. The browser's `<dialog>` keeps the focus inside. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.js';
 import { rememberFocus } from './frame/focus.js';
 import { noteDialog } from './frame/leaving.js';
@@ -26,7 +26,8 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   const close = useRef(onClose);
   close.current = onClose;
   const id = useId();
-  useEffect(() => {
+  // Opens the dialog together with its rendering. After `useEffect`, a key in between would go to the page behind it.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const restoreFocus = rememberFocus();
     dialog?.showModal();
