@@ -3,6 +3,7 @@
  * meaning. Declines everything else. It never accepts what Node's parser would reject, and never reads
  * a head in another way than Node's parser (RFC 9112 §11.2).
  */
+import { ownText } from '../../text/own-text.js';
 
 /** The head of a plain request. */
 export interface PlainHead {
@@ -79,7 +80,7 @@ export function readPlainHead(bytes: Buffer): PlainHead | null {
 
 function inLowerCase(name: string): string {
   if (name.length > MAX_CACHED_LENGTH || lowerNames.size >= MAX_NAMES) return name.toLowerCase();
-  const copy = Buffer.from(name, 'latin1').toString('latin1');
+  const copy = ownText(name);
   // V8 returns the same text if the name is already in lower case. So the value must come from the copy, too.
   const lowerName = copy.toLowerCase();
   lowerNames.set(copy, lowerName);

@@ -1,5 +1,6 @@
 /** Renders the heads of responses, with the same bytes as Node's `ServerResponse.writeHead`. */
 import { STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http';
+import { ownText } from '../../text/own-text.js';
 
 /** A rendered head. */
 interface RenderedHead {
@@ -76,8 +77,7 @@ export function renderHead(status: number, headers: readonly unknown[], connecti
 function findKind(name: string): Kind {
   validateHeaderName(name);
   const kind = kindOf(name.toLowerCase());
-  if (name.length <= MAX_CACHED_LENGTH && kinds.size < MAX_KINDS)
-    kinds.set(Buffer.from(name, 'latin1').toString('latin1'), kind);
+  if (name.length <= MAX_CACHED_LENGTH && kinds.size < MAX_KINDS) kinds.set(ownText(name), kind);
   return kind;
 }
 

@@ -2,6 +2,7 @@
  * Parses the head of an answer (RFC 9112 §4, §5). The parser is strict: it rejects a head that two
  * parsers could read in different ways.
  */
+import { ownText } from '@rackless/daemon/text/own-text.js';
 import { AnswerFault } from './answer-fault.js';
 
 /**
@@ -163,8 +164,8 @@ function lowerCaseName(sent: string): string {
   const name = sent.toLowerCase();
   if (names.size >= MAX_NAMES || sent.length > MAX_CACHED_NAME_LENGTH) return name;
   // Copies both names: V8 keeps a whole head in memory for a text that was cut out of it.
-  const copy = Buffer.from(name, 'latin1').toString('latin1');
-  names.set(Buffer.from(sent, 'latin1').toString('latin1'), copy);
+  const copy = ownText(name);
+  names.set(ownText(sent), copy);
   return copy;
 }
 
