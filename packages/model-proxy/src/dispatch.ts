@@ -22,7 +22,7 @@ import { isManagementPath, managementPaths } from './management/paths.js';
 import { CONSOLE_PATH, isConsolePath, showConsole } from './pages/console.js';
 import { modelInfoPage, pagePaths } from './pages/paths.js';
 import { modelPagePaths, polledPage } from './pages/polled.js';
-import { isResponsePath, nameAtAnyProvider, rawMethods, rawName } from './pass-through/paths.js';
+import { closingNames, isResponsePath, rawMethods } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
 
 /**
@@ -108,7 +108,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
         refuse(exchange, userParamUncheckable(path));
       else if (authorize(exchange, false, queryKey(path, exchange.request.url ?? '/'))) {
         const fault =
-          closedFault(exchange, [rawName(path) ?? path, nameAtAnyProvider(path)]) ??
+          closedFault(exchange, () => closingNames(path)) ??
           (isResponsePath(path) ? undefined : uncheckedModelFault(exchange));
         if (fault === undefined) enterProxy(exchange, () => admitClient(exchange, () => passThrough.handle(exchange)));
         else refuse(exchange, fault);

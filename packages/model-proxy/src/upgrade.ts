@@ -12,7 +12,7 @@ import { admitClient, closedFault } from './exchange/admission.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import type { Exchange } from './exchange/exchange.js';
 import { handshakeFault } from './pass-through/handshake.js';
-import { nameAtAnyProvider, rawName } from './pass-through/paths.js';
+import { closingNames } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
 
 /** Begins the exchange of a request. */
@@ -39,7 +39,7 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         // A session may name its user only in its events, after it has opened.
         else if (exchange.proxy.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
         else if (authorize(exchange, false, keyBeside(request, path))) {
-          const closed = closedFault(exchange, [rawName(path) ?? path, nameAtAnyProvider(path)]);
+          const closed = closedFault(exchange, () => closingNames(path));
           if (closed !== undefined) refuse(exchange, closed);
           else admitClient(exchange, () => passThrough.upgrade(exchange, request.socket, head));
         }

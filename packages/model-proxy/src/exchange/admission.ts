@@ -20,7 +20,7 @@ export function admitClient(exchange: Exchange, proceed: () => void): void {
     return;
   }
   const fault =
-    closedFault(exchange, [exchange.routeLabel]) ?? pathFault(exchange, 'model') ?? budgetFault(key, keys.store);
+    closedFault(exchange, () => [exchange.routeLabel]) ?? pathFault(exchange, 'model') ?? budgetFault(key, keys.store);
   if (fault !== undefined) {
     refuse(exchange, fault);
     return;
@@ -50,11 +50,15 @@ export function pathFault({ request, client }: Exchange, kind: RouteKind | null)
 
 /**
  * Returns the error if the client has a virtual key, and the route needs the master key.
- * @param names all names of the route in `closedPages`.
+ * @param names returns all names of the route in `closedPages`. Called only if they matter.
  */
-export function closedFault({ request, client, proxy }: Exchange, names: readonly string[]): ProxyError | undefined {
+export function closedFault(
+  { request, client, proxy }: Exchange,
+  names: () => readonly string[],
+): ProxyError | undefined {
   const { closedPages } = proxy.settings;
-  if (client?.key === undefined || !names.some((name) => closedPages.has(name))) return undefined;
+  if (client?.key === undefined || closedPages.size === 0) return undefined;
+  if (!names().some((name) => closedPages.has(name))) return undefined;
   return adminOnly(plainPath(request.url ?? '/'));
 }
 

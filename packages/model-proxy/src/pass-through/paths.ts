@@ -103,6 +103,9 @@ export function nameAtAnyProvider(path: string): string {
   return `*/${endpoint?.endpoint.path ?? bare.slice(1)}`;
 }
 
+/** Returns the names in `closedPages` that close a raw request. @param path result of `plainPath`. */
+export const closingNames = (path: string): readonly string[] => [rawName(path) ?? path, nameAtAnyProvider(path)];
+
 /**
  * Returns the names in `closedPages` of an entry for a raw path. If the entry has no provider, or if it is for files
  * or batches, it closes the path at all providers: requests may reach the same upstream through each of them.
