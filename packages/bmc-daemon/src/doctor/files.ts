@@ -24,6 +24,8 @@ export const stateFolder: Probe = {
   settings: ['stateDir'],
   examine: async (examined) => {
     const folder = stateFolderOf(examined);
+    const place = await nearestFolder(folder);
+    if (await isOfKernel(place)) return [kernelFolderFinding(folder, place, examined)];
     return [
       ...(await folderFindings(folder, examined)),
       ...(await spaceFindings(folder, 'The state folder', examined)),
@@ -86,13 +88,11 @@ function kernelFolderFinding(folder: string, place: string, examined: Examined):
   return problem('state', message + advice, command);
 }
 
-async function folderFindings(folder: string, examined: Examined): Promise<readonly Finding[]> {
-  const { uid, name } = examined.account;
-  const place = await nearestFolder(folder);
-  if (await isOfKernel(place)) return [kernelFolderFinding(folder, place, examined)];
+async function folderFindings(folder: string, { account }: Examined): Promise<readonly Finding[]> {
+  const { uid, name } = account;
   const create = asRoot(commandLine('install', '-d', '-m', '700', '-o', name, folder), uid);
   try {
-    await access(place, constants.R_OK | constants.W_OK | constants.X_OK);
+    await access(await nearestFolder(folder), constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = fileReason(error);
     const message = `The account ${name} cannot write to the state folder ${folder} (${reason}), so the daemon stores no accounts, subscriptions and logs.`;
@@ -139,8 +139,6 @@ async function nearestFolder(folder: string): Promise<string> {
 }
 
 async function spaceFindings(folder: string, title: string, { account }: Examined): Promise<readonly Finding[]> {
-  // The examination of the folder reports it.
-  if (await isOfKernel(await nearestFolder(folder))) return [];
   const { bytes, files } = await freeSpace(folder);
   const list = asRoot(`du -xh ${commandLine(folder)} | sort -h | tail`, account.uid);
   const effect = 'so changes fail with 507';
