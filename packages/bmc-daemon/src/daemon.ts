@@ -4,7 +4,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { lockFolder } from '@rackless/daemon/files/folder-lock.js';
 import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/network/tls.js';
-import { closeAfterFailure } from '@rackless/daemon/process/close-all.js';
+import { closeAfterFailure, closeInReverse } from '@rackless/daemon/process/close-all.js';
 import type { App } from './app.js';
 import type { Environment } from './config/environment.js';
 import type { SettingKey, Settings } from './config/settings.js';
@@ -252,10 +252,7 @@ async function listen(
 async function close({ driver, features, app, store }: Service, listener: Listener, waitMs: number): Promise<void> {
   app.endWebSockets();
   await Promise.all([listener.close(waitMs), features.stop()]);
-  await features.close();
-  await driver.close();
-  await store?.close();
-  app.close();
+  await closeInReverse([{ close: () => app.close() }, store ?? {}, driver, features]);
 }
 
 function startError(origins: DaemonOptions['origins'], key: SettingKey, error: Error): StartError {
