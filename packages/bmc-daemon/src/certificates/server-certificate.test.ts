@@ -365,7 +365,7 @@ describe('a certificate file', () => {
 describe('the files of the certificate and of its keys', () => {
   it('stay unchanged if one of them is not writable, and the error names it', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
-    // Nobody can create a file in /proc/self, not even root.
+    // Even root cannot create a file in /proc/self.
     const pinned = { sslCert: '/proc/self/server.pem', sslKey: pathOf('server.key') };
     const stuck = openServerCertificate({
       tls: loadTls(files()),

@@ -177,7 +177,7 @@ describe('a hostile SSH client', () => {
     connection.end();
   });
 
-  it('misses bytes and is told their number if it offers a window of 4 GiB and stops reading', async () => {
+  it('loses bytes, and gets their number, if it offers a window of 4 GiB and stops reading', async () => {
     const { connection, protocol } = await rawClient();
     let output = '';
     const gap = new Promise((resolve) => {

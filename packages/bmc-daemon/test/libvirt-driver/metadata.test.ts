@@ -12,7 +12,7 @@ import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js
 import { TestHost } from './host.js';
 
 const folder = join(import.meta.dirname, '../fixtures/metadata-0.1');
-/** What version 0.1 read from these definitions, without members that are not set. */
+/** The values that version 0.1 read from these definitions, without members that are not set. */
 const records = JSON.parse(readFileSync(join(folder, 'records.json'), 'utf8')) as Readonly<
   Record<string, { readonly owner?: object }> // by the name of the definition
 >;

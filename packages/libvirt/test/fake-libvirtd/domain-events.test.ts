@@ -52,7 +52,7 @@ describe('an event registration', () => {
     expect(requests).toEqual([`+${DomainEventId.LIFECYCLE}`, `+${DomainEventId.REBOOT}`, '-8', '-7']);
   });
 
-  it('passes none of its events to a later listener after its removal', async () => {
+  it('passes no event to a later listener of the kind after its removal', async () => {
     const seen: number[] = [];
     const first = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
     await first.ready;

@@ -65,7 +65,7 @@ async function send(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
   }
 }
 
-/** What a side received: the head of the handshake, and the bytes behind it. */
+/** The bytes that a side received: the head of the handshake, and those after it. */
 class Received {
   #bytes = Buffer.alloc(0);
 

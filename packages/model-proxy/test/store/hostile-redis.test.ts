@@ -10,7 +10,7 @@ import { dayOf } from '../../src/store/usage.js';
 import { waitFor } from '../harness/wait.js';
 import { keyOf, put, requestOf } from './samples.js';
 
-/** What the relay does with the answers of Redis. */
+/** How the relay changes the answers of Redis. */
 type Mode =
   | { readonly kind: 'honest' }
   /** Each answer comes later. */

@@ -101,7 +101,7 @@ describe('a request to an upstream', () => {
     ]);
   });
 
-  it('fails if its stream has more bytes than announced, and sends none of the surplus', async () => {
+  it('fails if its stream has more bytes than announced, and sends no byte beyond this size', async () => {
     const { server, deployment, upstream } = await start(() => null);
     const body = new BodyStream({ byteLength: 5, beginning: [Buffer.from('abc')], onRoom: () => undefined });
     const asked = send(upstream, deployment, { body });

@@ -121,7 +121,7 @@ afterEach(async () => {
 });
 
 describe('the console log', () => {
-  it('gives a follower the text of the running boot, so that it misses and repeats none of the later output', async () => {
+  it('gives a follower the text of the running boot and then all later output, once and without gaps', async () => {
     ports.restartMachine('1');
     ports.print('firmware\r\n');
     ports.reportChange('rebooted');
