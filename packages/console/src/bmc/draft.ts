@@ -1,6 +1,6 @@
 /** Forms of a resource. The input survives an expired session, and a change of the resource by another client. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { holdWork } from '../ui/frame/leaving.js';
 import { messageOf } from '../ui/states.js';
 import { patch } from './redfish/client.js';
@@ -90,7 +90,8 @@ export function useDraft<Body>({ resource, path, read, write }: DraftOptions<Bod
     seen.value = null;
     error.value = null;
   };
-  useEffect(discard, [path]);
+  // After `useEffect`, the fields would show the edits of the earlier path for a moment.
+  useLayoutEffect(discard, [path]);
   useLayoutEffect(() => (isChanged ? holdWork({ lost: texts.lost, end: 'page' }) : undefined), [isChanged]);
   const save = async (): Promise<boolean> => {
     isBusy.value = true;

@@ -1,7 +1,7 @@
 /** The frame of a console: the menu at the left, a bar at the top, the current page. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from '../button.js';
 import { Select } from '../field.js';
 import { Icon } from '../icon.js';
@@ -35,7 +35,7 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
     isMenuOpen.value = false;
     content.current?.focus();
   };
-  useEffect(leaveMenu, [path]);
+  useLayoutEffect(leaveMenu, [path]);
   return (
     <div class={isMenuOpen.value ? 'shell open' : 'shell'}>
       <a class="skip" href="#content">
@@ -76,11 +76,15 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
   );
 }
 
-/** The button that opens the menu on narrow windows. There, the menu closes with Escape, and when the focus leaves it. */
+/**
+ * The button that opens the menu on narrow windows. There, the menu closes with Escape, with a click beside it, and when
+ * the focus leaves it.
+ */
 function MenuButton({ menu }: { readonly menu: RefObject<HTMLElement | null> }) {
   const button = useRef<HTMLButtonElement>(null);
   const isOpen = isMenuOpen.value;
-  useEffect(() => {
+  // Moves the focus together with the rendering. After `useEffect`, it could come after the next click of the user.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     // The menu is before the button, so Tab would not lead into it.
     const links = [...(menu.current?.querySelectorAll('a') ?? [])];
@@ -90,8 +94,17 @@ function MenuButton({ menu }: { readonly menu: RefObject<HTMLElement | null> }) 
       button.current?.focus();
       isMenuOpen.value = false;
     };
+    const closeBeside = ({ target }: Event): void => {
+      const isBeside = (element: Element | null): boolean =>
+        target instanceof Node && element?.contains(target) === false;
+      if (isBeside(menu.current) && isBeside(button.current)) isMenuOpen.value = false;
+    };
     addEventListener('keydown', close);
-    return () => removeEventListener('keydown', close);
+    addEventListener('pointerdown', closeBeside);
+    return () => {
+      removeEventListener('keydown', close);
+      removeEventListener('pointerdown', closeBeside);
+    };
   }, [isOpen]);
   return (
     <Button
