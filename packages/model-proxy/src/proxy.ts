@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ListenError, openListener, type Listener } from '@rackless/daemon/network/listener.js';
 import type { Log } from '@rackless/daemon/log/log.js';
+import { closeAfterFailure, closeInReverse, type Closable } from '@rackless/daemon/process/close-all.js';
 import { runInSlices } from '@rackless/daemon/process/slices.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { createApp, type App } from './app.js';
@@ -80,30 +81,39 @@ export class StartError extends Error {
  * the start.
  * @throws {StartError} if the address, the TLS files or the store cannot be used.
  */
-export async function startProxy({ config, load, log, watchIntervalMs, group }: ProxyOptions): Promise<Proxy> {
+export async function startProxy(options: ProxyOptions): Promise<Proxy> {
+  const opened: Closable[] = [];
+  try {
+    return await startWith(opened, options);
+  } catch (error) {
+    await closeAfterFailure(opened, options.log);
+    throw error;
+  }
+}
+
+/** Starts the service. @param opened gets the parts that the caller closes if the start fails. */
+async function startWith(
+  opened: Closable[],
+  { config, load, log, watchIntervalMs, group }: ProxyOptions,
+): Promise<Proxy> {
   const { listen, proxy: settings, environment } = config;
-  const alerts = group?.store === undefined ? await loadBudgetAlerts(listen, log) : null;
-  const store = group?.store ?? (await openStore(listen, log, alerts?.send));
+  const added = <Part extends Closable | null | undefined>(part: Part): Part => {
+    opened.push(part ?? {});
+    return part;
+  };
+  const alerts = added(group?.store === undefined ? await loadBudgetAlerts(listen, log) : null);
+  const store = added(group?.store ?? (await openStore(listen, log, alerts?.send)));
+  const reports = added(await loadWebhooks(listen, log));
+  const telemetry = added(await loadTelemetry(listen, log));
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
   const passThrough = createPassThrough({ upstream });
-  const telemetry = await loadTelemetry(listen, log);
-  const reports = await loadWebhooks(listen, log);
   const siblings = group?.siblings ?? null;
   const parts = { upstream, log, version, passThrough, store, telemetry, reports, siblings };
-  const app = createApp({ settings, detailedDebug: listen.detailedDebug, ...parts });
-  let listener: Listener;
-  try {
-    listener = await open(listen, app, log);
-  } catch (error) {
-    app.close();
-    await upstream.close();
-    await telemetry?.close();
-    await reports?.close();
-    await store?.close();
-    await alerts?.close();
-    throw error;
-  }
+  const app = added(createApp({ settings, detailedDebug: listen.detailedDebug, ...parts }));
+  // The app closes after its upstream, so that the upstream's last answers still count.
+  added(upstream);
+  const listener = await open(listen, app, log);
   const modules = app.loadModules().catch((error: unknown) => log.error('loading modules', { error }));
   if (group === undefined) {
     app.startHealthChecks();
@@ -149,12 +159,7 @@ export async function startProxy({ config, load, log, watchIntervalMs, group }: 
     await listener.close(listen.drainMs);
     clearTimeout(closing);
     await modules;
-    await upstream.close();
-    app.close();
-    await telemetry?.close();
-    await reports?.close();
-    await store?.close();
-    await alerts?.close();
+    await closeInReverse(opened);
   }
 }
 

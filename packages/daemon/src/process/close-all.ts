@@ -2,7 +2,7 @@
 import type { Log } from '../log/log.js';
 
 /** A part that may need a close. */
-interface Closable {
+export interface Closable {
   readonly close?: (() => void | PromiseLike<void>) | undefined;
 }
 
