@@ -1,9 +1,10 @@
 /**
  * The functions on paths and on the environment that a configuration file may call. They return
- * what Python returns, except in rare cases. `Path.absolute` removes `..`. `realpath` and
- * `Path.resolve` follow no links if the path does not exist. Two slashes at the beginning of a path
- * become one. `~` is an error without HOME, and `~user` is always an error. Only `realpath` and
- * `Path.resolve` read the file system. A configuration file can call no other functions.
+ * what Python returns, except in these cases. `Path.absolute` removes `..`. `realpath` and
+ * `Path.resolve` follow no links if the path does not exist or cannot be read. Two slashes at the
+ * beginning of a path become one. `~` is an error without HOME, and `~user` is always an error.
+ * Only `realpath` and `Path.resolve` read the file system. A configuration file can call no other
+ * functions.
  * @see https://docs.python.org/3/library/os.path.html and
  *   https://docs.python.org/3/library/pathlib.html
  */
@@ -48,7 +49,7 @@ const real = (text: string, context: PathContext): string => {
   try {
     return realpathSync(absolute(text, context));
   } catch {
-    // A path that does not exist becomes absolute. Its links are not followed.
+    // The path does not exist, or cannot be read: it becomes absolute, without following its links.
     return absolute(text, context);
   }
 };
@@ -93,7 +94,7 @@ const variable: Signature = {
   run: ([name = '', fallback], { environment }) => variableOf(environment, name) ?? fallback ?? null,
 };
 
-/** Returns an environment variable; undefined for inherited names (`constructor`). */
+/** Returns an environment variable; undefined if it is not set. Inherited names (`constructor`) are not set. */
 export function variableOf(environment: PathContext['environment'], name: string): string | undefined {
   return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }

@@ -4,10 +4,10 @@
  * @see https://docs.python.org/3/reference/lexical_analysis.html
  */
 
-/** One token. `fault` describes an error in the text, so that reading can continue after it. */
+/** One token. A token of the kind `fault` describes an error in the text; reading continues after it. */
 export interface Token {
   readonly kind: 'name' | 'integer' | 'float' | 'string' | 'operator' | 'newline' | 'end' | 'fault';
-  /** As written; for `fault` the message. */
+  /** As written; for `fault` the message; for `end` words for messages. */
   readonly text: string;
   /** Line in which the token begins, counted from 1. */
   readonly line: number;
@@ -15,7 +15,7 @@ export interface Token {
   readonly column: number;
   /**
    * Decoded value of a string or number. For a fault: {@link CODE} if the source text is a Python
-   * expression, otherwise ''.
+   * expression, otherwise ''. For other tokens: ''.
    */
   readonly value: string | number;
 }

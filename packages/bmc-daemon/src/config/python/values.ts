@@ -1,6 +1,6 @@
-/** Values from Python literals, with their places in the file. */
+/** Values from Python literals and supported calls, with their places in the file. */
 
-/** A literal with its first line, so that a message can point into a mapping. */
+/** The value of a literal or of a supported call, with its first line. So a message can point into a mapping. */
 export type PythonValue =
   | { readonly kind: 'none'; readonly line: number }
   | { readonly kind: 'boolean'; readonly line: number; readonly value: boolean }
@@ -17,8 +17,9 @@ export interface DictEntry {
 }
 
 /**
- * Returns the value as plain data: lists, tuples and sets as arrays, mappings as objects. A later
- * key overrides an earlier one, as in Python. A key that is not a string is spelled as JSON.
+ * Returns the value as plain data: None as null, lists, tuples and sets as arrays, mappings as
+ * objects. If a mapping has a key twice, the last value counts, as in Python. A key that is not a
+ * string becomes its JSON text.
  */
 export function toPlain(value: PythonValue): unknown {
   switch (value.kind) {

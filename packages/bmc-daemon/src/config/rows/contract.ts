@@ -1,4 +1,4 @@
-/** The settings that the contract requires: address, TLS, libvirt, passwords and boot. */
+/** The settings that the contract requires: address, TLS, OpenStack cloud, libvirt, passwords and boot. */
 import { z } from 'zod';
 import type { LibvirtUris } from '../../drivers/libvirt/host-list.js';
 import { boolean, integer, optionalPath, optionalText, text, type SettingDefinition } from './row.js';
@@ -14,7 +14,7 @@ export type BootLoaderMap = Readonly<
   Partial<Record<(typeof bootModes)[number], Readonly<Record<string, string | null>>>>
 >;
 
-/** Returns the members of a list or a mapping with their paths; another value has an empty path. */
+/** Returns the members of a list or a mapping with their paths; for another value, the value with an empty path. */
 function partsOf(value: unknown): readonly (readonly [path: (string | number)[], part: unknown])[] {
   if (Array.isArray(value)) return value.map((part: unknown, index) => [[index], part]);
   if (typeof value !== 'object' || value === null) return [[[], value]];

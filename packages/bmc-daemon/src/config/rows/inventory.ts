@@ -12,13 +12,13 @@ import type {
 } from '../../resources/chassis/configured-inventory.js';
 import { optionalText, pathSegment, type SettingDefinition } from './row.js';
 
-// `z.uuid` would reject the sample of sushy-tools, which is not valid by RFC 9562.
+// `z.uuid` would reject the UUID in the sample of sushy-tools, because it is not valid by RFC 9562.
 const uuid = z.guid().toLowerCase();
 const bytes = z.int().min(0);
 /** The members that chassis, storages, drives and volumes share. */
 const idAndName = { Id: pathSegment, Name: z.string().min(1).optional() };
 
-/** Requires a different Id for each member, because it is the last segment of a path. */
+/** Returns the type of a list. Each member needs its own Id, because the Id is the last segment of a path. */
 function members<Member extends z.ZodType<{ readonly Id: string }>>(member: Member) {
   return z.array(member).superRefine((list, context) => {
     const seen = new Set<string>();
@@ -46,7 +46,7 @@ const volumeTypes = [
   'SpannedStripesWithParity',
 ] as const;
 
-/** A tuple `(uuid, storage)` in the form of toPlain: the text of a JSON array. */
+/** A tuple `(uuid, storage)` as toPlain returns it: the text of a JSON array. The UUID becomes lower case. */
 const tuple = z
   .string()
   .regex(/^\["[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}","[^"/?#\\]+"\]$/i)

@@ -1,7 +1,7 @@
 /** The rows of the table of settings, and their types. */
 import { z } from 'zod';
 
-/** Type of an id that becomes the last segment of a path. */
+/** Type of a text that becomes one segment of a path: not empty, without `/`, `?` and `#`. */
 export const pathSegment = z.string().regex(/^[^/?#]+$/);
 
 /** One row of the table. */
@@ -20,7 +20,7 @@ export interface SettingDefinition<T> {
    * Python literal; `mixed`: the text is the value, and a list or a mapping is a Python literal.
    */
   readonly form: 'text' | 'literal' | 'mixed';
-  /** Strings in the value are paths, relative to their file or to the working directory. */
+  /** Strings in the value are paths. A relative path starts at the folder of its file, or at the working directory. */
   readonly path?: true;
   /** Keys of a mapping. If the file has another case of letters, the daemon corrects it and warns. */
   readonly keys?: readonly string[];
@@ -69,7 +69,7 @@ export const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
   form: 'literal',
 });
 
-/** Converts a number in quotes, which shell scripts write and sushy-tools accepts. */
+/** Converts an integer in quotes: shell scripts write such texts, and sushy-tools accepts them. */
 const unquoted = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value;
 

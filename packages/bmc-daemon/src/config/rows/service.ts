@@ -1,4 +1,4 @@
-/** Settings of consoles, discovery, tasks and the state of the service. */
+/** Settings of consoles, shutdown, served resources, tasks, discovery and the state of the service. */
 import { z } from 'zod';
 import { featureSets } from '../../resources/feature-set.js';
 import { boolean, number, oneOf, optionalPath, optionalText, type SettingDefinition } from './row.js';
