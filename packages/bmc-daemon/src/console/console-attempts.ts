@@ -1,11 +1,11 @@
 /** Decides how long a console waits before it is opened again. All times are in milliseconds. */
 
 /**
- * The pause between the end of a stream and the next attempt. After this time, libvirt reports
+ * The pause between the end of a usable stream and the next attempt. After this time, libvirt reports
  * whether the machine has stopped.
  */
 const REST_MS = 100;
-/** Maximum factor of the pause between attempts. */
+/** The pauses grow to this multiple of `retryMs`. */
 const MAX_FACTOR = 5;
 /**
  * A stream that ends within this time without a byte was of no use: the proxy of the console accepted
@@ -26,17 +26,17 @@ export class AttemptPace {
     this.#retryMs = retryMs;
   }
 
-  /** Whether no attempt has failed since the console was last open. */
+  /** Whether no attempt has failed since the console last opened, or since the last {@link reset}. */
   get isFirst(): boolean {
     return this.#failures === 0;
   }
 
-  /** Whether the last two streams were of no use. */
+  /** Whether the last two streams since the last {@link reset} were of no use. */
   get isUnusable(): boolean {
     return this.#useless > 1;
   }
 
-  /** The pause after the end of a stream. */
+  /** The pause between the end of a stream and the next attempt. */
   get restMs(): number {
     return this.isUnusable ? Math.min(MAX_FACTOR, this.#useless - 1) * this.#retryMs : REST_MS;
   }
@@ -47,7 +47,7 @@ export class AttemptPace {
     this.#useless = 0;
   }
 
-  /** Call this when an attempt has failed. @returns the pause. */
+  /** Call this when an attempt has failed. @returns the pause before the next attempt. */
   onFailed(): number {
     this.#failures = Math.min(MAX_FACTOR, this.#failures + 1);
     return this.#failures * this.#retryMs;

@@ -1,7 +1,8 @@
 /**
  * Shares each machine's console among all clients. Most hypervisors allow one connection to a serial port, so
- * all readers and writers (SSH clients, the console log) share one stream. The hub opens the stream for the
- * first client, and again at each start of the machine. It closes the stream when the last client leaves.
+ * all readers and writers (SSH clients, WebSockets, the console log) share one stream. The hub opens the stream
+ * for the first client, and again after each start of the machine and each loss of the stream. It closes the
+ * stream when the last client leaves.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -33,7 +34,8 @@ export interface ConsoleSeat extends ConsoleAttachment {
    * Writes input, and takes the keyboard if it is free. Drops input while the console is not open.
    * Also drops automatic reports of a terminal, such as its cursor position, if the client does not
    * have the keyboard.
-   * @param onAccepted called when the serial port accepts more input, or the console closes.
+   * @param onAccepted called when the serial port accepts more input, or the console closes; at once
+   *   for dropped input.
    * @returns false if another client has the keyboard: nothing was written, and `onAccepted` is not
    *   called.
    */
@@ -69,7 +71,10 @@ interface ConsoleHubOptions {
    * 1000.
    */
   readonly retryMs?: number;
-  /** When silent consoles are checked. Default: {@link silencePace}, or {@link uncheckedPace}. */
+  /**
+   * When silent consoles are checked. Default: {@link silencePace}; {@link uncheckedPace} if the driver
+   * accepts a second client.
+   */
   readonly silence?: SilencePace;
   /** Default: {@link keyboardTimes}. */
   readonly keyboard?: KeyboardTimes;
@@ -83,11 +88,11 @@ interface SharedConsole {
 
 /**
  * The pause between two checks of silent consoles. It limits their cost: thousands of idle consoles
- * cause at most four checks in a second.
+ * cause at most four checks in a second. Checks after input or a change of the machine do not wait.
  */
 const CHECK_PAUSE_MS = 250;
 
-/** Creates the hub, which listens to the driver. */
+/** Creates the hub. It follows the changes of the machines, which the driver reports, until it is closed. */
 export function createConsoleHub(options: ConsoleHubOptions): ConsoleHub {
   const { driver, log, retryMs = 1_000, keyboard: times = keyboardTimes } = options;
   // The check of a silent console needs a hypervisor that rejects a second client.

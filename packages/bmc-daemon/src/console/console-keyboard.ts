@@ -16,11 +16,14 @@ export interface KeyboardStatus {
 export interface KeyboardClient {
   /** For other clients, such as `olga at 192.0.2.7`. */
   readonly name: string;
-  /** Called after each change of the keyboard. Must not throw. */
+  /** Called after each change of the keyboard, and after the client joins a keyboard with a holder. Must not throw. */
   keyboard(status: KeyboardStatus): void;
 }
 
-/** Returns the name of a client for other clients: `olga at 192.0.2.7`. @param account null without accounts. */
+/**
+ * Returns the name of a client for other clients: `olga at 192.0.2.7`; only the address without an account.
+ * @param account null if the client has no account.
+ */
 export function clientName(account: string | null, address = 'an unknown address'): string {
   return account === null ? address : `${account} at ${address}`;
 }
@@ -104,12 +107,15 @@ export class Keyboard {
     this.#setAsker(client);
   }
 
-  /** Hands the keyboard over to the asker; without an asker, the keyboard becomes free. */
+  /**
+   * Hands the keyboard over to the asker; without an asker, the keyboard becomes free. Does nothing if the client
+   * does not have the keyboard.
+   */
   release(client: KeyboardClient): void {
     if (this.#holder === client) this.#setHolder(this.#asker);
   }
 
-  /** Ends all timers. */
+  /** Ends all timers and removes all clients without a report to them. */
   close(): void {
     clearTimeout(this.#idle);
     clearTimeout(this.#handOver);

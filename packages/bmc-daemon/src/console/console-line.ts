@@ -21,8 +21,9 @@ export interface ConsoleListener {
   data(bytes: Buffer): void;
   /**
    * Called at the beginning and after each change. Each time the console opens, it is called with
-   * `open` before the first byte. A second `open` without another state in between means a new run
-   * of the machine, or a lost stream. For a lost stream, `why` says what is missing.
+   * `open` before the first byte. A second `open` without another state in between means a new stream:
+   * after a start of the machine, or after the previous stream ended or was lost. If a check found the
+   * loss, `why` says which output may be missing.
    * @param why a text for people, such as `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;
@@ -55,9 +56,9 @@ export class ConsoleLine {
   #opening: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #pace: AttemptPace;
-  /** Writers that wait for the guest. A stream that ends does not call their callbacks. */
+  /** Writers that wait for the guest. A stream that ends may not call the callbacks of its writes. */
   readonly #waiting = new Set<{ readonly onAccepted: () => void }>();
-  /** Whether the machine has started while an old stream or attempt still existed. */
+  /** Whether the machine has started or moved while an old stream or attempt still existed. */
   #startedMeanwhile = false;
   #warned = false;
   #closed = false;
@@ -96,7 +97,8 @@ export class ConsoleLine {
 
   /**
    * Writes input; drops it while the console is closed.
-   * @param onAccepted called when the guest accepts more input, or the console closes.
+   * @param onAccepted called when the guest accepts more input, or the console closes; at once if it is
+   *   closed already.
    */
   write(bytes: Buffer, onAccepted?: () => void): void {
     if (this.#stream === undefined) {
@@ -115,7 +117,10 @@ export class ConsoleLine {
     });
   }
 
-  /** Connects after a start, reset or move of the machine. Tells the listeners that it was stopped or removed. */
+  /**
+   * Without a stream or an attempt: connects after a start, reset or move of the machine, and tells the listeners
+   * that the machine was stopped or removed. Otherwise the end of the stream or of the attempt shows the new state.
+   */
   onMachineChange(kind: MachineChangeKind): void {
     switch (kind) {
       case 'started':
@@ -215,7 +220,7 @@ export class ConsoleLine {
     this.#opening = undefined;
     if (this.#closed) stream?.on('error', () => undefined).destroy();
     else if (stream !== undefined) this.#replaceBy(stream);
-    // The machine stopped during the check.
+    // The stream ended during the check, usually because the machine stopped.
     else if (this.#stream === undefined) this.#attemptAgain();
     else {
       this.#silence.onCheckPassed();
@@ -276,7 +281,7 @@ export class ConsoleLine {
     for (const { onAccepted } of waiting) onAccepted();
   }
 
-  /** Connects after the end of a stream: at once if the machine has started again. */
+  /** Connects after the end of a stream: at once if the machine has started again or moved, otherwise after a pause. */
   #attemptAgain(): void {
     if (this.#startedMeanwhile) {
       this.#startedMeanwhile = false;

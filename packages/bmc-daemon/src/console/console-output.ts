@@ -39,7 +39,7 @@ export class ConsoleOutput {
     return this.#options.behindBytes() > MAX_BEHIND_BYTES;
   }
 
-  /** Sends output, or counts it as missing. */
+  /** Sends output. Drops it and counts it as missing, while the client is behind or a notice is due. */
   show(bytes: Buffer): void {
     if (this.#missingBytes > 0 || this.isBehind) this.#missingBytes += bytes.length;
     else this.#options.send(bytes, () => this.onDrain());

@@ -22,9 +22,9 @@ interface ConsoleRecorderOptions {
 export interface ConsoleRecorder {
   /** Null if the hypervisor has no consoles. */
   readonly hub: ConsoleHub | null;
-  /** Null if nothing is recorded. */
+  /** Logs that the daemon records or the hypervisor stores. Null if the log is off, or no output can be recorded. */
   readonly logs: ConsoleLogs | null;
-  /** Starts recording. Call it after the driver has started. */
+  /** Starts recording; does nothing if the hypervisor records. Call it after the driver has started. */
   start(): void;
   /** Releases the consoles, and resolves when the logs are written, or writing has failed. */
   close(): Promise<void>;

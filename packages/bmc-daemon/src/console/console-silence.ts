@@ -12,9 +12,12 @@ export interface SilencePace {
   readonly maxMs: number;
   /** The pause after input without output. */
   readonly afterInputMs: number;
-  /** The pause after a start, restart or stop of the machine that did not end the stream. */
+  /** The pause after a start, restart, move or stop of the machine that did not end the stream. */
   readonly afterChangeMs: number;
-  /** The daemon notices such a change within this time. A stream that opened within it may be of the new run. */
+  /**
+   * The daemon notices such a change within this time. A stream that is younger when the daemon notices the change
+   * may belong to the new run, so the change does not make it suspect.
+   */
   readonly noticeMs: number;
 }
 
@@ -60,12 +63,12 @@ export class SilenceWatch {
     this.#pauseMs = this.#pace.firstMs;
   }
 
-  /** Whether the stream is still silent when its check begins. */
+  /** Whether a check is due now: false if output has arrived since the call of `onDue`. */
   get isDue(): boolean {
     return performance.now() >= this.#dueAt;
   }
 
-  /** The time of the last output or of the start, in milliseconds of `performance.now()`. */
+  /** The time of the last output, in milliseconds of `performance.now()`; before any output, the time of the start. */
   get lastOutputAt(): number {
     return this.#lastOutputAt;
   }
@@ -113,7 +116,7 @@ export class SilenceWatch {
     this.#checkBy(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
-  /** Call this when the machine has started, restarted or stopped, which may end the stream. */
+  /** Call this when the machine has started, restarted, moved or stopped, which may end the stream. */
   onMachineChange(): void {
     const now = performance.now();
     if (now - this.#startedAt >= this.#pace.noticeMs) this.#checkBy(now + this.#pace.afterChangeMs);

@@ -50,8 +50,9 @@ export const consoles: Feature<ConsoleServices> = {
 
 /**
  * Opens SSH before the first request, because Redfish shows whether consoles are reachable over
- * SSH.
+ * SSH. Closes the recorder if this fails.
  * @throws {StartError} if the port or the address cannot be used.
+ * @throws {StateFileError} if the settings name a port and the host keys are unusable.
  */
 async function openSsh(context: FeatureContext, recorder: ConsoleRecorder): Promise<SshServer | null> {
   const { settings, origins, services, stateDir, log } = context;

@@ -14,7 +14,7 @@ export interface RunningBoot {
   number: number | undefined;
 }
 
-/** Buffered text of one boot. `boot` is null until libvirt has reported which boot it is. */
+/** Buffered text of one boot. `boot` is null until `bootOf` has found the boot. */
 export interface Batch {
   boot: RunningBoot | null;
   readonly text: PendingText;
@@ -25,16 +25,19 @@ export interface Batch {
 /** The state of a machine when its port is connected. Times are in milliseconds since 1970. */
 export interface Connection {
   readonly time: number;
+  /** Id of the machine's run; null if unknown. */
   readonly instance: Promise<string | null>;
+  /** When the daemon saw a start since the previous connection; undefined: none. */
   readonly startedAt: number | undefined;
+  /** When the daemon saw a reset while the port was not connected; undefined: none. */
   readonly resetAt: number | undefined;
-  /** When the previous connection ended. */
+  /** When the previous connection ended, or sent its last output if it was lost; undefined: none. */
   readonly closedAt: number | undefined;
   /** Whether the machine has moved to another host since the previous connection began. */
   readonly hasMoved: boolean;
 }
 
-/** Puts a note before a text, if there is one. */
+/** Puts the note `opening` before a piece. Without a note, returns the piece unchanged. */
 export function withOpening(opening: string | undefined, { bytes, marks }: Piece): Piece {
   if (opening === undefined) return { bytes, marks };
   const start = note(opening);

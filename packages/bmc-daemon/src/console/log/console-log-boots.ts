@@ -10,13 +10,15 @@ interface Recorded {
   /** The last identified boot since the start of the daemon. */
   readonly current: RunningBoot | undefined;
   readonly folder: ConsoleLogFolder;
-  /** Called if the stored log is unreadable. */
+  /** Called if the stored log is unreadable, or the new id of a run cannot be stored. */
   readonly onFailed: (error: unknown) => void;
 }
 
 /**
- * Returns the boot of a connection, and the note before its text. The boot is the last recorded one
- * if the run of the machine is the same and the machine was not reset; otherwise it is a new one.
+ * Returns the boot of a connection, and the note before its text. The note is undefined if the daemon
+ * connected soon after the start. The boot is the last recorded one if the run of the machine is the
+ * same and the machine was not reset; otherwise it is a new one.
+ * @throws the errors of node:fs if the folder must be read again and is unreadable.
  */
 export async function bootOf(
   connection: Connection,
@@ -46,7 +48,7 @@ export async function bootOf(
   return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}${why}` };
 }
 
-/** Returns the last boot in the folder, recorded before the daemon started. */
+/** Returns the last boot in the folder, recorded before the daemon started; undefined if none is there or readable. */
 async function lastRecorded(
   folder: ConsoleLogFolder,
   onFailed: Recorded['onFailed'],

@@ -13,13 +13,16 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   readonly totalBytes: number;
   /** The minimum time between two warnings about failed writes. */
   readonly warnEveryMs: number;
-  /** The pause after a failure to list the machines, and after the first failure to remove an old folder. */
+  /** The pause after a failed or incomplete list of machines, and after the first failure to remove an old folder. */
   readonly failurePauseMs: number;
 }
 
 const KIB = 1024;
 
-/** The default limits: at least the first and the last 256 KiB of a boot. */
+/**
+ * The default limits: at least the first and the last 256 KiB of a boot. It is less if the guest prints only
+ * a few bytes a second, because the times then fill a file first.
+ */
 export const consoleLogBounds: ConsoleLogBounds = {
   segmentBytes: 64 * KIB,
   firstSegments: 4,

@@ -14,7 +14,11 @@ const facts = z.object({
 /** When a boot began, and in which run of the machine. */
 export type BootFacts = z.infer<typeof facts>;
 
-/** Returns when the boot of a folder began, and in which run of the machine. */
+/**
+ * Returns when the boot of a folder began, and in which run of the machine. If `boot.json` is missing
+ * or unreadable, the boot began when the folder was created, and the run is unknown.
+ * @throws the errors of node:fs if the folder cannot be examined.
+ */
 export async function factsIn(folder: string): Promise<BootFacts> {
   try {
     return facts.parse(JSON.parse(await readFile(path.join(folder, 'boot.json'), 'utf8')));
@@ -46,12 +50,12 @@ export async function contentsOf(file: string): Promise<Buffer> {
   }
 }
 
-/** Returns the numbers in file names, ascending. */
+/** Returns the numbers in the first group of the pattern, ascending. Skips names that do not match. */
 export function numbersIn(files: readonly string[], pattern: RegExp): readonly number[] {
   return files.flatMap((file) => pattern.exec(file)?.[1] ?? []).map(Number).sort((left, right) => left - right); // prettier-ignore
 }
 
-/** Parses the marks of a file. Skips an incomplete last line. */
+/** Parses the marks of a file. Skips lines that are malformed, or that have no end because a write was interrupted. */
 export function parseMarks(text: string): readonly Mark[] {
   return [...text.matchAll(/^(\d+) (\d+)\n/gm)].map(([, at, time]) => ({ at: Number(at), time: Number(time) }));
 }

@@ -27,7 +27,7 @@ export interface ConsoleLogLimits {
 
 /** A recorded boot. */
 export interface Boot extends BootFacts {
-  /** Counts from 1. The same machine never uses a number again. */
+  /** Counts from 1. A machine never uses a number again, until its folder is deleted. */
   readonly number: number;
   /** Length of {@link ConsoleLogFolder.text} in bytes, with its notes. */
   readonly size: number;
@@ -52,7 +52,7 @@ interface StoredBoot extends BootFacts {
  */
 const MAX_MARKS = 4_096;
 
-/** The folder of one machine. */
+/** The folder of one machine. All methods also reject with the errors of node:fs if the folder is unreadable. */
 export class ConsoleLogFolder {
   readonly #path: string;
   readonly #limits: ConsoleLogLimits;
@@ -71,7 +71,7 @@ export class ConsoleLogFolder {
       .map(({ number, began, instance, segments }) => ({ number, began, instance, size: sizeOf(segments) }));
   }
 
-  /** Returns the last boot, with or without text. */
+  /** Returns the last boot, with or without text; undefined if there is none. */
   async last(): Promise<(BootFacts & { readonly number: number }) | undefined> {
     return (await this.#load()).at(-1);
   }
@@ -82,7 +82,7 @@ export class ConsoleLogFolder {
   }
 
   /**
-   * Begins a boot; removes the oldest boot if there are too many.
+   * Begins a boot; removes the oldest boots if there are too many.
    * @returns its number.
    * @throws {StorageError} if the facts of the boot cannot be written.
    */
@@ -109,6 +109,7 @@ export class ConsoleLogFolder {
 
   /**
    * Appends to a boot; does nothing if the boot has been removed.
+   * @param time of text before the first mark, in milliseconds since 1970.
    * @throws the errors of node:fs; then call {@link recount}.
    */
   async append(number: number, { bytes, marks }: Piece, time: number): Promise<void> {
@@ -130,7 +131,7 @@ export class ConsoleLogFolder {
     }
   }
 
-  /** Returns the stored text of a boot. Each gap starts a new stretch. */
+  /** Returns the stored text of a boot; no stretch if the boot has been removed. Each gap starts a new stretch. */
   async stretches(number: number): Promise<readonly Stretch[]> {
     const boot = (await this.#load()).find((stored) => stored.number === number);
     if (boot === undefined) return [];
@@ -149,7 +150,7 @@ export class ConsoleLogFolder {
     return parts.map(({ start, bytes, marks }) => ({ start, bytes: Buffer.concat(bytes), marks }));
   }
 
-  /** Returns the stored text of a boot, with a note in place of each gap. */
+  /** Returns the stored text of a boot, with a note in place of each gap; empty if the boot has been removed. */
   async text(number: number): Promise<Buffer> {
     const stretches = await this.stretches(number);
     return Buffer.concat(
@@ -164,7 +165,7 @@ export class ConsoleLogFolder {
 
   /**
    * Returns when the last text of a boot was written, in milliseconds since 1970.
-   * @returns undefined if the boot has no text or has been removed.
+   * @returns undefined if the boot has no text, has been removed, or its file cannot be examined.
    */
   async lastWrittenAt(number: number): Promise<number | undefined> {
     const boot = (await this.#load()).find((stored) => stored.number === number);
@@ -195,6 +196,7 @@ export class ConsoleLogFolder {
   /**
    * Removes all boots and begins a new one. Numbers continue, even after a restart.
    * @returns the number of the new boot.
+   * @throws {StorageError} as {@link begin}.
    */
   async clear(next: BootFacts): Promise<number> {
     const stored = await this.#load();
@@ -206,7 +208,7 @@ export class ConsoleLogFolder {
     return number;
   }
 
-  /** Deletes everything. */
+  /** Deletes the folder with all boots. */
   async remove(): Promise<void> {
     this.#boots = [];
     await rm(this.#path, { recursive: true, force: true });

@@ -39,7 +39,7 @@ const PLACING = /\x1b(?:\[[0-?]*[HfJ]|c)/g;
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Returns the last lines of a stretch, oldest first.
+ * Returns the last lines of a stretch that have visible text, oldest first.
  * @param max maximum number of lines.
  * @param began the time of text before the first mark, in milliseconds since 1970.
  */
@@ -82,7 +82,7 @@ function partsOf(bytes: Buffer, from: number, to: number): readonly { readonly f
   });
 }
 
-/** Returns the position of the first byte of the UTF-8 character at `at`. */
+/** Returns the position of the first byte of the UTF-8 character at `at`; `at` if no such byte is near. */
 function charStart(bytes: Buffer, at: number): number {
   for (let back = 0; back < 4; back += 1) if (((bytes[at - back] ?? 0) & 0xc0) !== 0x80) return at - back;
   return at;

@@ -4,8 +4,8 @@
  */
 
 /**
- * The time of text: the text from byte `at` on (in the piece, or in the boot) arrived at `time`, or
- * up to a second later.
+ * The time of text: the text from byte `at` (in the piece, or in the boot) to the next mark arrived at
+ * `time` or less than a second later. It may be later if the buffer already has all its marks.
  */
 export interface Mark {
   readonly at: number;
@@ -84,7 +84,7 @@ export class PendingText {
   }
 
   /**
-   * Empties the buffer, and starts the piece with a note if bytes were lost.
+   * Empties the buffer and returns its text as a piece, after a note if bytes were lost.
    * @returns also `printed`, the number of guest bytes that the piece stands for.
    */
   take(): Piece & { readonly printed: number } {

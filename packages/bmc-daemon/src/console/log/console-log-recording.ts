@@ -14,7 +14,7 @@ import { PendingText } from './console-log-pending.js';
 export interface RecordingPace {
   /** Time that text waits for more text. */
   readonly flushMs: number;
-  /** Number of buffered bytes above which the recording does not wait for more text. */
+  /** With this number of buffered bytes or more, the recording does not wait for more text. */
   readonly flushBytes: number;
   /** Maximum number of buffered bytes. */
   readonly maxPending: number;
@@ -166,7 +166,10 @@ export class ConsoleRecording {
     }
   }
 
-  /** Calls `use` with the folder when everything printed so far is on the disk, or could not be written. */
+  /**
+   * Calls `use` with the folder when everything printed so far is on the disk, or could not be written.
+   * @returns the result of `use`. Rejects if `use` rejects.
+   */
   async read<Value>(use: (folder: ConsoleLogFolder) => Promise<Value>): Promise<Value> {
     return await this.#enqueue(async () => {
       await this.#write({ urgent: true });
@@ -177,6 +180,7 @@ export class ConsoleRecording {
   /**
    * Calls `join` with the text of the running boot, or of the last one. This text and all output
    * after the call of `join` are complete: nothing is missing, and nothing is in both.
+   * @throws the errors of node:fs if the log is unreadable.
    */
   async follow(join: (current: CurrentBoot) => void): Promise<void> {
     await this.#enqueue(async () => {
@@ -194,7 +198,10 @@ export class ConsoleRecording {
     });
   }
 
-  /** Removes everything. Later output goes to a boot with a new number. */
+  /**
+   * Removes all boots. Later output goes to a boot with a new number.
+   * @throws {StorageError}, or the errors of node:fs, if the folder cannot be changed.
+   */
   async clear(): Promise<void> {
     await this.#enqueue(async () => {
       const { folder, now } = this.#options;
@@ -206,7 +213,7 @@ export class ConsoleRecording {
     });
   }
 
-  /** Deletes the folder, and ignores later output. */
+  /** Deletes the folder, and ignores later output. @throws the errors of node:fs. */
   async remove(): Promise<void> {
     this.#removed = true;
     clearTimeout(this.#timer);
@@ -214,7 +221,7 @@ export class ConsoleRecording {
     await this.#enqueue(() => this.#options.folder.remove());
   }
 
-  /** Writes everything that is buffered. */
+  /** Writes everything that is buffered. Does not reject: reports a failure to `onFailed`. */
   async flushed(): Promise<void> {
     await this.#enqueue(() => this.#write({ urgent: true }));
   }

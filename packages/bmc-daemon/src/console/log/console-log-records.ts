@@ -41,7 +41,9 @@ export class ConsoleLogRecords {
 
   /**
    * Returns the stored boots, oldest first. After each boot come its lines, of which only the
-   * newest fit into the maximum number of records. Returns the same array until something changes.
+   * newest fit into the maximum number of records. Returns the same array until something changes, or
+   * the machine leaves the cache.
+   * @throws the errors of node:fs if the log is unreadable.
    */
   async read(uuid: string, recording: ConsoleRecording): Promise<readonly ConsoleLogRecord[]> {
     return await recording.read(async (folder) => {

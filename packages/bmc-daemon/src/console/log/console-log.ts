@@ -19,21 +19,25 @@ import { OldFolders } from './old-folders.js';
 export type { Boot } from './console-log-folder.js';
 export type { ConsoleLogRecord } from './console-log-records.js';
 
-/** The log of one machine. */
+/**
+ * The log of one machine. A method rejects if the files cannot be read or changed. If the hypervisor stores the
+ * log, it rejects with a DriverError.
+ */
 export interface ConsoleLog {
   /**
    * Returns the stored boots, oldest first. After each boot come its lines, of which only the newest
-   * fit into {@link ConsoleLogs.limit}. Returns the same array until something changes.
+   * fit into {@link ConsoleLogs.limit}. Returns the same array until something changes, or the machine leaves
+   * the cache.
    */
   read(): Promise<readonly ConsoleLogRecord[]>;
   /** Returns the stored text of a boot, with a note in place of each gap; undefined if there is no such boot. */
   text(boot: number): Promise<Buffer | undefined>;
   /**
    * Calls `join` with the text of the running boot, or of the last one. A listener that attaches in `join`
-   * gets all output after this text.
+   * gets all output after this text. If the hypervisor stores the log, output in between may be missing or in both.
    */
   follow(join: (current: CurrentBoot) => void): Promise<void>;
-  /** Removes all boots. */
+  /** Removes all boots. Rejects if the log is not {@link ConsoleLogs.clearable}. */
   clear(): Promise<void>;
 }
 
@@ -75,8 +79,8 @@ interface Recorded {
 }
 
 /**
- * Opens the logs. Connects to the console of a machine in `start`, when the machine is defined or
- * started, and when its log is read or cleared.
+ * Opens the logs. Connects to the console of a machine after `start`, when the machine is defined or
+ * started, and when a client reads, follows or clears its log.
  */
 export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
   return new RecordedConsoleLogs(options);

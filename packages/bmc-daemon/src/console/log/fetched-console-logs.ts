@@ -6,7 +6,7 @@ import type { HypervisorLogs } from '../../drivers/hypervisor-logs.js';
 import type { ConsoleLogRecord, ConsoleLogs } from './console-log.js';
 import { lastLines } from './console-log-lines.js';
 
-/** Maximum number of records of a machine: its output, and the last lines of it. */
+/** Maximum number of records of a machine: one for the boot, the others for the last lines of the output. */
 const MAX_RECORDS = 1000;
 /** The number of the only boot, because the hypervisor does not number boots. */
 const BOOT = 1;
@@ -20,7 +20,7 @@ interface Reading {
 }
 
 /**
- * Returns the logs of a hypervisor, which reads them for each client.
+ * Returns the logs that a hypervisor stores. Each call of their methods reads the output from the hypervisor.
  * @param now milliseconds since 1970. Default: the clock.
  */
 export function fetchedConsoleLogs(
@@ -53,8 +53,8 @@ export function fetchedConsoleLogs(
 }
 
 /**
- * Returns the records of an output. A line that the previous reading had at the same place keeps its
- * time. The boot keeps its time until the output is empty.
+ * Returns the records of an output; none for an empty output. A line keeps its time if the previous reading
+ * had the same text at the same place. The boot keeps its time until the output is empty.
  */
 function recordsIn(output: Buffer, previous: readonly ConsoleLogRecord[], now: number): readonly ConsoleLogRecord[] {
   if (output.length === 0) return [];

@@ -17,7 +17,7 @@ interface OldFoldersOptions {
 
 const MAX_PAUSE_MS = 3_600_000;
 
-/** Removes the folders, and retries until all of them are removed. */
+/** Removes the folders, and retries until all of them are removed. Does nothing if the root cannot be read. */
 export class OldFolders {
   readonly #options: OldFoldersOptions;
   #failures = 0;

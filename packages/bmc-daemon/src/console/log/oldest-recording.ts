@@ -1,7 +1,11 @@
 /** Finds the console log that can free space. */
 import type { ConsoleRecording } from './console-log-recording.js';
 
-/** Returns the recording whose oldest removable boot began first; undefined if no recording has one. */
+/**
+ * Returns the recording whose oldest removable boot began first; undefined if no recording has one. The
+ * last boot of a recording is not removable.
+ * @throws the errors of node:fs if a log is unreadable.
+ */
 export async function findOldest(recordings: readonly ConsoleRecording[]): Promise<ConsoleRecording | undefined> {
   let oldest: { readonly recording: ConsoleRecording; readonly began: string } | undefined;
   for (const recording of recordings) {

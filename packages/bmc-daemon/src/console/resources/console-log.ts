@@ -1,6 +1,6 @@
 /**
- * The output of a machine's serial port as a log. Each boot is an entry with its whole text as an
- * attachment. Each of the last lines is an entry of type `Oem` with the line as its message, as in
+ * The output of a machine's serial port as a log. Each boot is an entry with its whole stored text as
+ * an attachment. Each of the last lines is an entry of type `Oem` with the line as its message, as in
  * OpenBMC's HostLogger.
  */
 import { isUtf8 } from 'node:buffer';

@@ -8,13 +8,13 @@ import type { ServicesWith } from '../../resources/services.js';
 
 /** The services of consoles. */
 export interface ConsoleServices {
-  /** Console access over SSH; null if disabled. */
+  /** Console access over SSH; null if it is not available, for the reasons of `openConsoleSsh`. */
   readonly consoleSsh: ConsoleSsh | null;
   /** Consoles as WebSockets; null if the hypervisor has no consoles. */
   readonly webConsoles: WebConsoles | null;
   /** Null if the hypervisor has no consoles. */
   readonly consoleHub: ConsoleHub | null;
-  /** Recorded output of the serial ports; null if disabled. */
+  /** Recorded output of the serial ports; null if the log is disabled or the hypervisor has no consoles. */
   readonly consoleLogs: ConsoleLogs | null;
 }
 

@@ -32,8 +32,9 @@ interface ConsoleSshOptions {
 /**
  * Opens the server.
  * @returns null if SSH is disabled, the hypervisor has no consoles, or there is no feature accounts. With the
- *   port `auto` also if the port is in use or the host keys are unusable; a warning says so.
- * @throws {ListenError}, {StateFileError} if the settings name a port.
+ *   port `auto` also if the daemon cannot listen or the host keys are unusable; a warning says so.
+ * @throws {ListenError} if the settings name a port, and the daemon cannot listen.
+ * @throws {StateFileError} if the settings name a port, and the host keys are unusable.
  */
 export async function openConsoleSsh(options: ConsoleSshOptions): Promise<SshServer | null> {
   const { settings, hub, access, log, stateDir } = options;

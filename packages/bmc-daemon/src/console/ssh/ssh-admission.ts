@@ -7,6 +7,7 @@ import { clientNetwork } from '../../host/ip-network.js';
 export interface AdmissionLimits {
   /** Time for a login, in milliseconds. */
   readonly loginMs: number;
+  /** All open connections. */
   readonly connections: number;
   /** Connections that have not logged in. */
   readonly unauthenticated: number;
@@ -29,8 +30,9 @@ export class SshAdmission {
   }
 
   /**
-   * Counts a new connection until it closes. Destroys its socket if there are too many. May close the
-   * oldest connection without a login of another network instead.
+   * Counts a new connection until it closes. Destroys its socket if there are too many, or if the same port of the
+   * client has a connection already. If there are too many, may close a connection of another network instead: its
+   * oldest one without a login.
    * @returns whether the connection is accepted.
    */
   admit(socket: Socket): boolean {
@@ -71,7 +73,7 @@ export class SshAdmission {
     this.#unauthenticated.delete(socket);
   }
 
-  /** Returns the socket of a client, as the library identifies it. */
+  /** Returns the socket of a client, as the library identifies it; undefined if it has closed. */
   find(address: string | undefined, port: number | undefined): Socket | undefined {
     return this.#sockets.get(peerKey(address, port));
   }

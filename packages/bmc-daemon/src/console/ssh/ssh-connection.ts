@@ -129,7 +129,8 @@ export class SshConnection {
   }
 
   /**
-   * Opens a console in a channel, or ends the channel with the reason.
+   * Opens a console in a channel, or ends the channel with the reason. If the client's packets are too small, ends
+   * it without one.
    * @param accept returns undefined if the channel already runs a program (RFC 4254 §6.5 allows
    *   one).
    * @param command the client's command, which may name a machine; null: a shell.
@@ -232,7 +233,10 @@ export class SshConnection {
     this.#consoles.add(console);
   }
 
-  /** Closes the connection if its session ended, its role may not use its consoles, or the client never reads. */
+  /**
+   * Closes the connection if its session has ended, or if the client never reads. Also closes it if it has consoles
+   * and the account may not use consoles anymore.
+   */
   #check(): void {
     const { access, socket, log } = this.#options;
     if (socket.writableLength > MAX_UNSENT_BYTES) {
@@ -269,8 +273,8 @@ export class SshConnection {
 }
 
 /**
- * Returns whether an account may use consoles. A console shows and accepts passwords, so it needs the privilege to
- * switch the machine off. The console log needs the same privilege.
+ * Returns whether an account may use consoles; true if the service has no accounts. A console shows and accepts
+ * passwords, so it needs the privilege to switch the machine off. The console log needs the same privilege.
  */
 function mayUse(access: Pick<Logins, 'accounts'>, { account }: SshUser): boolean {
   return privilegesOf(access, account)?.has('ConfigureComponents') !== false;

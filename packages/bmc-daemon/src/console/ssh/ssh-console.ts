@@ -144,7 +144,7 @@ export class SshConsole {
     this.#output.show(bytes);
   }
 
-  /** Sends more output to a client whose socket is empty. */
+  /** Call this when the client's socket is empty: shows how many bytes were dropped, and output continues. */
   onDrain(): void {
     this.#output.onDrain();
   }
@@ -182,9 +182,9 @@ export class SshConsole {
   }
 
   /**
-   * Writes input to the guest. Discards the input if the console is not open, or if a client with a
-   * terminal does not have the keyboard.
-   * @returns false if a client without a terminal does not have the keyboard. Its input must wait.
+   * Writes input to the guest. Discards the input if the console is not open, or if another client has
+   * the keyboard and this client has a terminal.
+   * @returns false if another client has the keyboard and this client has no terminal. Its input must wait.
    */
   #send(bytes: Buffer): boolean {
     const { channel, terminal } = this.#options;
@@ -206,7 +206,7 @@ export class SshConsole {
     return isWritten || terminal;
   }
 
-  /** Tells the client once that another client has the keyboard. */
+  /** Tells the client that another client has the keyboard, once for each holder. */
   #reportHolder(): void {
     if (this.#hasReportedHolder) return;
     this.#hasReportedHolder = true;

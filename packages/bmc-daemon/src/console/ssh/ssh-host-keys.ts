@@ -24,10 +24,11 @@ const kinds = [
 ] as const;
 
 /**
- * Reads the keys and creates missing ones, readable for their owner only.
+ * Reads the keys and creates missing ones. Makes all of them readable for their owner only.
  * @param folder EMULATOR_STATE_DIR.
  * @throws {StateFileError} if a key cannot be read or stored, or is damaged. A damaged key is
  *   not replaced, because clients would report an attack.
+ * @throws the errors of node:fs if the folder cannot be searched.
  */
 export function openHostKeys(folder: string): readonly HostKey[] {
   return kinds.map(({ file, make }) => {

@@ -45,7 +45,7 @@ const MAX_TRIES = 3;
 /** The offered methods. OpenSSH's client tries them in this order. */
 const methods = ['keyboard-interactive', 'password'] as const;
 
-/** Returns an account's current privileges; null if the service has no accounts. */
+/** Returns an account's current privileges; none for an unknown account; null if the service has no accounts. */
 export function privilegesOf(
   { accounts }: Pick<Logins, 'accounts'>,
   account: string | null,

@@ -32,7 +32,7 @@ export interface SshServerOptions {
   readonly limits?: Partial<SshLimits>;
 }
 
-/** The limits for all clients together. */
+/** The limits of the server. `consoles` is the maximum number of open consoles of all clients. */
 export interface SshLimits extends AdmissionLimits {
   readonly consoles: number;
 }
@@ -58,7 +58,10 @@ export interface SshServer {
    * @throws {ListenError} if the address cannot be used.
    */
   addAddress(ip: string): Promise<() => void>;
-  /** Ends every console with a message, and stops listening. */
+  /**
+   * Ends every console with a message, and stops listening. Resolves when all connections are closed, at most
+   * half a second later.
+   */
   close(): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ const clientMessage = z.discriminatedUnion('type', [
   /** Sends a break. */
   z.strictObject({ type: z.literal('break') }),
   /**
-   * Reports how many bytes of output the client has processed since the start. The service skips
+   * Reports how many bytes of output the client has processed since it connected. The service skips
    * output while the client has too much to process.
    */
   z.strictObject({ type: z.literal('read'), bytes: z.int().nonnegative() }),

@@ -34,6 +34,7 @@ export class WebConsole implements WebSocketHandler {
   /** Messages that arrived before the console had a state. */
   #earlyMessages: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
   #isClosed = false;
+  /** Whether the WebSocket has unsent messages: true from a `send` that returned false until `drained`. */
   #isBusy = false;
   #sentBytes = 0;
   /** Bytes that the client has processed; undefined: the client does not report them. */
