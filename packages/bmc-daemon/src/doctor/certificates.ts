@@ -100,7 +100,7 @@ export function renewalCommand({ loaded: { settings } }: Examined): string {
   return [...replaced.map(copyCommand), create].join(' && ');
 }
 
-/** Returns whether a file has a certificate and no usable key, so that a path to a key is wrong. */
+/** Returns whether a file has a certificate and no usable key. Then a setting for a key has the wrong path. */
 export function hasOnlyCertificates(file: string): boolean {
   const text = textOf(file);
   return certificatesIn(text).length > 0 && !isKey(text);

@@ -17,7 +17,7 @@ const SUBJECT = 'settings';
 type FileFix = (examined: Examined, line: string) => string | null;
 const fileFixes: Partial<Record<SettingKey, FileFix>> = {
   sslCert: renewalCommand,
-  // A new key would replace the certificate.
+  // If the setting names a file with certificates, the command would overwrite it with a key: the line must change.
   sslKey: (examined) => (hasOnlyCertificates(examined.loaded.settings.sslKey ?? '') ? null : renewalCommand(examined)),
   authFile: passwordFileFix,
 };

@@ -62,7 +62,10 @@ const ofThisHost = (finding: Finding): HostFinding => ({ host: null, ...finding 
 const isKnown = ({ loaded }: Examined, keys: readonly SettingKey[]): boolean =>
   keys.every((key) => !loaded.unknown.has(key));
 
-/** Returns a note if root runs the doctor, because the account of the service has other permissions. */
+/**
+ * Returns a note if root runs the doctor, because the account of the service has other permissions. Returns none
+ * if there is no account bmc-daemon, or if the configuration file is not in a folder `bmc-daemon`.
+ */
 function serviceAccount({ account, file, loaded }: Examined): readonly Finding[] {
   if (account.uid !== 0 || loaded.settings.fakeDriver) return [];
   if (!/^bmc-daemon:/m.test(textOf('/etc/passwd')) || file?.includes('/bmc-daemon/') !== true) return [];

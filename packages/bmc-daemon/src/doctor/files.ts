@@ -117,7 +117,7 @@ async function folderFindings(folder: string, { account }: Examined): Promise<re
   return findings;
 }
 
-/** Returns a file of the folder that this account may not read or write; null if there is none. */
+/** Returns a file of the folder that this account may not read or write; null if there is none, or for root. */
 async function foreignFile(folder: string, uid: number): Promise<string | null> {
   if (uid === 0) return null;
   for (const name of await readdir(folder)) {

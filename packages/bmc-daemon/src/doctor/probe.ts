@@ -19,7 +19,7 @@ export interface Examined {
 
 /** Examines one subject of this host. */
 export interface Probe {
-  /** One word: the subject of the finding that reports a probe without an answer. */
+  /** One word: the subject of the finding that reports a probe that failed or took too long. */
   readonly subject: string;
   /** The probe does not run if the value of one of these settings is unknown. */
   readonly settings: readonly SettingKey[];

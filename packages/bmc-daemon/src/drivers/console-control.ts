@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import type { OperationOptions } from './operation-options.js';
 
 /**
- * Serial consoles. An id is a UUID or a name. If a method fails, it rejects with a {@link DriverError}.
+ * Serial consoles. An id is a UUID or a name. If a method fails, it rejects with a {@link DriverError}: a kind that it
+ * lists, or notFound (no such machine), unavailable (no answer of the hypervisor) or failed.
  */
 export interface ConsoleControl {
   /**

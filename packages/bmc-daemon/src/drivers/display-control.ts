@@ -27,7 +27,7 @@ export interface DisplayControl {
   /**
    * Finds the VNC server of a machine, without connecting to it.
    * @throws {DriverError} conflict: the machine is off, or has no VNC server that this service can
-   *   reach.
+   *   reach; notFound; unavailable: the hypervisor does not answer.
    */
   find(id: string): Promise<DisplayAccess>;
 }

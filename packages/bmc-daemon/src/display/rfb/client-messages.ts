@@ -66,7 +66,7 @@ export class ClientMessages {
   /**
    * Begins the handshake.
    * @param reply sends bytes to the client.
-   * @param isViewOnly whether to drop input.
+   * @param isViewOnly returns whether to drop input. Called for each message of input.
    */
   constructor(reply: (bytes: Buffer) => void, isViewOnly: () => boolean) {
     this.#reply = reply;
@@ -77,7 +77,7 @@ export class ClientMessages {
   /**
    * Accepts bytes of the client.
    * @returns the bytes for the VNC server.
-   * @throws {RfbError} for bytes that are no VNC message.
+   * @throws {RfbError} for an unknown or too long message, and for a handshake that the service did not offer.
    */
   push(bytes: Buffer): Buffer {
     this.#append(bytes);

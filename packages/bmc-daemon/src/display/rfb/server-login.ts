@@ -36,7 +36,8 @@ const MAX_REASON_BYTES = 1000;
  * Logs in. The next message is the client's ClientInit.
  * @param stream a new connection. The caller destroys it, and limits the time.
  * @returns the stream for all further bytes: `stream` itself, or a TLS connection over it.
- * @throws {RfbError} if the server speaks no VNC, rejects the login, or needs a login that is not supported.
+ * @throws {RfbError} if the server speaks no VNC or an old version, rejects the login, or needs a login that is not
+ *   supported. Also if TLS fails or the connection ends.
  */
 export async function logIn(stream: Duplex, login: ServerLogin): Promise<Duplex> {
   const version = (await read(stream, rfbVersion.length)).toString('latin1');
