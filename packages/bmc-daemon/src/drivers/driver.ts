@@ -22,7 +22,7 @@ import type { VolumeControl } from './volume-control.js';
 /**
  * The mandatory methods of a driver: it lists and reads machines, and changes their power. An id is a
  * UUID or a name. A UUID has precedence over an equal name. If a method fails, it rejects with a
- * {@link DriverError}.
+ * {@link DriverError}, for example notFound (no such machine) or unavailable (the host does not answer).
  */
 interface MinimalDriver {
   /** Name for logs and the status page, such as `libvirt qemu:///system` or `fake`. */
@@ -42,8 +42,8 @@ interface MinimalDriver {
     options?: { readonly maxAgeMs?: number },
   ): Promise<SystemSnapshot>;
   /**
-   * Runs a power action. Resolves when the hypervisor has completed it. For `shutdown`, `reboot`
-   * and `pressButton`, it resolves after the request to the guest. If the guest ignores a `reboot`,
+   * Runs a power action. Resolves when the hypervisor has completed it. If `shutdown`, `reboot` or
+   * `pressButton` needs the guest, it resolves after the request to the guest. If the guest ignores a `reboot`,
    * the driver later forces the restart. `create` of a running machine and `destroy` of a stopped machine
    * do nothing. `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert,
    * and fail if it fails, so that a guest never boots from an empty drive.
@@ -86,7 +86,7 @@ export interface HypervisorDriver extends MinimalDriver {
    * Changes a machine: all parts or none. Downloads an image before any change. A power-on during
    * the download waits for the change.
    * @throws {DriverError} of the first impossible part; its field, if it has one, names the rejected
-   *   part.
+   *   part. Also throws as {@link MediaControl.insert} for an image, and the reason of the signal.
    */
   change(id: string, change: SystemChange, options?: ChangeOptions): Promise<void>;
 

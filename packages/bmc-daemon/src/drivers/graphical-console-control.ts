@@ -19,7 +19,7 @@ export interface GraphicalConsoleControl {
   /**
    * Creates access to the console of a machine, for one client.
    * @throws {DriverError} conflict: the state of the machine does not allow it; unsupported: the
-   *   hypervisor has no such consoles.
+   *   hypervisor has no such consoles; notFound; unavailable.
    */
   open(id: string): Promise<GraphicalConsoleAccess>;
 }

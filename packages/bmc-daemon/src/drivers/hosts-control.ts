@@ -42,7 +42,7 @@ export interface HostSnapshot extends HostRef {
   readonly reachable: boolean;
   /** The reason in one line, without secrets, if the host is not reachable; else null. */
   readonly reason: string | null;
-  /** Time of the last change of `reachable`, or the start of the driver. */
+  /** Time of the last change of `reachable`; before any change, the start of the driver. */
   readonly since: Date;
   /** The last report of the host, also while it does not answer; null if it has never answered. */
   readonly facts: HostFacts | null;
@@ -78,7 +78,10 @@ export interface HostsControl {
   onChange(listener: HostChangeListener): () => void;
 }
 
-/** Reads all hosts. A host whose read fails counts as unreachable, so that the others are still shown. */
+/**
+ * Reads all hosts. A host whose read fails counts as unreachable since now and without facts, so that the others
+ * are still shown.
+ */
 export async function readHostSnapshots(hosts: HostsControl): Promise<readonly HostSnapshot[]> {
   const read = async (ref: HostRef): Promise<HostSnapshot> => {
     try {

@@ -64,7 +64,7 @@ export type MachineChangeListener = (change: MachineChange) => void;
 
 /**
  * Returns the change between two states, for a driver that has read states and got no event. Returns
- * undefined if clients need no event for it.
+ * undefined if the states are equal, or if clients need no event for the change.
  */
 export function changeOfState(before: DomainState, after: DomainState): MachineChangeKind | undefined {
   if (before === after) return undefined;

@@ -61,8 +61,8 @@ export interface MachineStatistics {
 /** Statistics of all machines, from one query. */
 export interface AllStatistics {
   /**
-   * Returns the statistics of all running machines. A machine with a hung process has fewer values,
-   * and delays the call only for a short time.
+   * Returns the statistics of all machines with a process, running or paused. A machine with a hung
+   * process has fewer values, and delays the call only for a short time.
    * @throws {DriverError} unavailable; unsupported, if the hypervisor has no statistics.
    */
   all(): Promise<readonly MachineStatistics[]>;
@@ -73,7 +73,7 @@ export interface SingleStatistics {
   /**
    * Returns the statistics of a machine; null if the machine does not run, or if the hypervisor has
    * no statistics of it.
-   * @throws {DriverError} unavailable.
+   * @throws {DriverError} notFound; unavailable.
    */
   of(id: string): Promise<MachineStatistics | null>;
 }

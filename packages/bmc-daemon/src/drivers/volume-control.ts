@@ -30,7 +30,7 @@ export interface PoolVolume {
 }
 
 /**
- * Volumes of machines. An id is a UUID or a name. Every method rejects with a {@link
+ * Volumes of machines. An id is a UUID or a name. If a method fails, it rejects with a {@link
  * DriverError}.
  */
 export interface VolumeControl {

@@ -179,7 +179,10 @@ export class HostMember {
     return { name, uri, reachable: loss === null, reason, since, facts: this.#facts };
   }
 
-  /** Returns the statistics of the machines; none if they do not arrive in time. Never rejects. */
+  /**
+   * Returns the statistics of the machines. Returns none if they do not arrive in time, if the read fails, or if
+   * the driver cannot read all of them at once. Never rejects.
+   */
   async statistics(): Promise<readonly MachineStatistics[]> {
     const { driver, watch } = this;
     const { statistics } = driver;

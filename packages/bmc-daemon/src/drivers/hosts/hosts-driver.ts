@@ -13,7 +13,8 @@ export interface HostsDriver {
   readonly driver: HypervisorDriver;
   /**
    * Replaces the hosts. A host with the same name and URI keeps its driver, its connections and its
-   * downloads. Resolves when the drivers of removed hosts are closed.
+   * downloads. Resolves when the drivers of removed hosts are closed and those of added hosts are started. Rejects
+   * if a start or a close fails.
    */
   readonly setHosts: (hosts: readonly HostRef[]) => Promise<void>;
 }

@@ -128,7 +128,10 @@ export class Hosts {
     return this.#members.some(({ known }) => !known.isListed);
   }
 
-  /** Reads a machine on the host that serves it. If several hosts have the machine, reads it on all of them first. */
+  /**
+   * Reads a machine on the host that serves it. If several hosts have the machine, reads it on all of them first.
+   * @throws {DriverError} as {@link onHost}.
+   */
   async read(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {
     const snapshot = await this.#onOwner(id, async (member, uuid) => {
       const others = this.#index.holders(uuid).filter((holder) => holder !== member);
@@ -143,7 +146,11 @@ export class Hosts {
     return this.shown.show(snapshot);
   }
 
-  /** Runs a call on the host that serves the machine: a call that changes it, or needs a running one. */
+  /**
+   * Runs a call on the host that serves the machine: a call that changes it, or needs a running one.
+   * @throws {DriverError} notFound, also for a name of several machines; unavailable, if the host does not answer, or
+   *   if a lost host that was never listed may have the machine; the error of the call.
+   */
   async onHost<Result>(id: string, call: (member: HostMember, uuid: string) => Promise<Result>): Promise<Result> {
     return await this.#onOwner(id, (member, uuid) => member.run(() => call(member, uuid)));
   }
@@ -153,7 +160,10 @@ export class Hosts {
     return this.#index.migrationTarget(uuid);
   }
 
-  /** Returns the network facts of a guest; none while its host does not answer, or if its driver has none. */
+  /**
+   * Returns the network facts of a guest; none while its host does not answer, or if its driver has none.
+   * @throws {DriverError} as {@link onHost}.
+   */
   async facts(id: string): Promise<NetworkFacts> {
     return await this.#onOwner(id, async ({ watch, driver: { guestNetwork } }, uuid) => {
       if (watch.loss !== null || guestNetwork === undefined) return new Map();
