@@ -18,7 +18,7 @@ export function accessHint(failure: unknown, uri: string, account: Account): str
   );
 }
 
-/** Returns whether an error, or one of its causes, says that the mode of the socket or polkit rejects the account. */
+/** Returns whether an error, or one of its causes, says that the socket, polkit or the login rejects the account. */
 export function isRefusal(failure: unknown): boolean {
   if (isLibvirtError(failure, 'AUTH_FAILED', 'AUTH_UNAVAILABLE', 'AUTH_CANCELLED')) return true;
   if (errorCode(failure) === 'EACCES') return true;

@@ -76,7 +76,7 @@ export class LibvirtConsole implements ConsoleControl {
   }
 }
 
-/** Returns the boot id of this host. libvirt does not report the boot id of another host. */
+/** Returns the boot id of this host; empty if it has none. libvirt does not report the boot id of another host. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -75,7 +75,7 @@ export async function attempt<Result>(doing: string, step: () => Promise<Result>
   }
 }
 
-/** Returns whether libvirt, QEMU or the guest's agent did not answer, so that the effect of the call is unknown. */
+/** Returns whether libvirt, QEMU or the guest's agent did not answer, so that the effect of the call may be unknown. */
 export const isUnavailable = (error: unknown): error is DriverError =>
   error instanceof DriverError && error.kind === 'unavailable';
 

@@ -25,7 +25,7 @@ export interface FirmwareCatalog {
   /** Returns whether a template of variables contains the keys of Secure Boot; null if unknown. */
   hasKeys(template: string): boolean | null;
   /**
-   * Returns whether the image requires SMM, which protects its variables from the guest.
+   * Returns whether the image requires SMM, which protects its variables from the guest; false if unknown.
    */
   requiresSmm(executable: string): boolean;
   /**

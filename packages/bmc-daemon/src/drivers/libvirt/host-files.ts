@@ -64,7 +64,8 @@ export async function readVolume(pool: StoragePool, name: string, timeoutMs: num
 /**
  * Calls `use` with a pool of a directory of the host. Refreshes an existing pool first. If libvirt has no pool
  * for the directory, creates one, and removes it after the call.
- * @throws {LibvirtError} if libvirt has no access to the directory; the errors of `use`.
+ * @throws {LibvirtError} if libvirt has no access to the directory, does not answer, or cannot remove the pool that
+ *   this call created; the errors of `use`.
  */
 export async function withPoolOfDirectory<Result>(
   hypervisor: Hypervisor,

@@ -16,7 +16,7 @@ interface Entry {
 interface EntryFault {
   /** Index or name; null for a single URI, and for the whole list or mapping. */
   readonly key: number | string | null;
-  /** `cannot be used: …`, without secrets. */
+  /** `cannot be used: …`, without secrets; for a setting without entries `names no host`. */
   readonly fault: string;
 }
 

@@ -90,9 +90,9 @@ export class BootControl {
   }
 
   /**
-   * Removes a one-time order from QEMU, as soon as the firmware has used it. Call this after a restart or a reset of
-   * the guest. Ignores a machine without a one-time order, but only after {@link reconcile} has read it: before, the
-   * daemon does not know the order in its QEMU.
+   * Removes a one-time order from QEMU and ends its override, as soon as the firmware has used it. Call this after a
+   * restart or a reset of the guest. Ignores a machine without a one-time order, but only after {@link reconcile} has
+   * read it: before, the daemon does not know the order in its QEMU.
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);
@@ -142,7 +142,10 @@ export class BootControl {
     });
   }
 
-  /** Completes a boot override that was in progress when the daemon or the connection to libvirt ended. */
+  /**
+   * Completes a boot override that was in progress when the daemon or the connection to libvirt ended.
+   * @throws {DriverError} as {@link applyOrder}.
+   */
   async reconcile(machine: Machine, { xml, instance }: Definition): Promise<void> {
     const mayHaveOrder = instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null);
     if (mayHaveOrder) await this.#reconcile(machine);
@@ -175,7 +178,9 @@ export class BootControl {
 
   /**
    * Sets the boot order of the definition in the running QEMU, after the definition has changed or a device was added.
-   * The caller has begun an edit in the queue.
+   * The caller has begun an edit in the queue. Without access to QEMU's monitor, only logs this once.
+   * @throws {DriverError} as `setQemuBootOrder`, and the kind of libvirt's error if the machine or its record cannot be
+   *   read or written.
    */
   async applyOrder(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);

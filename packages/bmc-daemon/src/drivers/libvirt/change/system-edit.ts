@@ -27,7 +27,7 @@ export interface ChangeFiles {
 /**
  * Applies a change to a definition, except the image in a drive.
  * @param system returns the machine as it was before the change.
- * @throws {DriverError} invalid, unsupported.
+ * @throws {DriverError} invalid; unsupported; internal, as `addDisplay`.
  */
 export function editSystem(
   machine: Pick<Machine, 'persistent'>,
