@@ -42,7 +42,8 @@ export class PendingSettings {
    * repair the machine then.
    * @param from the definition of the machine.
    * @returns whether the definition or its record was changed.
-   * @throws {DriverError} unavailable, notFound; every kind, if libvirt also rejects the changed record.
+   * @throws {DriverError} a kind for which a retry may help, such as unavailable; every kind, if libvirt also rejects
+   *   the changed record.
    */
   async apply(machine: Machine, from: string): Promise<boolean> {
     const { hypervisor, timeoutMs, log } = this.#options.host;

@@ -99,7 +99,8 @@ interface NewMachines {
 /**
  * Chooses the addresses of new machines.
  * @param others the machines of the host that are not created again.
- * @throws {LabError} if a MAC address that the user has given, or that begins with the user's prefix, is in use.
+ * @throws {LabError} if a MAC address that the user has given, or that begins with the user's prefix, is in use. Also
+ *   if all derived candidates of an interface are in use.
  * @throws {RangeError} if the user's prefix has too few addresses.
  */
 export function chooseAddresses(

@@ -17,7 +17,7 @@ type Difference = readonly [property: string, current: string, wanted: string];
  * client may have changed over Redfish. Ignores the boot order, because every client changes it, and the
  * properties that the spec leaves open (null).
  * @param macs the wanted addresses; null: any.
- * @throws {DriverError} unavailable.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function differencesOf(
   host: LabHost,

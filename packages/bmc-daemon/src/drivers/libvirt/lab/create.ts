@@ -28,7 +28,8 @@ export interface CreateRequest {
 /**
  * Creates the machines that do not exist yet, and compares the others with the spec. Reports each result. Stops
  * after a machine that cannot be created. After the signal, stops before the next machine that it would create.
- * @throws {LabError} for a problem before the first machine is created.
+ * @throws {LabError} for a problem before the first machine is created, and if another machine has a MAC address that
+ *   the user requests for an existing machine.
  * @throws {DriverError} if libvirt fails during the checks or a comparison; {Error} AbortError, if the signal
  *   ends the wait for other hosts.
  */

@@ -45,7 +45,8 @@ const TIMEOUT_MS = 60_000;
 /**
  * Connects to a host. The caller closes the hypervisor.
  * @param signal ends the attempt.
- * @throws {DriverError} unavailable, if it does not answer; {Error} AbortError after the signal.
+ * @throws {DriverError} unavailable, if it does not answer; another kind for another error of the connection; {Error}
+ *   AbortError after the signal.
  */
 export async function openLabHost(settings: LabSettings, signal?: AbortSignal): Promise<LabHost> {
   const timeoutMs = TIMEOUT_MS;
@@ -145,7 +146,7 @@ export type OwnMachine = KnownMachine & { readonly created: CreatedRecord };
 /** Returns whether `bmc-daemon machine` has created a machine. */
 export const isOwn = (known: KnownMachine): known is OwnMachine => known.created !== null;
 
-/** Reads all machines, sorted by name with numbers in order. @throws {DriverError} unavailable. */
+/** Reads all machines, sorted by name with numbers in order. @throws {DriverError} if libvirt fails. */
 export async function readMachines({
   hypervisor,
   timeoutMs,

@@ -75,6 +75,7 @@ export async function volumesOf(host: LabHost, { created, record, domain, uuid }
 /**
  * Returns the bytes that guests have written to volumes. A volume of at most {@link EMPTY_BYTES} does not count. A raw
  * volume that is allocated at once counts in full.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function dataBytesOf(volumes: readonly StorageVolume[], timeoutMs: number): Promise<number> {
   const sizes = await Promise.all(
@@ -91,6 +92,7 @@ export async function dataBytesOf(volumes: readonly StorageVolume[], timeoutMs: 
 /**
  * Returns why volumes cannot be deleted, one sentence each: other machines or other volumes need them.
  * @param others all machines of the host that stay.
+ * @throws {DriverError} if libvirt fails.
  */
 export async function usesOf(
   { hypervisor, timeoutMs }: LabHost,
@@ -124,7 +126,7 @@ export async function usesOf(
 /**
  * Removes a machine. If the command is interrupted, the next command for this machine continues.
  * @returns what is left, one sentence each.
- * @throws {DriverError} conflict, unavailable.
+ * @throws {DriverError} if libvirt fails, for example conflict or unavailable.
  */
 export async function removeMachine(host: LabHost, own: OwnMachine): Promise<readonly string[]> {
   const { hypervisor, timeoutMs } = host;
