@@ -12,7 +12,7 @@ import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailabl
 export interface Ticket {
   /**
    * Resolves when the ticket holds the lease.
-   * @throws {TicketCancelled}
+   * @throws {TicketCancelled} if the ticket was cancelled, or has left before.
    * @throws {StoreUnavailable} if the store does not answer the first request, or if it later does
    *   not answer for the time of a lease.
    */
@@ -64,7 +64,7 @@ export class LeaseQueues {
 
   /**
    * Opens the queues. Several objects may use one store, if their keys differ.
-   * @throws {StoreUnavailable}
+   * @throws {StoreUnavailable} if the store does not answer.
    */
   static async open(store: SharedStore): Promise<LeaseQueues> {
     const queues = new LeaseQueues(store);
@@ -90,6 +90,7 @@ export class LeaseQueues {
    * first ticket.
    * @param options `before`: another label. Only tickets in front of the first waiting ticket with this label are
    *   removed. Default: all.
+   * @throws {StoreUnavailable} if the store does not answer. It may have removed the tickets nevertheless.
    */
   async cancelWaiting(
     key: string,
@@ -131,7 +132,7 @@ class StoredTicket implements Ticket {
     this.wake();
   }
 
-  /** Renews the ticket, and learns its state from the store. */
+  /** Renews the ticket, and learns its state from the store. Does nothing after the end of the ticket. */
   wake(): void {
     if (this.#state !== 'ended') void this.#visit();
   }

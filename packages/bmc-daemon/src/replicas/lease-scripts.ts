@@ -19,7 +19,7 @@ const KEEP_MS = 60_000;
  * a new first ticket.
  * ARGV: the ticket, 1 if it may join, the duration of the lease in ms.
  * Answer: `first`, `waiting`, or `gone` and the reason of the cancellation; an empty reason: another call has
- * removed the expired ticket.
+ * removed the expired ticket, or Redis has lost its data.
  */
 export const visitScript = `
 local time = redis.call('TIME')

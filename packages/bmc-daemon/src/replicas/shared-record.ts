@@ -18,7 +18,7 @@ interface SharedRecordOptions<Value> {
   readonly what: string;
   /** Its objects should be loose, so that a change keeps members that a newer version has added. */
   readonly schema: z.ZodType<Value>;
-  /** The value while the store has none. */
+  /** The value until this replica has read or changed one. */
   readonly initial: Value;
   readonly log: Pick<Log, 'info' | 'error'>;
 }
@@ -45,7 +45,7 @@ export class SharedRecord<Value extends object> {
     });
   }
 
-  /** The last value that this replica could read; never mutated. During a change, the new value. */
+  /** The last value that this replica could read, or `initial`; never mutated. During a change, the new value. */
   get value(): Value {
     return this.#value;
   }
@@ -65,7 +65,10 @@ export class SharedRecord<Value extends object> {
     if (!this.#isReadable) throw unreadableError(this.#options.what);
   }
 
-  /** Sets the function that runs after each new value, and after each change, also a failed one. It must not throw. */
+  /**
+   * Sets the function that runs after each new revision of the entry, also one that this replica cannot read, and
+   * after each attempt of a change, also a failed one. It must not throw.
+   */
   onLoad(listener: () => void): void {
     this.#onLoad = listener;
   }
@@ -77,9 +80,9 @@ export class SharedRecord<Value extends object> {
 
   /**
    * Runs one change at a time, and stores its {@link update}s. If another replica was faster, runs
-   * it again on the new value. After an error, the value stays unchanged.
-   * @throws {ChangeRefused} if this replica cannot read the value, or other replicas are always faster.
-   * @throws {StoreUnavailable}
+   * it again on the new value. After an error, the value of this replica stays unchanged.
+   * @throws {ChangeRefused} if this replica cannot read the value, or other replicas were faster at all attempts.
+   * @throws {StoreUnavailable} if the store does not answer. It may have stored the change nevertheless.
    * @throws the errors of `work`.
    */
   change<Result>(work: () => Result | Promise<Result>): Promise<Result> {
@@ -96,7 +99,10 @@ export class SharedRecord<Value extends object> {
     return result;
   }
 
-  /** Stores the value of this replica if the store has none. @throws {StoreUnavailable} */
+  /**
+   * Stores the value of this replica if the store has none.
+   * @throws {StoreUnavailable} if the store does not answer. It may have stored the value nevertheless.
+   */
   async seed(): Promise<void> {
     const { what, log } = this.#options;
     if (this.#revision !== 0) return;
@@ -120,7 +126,7 @@ export class SharedRecord<Value extends object> {
     }
   }
 
-  /** Stores the value of this replica. @returns false if another replica was faster. */
+  /** Stores the value of this replica. @returns false if another replica was faster. @throws {StoreUnavailable} */
   #commit(): Promise<boolean> {
     const { store, kind, id } = this.#options;
     return store.commit([{ kind, id, expected: this.#revision, value: this.#value }]);

@@ -27,8 +27,8 @@ const code = (text: string) => `\`${text}\``;
 const segmentOf = (uri: string) => uri.split('/')[3] ?? '';
 
 /**
- * Returns the privileges of a method, such as `ConfigureManager or ConfigureSelf`; `none` for a method
- * that needs no login.
+ * Returns the privileges of a method, such as `ConfigureManager or ConfigureSelf`, and the privileges that are
+ * enough to change one property alone; `none` for a method that needs no login.
  */
 function privilegeOf(entity: string, uri: string, method: string, needsNoLogin: boolean): string {
   if (needsNoLogin) return 'none';
@@ -37,11 +37,11 @@ function privilegeOf(entity: string, uri: string, method: string, needsNoLogin: 
   return `${any.join(' or ')}${others.join('')}`;
 }
 
-/** Returns what a POST to a collection does. It replaces the HTTPS certificate, because there is always exactly one. */
+/** Returns what a POST to a collection does. There is always exactly one HTTPS certificate, so its POST replaces it. */
 const effectOfPost = (uri: string): string =>
   uri.endsWith('/HTTPS/Certificates') ? 'replaces the certificate' : 'creates a member';
 
-/** Returns a row of the table for each method and action of a resource. */
+/** Returns rows of the table: for each method, alias, upload path and action of a resource. */
 function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   const { uri, entity, odataType, actions = {}, aliases = [] } = resource;
   const type = odataType.slice(1, odataType.lastIndexOf('.'));

@@ -84,7 +84,7 @@ function prune(object: JsonObject, isServed: (path: string) => boolean): JsonObj
   );
 }
 
-/** Returns undefined for a dead link, and for a list that contains only dead links. */
+/** Returns the value without dead links; undefined for a dead link, and for a list that contains only dead links. */
 function pruneValue(value: Json | undefined, isServed: (path: string) => boolean): Json | undefined {
   if (isDead(value, isServed)) return undefined;
   if (isObject(value)) return prune(value, isServed);

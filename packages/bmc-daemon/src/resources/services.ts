@@ -23,7 +23,7 @@ export interface ResourceSettings extends InventorySettings {
   readonly disablePowerOff: boolean;
   /** Whether the service verifies certificates of image servers. A client can change this for a drive. */
   readonly vmediaVerifySsl: boolean;
-  /** The service cancels an upload that receives nothing for this time. */
+  /** The service cancels an upload that receives nothing for this time, unless the upload waits for the storage. */
   readonly vmediaUploadExpirySeconds: number;
   /** The configured virtual media drives. */
   readonly vmediaDevices: ConfiguredVirtualMediaDrives;

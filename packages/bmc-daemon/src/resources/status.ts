@@ -125,7 +125,7 @@ function warningCondition(name: string, detail: string, resolution: string): Jso
  * Returns the power state of a machine. On: it has a QEMU process, even if the guest sleeps or
  * crashed. PoweringOff: the guest stopped and its process ends soon. A guest that received a
  * shutdown request is On, because it can ignore the request. PoweringOn: the start of the guest is
- * not complete.
+ * not complete. Paused: it has a QEMU process, but its vCPUs do not run.
  * @see DSP2046, PowerState; https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState
  */
 export function powerState({

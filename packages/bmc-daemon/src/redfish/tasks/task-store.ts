@@ -32,6 +32,7 @@ interface NewTask {
 /**
  * The tasks. Above the maximum number, the store removes the task that ended first. It never removes a running
  * task. It removes a task that ended in the last ten minutes only if there are more than 10,000 finished tasks.
+ * A change of an unknown or finished task has no effect.
  */
 export interface TaskStore {
   /** Adds a running task. */
@@ -43,8 +44,10 @@ export interface TaskStore {
   /** Ends a task as Exception, with the messages of the failure. */
   fail(id: string, failure: RedfishError): void;
   /**
-   * Asks the work to stop. The work itself reports how it ended.
+   * Asks the work to stop, unless an earlier call did. The work itself reports how it ended.
    * @returns false if the task is unknown or finished, or its work cannot stop.
+   * @throws {StoreUnavailable} for a task of another replica: if the store does not answer, or others change the
+   *   task all the time.
    */
   cancel(id: string, by: TaskOwner): Awaitable<boolean>;
   /** Resolves when the work has ended, or at once for an unknown or finished task. */
@@ -57,12 +60,13 @@ export interface TaskStore {
   get(id: string): TaskRecord | undefined;
   /**
    * Removes a finished task.
-   * @returns false if the task is unknown or still runs.
+   * @returns false if the task is unknown or still runs, or if another replica has just changed it.
+   * @throws {StoreUnavailable} for a task of another replica, if the store does not answer.
    */
   remove(id: string): Awaitable<boolean>;
   /**
    * Resolves when the shared store has the current state of the tasks, or when an attempt to store the
-   * state has failed.
+   * state has failed. Resolves at once without a shared store.
    */
   whenStored(): Promise<void>;
   /** Calls the listener for each change of a task of this process. */

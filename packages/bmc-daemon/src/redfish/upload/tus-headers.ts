@@ -29,7 +29,7 @@ export function checkVersion(headers: IncomingHttpHeaders): void {
 
 /**
  * Returns the file that a POST announces.
- * @throws {RedfishError} 400.
+ * @throws {RedfishError} 400 if a header is missing or invalid, or if the POST has a body.
  */
 export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
   if (headers['upload-defer-length'] !== undefined)
@@ -62,7 +62,7 @@ export function announcedFile(headers: IncomingHttpHeaders): AnnouncedFile {
 
 /**
  * Returns the value of a header whose value is a number of bytes.
- * @throws {RedfishError} 400.
+ * @throws {RedfishError} 400 if the header is missing, or is not a number of at most 15 digits.
  */
 export function byteCount(headers: IncomingHttpHeaders, name: 'Upload-Length' | 'Upload-Offset'): number {
   const value = headers[name.toLowerCase()];
@@ -72,7 +72,10 @@ export function byteCount(headers: IncomingHttpHeaders, name: 'Upload-Length' | 
   return Number(value);
 }
 
-/** Returns the pairs of Upload-Metadata: keys in lower case, and decoded values. @throws {RedfishError} 400. */
+/**
+ * Returns the pairs of Upload-Metadata: keys in lower case, and decoded values.
+ * @throws {RedfishError} 400 if the header is too long or invalid.
+ */
 function metadataOf(header: string | string[] | undefined): ReadonlyMap<string, string> {
   const text = String(header ?? '');
   if (text.length > MAX_METADATA_LENGTH) throw invalidHeaderError('Upload-Metadata', 'It is too long.');

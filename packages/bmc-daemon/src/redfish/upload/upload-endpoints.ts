@@ -144,7 +144,7 @@ function operationsOf<Services>(
 
 /**
  * Appends the body of a PATCH. The last PATCH waits until the image is in the drive, but not longer
- * than `waitMs`.
+ * than `waitMs`. After this time, it succeeds without the result of the insert.
  * @throws {RedfishError} 400, 409, 413 or 415 for the request; 499 if the client has disconnected; the
  *   error of an upload that has failed.
  */

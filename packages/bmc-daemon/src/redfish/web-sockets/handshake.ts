@@ -4,7 +4,7 @@ import { isWebSocketRequest } from '@rackless/daemon/http/upgrade-response.js';
 import { RedfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
 
-/** The subprotocol of our WebSockets. A client that offers it receives errors as close codes. */
+/** The subprotocol of our WebSockets. If a client offers it, most errors after a valid handshake are close codes. */
 export const subprotocol = 'rackless';
 /** The prefix of a subprotocol that contains the session's token. */
 const tokenPrefix = `${subprotocol}.token.`;
@@ -12,7 +12,7 @@ const tokenPrefix = `${subprotocol}.token.`;
 /** Matches 16 bytes in base64. */
 const keyPattern = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 
-/** Returns the offered subprotocols. */
+/** Returns the offered subprotocols; one empty text if the request offers none. */
 export function offeredSubprotocols({ headers }: Pick<IncomingMessage, 'headers'>): readonly string[] {
   return (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
 }
@@ -30,7 +30,7 @@ export function readSubprotocolToken(request: IncomingMessage): void {
 /**
  * Checks a handshake.
  * @throws {RedfishError} 426 for a request without a handshake or with another version of the protocol,
- *   400 for an invalid handshake.
+ *   400 for an invalid handshake or a body.
  */
 export function checkHandshake(request: IncomingMessage): void {
   const { headers, httpVersion } = request;

@@ -1,14 +1,14 @@
-/** The limits of WebSockets. */
+/** The limits of WebSockets. Each daemon counts its own WebSockets. */
 
 /** Limits of all connections, and of each of them. */
 export interface WebSocketLimits {
-  /** Open connections of the service. */
+  /** Open connections of the daemon. */
   readonly connections: number;
-  /** Open connections of an account, so that one account cannot use all of them. */
+  /** Open connections of an account, so that one account cannot use all of them. No limit for clients without login. */
   readonly connectionsOfAccount: number;
   /** Bytes of one message of a client. */
   readonly messageBytes: number;
-  /** Unsent bytes above which `send` returns false. */
+  /** Unsent bytes above which `send` returns false. It returns true again below half of them. */
   readonly busyBytes: number;
   /** Unsent bytes above which the service closes the connection. */
   readonly queuedBytes: number;

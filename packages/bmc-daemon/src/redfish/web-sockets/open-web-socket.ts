@@ -45,7 +45,7 @@ export class OpenWebSocket implements WebSocketClient {
     });
   }
 
-  /** Passes the messages to the handler. */
+  /** Passes the messages to the handler, and calls its `closed` at the end. */
   start(handler: WebSocketHandler): void {
     this.#handler = handler;
     this.#socket.once('close', () => handler.closed());

@@ -1,6 +1,6 @@
 /**
- * The open WebSockets of the service. Ends those whose session or account has ended, and limits
- * their number.
+ * The open WebSockets of the daemon. Ends a WebSocket whose session or account has ended, or whose account
+ * has lost the privilege. Limits the number of WebSockets.
  */
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -50,7 +50,7 @@ interface WebSocketsOptions {
 interface WebSocketRoute {
   /** The URI template. */
   readonly route: string;
-  /** Checks the privileges again. @throws {RedfishError} */
+  /** Checks the privileges again. @throws {RedfishError} if the client no longer has them. */
   readonly guard: Guard;
   readonly maxPerMachine: number;
 }
@@ -240,7 +240,7 @@ function keyOf(route: string, machine: string | null): string {
 
 /**
  * Returns a WebSocket that sends an error as a close code. A close frame has little space, so its
- * reason has only the detail of each message, if the message has one.
+ * reason has only the detail of each message. A message without a detail gives its text.
  */
 function closingTarget({ status, messages }: RedfishError): Target {
   const reason = messages.map((each) => each.detail ?? messageText(each)).join(' ');

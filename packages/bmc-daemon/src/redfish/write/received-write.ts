@@ -21,8 +21,8 @@ type Options = Pick<EndpointOptions<never>, 'readBody' | 'writeTurns'>;
 
 /**
  * Returns the operation that reads the body, waits for the turn of the write, and runs the write. After a
- * wait, it checks the rights of the client again. It throws a 499 if the client disconnects before the
- * write runs.
+ * wait for the body or for the turn, it checks the rights of the client again. It throws a 499 if the client
+ * disconnects while the write waits for its turn.
  */
 export function inTurn(options: Options, write: ReceivedWrite): Operation {
   const { readBody, writeTurns } = options;
@@ -41,7 +41,10 @@ export function inTurn(options: Options, write: ReceivedWrite): Operation {
   };
 }
 
-/** Returns the operation of a write without login. It has no turn: logins have a queue of their own. */
+/**
+ * Returns the operation of a write without login. It has no turn: logins have a queue of their own. After a
+ * wait for the body, it checks the rights of the client again.
+ */
 export function withoutTurn({ readBody }: Options, write: ReceivedWrite): Operation {
   return async (incoming, params) => {
     const isLate = !incoming.request.complete;

@@ -15,8 +15,8 @@ interface WriteTurnLimits {
   readonly slowMs: number;
   /**
    * The interval in milliseconds in which the queue measures the load of the event loop, while it is full.
-   * If the load is low, the writes that ran during the interval do not count anymore, because they wait
-   * for something else.
+   * If the load is low, the writes that ran during the whole interval do not count anymore, because they
+   * wait for something else.
    */
   readonly loadIntervalMs: number;
   /** The load of the event loop below which it is low, from 0 to 1. */
@@ -103,8 +103,10 @@ export class WriteTurns {
   /**
    * Waits until the write may start, and runs it. A write has no time limit while it waits.
    * @param client the user and the address of the client.
+   * @param isGone returns whether the client has disconnected. Called only for a write that waited.
    * @param write receives whether the write waited.
-   * @returns the result; undefined if the client has disconnected before the start.
+   * @returns the result; undefined if the client disconnected while the write waited.
+   * @throws what `write` throws.
    */
   async run<Result>(
     client: string,

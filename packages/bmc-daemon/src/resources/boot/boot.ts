@@ -101,7 +101,10 @@ const fixedProperties = [
   ...(['BootSourceOverrideMode', 'UefiTargetBootSourceOverride', 'BootNext', 'HttpBootUri', 'BootOrder'] as const),
 ];
 
-/** Returns why clients cannot set some properties of `Boot`, for the errors of a PATCH. */
+/**
+ * Returns why clients cannot set some properties of `Boot`, by property, for the errors of a PATCH; empty if they
+ * can set all properties.
+ */
 export function fixedBoot(boot: Pick<BootSnapshot, 'fixed'> | undefined): ReadonlyMap<string, string> {
   const { fixed } = boot ?? {};
   return new Map(fixed === undefined ? [] : fixedProperties.map((name) => [name, fixed]));
