@@ -31,6 +31,7 @@ export function chassisReference(uuid: string, { chassis }: Pick<ResourceSetting
 /**
  * Lists the chassis of EMULATOR_CHASSIS or of the machines. Without EMULATOR_CHASSIS, returns the
  * same array until a machine is added or removed.
+ * @throws {DriverError} of the driver.
  */
 export async function listChassis({ driver, settings }: Services): Promise<readonly Pick<SystemRef, 'uuid'>[]> {
   if (settings.chassis.length > 0) return settings.chassis.map(({ UUID }) => ({ uuid: UUID }));
@@ -41,9 +42,11 @@ export async function listChassis({ driver, settings }: Services): Promise<reado
 const chassisBySnapshot = new WeakMap<SystemSnapshot, ChassisEntity>();
 
 /**
- * Loads a chassis by its UUID or, as in sushy-tools, by its id or name.
+ * Loads a configured chassis by its UUID or, as in sushy-tools, by its name or id. Without EMULATOR_CHASSIS, loads
+ * the chassis of a machine by the machine's UUID or name.
  * @param shown as in {@link HypervisorDriver.getSystem}.
- * @throws {RedfishError} 404. @throws {DriverError} notFound, unavailable.
+ * @throws {RedfishError} 404 for an unknown configured chassis.
+ * @throws {DriverError} notFound for an unknown machine; unavailable.
  */
 export async function loadChassis(
   id: string,

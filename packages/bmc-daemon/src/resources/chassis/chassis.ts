@@ -24,8 +24,8 @@ import {
 import { indicatorBody, indicatorProperties, renderIndicator, wantedIndicator } from './indicator.js';
 
 /**
- * The members of the collection. {@link membersOf} returns the same object while chassis and hosts are the
- * same, because the pipeline caches the rendering of an object.
+ * The members of the collection. {@link membersOf} returns the same object while {@link listChassis} returns the
+ * same array and the hosts are the same, because the pipeline caches the rendering of an object.
  */
 const membersByChassis = new WeakMap<Awaited<ReturnType<typeof listChassis>>, { readonly uris: readonly string[] }>();
 

@@ -30,7 +30,7 @@ export function hostReferences({ hosts }: Services['driver']): readonly JsonObje
 
 /**
  * Returns the chassis of a machine, and that of its host if the configuration has a list of hosts.
- * With one host, a machine has one chassis, as clients of sushy-tools expect.
+ * Without a list, a machine has one chassis, as clients of sushy-tools expect.
  */
 export function systemChassis({ uuid, host }: SystemRef, { driver, settings }: Pick<Services, 'driver' | 'settings'>) {
   const isHostShown = host !== undefined && driver.hosts?.hasHostList === true;
@@ -42,7 +42,7 @@ export function containedByHost(host: string | undefined, { hosts }: Services['d
   return host === undefined || hosts === undefined ? {} : { ContainedBy: reference(hostUri(host)) };
 }
 
-/** Loads a host by its name. @returns null if no host has this name. @throws {DriverError} */
+/** Loads a host by its name. @returns null if no host has this name. @throws {DriverError} of the driver. */
 async function findHostChassis(id: string, { driver }: Services): Promise<HostChassis | null> {
   if (driver.hosts?.list().some(({ name }) => name === id) !== true) return null;
   const [host, machines] = await Promise.all([driver.hosts.read(id), machinesOf(id, driver)]);
@@ -52,7 +52,7 @@ async function findHostChassis(id: string, { driver }: Services): Promise<HostCh
 /**
  * Loads a host by its name.
  * @throws {RedfishError} 404 for an unknown name.
- * @throws {DriverError}
+ * @throws {DriverError} of the driver. A host that does not answer is no error.
  */
 export async function loadHostChassis(id: string, services: Services): Promise<HostChassis> {
   const found = await findHostChassis(id, services);
@@ -63,6 +63,7 @@ export async function loadHostChassis(id: string, services: Services): Promise<H
 /**
  * Loads the chassis of a host, or another chassis as {@link loadChassis} does. A host has
  * precedence over a machine with the same name.
+ * @throws as {@link loadChassis}.
  */
 export async function loadAnyChassis(
   id: string,

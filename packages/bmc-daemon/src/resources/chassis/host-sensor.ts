@@ -4,7 +4,7 @@ import type { JsonObject } from '../../redfish/resource.js';
 import { absent, enabled, unavailable } from '../status.js';
 import type { HostChassis } from './host-chassis.js';
 
-/** A kind of sensor: it shows a share of a host's capacity that is in use. */
+/** A kind of sensor: it shows which share of a capacity of the host is in use. */
 interface HostSensorKind {
   readonly id: string;
   readonly name: string;

@@ -10,7 +10,7 @@ import { defineResource, type Services } from '../services.js';
 
 const collectionUri = '/redfish/v1/JsonSchemas';
 
-/** Id and `@odata.type` of a schema. */
+/** A schema: its id, its `@odata.type` and its file. */
 interface Schema {
   /** For example `ComputerSystem.v1_27_0` or `ComputerSystemCollection`. */
   readonly id: string;

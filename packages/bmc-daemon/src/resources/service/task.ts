@@ -101,6 +101,7 @@ function renderTask(record: TaskRecord): JsonObject {
  * @returns the task if its operation does not stop in time; undefined if it has stopped or was not
  *   running.
  * @throws {RedfishError} 409 ResourceInUse if the operation cannot be cancelled.
+ * @throws {StoreUnavailable} as {@link TaskStore.cancel}.
  */
 async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): Promise<WriteResult | undefined> {
   const before = tasks.get(id);

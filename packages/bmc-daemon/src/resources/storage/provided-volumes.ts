@@ -21,7 +21,8 @@ const provisions = new WeakMap<VolumeControl, Map<string, Provision>>();
 /**
  * Creates the missing libvirt volumes of a machine's configured volumes, on its host. Logs a
  * failure once; the next call retries.
- * @returns true if libvirt has a volume for each configured volume with `libvirtVolName`.
+ * @returns true if libvirt has a volume for each configured volume with `libvirtVolName`. False if a volume is
+ *   configured and the driver does not support volumes.
  */
 export async function provideConfigured(
   { uuid, host }: SystemRef,

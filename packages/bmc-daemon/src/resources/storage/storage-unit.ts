@@ -20,7 +20,7 @@ export interface ControllerUnit {
   readonly name: string;
   readonly speedGbps: number | null;
   /**
-   * DMTF's Protocol values of the drives. In a configured storage, only of the configured drives.
+   * DMTF's Protocol values of the drives. In a configured storage, only of the configured drives that it shows.
    */
   readonly protocols: readonly string[];
 }

@@ -157,7 +157,8 @@ async function createVolume(
 
 /**
  * Deletes a volume.
- * @throws {RedfishError} 409 for a configured volume, or if the driver cannot delete it.
+ * @throws {RedfishError} 409 for a configured volume, or if the driver cannot delete it. Also throws the other
+ *   errors of the driver before the request becomes a task.
  */
 async function deleteVolume(
   { system, storage, volume: { id, disk } }: VolumeEntity,

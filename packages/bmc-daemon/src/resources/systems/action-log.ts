@@ -1,6 +1,6 @@
 /**
  * The log of the actions that clients of the hypervisor requested, for example Nova's instance
- * actions.
+ * actions, and of the current failure of the machine.
  */
 import type { ActionRecord } from '../../drivers/hypervisor-logs.js';
 import type { MachineFault } from '../../drivers/snapshot/system-snapshot.js';
@@ -17,7 +17,7 @@ const actionLogId = 'ActionLog';
 /** Id of the entry for the current failure. */
 const faultId = 'Fault';
 
-/** Returns the logs of the driver. @throws {RedfishError} 404 if the driver has none. */
+/** Returns the access to the driver's logs. @throws {RedfishError} 404 if the driver has no logs. */
 function logsOf({ driver }: Pick<Services, 'driver'>) {
   if (driver.logs === undefined) throw redfishError('ResourceNotFound', 'LogService', actionLogId);
   return driver.logs;
@@ -46,7 +46,7 @@ const actionLog = defineResource({
   }),
 });
 
-/** The entries of a machine. */
+/** The entries of a machine's log: its actions, and its current failure. */
 interface Log {
   readonly uuid: string;
   readonly actions: readonly ActionRecord[];

@@ -40,7 +40,10 @@ export const graphicalConsoleBody = {
   GraphicalConsole: z.strictObject({ ServiceEnabled: z.literal(true).optional() }).optional(),
 };
 
-/** Returns the change of a body, and the message that the machine needs a restart for it. */
+/**
+ * Returns the change of a body, and, unless the machine is off, the message that it needs a restart for this change.
+ * Both are empty if the machine has a display already, or the body does not request one.
+ */
 export function wantedDisplay(
   { hasGraphicalConsole, state, uuid }: SystemSnapshot,
   body: z.infer<z.ZodObject<typeof graphicalConsoleBody>>,
@@ -55,7 +58,7 @@ export function wantedDisplay(
 }
 
 /**
- * Creates access to the console.
+ * Creates a URL with which a client opens the console, and returns it as the response.
  * @throws {RedfishError} if the driver has no graphical consoles.
  * @throws {DriverError} of the driver.
  */

@@ -63,9 +63,9 @@ export function knownSystem(driver: Services['driver'], id: string): Promise<Sys
 /**
  * Executes a reset. A slow reset becomes a task: a power-on waits for a download of an image, and
  * libvirt needs 12 s to destroy a QEMU process that hangs.
- * @throws {RedfishError} 400 if the driver does not support the type or EMULATOR_DISABLE_POWER_OFF
- *   rejects it.
- * @throws {DriverError} the driver's error, if it comes before the request becomes a task.
+ * @throws {RedfishError} 400 if the driver does not support the type, EMULATOR_DISABLE_POWER_OFF rejects it, or
+ *   the machine cannot suspend; 409 ChassisPowerStateOnRequired if the machine is off and must be on.
+ * @throws {DriverError} another error of the driver. Both only before the request becomes a task.
  */
 export async function reset(
   system: SystemSnapshot,
@@ -115,13 +115,13 @@ const needsGuest: ReadonlySet<PowerAction> = new Set([
   'pmSuspend',
 ]);
 
-/** Returns whether an action switches the machine off. */
+/** Returns whether an action switches the machine off, or asks the guest to do this, and leaves it off. */
 function switchesOff(action: PowerAction, { state }: SystemSnapshot): boolean {
   if (action === 'pressButton') return state !== 'shutoff' && state !== 'pmsuspended';
   return action === 'destroy' || action === 'shutdown' || action === 'pmSuspend';
 }
 
-/** Translates errors of a reset that have a specific Redfish message. */
+/** Translates errors of a reset that have a specific Redfish message. Returns other errors unchanged. */
 function explain(error: unknown, action: PowerAction, { uuid, state }: SystemSnapshot): unknown {
   if (!(error instanceof DriverError)) return error;
   if (error.kind === 'conflict' && state === 'shutoff' && needsGuest.has(action)) {

@@ -113,8 +113,8 @@ function notATargetError(uri: string): RedfishError {
 }
 
 /**
- * Starts an update as a task, as clients expect. The task completes when the new version waits for
- * a reset.
+ * Starts an update as a task, as clients expect. The task completes when the new versions of all machines wait
+ * for a reset. It fails at the first error of the driver; the machines before keep their new version.
  */
 function startUpdate(
   systems: ReadonlySet<SystemSnapshot>,
@@ -156,8 +156,9 @@ function startUpdate(
 
 /**
  * Returns the version after an update: the version in the image's file name (`bios-1.5.2.bin`),
- * else the current version with its last number incremented, as in sushy-tools.
- * @param current null if unknown.
+ * else the current version with its last number incremented, as in sushy-tools. A current version without a
+ * number gets `.1`.
+ * @param current null if unknown; the version after the update is then `1.0.0`.
  */
 export function nextVersion(image: URL, current: string | null): string {
   const file = image.pathname.split('/').at(-1) ?? '';

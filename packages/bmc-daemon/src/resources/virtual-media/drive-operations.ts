@@ -40,7 +40,7 @@ export async function replaceImage(
  * Inserts an image. Answers with a task if it takes long.
  * @param prepare runs before the insert, within the same operation.
  * @throws {RedfishError} 400 if the drive or the image does not support the TransferMethod.
- * @throws {DriverError} of the driver, if it comes before the request becomes a task.
+ * @throws {DriverError} of the driver, and what `prepare` throws, before the request becomes a task.
  */
 export function insertImage(
   { system, id, drive }: MediaDriveEntity,

@@ -37,7 +37,10 @@ function imageFault(image: string, { badFormat }: ImageFaults): Message | undefi
   return message('SourceDoesNotSupportProtocol', maskUrl(image), protocol);
 }
 
-/** Returns the fault if TransferProtocolType contradicts the URL of the image. */
+/**
+ * Returns the fault if TransferProtocolType contradicts the URL of the image; undefined for a URL with another
+ * fault, which {@link imageUrl} reports.
+ */
 export function protocolFault(image: string, claimed: string, faults: ImageFaults): Message | undefined {
   if (imageFault(image, faults) !== undefined || claimed === protocolOf(image)) return undefined;
   const conflict = withDetail(
@@ -122,7 +125,7 @@ export interface ImageTrust {
 /**
  * Returns the image request of a body. Removes credentials from the URL, so that they are never stored or
  * shown. UserName and Password override the credentials of the URL.
- * @param body that {@link insertMediaBody} or the schema of PATCH validated.
+ * @param body its URL must be valid, as the schemas of InsertMedia and of PATCH check.
  */
 export function imageRequest(body: ImageBody, { verifyCertificate, authorities }: ImageTrust): ImageRequest {
   const url = new URL(body.Image);

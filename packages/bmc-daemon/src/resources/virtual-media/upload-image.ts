@@ -14,7 +14,8 @@ import type { MediaDriveEntity } from './configured-drive.js';
 /**
  * Begins the insert of an image whose bytes the client sends later. The insert is a task, which waits
  * for the bytes like for the bytes of an image server.
- * @throws {RedfishError} and {DriverError} of the insert, if it fails before the storage reads the first byte.
+ * @throws {RedfishError} and {DriverError} of the insert, if it fails before it becomes a task. It becomes a task
+ *   when the storage reads the first byte, or after the time of EMULATOR_TASK_AFTER_SECONDS.
  */
 export async function uploadImage(
   { system, id, drive }: MediaDriveEntity,
