@@ -83,7 +83,7 @@ const guestPictures = (name) => ({
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await page.locator('.toast button').click();
     await page.locator('.screen-picture canvas').waitFor();
-    // The firmware writes its first line when the canvas has more than one color.
+    // The firmware has written its first lines when many pixels are bright.
     await page.waitForFunction(() => {
       const canvas = globalThis.document.querySelector('.screen-picture canvas');
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -101,7 +101,7 @@ const guestPictures = (name) => ({
   },
 });
 
-/** Starts a daemon with the machines of some arguments and three users. @returns its address and its process. */
+/** Starts a daemon with three users. @param machines its arguments that name the machines. */
 async function startDaemon(folder, machines) {
   const users = ['admin', 'olga', 'rick'].map((user) => {
     const { stdout, status } = spawnSync('htpasswd', ['-nbB', user, PASSWORD], { encoding: 'utf8' });
@@ -132,7 +132,7 @@ async function startDaemon(folder, machines) {
   return { daemon, address: await address };
 }
 
-/** Returns a picture as WebP, which needs a quarter of a PNG. Chromium converts it. */
+/** Converts a picture to WebP in Chromium, because a WebP has a quarter of the bytes of a PNG. */
 async function toWebp(page, png) {
   const url = await page.evaluate(async (base64) => {
     const image = await globalThis.createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob());

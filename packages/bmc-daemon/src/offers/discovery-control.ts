@@ -28,7 +28,9 @@ export interface DiscoveryControl {
   readonly settings: DiscoverySettings;
   /**
    * Changes settings.
-   * @throws {DiscoveryError}, {StateFileError}; nothing changes then.
+   * @throws {StateFileError} if the settings cannot be stored; nothing changes then.
+   * @throws {DiscoveryError} if the socket cannot be opened with them. The earlier settings are stored again, and
+   *   discovery is off until a later change succeeds.
    */
   change(change: Partial<DiscoverySettings>): Promise<void>;
 }

@@ -15,7 +15,7 @@ import { openResponder, type Responder } from './responder.js';
 export interface Discovery extends DiscoveryControl {
   /** Starts discovery if it is enabled. Logs a warning if it fails. */
   start(service: ServiceAddresses): Promise<void>;
-  /** Sends the byebye messages and closes the socket. */
+  /** Sends the byebye messages and closes the socket. Later changes have no effect. */
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export interface ServiceAddresses {
 /** Lists the host's interfaces, as `networkInterfaces` of node:os. */
 export type InterfaceLister = typeof networkInterfaces;
 
-/** Returns the IPv4 addresses of each interface that has one. */
+/** Returns the IPv4 addresses of each interface that has one; empty if Node cannot read the interfaces. */
 export function ipv4OfInterfaces(interfaces: InterfaceLister): readonly (readonly string[])[] {
   try {
     return Object.values(interfaces())

@@ -129,8 +129,8 @@ class SocketResponder implements Responder {
   #receive(packet: Buffer, sender: RemoteInfo): void {
     const search = readSearch(packet, this.#options);
     if (search === undefined || sender.port === 0 || this.#waiting.size >= MAX_WAITING) return;
-    // Clients repeat searches, because packets may be lost. One pending answer for each client is
-    // enough.
+    // Clients repeat searches, because packets may be lost. One pending answer for each client and
+    // target is enough.
     const key = `${sender.address} ${sender.port} ${search.target}`;
     if (this.#searches.has(key)) return;
     this.#searches.add(key);

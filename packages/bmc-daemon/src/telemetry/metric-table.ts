@@ -249,7 +249,8 @@ function sumOf(all: Devices): number | undefined {
 }
 
 /**
- * Returns the increase between the measurements; undefined if a device was added, removed or reset.
+ * Returns the increase between the measurements; undefined if a device was added, removed or reset, or if there is
+ * none.
  */
 function growthOf(before: Devices, now: Devices): number | undefined {
   if (now.size === 0 || now.size !== before.size) return undefined;

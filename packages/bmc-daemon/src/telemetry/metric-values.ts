@@ -11,7 +11,7 @@ export interface MetricValue {
 
 /**
  * Returns the known values of a machine. Unknown values are omitted: a rate needs two measurements
- * from the same run of the machine, which ends when the machine stops.
+ * from the same run of the machine, which ends when the machine stops. A machine that does not run has no values.
  * @param before an earlier measurement, or none.
  */
 export function metricValues(now: Measurement, before: Measurement | undefined): readonly MetricValue[] {

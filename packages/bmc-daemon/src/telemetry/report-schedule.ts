@@ -2,7 +2,7 @@
  * Makes the reports of machines. Periodic reports are made at their intervals, while a client
  * subscribes to them or has read them recently. Reports on request are made when a client reads
  * them. While the host answers without delay, a reader receives no periodic report that is more than
- * a second older than its interval. Without readers, the host is not queried.
+ * a second older than its interval. Without readers and subscribers, the host is not queried.
  */
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
@@ -267,7 +267,7 @@ export class ReportSchedule implements ReportSource {
 
   /**
    * Makes the due reports.
-   * @returns milliseconds until the next run; undefined without readers.
+   * @returns milliseconds until the next run; undefined without readers and subscribers.
    */
   async #makeDue(): Promise<number | undefined> {
     const { driver, samplers, clock, onHealth } = this.#options;

@@ -5,7 +5,7 @@ import { reportMessage, type Report } from './report.js';
 /** A subscriber with its own record of empty reports. */
 interface Subscription {
   readonly subscriber: ReportSubscriber;
-  /** Machines whose latest report was empty; another empty report is not sent. */
+  /** Machines whose last report to the subscriber was empty; another empty report is not sent. */
   readonly empty: Set<string>;
 }
 

@@ -8,13 +8,13 @@ import { DriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 
-/** A machine's counters at one moment; `statistics` is null if the machine did not run. */
+/** A machine's counters at one moment; `statistics` is null if the machine did not run, or was unknown. */
 export interface Measurement {
   /** Wall-clock time, for people. */
   readonly at: Date;
   /** Time of the middle of the hypervisor's query, by the monotonic clock in milliseconds. */
   readonly clockMs: number;
-  /** The duration of the query, which is the uncertainty of the time. */
+  /** The duration of the query in milliseconds, which is the uncertainty of the time. */
   readonly tookMs: number;
   readonly statistics: MachineStatistics | null;
 }
@@ -89,7 +89,7 @@ export class Samplers {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Drops the samples of a machine that was removed. */
+  /** Drops the samples of a machine that was removed. Does nothing if all machines share their samples. */
   remove(uuid: string): void {
     this.#ofOne.delete(uuid);
   }
@@ -133,6 +133,7 @@ class Sampler {
   /**
    * Returns the latest sample if it is younger than `minAgeMs`, else a new one. Concurrent callers
    * share one query.
+   * @throws the errors of `read`.
    */
   sample(): Promise<Sample> {
     const { clock, minAgeMs } = this.#options;
@@ -167,7 +168,7 @@ class Sampler {
 
 /**
  * Waits for a sample up to a deadline. The query continues for later callers.
- * @throws {DriverError} unavailable, at the deadline.
+ * @throws {DriverError} unavailable, at the deadline. Before it, the error of the sample.
  */
 export async function waitForSample(sampling: Promise<Sample>, ms: number): Promise<Sample> {
   return await withDeadline(sampling, ms, () => {

@@ -15,13 +15,16 @@ const SERVICE_ID = 'settings';
 const serviceSchema = z.object({ enabled: z.boolean() }).loose();
 const changeSchema = definitionChange.loose();
 
-/** Returns the definitions in the shared store. A machine without an entry has the default. */
+/**
+ * Returns the definitions in the shared store. A machine without an entry, or with an entry that this version
+ * cannot read, has the default.
+ */
 export function openSharedDefinitions(store: SharedStore): ReportDefinitions {
   const cache = new Map<string, { readonly revision: number; readonly definition: ReportDefinition }>();
   const enabled = (): boolean =>
     serviceSchema.safeParse(store.get(SERVICE_KIND, SERVICE_ID)?.value).data?.enabled ?? true;
   const changeOf = (entry: StoredEntry | undefined) => changeSchema.safeParse(entry?.value).data ?? {};
-  /** Changes an entry that this version can read. */
+  /** Changes an entry. @throws {ChangeRefused} if this version cannot read it. @throws {StoreUnavailable} */
   const changeEntry = (
     what: string,
     [kind, id]: readonly [string, string],

@@ -73,6 +73,7 @@ const SAMPLE_MAX_AGE_MS = 900;
  * Opens telemetry with the given definitions, or with those in EMULATOR_STATE_DIR. Takes no sample before a
  * client reads or subscribes.
  * @throws {StateFileError} if the file of the definitions cannot be read. A damaged file is renamed.
+ * @throws {Error} if the driver has no statistics.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
   const { stateDir: folder, serviceUuid, definitions, log } = options;
@@ -82,7 +83,10 @@ export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
   return createTelemetry({ ...options, definitions: openReportDefinitions(openStateFile(file)) });
 }
 
-/** Creates telemetry with the given definitions. Takes no sample before a client reads or subscribes. */
+/**
+ * Creates telemetry with the given definitions. Takes no sample before a client reads or subscribes.
+ * @throws {Error} if the driver has no statistics.
+ */
 export function createTelemetry(options: TelemetryOptions & { readonly definitions: ReportDefinitions }): Telemetry {
   const { driver, definitions, now, log } = options;
   const { statistics } = driver;

@@ -90,7 +90,7 @@ export function useDraft<Body>({ resource, path, read, write }: DraftOptions<Bod
     seen.value = null;
     error.value = null;
   };
-  // After `useEffect`, the fields would show the edits of the earlier path for a moment.
+  // With `useEffect`, the fields would show the edits of the earlier path for a moment.
   useLayoutEffect(discard, [path]);
   useLayoutEffect(() => (isChanged ? holdWork({ lost: texts.lost, end: 'page' }) : undefined), [isChanged]);
   const save = async (): Promise<boolean> => {

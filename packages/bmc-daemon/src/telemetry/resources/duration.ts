@@ -13,7 +13,7 @@ export function durationSeconds(text: string): number | undefined {
   return units.reduce((sum, unit, index) => sum + Number(found[index + 1] ?? 0) * unit, 0);
 }
 
-/** Formats seconds as a duration in its shortest form, such as `PT1M`. */
+/** Formats seconds, rounded to milliseconds, as a duration in its shortest form, such as `PT1M`. */
 export function durationText(seconds: number): string {
   const whole = Math.floor(seconds / 60) * 60;
   const [days, hours, minutes] = [

@@ -23,7 +23,8 @@ import { enabled } from '../../resources/status.js';
 /**
  * Finds a machine by UUID or unique name. Does not read the definition of the machine, because reports do
  * not need it.
- * @throws {RedfishError} 404. @throws {DriverError} unavailable.
+ * @throws {RedfishError} 404 if no machine, or more than one, has this UUID or name.
+ * @throws {DriverError} unavailable.
  */
 export async function findMachine({ driver }: Services, id: string, entity: string): Promise<SystemRef> {
   const [found, ...others] = matching(await driver.listSystems(), id);
