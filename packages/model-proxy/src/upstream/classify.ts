@@ -56,7 +56,10 @@ export function errorOfFailedAnswer(
   return makeError(status, headers, readBody(text, parsed, secretMask(deployment)), selection);
 }
 
-/** Makes the error for an upstream's error that a dialect has translated. @param status 400 to 599. */
+/**
+ * Makes the error for an upstream's error that a dialect has translated.
+ * @param status of the answer, or the status that the dialect has chosen.
+ */
 export function errorOfUpstreamError(
   status: number,
   headers: readonly string[],
@@ -97,7 +100,10 @@ const interruptions = {
   object: 'the answer ended in the middle of its JSON',
 };
 
-/** Makes the error for an incomplete stream or answer whose connection ended without an error. */
+/**
+ * Makes the error for an incomplete stream or answer whose connection ended without an error, and for a stream
+ * that ended with an error event.
+ */
 export function interruptionFault(what: keyof typeof interruptions, selection: ErrorSelection): ProxyError {
   const why = interruptions[what];
   const head = `litellm.InternalServerError: InternalServerError: ${selection.deployment.provider.exceptionName} - `;

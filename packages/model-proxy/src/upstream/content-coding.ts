@@ -24,7 +24,7 @@ export interface DecodedSink {
   onError(error: Error): void;
 }
 
-/** A smaller result is never rejected. */
+/** A result up to this size is never too large. */
 const UNCHECKED_BYTES = 64 * 1024 * 1024;
 /** Maximum size of a larger result, as a multiple of the compressed size. JSON becomes 3 to 30 times larger. */
 const MAX_RATIO = 200;

@@ -2,7 +2,7 @@
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { SentCall, UpstreamHandler } from './upstream.js';
 
-/** Returns a call that reports an error asynchronously. */
+/** Returns a call that reports an error asynchronously, unless it is aborted first. */
 export function failingCall(fault: ProxyError, handler: UpstreamHandler): SentCall {
   let aborted = false;
   queueMicrotask(() => {

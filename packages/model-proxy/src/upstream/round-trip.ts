@@ -53,7 +53,10 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   /** The connection of this request; null: before the start and after the end. */
   #connection: PooledConnection | null = null;
   #phase: Phase = 'connecting';
-  /** The clock's time when the phase began, or when the last byte moved. `waitedMs` moves it back until then. */
+  /**
+   * The clock's time when the phase began, or when the last byte moved. From the beginning of the write until a byte
+   * has moved, it is earlier by `waitedMs`.
+   */
   #markedAt: number;
   /** The clock's time when the connection began to write the request. */
   #writtenAt = 0;
@@ -243,8 +246,8 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
 
   /**
    * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that only if the upstream
-   * certainly did not process the request. There are two such cases: the request was not written,
-   * or a reused connection ends within {@link STALE_WITHIN_MS} and without a byte. In the second
+   * certainly did not process the request. There are two such cases: the connection ends before the request
+   * is written, or a reused connection ends within {@link STALE_WITHIN_MS} and without a byte. In the second
    * case the upstream had closed the idle connection, which is the most common failure. The request
    * is repeated only once, because it may have crashed the server. A stream cannot be repeated.
    */

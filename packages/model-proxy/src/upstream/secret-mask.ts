@@ -7,7 +7,7 @@ const MASK = '****';
 /** Shorter secrets are masked only as whole words, because `12345678` may be a part of a number. */
 const LENGTH_OF_UNIQUE_TEXT = 16;
 
-/** Returns the text with each secret of the deployment masked. */
+/** Returns the text with the secrets of the deployment masked. A text of fewer than 7 characters is no secret. */
 export type SecretMask = (text: string) => string;
 
 const masks = new WeakMap<Deployment, SecretMask>();

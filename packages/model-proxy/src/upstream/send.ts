@@ -43,7 +43,10 @@ export interface PooledUpstream extends Upstream {
   connectorFor(deployment: Deployment, url: string): Connector | ProxyError;
 }
 
-/** Makes the client for all upstreams. Does not connect yet. The caller closes it. */
+/**
+ * Makes the client for all upstreams. Connects only to the servers of access tokens, to get the first tokens. The
+ * caller closes the client.
+ */
 export function createUpstream(options: UpstreamOptions): PooledUpstream {
   return new Upstreams(options);
 }

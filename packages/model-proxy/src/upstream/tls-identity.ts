@@ -27,7 +27,8 @@ export interface TlsIdentity {
  * milliseconds of CPU time. With `ssl_verify: true`, the file of SSL_CERT_FILE replaces the built-in roots, as in
  * OpenSSL and LiteLLM.
  * @param former an identity of the same settings, which is used again if the contents are the same.
- * @throws {Error} if a file cannot be read or contains no PEM. The message names the file.
+ * @throws {Error} if a file cannot be read or contains no PEM, if the key does not belong to the certificate, or if
+ *   OpenSSL rejects the contents. The message names the file.
  */
 export function readTlsIdentity(
   tls: UpstreamTls,
@@ -73,7 +74,7 @@ function contextOf(options: SecureContextOptions, tls: UpstreamTls, caFile: stri
 /**
  * Reads a PEM file. OpenSSL accepts a file without certificates as an empty list of authorities;
  * every connection would then fail without a clear reason.
- * @throws {Error}
+ * @throws {Error} if the file cannot be read, or has no PEM block with the label.
  */
 function readPem(file: string, label: string): string {
   let text: string;

@@ -89,9 +89,9 @@ export interface Upstream {
    * @param onDemand deployments to prepare only if requests have used their origin and TLS settings.
    * @returns a function that uses the prepared deployments. Connection pools with the same origin, TLS
    *   and forward proxy stay open. Other pools close after their last request.
-   * @throws {Error} if a file cannot be read.
+   * @throws {Error} if a file cannot be read, and its earlier contents are not known.
    */
   prepare(deployments: readonly Deployment[], onDemand?: readonly Deployment[]): Steps<() => void>;
-  /** Closes idle connections, and waits for the others. */
+  /** Closes idle connections, and waits for the others. Later requests fail, because the proxy stops. */
   close(): Promise<void>;
 }

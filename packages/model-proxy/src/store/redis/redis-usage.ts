@@ -1,6 +1,7 @@
 /**
  * Usage and spends in Redis. Numbers are added in memory, and sent to Redis in batches. A batch without
- * an answer is sent again with the same number, so Redis never counts it twice.
+ * an answer is sent again with the same number, so Redis does not count it twice. Redis forgets the number
+ * after 7 days without a batch.
  */
 import { z } from 'zod';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
@@ -15,14 +16,20 @@ interface RedisUsageOptions {
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when the spend of a key in Redis has changed. Not called for the spends of the first read. */
+  /**
+   * Called when the spend of a key in Redis has changed. Not called for the spends of the first read. After a
+   * reconnection, called for the spends of all keys.
+   */
   readonly onSpend?: (digest: string, before: Period, after: Period) => void;
 }
 
 /** Names of the numbers in their order in Redis. */
 const numbers = ['requests', 'failed', 'inputTokens', 'outputTokens', 'totalTokens', 'cost'] as const;
 
-/** Maximum number of rows, and of costs, of a batch. Redis needs a few milliseconds for a batch, and does nothing else meanwhile. */
+/**
+ * Maximum number of rows, and of costs, of a batch. Redis needs a few milliseconds for a batch, and does nothing
+ * else meanwhile.
+ */
 const BATCH_SIZE = 100;
 /** Fields of a day that one call reads. More would block Redis for longer. */
 const FIELDS_AT_ONCE = 2000;
@@ -240,7 +247,7 @@ export class RedisUsage {
     return String(Date.parse(day) + this.#keepDays * DAY_MS);
   }
 
-  /** Reads the rows of some days, in small parts. @throws an error if Redis does not answer. */
+  /** Reads the rows of the stored days from `from` to `to`, in small parts. @throws an error if Redis does not answer. */
   async read(from: string, to: string): Promise<UsageRow[]> {
     const today = Date.parse(dayOf(this.#now()));
     const oldest = today - (this.#keepDays - 1) * DAY_MS;

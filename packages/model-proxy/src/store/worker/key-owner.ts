@@ -86,7 +86,7 @@ export class KeyOwner {
   }
 }
 
-/** Returns the JSON of a key, to compare it. */
+/** Returns the JSON of a key, to compare it; null for no key. */
 export function jsonOf(key: object | undefined): string | null {
   return key === undefined ? null : JSON.stringify(key);
 }

@@ -8,7 +8,7 @@ import type { UsageRow } from '../usage.js';
 export type ChangedKeys = readonly (readonly [digest: string, key: StoredKey | null])[];
 /**
  * The spend of keys. Messages of the owner can overtake its answers, so each spend has a revision, which grows
- * with each message and answer.
+ * with each message and answer. A worker ignores a spend whose revision is lower than that of its copy.
  */
 export type ChangedSpends = readonly (readonly [digest: string, period: Period, revision: number])[];
 
@@ -36,7 +36,11 @@ export interface BatchAnswer {
 
 /** Calls to the process that owns the store. Each may throw StoreUnavailable of packages/daemon. */
 export interface OwnerLink {
-  /** @returns false if a key or an alias has changed meanwhile; true: the change is stored, and all workers have applied it. */
+  /**
+   * Proposes a change.
+   * @returns false if a key or an alias has changed meanwhile; true: the change is stored, and all workers have
+   *   applied it.
+   */
   changeKeys(change: ProposedChange): Promise<boolean>;
   setSpend(digest: string, spend: number): Promise<void>;
   addBatch(batch: UsageBatch): Promise<BatchAnswer>;

@@ -64,7 +64,7 @@ export class WorkerStore implements WorkerKeyStore {
     this.keysRevision += 1;
   }
 
-  /** Applies new spends. */
+  /** Applies new spends. Ignores unknown keys, and spends that are older than the copy. */
   applySpends(spends: ChangedSpends): void {
     for (const [digest, period, revision] of spends) {
       if (!this.keys.has(digest) || revision < (this.#spends.get(digest)?.revision ?? 0)) continue;

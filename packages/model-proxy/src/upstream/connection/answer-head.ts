@@ -118,7 +118,7 @@ function framingOf(status: number, length: string | null, coding: string | null)
  * Checks the lines of a trailer. The proxy ignores trailers, but another parser could read an
  * invalid line as the beginning of the next answer.
  * @param text latin1, each line with its CRLF.
- * @throws {AnswerFault}
+ * @throws {AnswerFault} if a line is invalid.
  */
 export function checkTrailer(text: string): void {
   if (!LINES.test(text)) throw invalidHead('a control character in its trailer');

@@ -91,7 +91,7 @@ export class AnswerReader {
    * Reads bytes of the connection.
    * @returns the number of bytes that were read. It is less than the length of `bytes` if the sink
    *   pauses, or if the answer ends earlier.
-   * @throws {AnswerFault}
+   * @throws {AnswerFault} if the answer is invalid or too large.
    */
   read(bytes: Buffer): number {
     let at = 0;

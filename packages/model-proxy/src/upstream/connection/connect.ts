@@ -35,7 +35,7 @@ interface Tunnel {
 /** The stage at which a connection failed. */
 type ConnectStage = 'tcp' | 'proxy' | 'tls';
 
-/** The connection failed. `cause` is Node's error. */
+/** The connection failed. `cause` is Node's error, or has the status with which the forward proxy refused a tunnel. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code = 'RACKLESS_CONNECT';

@@ -232,7 +232,7 @@ export class ConnectionPool {
 
   /**
    * Closes idle connections now, and the others when their requests end. Resolves when the last
-   * connection has ended.
+   * connection has ended. Connections from {@link open} do not count.
    */
   retire(): Promise<void> {
     this.#retired = true;

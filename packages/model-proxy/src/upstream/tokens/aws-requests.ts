@@ -24,7 +24,7 @@ export class AwsRequests {
     return this.#isUnanswered;
   }
 
-  /** Sends a request. @throws {ProxyError} there is no answer. @throws {Error} the answer is too large. */
+  /** Sends a request. @throws {ProxyError} and {Error} as {@link sendSmall}. */
   async handle(request: HttpRequest): Promise<{ response: HttpResponse }> {
     this.#lastStatus = null;
     this.#isUnanswered = true;

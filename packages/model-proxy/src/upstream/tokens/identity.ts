@@ -12,7 +12,7 @@ const issued = z.object({ value: z.string() });
  * Returns the token.
  * @throws {TokenFault} the provider gives no token.
  * @throws {ProxyError} the provider does not answer.
- * @throws {Error} the file is not readable, or the answer is too large.
+ * @throws {Error} the file is not readable, the answer is too large, or the request was aborted.
  */
 export async function readIdentity(source: IdentityToken, peer: SmallPeer): Promise<string> {
   if ('text' in source) return source.text;

@@ -24,7 +24,8 @@ const UNKNOWN_LIFETIME_SECONDS = 300;
  * Gets a token.
  * @throws {TokenFault} the server rejects the credentials, or its answer has no usable token.
  * @throws {ProxyError} the server does not answer.
- * @throws {Error} the server's answer is too large, or the token of another identity provider is not readable.
+ * @throws {Error} the server's answer is too large, or the request was aborted.
+ * @throws the errors of {@link readIdentity}, if the server needs a token of another identity provider.
  */
 export async function fetchOauthToken(settings: OauthToken, peer: SmallPeer): Promise<FetchedToken> {
   const { url, form, identityMember, idHeader, headers = {} } = settings;

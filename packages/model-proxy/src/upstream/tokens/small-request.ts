@@ -21,13 +21,13 @@ interface SmallAnswer {
   readonly body: string;
 }
 
-/** The server of small requests, for one deployment. */
+/** What small requests for one deployment have in common. */
 export interface SmallPeer {
   readonly upstream: Pick<Upstream, 'send'>;
   /** Error messages contain the name of its provider. */
   readonly deployment: Deployment;
   readonly tls: UpstreamTls;
-  /** Aborts the request. */
+  /** Aborts the requests. */
   readonly signal: AbortSignal;
 }
 

@@ -47,7 +47,7 @@ const REFRESH_AFTER = 0.8;
 const MARGIN_MS = 30_000;
 /** Maximum lifetime, because a server may promise any. */
 const MAX_LIFETIME_MS = 24 * 3600 * 1000;
-/** For this time after a fault, requests get the same fault, and the proxy requests no token. */
+/** For this time after a fault, requests without a usable token get the same fault, and do not fetch a token again. */
 const FAULT_PAUSE_MS = 5_000;
 /** Time between attempts to refresh a token that is still valid. */
 const RETRY_MS = 30_000;
@@ -81,7 +81,7 @@ export class TokenSource {
 
   /**
    * Gets a token.
-   * @param then called once and asynchronously.
+   * @param then called once and asynchronously; not called if the source is already closed.
    * @returns a function that cancels the call.
    */
   wait(then: (result: TokenResult) => void): () => void {
@@ -92,7 +92,7 @@ export class TokenSource {
     };
   }
 
-  /** Starts to get a token, unless that is in progress. */
+  /** Starts to get a token, unless that is in progress, or the source is closed. */
   refresh(): void {
     if (this.#isFetching || this.#closing.signal.aborted) return;
     this.#isFetching = true;
