@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { waitFor } from '../../../test/harness/wait.js';
 import { keyOf, put, requestOf as usage } from '../../../test/store/samples.js';
 import { digestOf } from '../keys.js';
 import { StoreError, type KeyChanges, type Store } from '../store.js';
@@ -23,10 +24,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function open({ keepDays = null }: { readonly keepDays?: number | null } = {}): Promise<Store> {
+/** Options of {@link open}. */
+interface OpenOptions {
+  readonly keepDays?: number | null;
+  readonly flushMs?: number;
+}
+
+async function open({ keepDays = null, flushMs = 3_600_000 }: OpenOptions = {}): Promise<Store> {
   const add = (text: string) => void logged.push(text);
   const log = { info: add, warn: add, error: add };
-  const store = await openEmbeddedStore({ folder, log, keepDays, now: () => now, flushMs: 3_600_000 });
+  const store = await openEmbeddedStore({ folder, log, keepDays, now: () => now, flushMs });
   stores.push(store);
   return store;
 }
@@ -132,5 +139,23 @@ describe('usage', () => {
     now -= 3_600_000;
     next.addUsage(usage());
     expect((await next.readUsage('2026-11-24', '2026-11-24')).length).toBe(1);
+  });
+
+  it('counts for the present day again, after the clock was far ahead', async () => {
+    now = Date.parse('2027-11-23T12:00:00Z');
+    const store = await open({ flushMs: 10 });
+    const isCounted = async (each: Store) => (await each.readUsage('2026-11-23', '2026-11-23')).length === 1;
+    store.addUsage(usage());
+    now = Date.parse('2026-11-23T12:00:00Z');
+    await waitFor(
+      async () => {
+        store.addUsage(usage());
+        return (await isCounted(store)) ? true : undefined;
+      },
+      () => 'the day stays in the future',
+      20_000,
+    );
+    const again = await reopen(store);
+    expect([await isCounted(again), (await again.readUsage('2027-11-23', '2027-11-23')).length]).toEqual([true, 1]);
   });
 });

@@ -38,6 +38,7 @@ export interface EmbeddedStoreOptions {
 
 /** Entries of one write. More would block requests for longer. */
 const ENTRIES_AT_ONCE = 500;
+const DAY_MS = 86_400_000;
 const KEYS_FILE = 'keys.journal';
 const usageFile = (day: string) => `usage-${day}.journal`;
 const usagePattern = /^usage-(\d{4}-\d\d-\d\d)\.journal$/;
@@ -218,10 +219,14 @@ class EmbeddedStore implements OwnedStore {
     await writeInParts(this.#keysJournal, entries, (rest) => this.#table.markSpends(rest));
   }
 
-  /** Begins a new day. If the clock goes back, the day stays. */
+  /**
+   * Begins a new day. If the clock goes back by a few hours, the day stays. If it goes back further, an earlier day
+   * continues: otherwise, the usage would count for a future day until the next start.
+   */
   async #changeDay(): Promise<void> {
-    const today = dayOf(this.#now());
-    if (today <= this.#day.day) return;
+    const now = this.#now();
+    const today = dayOf(now);
+    if (today <= this.#day.day && dayOf(now + DAY_MS) >= this.#day.day) return;
     const ended = { day: this.#day, journal: this.#dayJournal };
     [this.#day, this.#dayJournal] = await openDay(this.#options, today);
     // Requests have continued while the file was opened.
@@ -285,6 +290,6 @@ function readDay(folder: string, date: string): UsageRow[] {
 
 function removeOldDays({ folder, keepDays }: EmbeddedStoreOptions, today: string): void {
   if (keepDays === null) return;
-  const oldest = dayOf(Date.parse(today) - (keepDays - 1) * 86_400_000);
+  const oldest = dayOf(Date.parse(today) - (keepDays - 1) * DAY_MS);
   for (const day of storedDays(folder)) if (day < oldest) rmSync(path.join(folder, usageFile(day)), { force: true });
 }
