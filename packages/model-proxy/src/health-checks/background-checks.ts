@@ -5,6 +5,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { ProxyState } from '../exchange/exchange.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { CheckRecord, CheckResult } from '../routing/check-record.js';
+import { hostTimeMs } from '../routing/host-clock.js';
 import type { SiblingEvent } from '../routing/siblings.js';
 import type { BackgroundCheckSettings } from '../settings.js';
 import { checkList, checkModel, type SharedListChecks } from './check.js';
@@ -172,12 +173,12 @@ function store(
  *   count, and an earlier failure stays.
  */
 function failedCheckOf(
-  { error, status, isChecked, provesFailure, checkedAt }: CheckRecord,
+  { error, status, isChecked, provesFailure }: CheckRecord,
   settings: BackgroundCheckSettings,
 ): CheckEvent['failed'] {
   if (error === null || !isChecked) return null;
   if (settings.ignoresTransient && transient.has(status)) return undefined;
-  return { until: checkedAt + settings.staleMs, steersRouting: settings.steersRouting, provesFailure };
+  return { until: hostTimeMs() + settings.staleMs, steersRouting: settings.steersRouting, provesFailure };
 }
 
 /** Stores the result of a check of this worker or of another worker. */

@@ -7,6 +7,7 @@ import type { FailureKind } from '../errors/failure-kind.js';
 import type { SiblingEvent } from './siblings.js';
 import { coolsDown, cooldownMsOf, isBlamed, type Failure, type Minute } from './cooldown-rule.js';
 import { createFailedChecks, type FailedChecks } from './failed-checks.js';
+import { hostTimeMs } from './host-clock.js';
 
 /** The health of all deployments. */
 export interface DeploymentHealth {
@@ -42,7 +43,7 @@ interface DeploymentState {
   readonly isSuspect: boolean;
   /** Number of cooldowns that requests of this process began. Those of other workers do not count. */
   readonly cooldowns: number;
-  /** End of the last cooldown, in milliseconds since 1970; 0: there was none. */
+  /** End of the last cooldown, as `hostTimeMs` returns it; 0: there was none. */
   readonly coolsUntil: number;
 }
 
@@ -114,7 +115,7 @@ type HealthEvent = Extract<SiblingEvent, { readonly kind: 'cooled' | 'tried' | '
  */
 export function createDeploymentHealth(
   onCooldown: OnCooldown = () => undefined,
-  now: () => number = Date.now,
+  now: () => number = hostTimeMs,
   publish: (event: HealthEvent) => void = () => undefined,
 ): DeploymentHealth {
   const states = createStates();

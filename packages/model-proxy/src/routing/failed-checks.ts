@@ -2,7 +2,7 @@
 
 /** A failed check. */
 export interface FailedCheck {
-  /** When the result no longer counts, in milliseconds since 1970. */
+  /** When the result no longer counts, as `hostTimeMs` returns it. */
   readonly until: number;
   /** Whether requests prefer other deployments until then. */
   readonly steersRouting: boolean;
@@ -27,7 +27,7 @@ export interface FailedChecks {
   readonly isEmpty: boolean;
 }
 
-/** Creates the state without failed checks. @param now returns the time in milliseconds. */
+/** Creates the state without failed checks. @param now as `hostTimeMs`. */
 export function createFailedChecks(now: () => number): FailedChecks {
   const failed = new Map<string, FailedCheck>();
   const counts = (id: string, member: 'steersRouting' | 'provesFailure') => {

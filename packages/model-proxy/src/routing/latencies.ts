@@ -1,4 +1,5 @@
 /** Remembers how long deployments take, for `latency-based-routing`. */
+import { hostTimeMs } from './host-clock.js';
 
 /** The latencies of deployments. */
 export interface Latencies {
@@ -21,7 +22,7 @@ interface Samples {
 }
 
 /** Creates latencies without samples. @param now returns the time in milliseconds. */
-export function createLatencies(now: () => number = Date.now): Latencies {
+export function createLatencies(now: () => number = hostTimeMs): Latencies {
   const plain = new Map<string, Samples>();
   const streamed = new Map<string, Samples>();
   return {

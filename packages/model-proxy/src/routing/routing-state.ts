@@ -2,6 +2,7 @@
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { CheckRecord } from './check-record.js';
 import { createDeploymentHealth, type DeploymentHealth } from './deployment-health.js';
+import { hostTimeMs } from './host-clock.js';
 import { createLatencies, type Latencies } from './latencies.js';
 import { createLimits, type Limits } from './limits.js';
 import type { Siblings } from './siblings.js';
@@ -25,7 +26,7 @@ export function createRoutingState(log: Pick<Log, 'warn'>, siblings: Siblings | 
     health: createDeploymentHealth(
       (id, cooldownMs, failure) =>
         log.warn('a deployment cools down', { deployment: id, seconds: cooldownMs / 1000, failure }),
-      Date.now,
+      hostTimeMs,
       (event) => siblings?.publish(event),
     ),
     checks: new Map(),

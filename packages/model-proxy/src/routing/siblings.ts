@@ -4,7 +4,7 @@ import type { CheckRecord } from './check-record.js';
 import type { FailedCheck } from './failed-checks.js';
 
 /**
- * Something that all workers must know. Times are milliseconds since 1970.
+ * Something that all workers must know. Times are those of `hostTimeMs`.
  * - `cooled`: a deployment cools down until a time. `recovered`: it works again.
  * - `tried`: a request tries a deployment after its cooldown, until a time at most.
  * - `checked`: a check in the background has ended.

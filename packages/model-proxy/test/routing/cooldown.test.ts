@@ -1,5 +1,5 @@
 /** Tests cooldowns: a deployment gets no requests for some time after failures. */
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../harness/wait.js';
 import { statuses, useSetups } from './fixture.js';
 
@@ -50,6 +50,26 @@ describe('a cooldown', () => {
       async () => ((await ask()).status === 200 ? true : undefined),
       () => 'the deployments stay in their cooldown',
     );
+  });
+
+  it('ends after cooldown_time, even if the time of day goes back meanwhile', async () => {
+    const timeOfDay = Date.now;
+    let setBackMs = 0;
+    // Before the start, because the proxy may keep the function.
+    const set = jest.spyOn(Date, 'now').mockImplementation(() => timeOfDay() - setBackMs);
+    try {
+      const behavior = { status: 429 };
+      const { ask, upstreams } = await setUp([{ behavior }, { behavior }], { router_settings: { cooldown_time: 0.1 } });
+      await ask();
+      for (const upstream of upstreams) upstream.behavior = 'works';
+      setBackMs = 3_600_000;
+      await waitFor(
+        async () => ((await ask()).status === 200 ? true : undefined),
+        () => 'the deployments stay in their cooldown',
+      );
+    } finally {
+      set.mockRestore();
+    }
   });
 
   it('continues after a reload', async () => {
