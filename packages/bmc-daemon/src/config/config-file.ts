@@ -18,7 +18,7 @@ interface FileSetting {
 /**
  * Reads the file and returns the value that it gives to each setting. Records the faults of the
  * file, and warns about unknown, repeated and unused names. Runs no code.
- * @param file path as given: absolute or relative to `workingDirectory`.
+ * @param file path as given: absolute or relative to the current folder.
  * @param context the variables and the folder that expressions of the file may refer to.
  */
 export function readConfigFile(
@@ -77,7 +77,7 @@ function readText(file: string, findings: Findings): string | undefined {
 
 /**
  * Returns the end of the message about an expression that is not supported. It shows the line to
- * write instead.
+ * write instead; empty if the name is not a setting.
  */
 function lineToWrite(name: string | undefined): string {
   const key = name === undefined ? undefined : keyOf(name)?.key;

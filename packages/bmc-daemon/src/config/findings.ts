@@ -14,7 +14,7 @@ export interface Candidate {
   readonly fault?: string;
   /** Source of the value, for `bmc-daemon check`: `etc/bmc.conf:3`, `--port`. */
   readonly origin: string;
-  /** The name in the file or the environment, or the flag, as written. */
+  /** The name as written in the file or the environment, or the long form of the flag. */
   readonly name: string;
   /**
    * Returns the location of the part of the value at `path`: `file:line`, `command line` or

@@ -38,8 +38,8 @@ type Inspected = Pick<LoadedSettings, 'settings' | 'origins' | 'unknown'>;
 const noVariables: Environment = {};
 
 /**
- * Checks the settings and the files that they name, except templates of UEFI variables. Changes
- * nothing and opens no connection.
+ * Checks the settings and the files that they name, except templates of UEFI variables and the client
+ * certificate of notifications. Changes nothing and opens no connection.
  * @param environment variables that name the files of OpenStack's clients.
  */
 export function inspectSettings(loaded: Inspected, environment = noVariables): Inspection {

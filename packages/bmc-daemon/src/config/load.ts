@@ -38,7 +38,7 @@ export interface LoadedSettings {
    * `default`.
    */
   readonly origins: Readonly<Record<SettingKey, string>>;
-  /** Settings whose intended value is unknown, because the value or the whole file has a fault. */
+  /** Settings whose intended value is unknown, because the value, a line of the file or the whole file has a fault. */
   readonly unknown: ReadonlySet<SettingKey>;
   /** One line each, which begins with the place, such as `etc/bmc.conf:3: …`. */
   readonly faults: readonly string[];

@@ -71,7 +71,7 @@ export class Cursor {
 
   /**
    * Returns the error for a token that cannot be here: a {@link CodeFault} if it continues an
-   * expression.
+   * expression, or is a `fault` token for code.
    */
   protected unexpected(token: Token): LiteralFault {
     if (token.kind === 'fault') return faultOf(token);

@@ -20,13 +20,13 @@ import { KEYWORDS, PYTHON_SPELLINGS, NOT_RUN, ONLY_LITERALS } from './words.js';
 /** Names and folders that a file may refer to. */
 export interface SourceContext extends PathContext {
   /**
-   * Returns whether a name is a setting. A fault in the value of another name matters only if a
+   * Returns whether a name is a setting. A {@link CodeFault} in the value of another name matters only if a
    * setting uses the name.
    */
   readonly isSetting: (name: string) => boolean;
 }
 
-/** Maximum depth of brackets, which limits recursion. */
+/** Maximum depth of brackets and signs, which limits recursion. */
 const MAX_DEPTH = 50;
 
 /** A module, a class or a function that an expression names, by its qualified name. */
@@ -137,7 +137,7 @@ export class ExpressionReader extends Cursor {
     return { ...subject, line };
   }
 
-  /** Returns the value or the function of a name. */
+  /** Returns the value of a name, or the module, class or function that it names. */
   private lookUp(token: Token): PythonValue | Reference {
     const { text, line } = token;
     if (KEYWORDS.has(text)) throw new LiteralFault(line, `'${text}' is Python code; ${ONLY_LITERALS}`);
@@ -198,8 +198,10 @@ export class ExpressionReader extends Cursor {
   }
 
   /**
-   * Runs a call of the configuration.
+   * Runs a call of the configuration, or reads an attribute.
    * @param callText the call in the error, such as `'os.path.join(…)'`.
+   * @returns undefined if the daemon does not support it.
+   * @throws {LiteralFault} if it fails.
    */
   private runCall({ line }: Token, callText: string, call: () => PythonValue | undefined): PythonValue | undefined {
     try {

@@ -2,7 +2,8 @@
  * Reads a file of Python-style assignments, `NAME = value`, the form of sushy-emulator's
  * configuration, and runs no code. It supports strings, numbers, None, booleans, lists, tuples,
  * sets, mappings, names of earlier assignments, imports, and the functions of `paths.ts`.
- * All other Python is a fault with its line, except in the value of a name that no setting uses.
+ * All other Python is a fault with its line, except calls and calculations in the value of a name that no
+ * setting uses.
  */
 import { CodeFault, isOperator, LiteralFault, describe } from './cursor.js';
 import { ExpressionReader, type SourceContext } from './expressions.js';
@@ -116,7 +117,7 @@ class FileReader extends ExpressionReader {
       return this.assignment(target);
     } catch (error) {
       if (!(error instanceof CodeFault)) throw error;
-      // If the name is not a setting, a fault in its value matters only if a setting uses the name.
+      // If the name is not a setting, code in its value matters only if a setting uses the name.
       this.variables.set(target.text, error);
       this.recover();
       return undefined;
