@@ -22,7 +22,7 @@ const MAX_INPUT_BYTES = 65_536;
 /**
  * Reads the new password.
  * @throws {PasswordPromptError} if the password is empty, if the two inputs differ, if the user cancels, or
- *   if standard input is too long.
+ *   if standard input is too long. Also throws the error of an unreadable standard input.
  */
 export async function askNewPassword({ input, output }: PromptStreams): Promise<string> {
   const [first, second] = input.isTTY ? await askTwice(input, output) : await readLines(input);

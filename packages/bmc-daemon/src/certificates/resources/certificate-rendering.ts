@@ -20,7 +20,7 @@ export async function viewCertificate([first, ...others]: readonly X509Certifica
   return { chain: [first, ...others], extensions: await readExtensions(first) };
 }
 
-/** Renders a chain and the facts of its leaf certificate: all properties except Id and Name. */
+/** Renders a chain and the facts of its leaf certificate: the properties that do not depend on its usage. */
 export function renderCertificate({ chain, extensions }: CertificateView): JsonObject {
   const [first, ...others] = chain;
   const { keyUsage, alternativeNames, signatureAlgorithm } = extensions;

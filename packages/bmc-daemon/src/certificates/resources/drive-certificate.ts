@@ -110,8 +110,8 @@ const member = defineResource({
  * @param action name of the action, for error messages.
  * @returns canonical URI of the certificate; null if `uri` has another form, or the drive has no
  *   such certificate.
- * @throws {RedfishError} 404 for an unknown system or drive; 400 if the new text is not a
- *   certificate or too long.
+ * @throws {RedfishError} 404 for an unknown drive; 400 if the new text is not a certificate or too long.
+ * @throws {DriverError} notFound for an unknown system, and the other errors of the driver.
  */
 export async function replaceDriveCertificate(
   uri: string,

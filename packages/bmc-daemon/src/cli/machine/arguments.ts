@@ -37,13 +37,16 @@ export function parseName(text: string): string {
   );
 }
 
-/** Parses a name that libvirt knows. @throws {InvalidArgumentError} if it is empty. */
+/** Parses a name that libvirt or the configuration knows. @throws {InvalidArgumentError} if it is empty. */
 export function parseText(text: string): string {
   if (text.trim() !== '') return text;
   throw new InvalidArgumentError('It is empty.');
 }
 
-/** Parses the name of a bridge, with the limits of the kernel. @throws {InvalidArgumentError} */
+/**
+ * Parses the name of a bridge: one that the kernel accepts, without special characters of XML.
+ * @throws {InvalidArgumentError}
+ */
 export function parseBridge(text: string): string {
   if (/^[^\s/:'"<>&]{1,15}$/.test(text) && text !== '.' && text !== '..') return text;
   throw new InvalidArgumentError('Use the name of an interface, which has up to 15 characters.');

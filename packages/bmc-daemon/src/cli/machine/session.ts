@@ -29,6 +29,7 @@ interface HostReadings<Result> {
 /**
  * Reads one host, or all hosts of the settings at the same time. Prints why a host failed.
  * @param host one of several hosts; undefined: all.
+ * @throws an unexpected error.
  */
 export async function readLabHosts<Result>(
   loaded: LoadedSettings,
@@ -67,7 +68,8 @@ export async function readLabHosts<Result>(
  * Connects, locks the host, runs the command and disconnects.
  * @param command its signal is aborted by the first Ctrl-C or SIGTERM, which ends the command after the
  *   current machine.
- * @returns the exit code of the command; 1 for an error, 78 for a fault of the configuration.
+ * @returns the exit code of the command; 1 for an expected error, 78 for a fault of the configuration.
+ * @throws an unexpected error.
  */
 export async function onHost(
   loaded: LoadedSettings,
@@ -80,7 +82,7 @@ export async function onHost(
     interrupt.abort();
     process.stderr.write('bmc-daemon: ending after the current machine; a second Ctrl-C ends at once\n');
   };
-  // Without a listener, the second signal ends the process.
+  // Each listener runs once. Without it, the same signal then ends the process.
   process.once('SIGINT', stop).once('SIGTERM', stop);
   let uri: string | undefined;
   try {
