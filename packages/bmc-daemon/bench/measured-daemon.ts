@@ -100,6 +100,7 @@ export class Machines {
  * Starts a daemon, and waits until it is connected to libvirt.
  * @param folder the folder for its configuration and state.
  * @param lines more lines of its configuration.
+ * @throws {Error} after 120 s.
  */
 export function startDaemon(folder: string, libvirtUri: string, lines = ''): Promise<MeasuredDaemon> {
   return startMeasured(folder, { arguments: ['--libvirt-uri', libvirtUri], lines });
@@ -133,7 +134,7 @@ export function hostsSetting(uris: readonly string[]): string {
   return `EMULATOR_LIBVIRT_URI = ${uris.length === 1 ? `'${uris[0] ?? ''}'` : `{${names.join(', ')}}`}\n`;
 }
 
-/** Waits until the collection has this number of machines. */
+/** Waits until the collection has this number of machines. @throws {Error} after 120 s. */
 export async function untilListed({ url }: MeasuredDaemon, count: number): Promise<void> {
   await until('all machines', async () => {
     const { body } = await fetchOnce(`${url}/redfish/v1/Systems`);

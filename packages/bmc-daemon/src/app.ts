@@ -228,7 +228,8 @@ const rejectHost: Pipeline = ({ headers }, response, requestId) => {
 
 /**
  * Returns the path and query. A proxy may send an absolute URL (RFC 9112 §3.2.2): its path and
- * query replace the URL of the request, and its host replaces the Host header.
+ * query replace the URL of the request, and its host replaces the Host header. Returns any other URL, such as
+ * `*`, unchanged.
  */
 function originForm(request: IncomingMessage): string {
   const url = request.url ?? '/';

@@ -45,7 +45,10 @@ export interface Daemon {
   readonly addresses: readonly string[];
   /** Reads configuration, certificate and key again. Logs faults, and then keeps the old values. */
   reload(): void;
-  /** Waits a limited time for running requests, then closes everything. The caller flushes the log. */
+  /**
+   * Waits a limited time for running requests, then closes everything. The caller flushes the log.
+   * @throws the error of a part that does not close, after the other parts have closed.
+   */
   close(): Promise<void>;
 }
 

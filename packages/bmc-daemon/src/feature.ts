@@ -104,7 +104,7 @@ export interface Feature<Own extends object> {
   /**
    * Opens the feature without a change of the host, because another daemon may already serve the
    * host.
-   * @throws {StartError}
+   * @throws {StartError} if a setting cannot be used.
    * @throws {StateFileError} if a file in the state folder is unusable.
    */
   open(context: FeatureContext): Awaitable<OpenFeature<Own>>;

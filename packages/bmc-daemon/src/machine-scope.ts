@@ -1,7 +1,7 @@
 /**
  * Restricts requests that use the name or the address of a machine's manager to this machine, so that the
- * service looks like the machine's own BMC. Only this machine and its tasks are visible, and each
- * feature restricts its own data. Accounts, sessions and settings are shared. This is a view, not a
+ * service looks like the machine's own BMC. Only this machine, its tasks and tasks of no machine are visible,
+ * and each feature restricts its own data. Accounts, sessions and settings are shared. This is a view, not a
  * security boundary: the same account sees everything in requests that use the name of the host.
  */
 import { allowSystems } from './drivers/allowed-systems.js';
@@ -53,7 +53,10 @@ function servicesOfMachine(services: AllServices, uuid: string): AllServices {
   };
 }
 
-/** Returns the tasks of one machine. Names each method, because `...tasks` omits the methods of a class. */
+/**
+ * Returns the tasks of one machine, and those of no machine. Names each method, because `...tasks` omits the methods
+ * of a class.
+ */
 function tasksOf(tasks: TaskStore, uuid: string): TaskStore {
   const isShown = (task: TaskRecord): boolean => machinesOf(task).every((machine) => machine === uuid);
   const shown = filtered<TaskRecord>(isShown);

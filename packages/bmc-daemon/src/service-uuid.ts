@@ -39,6 +39,7 @@ export function serviceUuid(options: ServiceUuidOptions): string {
 /**
  * Returns the UUID of the service. All replicas have the UUID of the replica that was started first.
  * @throws {StoreUnavailable} if the store does not answer.
+ * @throws {ChangeRefused} if another version has stored the UUID in a form that this replica cannot read.
  */
 export async function uuidOf(
   { stateDir, store }: { readonly stateDir: string; readonly store: SharedStore | null },

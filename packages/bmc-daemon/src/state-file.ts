@@ -68,7 +68,7 @@ interface StateFileOptions<State> {
 
 /**
  * Opens a state file, and removes leftovers of a killed process.
- * @throws {StateFileError} if the file is unreadable, or is damaged and `broken` is `refuse`.
+ * @throws {StateFileError} if the file is unreadable, or is damaged and `broken` is `refuse` or the renaming fails.
  */
 export function openStateFile<State>(options: StateFileOptions<State>): LargeStateFile<State> {
   const { folder, name, initial, log } = options;

@@ -56,7 +56,7 @@ function failedStarts({ statuses }: Figures): number {
   return Object.entries(statuses).reduce((sum, [status, count]) => (/^20[024]$/.test(status) ? sum : sum + count), 0);
 }
 
-/** Prints whether a value is within its goal, which is a maximum. */
+/** Prints whether a value is within its goal, which is a maximum. @returns whether it is. */
 export function check(what: string, value: number, goal: number, unit: string): boolean {
   const isMet = value <= goal;
   console.log(`  ${what.padEnd(35)} ${value.toFixed(0).padStart(6)} ${unit}, goal ${goal}${isMet ? '' : '  MISSED'}`);

@@ -28,7 +28,8 @@ export interface SessionsOptions {
 
 /**
  * The sessions of the service. Sessions in memory end with the process; sessions in the shared
- * store do not.
+ * store do not. With a shared store, the methods that return a promise reject with a StoreUnavailable if it does
+ * not answer.
  * @see DSP0266, Redfish session login authentication
  */
 export interface Sessions {

@@ -24,8 +24,8 @@ export async function closeInReverse(parts: readonly Closable[]): Promise<void> 
 }
 
 /**
- * Closes the parts as {@link closeInReverse} does, after a failed start. Logs the error of a close, so that the caller can
- * report the error of the start. Never rejects.
+ * Closes the parts as {@link closeInReverse} does, after a failed start. Logs the error of a close, so that the
+ * caller can report the error of the start. Never rejects.
  */
 export async function closeAfterFailure(parts: readonly Closable[], log: Pick<Log, 'error'>): Promise<void> {
   try {
