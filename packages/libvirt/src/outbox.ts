@@ -20,7 +20,10 @@ export class Outbox {
     this.#transport = transport;
   }
 
-  /** Queues a call. @throws {XdrError} if the arguments cannot be encoded; nothing is sent then. */
+  /**
+   * Queues a call.
+   * @throws {XdrError} or {RangeError} if the arguments cannot be encoded; nothing is sent then.
+   */
   call<A>(procedure: Procedure<A, unknown>, args: A, serial: number): void {
     const { program, number } = procedure;
     try {
@@ -54,7 +57,7 @@ export class Outbox {
   }
 
   /**
-   * Sends a stream message.
+   * Sends a stream message. Without a transport, drops the message and does not call `written`.
    * @param serial serial number of the call that opened the stream.
    * @param payload must not change before `written` is called.
    * @param written called when the operating system has accepted the message.

@@ -71,7 +71,7 @@ export class PendingCalls {
     return this.#serial;
   }
 
-  /** Adds a call. It is removed by its reply, its timeout or its signal. */
+  /** Adds a call. It is removed by its reply, its timeout, its signal or {@link failAll}. */
   add(serial: number, call: SentCall): void {
     const deadline = this.clock.now() + call.timeoutMs;
     const { signal } = call;

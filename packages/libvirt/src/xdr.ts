@@ -18,7 +18,8 @@ const padded = (length: number): number => (length + 3) & ~3;
 
 /**
  * Growing buffer of encoded messages. Small messages share one memory block. Buffers from
- * `finish()` remain valid. Each write throws an {@link XdrError} if the message becomes too large.
+ * `finish()` remain valid. Each write throws an {@link XdrError} if the message becomes too large, and a RangeError
+ * for a number that does not fit into its type.
  */
 export class XdrWriter {
   #slab: Buffer;

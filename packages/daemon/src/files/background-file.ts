@@ -8,7 +8,7 @@ import { placeOf, setOwnerAndMode, type PreparedFile } from './replace-file.js';
 interface BackgroundFile extends Pick<PreparedFile, 'discard'> {
   /**
    * Replaces the file before it returns. The promise resolves when the replacement is on the disk.
-   * @throws the error of node:fs; the file is then unchanged.
+   * @throws the error of node:fs, at once and not through the promise; the file is then unchanged.
    */
   commit(): Promise<void>;
 }

@@ -166,6 +166,7 @@ async function listen(file: string): Promise<Server> {
 /**
  * Describes the process that listens at a socket; null if no process listens.
  * @throws {FolderInUseError} if this process may not connect.
+ * @throws as {@link addressOf}.
  */
 function holderOf(file: string): Promise<string | null> {
   const { address, done } = addressOf(file);
@@ -207,6 +208,7 @@ function notASocket(file: string): Error {
 /**
  * Returns the address of a socket file. A long path uses an open handle of its folder (proc(5)).
  * @returns also `done`, to be called after the address was used.
+ * @throws the error of node:fs if the path is long, and its folder cannot be opened.
  */
 function addressOf(file: string): { readonly address: string; readonly done: () => void } {
   if (Buffer.byteLength(file) <= MAX_ADDRESS_LENGTH) return { address: file, done: () => undefined };

@@ -54,7 +54,11 @@ export class RedisConnection {
     return this.#lastError;
   }
 
-  /** Connects, and resolves as soon as the connection is ready. @throws {Error} if `close` ends the attempts. */
+  /**
+   * Connects, and resolves as soon as the connection is ready.
+   * @throws {Error} if `close` ends the attempts, or if Redis accepts the connection and it is not ready in
+   *   `connectMs`. In the second case, the attempts continue with another client.
+   */
   async connect(): Promise<void> {
     await this.#client.connect();
   }
@@ -71,7 +75,10 @@ export class RedisConnection {
     return await this.#inTime(client, client.sendCommand([...args]));
   }
 
-  /** Subscribes now and after each interruption. @throws {Error} as {@link RedisConnection.command}. */
+  /**
+   * Subscribes now and after each interruption.
+   * @throws {Error} as {@link RedisConnection.command}; then there is no subscription.
+   */
   async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
     await this.#inTime(this.#client, this.#client.subscribe(channel, listener));
     this.#subscriptions.push([channel, listener]);

@@ -14,9 +14,9 @@ export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as 
 
 /**
  * Returns what changed after a revision.
- * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached
- * means that Redis returned to an older state: a copy that lagged became the server, or a backup was restored.
- * The answer then has all entries.
+ * ARGV: the revision, its epoch (empty: all entries), a name for a new epoch. The answer has all entries if the
+ * epoch differs, if the revision is older than `floor`, or if Redis has not reached the revision. In the last case,
+ * Redis returned to an older state: a copy that lagged became the server, or a backup was restored.
  * Answer: epoch, revision, time in ms, whether the answer has all entries (1) or only the changes
  * (0), then key, revision and value of each entry. The value of a deleted entry is null.
  */

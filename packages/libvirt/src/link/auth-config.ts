@@ -27,7 +27,8 @@ const authEnvironment = (): AuthEnvironment => ({
 /**
  * Returns the credentials for the host of a URI, from its section `[auth-libvirt-HOST]` or from
  * `[auth-libvirt-default]`.
- * @throws {Error} with the file, and the section or the key that is missing or belongs to another user.
+ * @throws {Error} with the file, and the section or the key that is missing or belongs to another user. Also if a
+ *   file cannot be read, or if there is no file.
  */
 export async function readCredentials(
   { host, user, parameters }: Pick<LibvirtUri, 'host' | 'user' | 'parameters'>,

@@ -39,7 +39,7 @@ export class Inbox {
     else this.#backlog.push(Buffer.from(chunk));
   }
 
-  /** Drops the bytes that wait. */
+  /** Drops the bytes that wait. No bytes wait afterwards. */
   stop(): void {
     this.#isStopped = true;
     this.#backlog = null;
