@@ -11,7 +11,7 @@ import { uiTexts as texts } from '../texts/index.js';
 interface DialogProps {
   readonly title: string;
   /**
-   * Called on Escape, on a step back in the history, and on the close button. Without it, the dialog stays until its
+   * Called on Escape, on a step through the history, and on the close button. Without it, the dialog stays until its
    * owner removes it.
    */
   readonly onClose?: (() => void) | undefined;

@@ -48,7 +48,7 @@ export async function get<Body>(path: string, signal?: AbortSignal): Promise<Bod
   return (await send<Body>('GET', path, { signal })).body;
 }
 
-/** Reads a resource with its ETag, for a later `patch`. */
+/** Reads a resource with its ETag, for a later `patch`. @throws as {@link send}. */
 export function getWithEtag<Body>(path: string, signal?: AbortSignal): Promise<Reply<Body>> {
   return send<Body>('GET', path, { signal });
 }
@@ -57,7 +57,7 @@ export function getWithEtag<Body>(path: string, signal?: AbortSignal): Promise<R
  * Changes a resource.
  * @param etag the version that the user saw. The service rejects the change with 412 if there is a newer version. null
  *   or undefined: the service does not compare the version.
- * @throws as {@link send}.
+ * @throws as {@link send}. For 412, the message says that another client changed the resource.
  */
 export async function patch<Body>(path: string, body: object, etag?: string | null): Promise<Reply<Body>> {
   try {
@@ -72,12 +72,12 @@ export async function patch<Body>(path: string, body: object, etag?: string | nu
   }
 }
 
-/** Creates a member of a collection, or performs an action. */
+/** Creates a member of a collection, or performs an action. @throws as {@link send}. */
 export function post<Body>(path: string, body: object = {}): Promise<Reply<Body>> {
   return send<Body>('POST', path, { body });
 }
 
-/** Deletes a resource. */
+/** Deletes a resource. @throws as {@link send}. */
 export async function remove(path: string): Promise<void> {
   await send('DELETE', path);
 }
@@ -101,7 +101,7 @@ interface MembersOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Reads the members of a collection with their properties, page by page. */
+/** Reads the members of a collection with their properties, page by page. @throws as {@link send}. */
 export async function* members<Member>(
   path: string,
   { select, filter, pageSize = 100, firstSize = pageSize, signal }: MembersOptions = {},

@@ -63,7 +63,10 @@ export function wantVisibleDrives(ids: readonly string[]): void {
   visibleTimer = setTimeout(() => wantDrives(ids), VISIBLE_MS);
 }
 
-/** Reads the drives of a machine now, and stores them in `drives`, too. @throws {RedfishFailure} */
+/**
+ * Reads the drives of a machine now, and stores them in `drives` too.
+ * @throws {RedfishFailure} if the service rejects it or does not answer.
+ */
 export async function readDrives(id: string): Promise<readonly Drive[]> {
   const path = `/redfish/v1/Systems/${encodeURIComponent(id)}/VirtualMedia?$expand=.`;
   const { Members } = await get<{ readonly Members: readonly Drive[] }>(path);
@@ -72,7 +75,7 @@ export async function readDrives(id: string): Promise<readonly Drive[]> {
   return Members;
 }
 
-/** Ejects the image of a drive, and resolves when it is ejected. @throws {RedfishFailure} */
+/** Ejects the image of a drive, and resolves when it is ejected. @throws {RedfishFailure} as {@link completeTask}. */
 export async function ejectImage(drive: Drive): Promise<void> {
   const { target } = drive.Actions?.['#VirtualMedia.EjectMedia'] ?? {};
   await completeTask(await post(target ?? `${drive['@odata.id']}/Actions/VirtualMedia.EjectMedia`));

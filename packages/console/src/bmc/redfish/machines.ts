@@ -245,7 +245,7 @@ async function readOne(id: string): Promise<void> {
     accept(await get<Machine>(`${SYSTEMS}/${encodeURIComponent(id)}?$select=${PROPERTIES.join(',')}`), askedMs);
   } catch (error) {
     if (error instanceof RedfishFailure && error.status === 404) update(id, null);
-    // After any other failure, the machine keeps its last state until its next event.
+    // After any other failure, the machine keeps its last state until its next event, or the next reading of the list.
   }
 }
 

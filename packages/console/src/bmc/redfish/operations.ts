@@ -16,7 +16,7 @@ export async function resetMachine(machine: Machine, type: string): Promise<void
   await completeTask(await post(target ?? `${machine['@odata.id']}/Actions/ComputerSystem.Reset`, { ResetType: type }));
 }
 
-/** Sets or removes the boot override of a machine. @throws {RedfishFailure} */
+/** Sets or removes the boot override of a machine. @throws {RedfishFailure} if the service rejects it, or is away. */
 export async function setBootOverride(machine: Machine, wanted: BootOverride): Promise<void> {
   const target = wanted.enabled === 'Disabled' ? {} : { BootSourceOverrideTarget: wanted.target };
   await patch(machine['@odata.id'], { Boot: { BootSourceOverrideEnabled: wanted.enabled, ...target } });

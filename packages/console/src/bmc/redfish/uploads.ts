@@ -187,7 +187,7 @@ async function received(path: string, signal?: AbortSignal): Promise<number> {
   return Number(answer.headers.get('Upload-Offset'));
 }
 
-/** Returns whether a request may succeed later: no connection, another offset, or a busy service. */
+/** Returns whether a request may succeed later: no connection, a timeout, another offset, or a busy service. */
 function isTemporary(error: unknown): boolean {
   return error instanceof RedfishFailure && [0, 408, 409, 429, 502, 503, 504].includes(error.status);
 }

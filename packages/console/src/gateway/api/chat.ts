@@ -92,7 +92,7 @@ function bodyOf({ model, messages, temperature, maxTokens, stop }: ChatRequest):
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Reads the events of a stream until `[DONE]`. */
+/** Reads the events of a stream until `[DONE]`, or until the stream ends. An event without a line end is dropped. */
 async function* eventsOf(response: Response): AsyncGenerator<ChatEvent> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -10,17 +10,17 @@ export function get<Body>(path: string): Promise<Body> {
   return repeatAfterLogin((key) => exchange<Body>({ method: 'GET', path, key }));
 }
 
-/** Sends a change. After a 401, as {@link get}. */
+/** Sends a change. After a 401, as {@link get}. @throws as {@link get}. */
 export function post<Body>(path: string, body: object): Promise<Body> {
   return repeatAfterLogin((key) => exchange<Body>({ method: 'POST', path, key, body }));
 }
 
-/** Reads a file. After a 401, as {@link get}. */
+/** Reads a file. After a 401, as {@link get}. @throws as {@link open}, except 401; {TypeError} if it breaks off. */
 export async function getFile(path: string): Promise<Blob> {
   return (await repeatAfterLogin((key) => open({ method: 'GET', path, key }))).blob();
 }
 
-/** Sends a request whose answer is a stream. After a 401, as {@link get}. */
+/** Sends a request whose answer is a stream. After a 401, as {@link get}. @throws as {@link open}, except 401. */
 export function postForStream(path: string, body: object, signal: AbortSignal): Promise<Response> {
   return repeatAfterLogin((key) => open({ method: 'POST', path, key, body, signal }));
 }

@@ -159,7 +159,7 @@ function barTitle(
 
 /**
  * Returns the first of …, 1, 2, 5, 10, 20, … that is not smaller than a value, for the end of an
- * axis.
+ * axis; 0 if the value is not positive.
  */
 function roundUp(value: number): number {
   if (value <= 0) return 0;

@@ -120,7 +120,7 @@ function pathOf(points: readonly (readonly [number, number | null])[], top: numb
     .join('');
 }
 
-/** Returns the smallest round number (1, 2 or 5 times a power of ten) that is not below a value. */
+/** Returns the smallest round number (1, 2 or 5 times a power of ten) that is not below a value; 1 for 0 or less. */
 function roundUp(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

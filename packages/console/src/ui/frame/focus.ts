@@ -6,8 +6,8 @@ const TEXT_FIELDS = 'input:not([type=checkbox], [type=radio], [type=file]), text
 
 /**
  * Remembers the control with the focus.
- * @returns a function that gives the focus back: to the control, or to what is nearest to it if the control is gone or
- *   disabled. It does nothing if no control had the focus.
+ * @returns a function that gives the focus back: to the control, or to what is nearest to it if the control is gone,
+ *   hidden or disabled. It does nothing if no control had the focus.
  */
 export function rememberFocus(): () => void {
   const place = placeOf(document.activeElement);

@@ -115,8 +115,8 @@ export type RouteParameters = Readonly<Record<string, string>>;
 
 /**
  * Compares a path with a pattern.
- * @param pattern segments; `:name` matches one segment, a last `*` matches the rest: `systems/:id/*`.
- * @returns the parameters, decoded; `*` is the rest as it is in the path. null if the path does not match.
+ * @param pattern segments; `:name` matches one segment, a last `*` matches the rest, even an empty one: `systems/:id/*`
+ * @returns the parameters, decoded; `*` and values with a wrong `%` are as in the path. null: the path does not match.
  */
 export function matchPath(pattern: string, path: string): RouteParameters | null {
   const parts = pattern.split('/');

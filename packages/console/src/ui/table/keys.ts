@@ -3,7 +3,7 @@
 /**
  * Returns the line that a key leads to from a line of a table.
  * @param page the number of lines in the window.
- * @returns null if the key does not move, or if there is no such line.
+ * @returns null if the key does not move, as with Alt, Ctrl or Meta, or if it leads to no other line.
  */
 export function lineAfterKey(
   { key, altKey, ctrlKey, metaKey }: Pick<KeyboardEvent, 'key' | 'altKey' | 'ctrlKey' | 'metaKey'>,

@@ -10,7 +10,7 @@ interface LayoutData {
   readonly dead?: string;
 }
 
-/** The places of the keys with characters, row by row. The key beside the left Shift exists in Europe. */
+/** The places of the keys with characters, row by row. Keyboards of the USA lack the key beside the left Shift. */
 export const places = [
   'Backquote Digit1 Digit2 Digit3 Digit4 Digit5 Digit6 Digit7 Digit8 Digit9 Digit0 Minus Equal',
   'KeyQ KeyW KeyE KeyR KeyT KeyY KeyU KeyI KeyO KeyP BracketLeft BracketRight Backslash',

@@ -9,7 +9,8 @@ interface LogEntry {
  * Reads the recorded output of the latest boot.
  * @param machine path of the system.
  * @returns null if there is no record.
- * @throws {RedfishFailure} with status 404 if the service records no output; other errors as {@link openStream}.
+ * @throws {RedfishFailure} with status 404 if the service records no output; other errors as {@link get} and
+ *   {@link openStream}. Also the error of `fetch` if the record breaks off, or takes more than a minute.
  */
 export async function readBootLog(machine: string): Promise<Blob | null> {
   const { Members: entries } = await get<{ readonly Members: readonly LogEntry[] }>(
