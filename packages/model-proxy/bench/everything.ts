@@ -1,7 +1,7 @@
 /**
  * Measures a 1 KB request with everything enabled that a gateway for a team needs: a virtual key with all
  * limits and a budget, usage in a store, two deployments, retries, fallbacks, affinity and health checks.
- * nginx and http-pipe, which do none of this, take turns with it.
+ * nginx and http-pipe, which do none of this, take turns with it, and so does this build with a master key only.
  * With the folder of another build in RACKLESS_BENCH_BEFORE, measures that build in the same turns, with a
  * master key only.
  */

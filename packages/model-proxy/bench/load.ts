@@ -44,7 +44,8 @@ interface Summary {
 
 /**
  * Repeats a POST over a number of connections.
- * @throws {Error} if a request got no answer, or a status of 400 or more, unless the options allow it.
+ * @throws {Error} if a request got no answer, or a status of 400 or more, unless the options allow it. Also if wrk
+ *   fails, or the process of `pid` has ended.
  */
 export async function load(folder: string, options: LoadOptions): Promise<LoadResult> {
   const { url, body, connections, seconds, pid, key = CLIENT_KEY, allowsErrors = false } = options;

@@ -5,10 +5,10 @@
  *
  *     npm run bench -w @rackless/model-proxy [-- PART… --rounds N --seconds N --soak-requests N]
  *
- * Needs two cores, nginx, wrk, taskset and openssl, and `npm run build` first. Default: all parts
- * except `soak` and `gateways`. `gateways` needs the executable of LiteLLM in RACKLESS_LITELLM, or
- * that of Bifrost in RACKLESS_BIFROST, or both. Prints Markdown. Exits 1 if a figure misses its
- * limit.
+ * Needs two cores, nginx, wrk, taskset and openssl, and `npm run build` first. `keys` and `limits` also need
+ * redis-check-rdb of Debian's package redis-tools. Default: all parts except `soak` and `gateways`. `gateways`
+ * needs the executable of LiteLLM in RACKLESS_LITELLM, or that of Bifrost in RACKLESS_BIFROST, or both. Prints
+ * Markdown. Exits 1 if a figure misses its limit.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';

@@ -18,7 +18,7 @@ export function startPinned(core: number, command: readonly string[], stdio: Std
   return spawn('taskset', ['-c', String(core), ...command], { stdio });
 }
 
-/** Ends a process, with SIGKILL after five seconds. */
+/** Ends a process, with SIGKILL if it still runs after five seconds. Does nothing if it has ended. */
 export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
@@ -84,6 +84,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
 /**
  * Waits until a process listens at a port, for at most 20 s.
  * @returns the waiting time in milliseconds.
+ * @throws {Error} if no process listens after this time.
  */
 export async function listening(port: number): Promise<number> {
   const start = performance.now();

@@ -33,7 +33,7 @@ export function quartilesOfRatios(values: readonly number[], others: readonly nu
   return [0.25, 0.75].map((share) => short(ratios[Math.floor(ratios.length * share)] ?? NaN)).join(' to ');
 }
 
-/** Formats three significant digits. */
+/** Formats three significant digits; from 100 on, the whole number; `–` for NaN and Infinity. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Math.abs(value) >= 100) return value.toFixed(0);

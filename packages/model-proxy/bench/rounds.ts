@@ -11,9 +11,9 @@ export interface Bench {
   readonly folder: string;
   /** Number of turns of each target. */
   readonly rounds: number;
-  /** Duration of a turn; 2 s at most for the upstream alone. */
+  /** Duration of a turn in seconds; at most 2 for `direct` in {@link takeTurns}. */
   readonly seconds: number;
-  /** Number of requests in a soak; the number of streams is a tenth. */
+  /** Number of requests in a soak after its warm-up; the number of streams is a tenth. */
   readonly soakRequests: number;
   readonly print: (text: string) => void;
 }
@@ -32,6 +32,7 @@ export async function startUpstream(folder: string, answer: string, core = LOAD_
  * Loads all targets in turn.
  * @returns the results of the rounds, by the target's name. `direct` is the upstream without a
  *   proxy, on its usual core.
+ * @throws {Error} as {@link load}, or if a target answers no request in a turn.
  */
 export async function takeTurns(
   { folder, rounds, seconds }: Bench,
@@ -59,7 +60,7 @@ const WARM_REQUESTS = 60_000;
 /** Maximum duration of a warm-up, for large bodies. They need fewer requests. */
 const WARM_MS = 10_000;
 
-/** Warms up a target. */
+/** Warms up a target over at least four connections. @throws {Error} as {@link load}. */
 export async function warmUp(
   folder: string,
   target: Target,

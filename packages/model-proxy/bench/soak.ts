@@ -35,7 +35,7 @@ export async function benchSoak({ folder, soakRequests, print }: Bench): Promise
     { nodeFlags: ['--expose-gc', '--import', probe], log: '/dev/null', stderr: 'pipe' },
   );
   const sent = { requests: 0, streams: 0, lost: 0 };
-  /** Sends requests up to the given total. */
+  /** Sends requests up to the given total, and then streams up to a tenth of it. */
   const send = async (requests: number): Promise<void> => {
     while (sent.requests < requests) {
       const { requests: more } = await loadTarget(folder, proxy, {

@@ -18,13 +18,13 @@ export interface StreamOrder {
   /** Concurrent connections. Each is reused for the next stream. */
   readonly connections: number;
   readonly chunks: number;
-  /** Time between two events of a stream. 0: as fast as the client reads. */
+  /** Time between two events of a stream, in milliseconds. 0: one event in each turn of the event loop. */
   readonly intervalMs: number;
 }
 
 /** A result; times in microseconds. */
 export interface StreamResult {
-  /** Missing events, and streams that broke off. */
+  /** Missing events, streams that broke off, and streams that never began. */
   readonly lost: number;
   readonly events: number;
   /** Streams in whose first event the proxy had put the provider before the model's name. */

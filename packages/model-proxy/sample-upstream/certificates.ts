@@ -30,6 +30,7 @@ export interface Authority {
   /**
    * Issues a certificate for servers and clients.
    * @param name the name of its files. A second certificate with the same name replaces the first.
+   * @throws {Error} if openssl fails, for example for a wrong host.
    */
   issue(name: string, options?: CertificateOptions): Promise<CertificateFiles>;
 }

@@ -96,7 +96,7 @@ export async function startSampleUpstream(options: SampleUpstreamOptions): Promi
   const { tls, clientCaFile, host = '127.0.0.1', port = 0 } = options;
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     options.onRequest?.(request, response);
-    // The client has disconnected.
+    // `intercept` has failed, for example because the client has disconnected.
     answer(options, request, response).catch((error: unknown) => response.destroy(error as Error));
   };
   const server =

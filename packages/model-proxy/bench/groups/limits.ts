@@ -72,8 +72,8 @@ export async function benchLimits(bench: Bench): Promise<readonly Figure[]> {
 }
 
 /**
- * Returns how far the admitted requests differ from the limit. The tokens of a request are known at its end. So when
- * a tpm_limit is reached, each connection may have one more request in progress.
+ * Returns how far the admitted requests differ from the limit, as a share of the limit. The tokens of a request are
+ * known at its end. So when a tpm_limit is reached, each connection may have one more request in progress.
  */
 function errorOf({ type, limit, admitted }: Measured): number {
   const inProgress = type === 'tpm_limit' ? 2 * CONNECTIONS : 0;
@@ -129,7 +129,7 @@ async function loadBoth({ folder }: Bench, { urls }: Group, key: string, seconds
   };
 }
 
-/** Creates a key, and waits until all proxies know it. @returns the key. */
+/** Creates a key, and waits until each address accepts it. @returns the key. */
 async function putKey({ urls }: Group, name: string, settings: object): Promise<string> {
   const key = `sk-bench-limited-${name}`;
   const answer = await fetch(`${urls[0]}/key/generate`, {

@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { freePorts, pidOf, startPinned, stop, TARGET_CORE } from '../processes.js';
 import type { Target } from '../targets.js';
 
-/** LiteLLM loads its modules for half a minute on a slow host. */
+/** Maximum time of a start in milliseconds. LiteLLM loads its modules for half a minute on a slow host. */
 const START_MS = 180_000;
 
-/** Starts LiteLLM. @param configuration path of the file. */
+/**
+ * Starts LiteLLM.
+ * @param configuration path of the file.
+ * @throws {Error} if it ends, or does not answer in three minutes.
+ */
 export async function startLitellm(executable: string, folder: string, configuration: string): Promise<Target> {
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;

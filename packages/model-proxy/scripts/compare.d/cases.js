@@ -4,7 +4,7 @@ const messages = [{ role: 'user', content: 'hello' }];
 const chat = (model, more = {}) => ({ path: '/v1/chat/completions', body: { model, messages, ...more } });
 const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
 
-/** Names of models and the upstream's names for them. */
+/** Names of models, the upstream's names for them, and further parameters. */
 export const models = [
   ['chat', 'openai/ok'],
   ['vllm', 'hosted_vllm/ok'],
@@ -20,7 +20,7 @@ export const models = [
 ];
 
 /**
- * The requests: name, path, and body or raw text.
+ * The requests: name, path, and body or raw text. Some have a method, a key or headers of their own.
  * @type {readonly (readonly [string, object])[]}
  */
 export const cases = [

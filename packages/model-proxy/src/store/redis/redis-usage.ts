@@ -247,7 +247,7 @@ export class RedisUsage {
     return String(Date.parse(day) + this.#keepDays * DAY_MS);
   }
 
-  /** Reads the rows of the stored days from `from` to `to`, in small parts. @throws an error if Redis does not answer. */
+  /** Reads the rows of the stored days in a range, in small parts. @throws an error if Redis does not answer. */
   async read(from: string, to: string): Promise<UsageRow[]> {
     const today = Date.parse(dayOf(this.#now()));
     const oldest = today - (this.#keepDays - 1) * DAY_MS;
