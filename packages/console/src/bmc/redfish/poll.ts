@@ -7,8 +7,8 @@ const POLL_MS = 15_000;
 const FIRST_POLL_MS = 2000;
 
 /**
- * Reads again and again while the stream of events is not open and the user attends to the page. The pause begins at
- * the end of a read, so reads never overlap. Returns a function that ends this.
+ * Reads again and again while the stream of events is not open and the user attends to the page, at first after
+ * `FIRST_POLL_MS`. The pause begins at the end of a read, so reads never overlap. Returns a function that ends this.
  * @param read must not reject.
  * @param minPauseMs returns the minimum pause after a read, in milliseconds. The pause is never shorter than `POLL_MS`.
  */

@@ -92,8 +92,9 @@ export async function startSession(): Promise<void> {
 }
 
 /**
- * Logs in, and repeats the requests that wait for a login. If the page belongs to another user, whose session has
- * expired, the page loads again, so that nothing of that other user remains.
+ * Logs in, and repeats the requests that wait for a login. They wait on if the account must first change its password.
+ * If the page belongs to another user, whose session has expired, the page loads again, so that nothing of that
+ * other user remains.
  * @throws {RedfishFailure} 401 if the user or the password is wrong; others as {@link exchange}.
  */
 export async function logIn(user: string, password: string): Promise<void> {
@@ -120,7 +121,7 @@ export async function logIn(user: string, password: string): Promise<void> {
 
 /**
  * Sets a new password for an account that must change its password, and logs in with the new password.
- * @throws {RedfishFailure} if the service rejects the new password, or does not answer.
+ * @throws {RedfishFailure} if the service rejects the new password, or does not answer; others as {@link logIn}.
  */
 export async function changePassword(user: string, account: string, password: string): Promise<void> {
   await exchange({ method: 'PATCH', path: account, token: token(), body: { Password: password } });
@@ -138,7 +139,7 @@ export async function logOut(): Promise<void> {
 
 /**
  * Asks for a new login after a 401, and resolves when the user has logged in.
- * @throws {DOMException} AbortError if the caller aborts.
+ * @throws {DOMException} AbortError if the caller aborts while this waits.
  * @param refused the token that the service refused. If another request has got a new token meanwhile, this
  *   resolves at once.
  */

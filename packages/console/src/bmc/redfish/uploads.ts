@@ -61,7 +61,7 @@ const keyOf = (drive: string): string => `rackless.upload ${drive}`;
 /**
  * Announces a file, and begins to send it.
  * @param uri the address for uploads of the drive.
- * @throws {RedfishFailure} if the service does not accept the file.
+ * @throws {RedfishFailure} if the service does not accept the file, or does not answer.
  */
 export async function startUpload(drive: string, uri: string, file: File, isProtected: boolean): Promise<void> {
   const metadata = [`filename ${base64(file.name)}`, `writeprotected ${base64(String(isProtected))}`].join(',');
@@ -94,7 +94,8 @@ export function resumeUpload(drive: string, chosen?: File): boolean {
 }
 
 /**
- * Cancels an upload, and removes what the service has received. If the service does not remove it, the upload is paused.
+ * Cancels an upload, and removes what the service has received. If the service does not remove it, the upload stays:
+ * paused, or interrupted as before.
  * @throws {RedfishFailure} if the service does not remove it.
  */
 export async function cancelUpload(drive: string): Promise<void> {
@@ -110,7 +111,7 @@ export async function cancelUpload(drive: string): Promise<void> {
 
 /**
  * Finds an upload that a reload of the page has interrupted, and shows it. Forgets it if it is complete, or if the
- * service no longer has it.
+ * service answers with an error that stays, such as 404.
  */
 export async function findUpload(drive: string): Promise<void> {
   const stored = storedUpload(drive);

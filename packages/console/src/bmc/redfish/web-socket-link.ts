@@ -18,7 +18,7 @@ interface WebSocketLinkOptions {
   readonly path: string;
   /** Called with each new socket, before it is open. */
   readonly onSocket: (socket: WebSocket) => void;
-  /** Called when a socket has closed. */
+  /** Called when a socket has closed, except after {@link WebSocketLink.close}. */
   readonly onClose?: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Virtual keys. */
+/** Virtual keys. All requests throw as {@link get}. */
 import { get, post } from './client.js';
 
 /** A key as `/key/list` and `/key/info` show it. */

@@ -57,7 +57,7 @@ export const deployments = computed(() => {
 
 const order = new AnswerOrder();
 
-/** Reads the deployments now. */
+/** Reads the deployments now. Never rejects: `modelsError` has the failure. */
 export async function readModels(): Promise<void> {
   const accept = order.begin();
   try {
@@ -102,7 +102,10 @@ export function requestRates(id?: string): readonly number[] {
   return between((older, newer, seconds) => (requestsIn(newer, id) - requestsIn(older, id)) / seconds);
 }
 
-/** Returns the average latencies between any two successive readings, in milliseconds; null: there was no request. */
+/**
+ * Returns the average latencies between any two successive readings, in milliseconds; null: the number of requests has
+ * not grown, because there was none, or because the proxy has restarted.
+ */
 export function latencies(id: string): readonly (number | null)[] {
   return between((older, newer) => {
     const [before, after] = [older.byId.get(id)?.latency_ms, newer.byId.get(id)?.latency_ms];

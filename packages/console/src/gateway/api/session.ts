@@ -107,7 +107,7 @@ function begin(key: string, found: Role): void {
   for (const resume of ready) resume();
 }
 
-/** Finds out what a key may do. @throws {ApiFailure} 401 if the key is not valid. */
+/** Finds out what a key may do. @throws {ApiFailure} 401 if the key is not valid; others as {@link exchange}. */
 async function roleOf(key: string): Promise<Role> {
   try {
     await exchange({ method: 'GET', path: '/key/list?size=1', key });
@@ -123,7 +123,7 @@ async function roleOf(key: string): Promise<Role> {
   return { kind: 'key', name: info.key_alias ?? info.key_name };
 }
 
-/** Returns whether the proxy answers requests without a key. */
+/** Returns whether the proxy answers requests without a key. @throws as {@link exchange}, except error answers. */
 async function isOpen(): Promise<boolean> {
   try {
     await exchange({ method: 'GET', path: '/v1/models', key: null });

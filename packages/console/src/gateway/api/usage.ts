@@ -1,4 +1,4 @@
-/** Usage and spend of each day. */
+/** Usage and spend of each day. The requests throw as {@link get} and {@link getFile}. */
 import { get, getFile } from './client.js';
 
 /** The usage of a key or a tag with one model on one day. */
