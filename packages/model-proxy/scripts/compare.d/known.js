@@ -31,7 +31,7 @@ export const known = [
   },
   {
     cases: /picture|moderation|completion|ranking/,
-    at: /^body\.(?:data|results|background|output_format|quality|size|meta|system_fingerprint)/,
+    at: /^body\.(?:data|results|background|output_format|quality|size|meta|system_fingerprint|safety_identifier|svg_usage)/,
     topic: 'Members that the upstream did not send',
     reason:
       'LiteLLM adds them with null. The proxy does so only for chat and completions, with `litellm_settings.fill_null_fields`.',

@@ -4,7 +4,7 @@ import { known } from './known.js';
 import { wrap } from '../wrap.js';
 
 /** The version of LiteLLM in the last comparison. */
-const VERSION = '1.106.2';
+const VERSION = '1.108.7';
 
 export const renderDifferences = () =>
   `<!-- Made by \`npm run generate\` from packages/model-proxy/scripts/compare.d: change that, not this. -->
