@@ -3,6 +3,7 @@
  * @see https://docs.litellm.ai/docs/proxy/cost_tracking
  */
 import { invalidParameter } from '../errors/model.js';
+import { requestFault } from '../errors/proxy-error.js';
 import type { Store } from '../store/store.js';
 import { dayOf, type UsageRow } from '../store/usage.js';
 import { digestOfGiven } from './key-routes.js';
@@ -142,10 +143,13 @@ const columns = [
   ...(['prompt_tokens', 'completion_tokens', 'total_tokens', 'spend'] as const),
 ] as const;
 
+/** Beginnings of texts that spreadsheets run as formulas. Some languages of Excel also run the full-width forms. */
+const formula = /^[=+\-@\uFF1D\uFF0B\uFF0D\uFF20\t\r\n]/;
+
 /** Writes a cell (RFC 4180). Adds `'` to a text that a spreadsheet would run as a formula. */
 function csvCell(value: string | number | null): string {
   if (typeof value === 'number') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value ?? ''}` : (value ?? '');
+  const text = formula.test(value ?? '') ? `'${value ?? ''}` : (value ?? '');
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -162,17 +166,32 @@ function numbersOf(row: UsageRow) {
 
 /**
  * Reads the rows between the dates of a query, by default of the last {@link DEFAULT_DAYS} days until today. Each date
- * has its own default. If the query has a key, returns only the rows of this key, without tags.
- * @throws {ProxyError} 400: a date is invalid.
+ * has its own default. If the query selects keys, returns only the rows of these keys, without tags.
+ * @throws {ProxyError} 400: a date is invalid, or a filter is not implemented.
  */
 async function usageIn({ query, store, now }: ManagementRequest): Promise<readonly UsageRow[]> {
   const to = dateIn(query, 'end_date') ?? dayOf(now);
   const from = dateIn(query, 'start_date') ?? dayOf(now - (DEFAULT_DAYS - 1) * DAY_MS);
-  const given = query.get('api_key');
+  for (const name of unsupportedFilters)
+    if (query.has(name)) throw requestFault(`'${name}' is not implemented here.`, { param: name });
+  const isSelected = keyFilter(query, store);
   const rows = await store.readUsage(from, to);
-  if (given === null) return rows;
-  const digest = digestOfGiven(given);
-  return rows.filter(({ subject, name }) => subject === 'key' && name === digest);
+  return isSelected === undefined ? rows : rows.filter(({ subject, name }) => subject === 'key' && isSelected(name));
+}
+
+/** LiteLLM's filters for which the totals of the store have no data. Without an error, the report would be too large. */
+const unsupportedFilters = ['request_id', 'customer_id'];
+
+/** Returns the test of the keys that a query selects, by their digests; undefined: the query selects no keys. */
+function keyFilter(query: URLSearchParams, { keys }: Pick<Store, 'keys'>): ((digest: string) => boolean) | undefined {
+  const [given, team] = [query.get('api_key'), query.get('team_id')];
+  const user = query.get('user_id') ?? query.get('internal_user_id');
+  if (given === null && team === null && user === null) return undefined;
+  const selected = given === null ? null : digestOfGiven(given);
+  return (digest) =>
+    (selected === null || digest === selected) &&
+    (team === null || keys.get(digest)?.teamId === team) &&
+    (user === null || keys.get(digest)?.userId === user);
 }
 
 function dateIn(query: URLSearchParams, name: string): string | undefined {

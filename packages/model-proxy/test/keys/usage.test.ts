@@ -360,15 +360,37 @@ describe('reports', () => {
     ]);
   });
 
+  it('contain only the keys that a filter selects, and reject filters that are not implemented', async () => {
+    const other = await app.create({ team_id: 'other', user_id: 'ada' });
+    await app.chat(other);
+    const dates = `start_date=${today}&end_date=${today}`;
+    const keysOf = async (filter: string) =>
+      // The proxy sends these rows.
+      ((await report(`/spend/logs?${filter}`)).json() as { api_key: string }[]).map((row) => row.api_key);
+    expect(await keysOf('team_id=core')).toEqual([digest]);
+    expect(await keysOf('user_id=ada')).toEqual([digestOf(other)]);
+    expect(await keysOf(`user_id=ada&api_key=${key}`)).toEqual([]);
+    expect((await report(`/global/spend/report?${dates}&team_id=core`)).json()).toEqual([
+      expect.objectContaining({ teams: [expect.objectContaining({ team_name: 'core', total_spend: 0.2 })] }),
+    ]);
+    const ofUser = await report(`/global/spend/report?${dates}&internal_user_id=ada&group_by=api_key`);
+    expect(ofUser.json()).toEqual([expect.objectContaining({ api_key: digestOf(other) })]);
+    for (const path of ['/spend/logs?request_id=x', `/global/spend/report?${dates}&customer_id=x`])
+      expect([path, (await report(path)).status]).toEqual([path, 400]);
+  });
+
   it('at /usage/export are JSON, or CSV in which no cell is a formula', async () => {
-    expect((await report('/usage/export')).json()).toHaveLength(3);
+    // Some languages of Excel also run a formula that begins with a full-width sign.
+    await app.chat(key, { metadata: { tags: ['\uFF1D1+1'] } });
+    expect((await report('/usage/export')).json()).toHaveLength(4);
     const csv = await report('/usage/export?format=csv');
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
     expect(csv.text.split('\r\n')).toEqual([
       'day,subject,name,key_alias,model,requests,failed_requests,prompt_tokens,completion_tokens,total_tokens,spend',
-      `${today},key,${digest},"'=HYPERLINK(""x"")",public,1,0,10,5,15,0.2`,
+      `${today},key,${digest},"'=HYPERLINK(""x"")",public,2,0,20,10,30,0.4`,
       `${today},tag,blue,,public,1,0,10,5,15,0.2`,
       `${today},key,,,public,1,0,10,5,15,0.2`,
+      `${today},tag,'\uFF1D1+1,,public,1,0,10,5,15,0.2`,
       '',
     ]);
     const refused = await open(`${app.url}/usage/export?format=xml`, {
