@@ -13,6 +13,12 @@ function error(status: number, body: unknown, headers: readonly string[] = []) {
   return { status: made.status, kind: made.kind, message, ...rest };
 }
 
+/** Returns the status for the client, and the kind of failure. */
+function classOf(status: number, body: object) {
+  const made = errorOfFailedAnswer(status, [], Buffer.from(JSON.stringify({ error: body })), selection);
+  return [made.status, made.failure];
+}
+
 describe('the error for a failed answer', () => {
   it.each([
     [400, 400, 'litellm.BadRequestError: Hosted_vllmException - ', 'invalid_request_error'],
@@ -137,6 +143,26 @@ describe('the error for a failed answer', () => {
       `litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: Hosted_vllmException - ${message.replace(/\.$/, '')}${SUFFIX}`,
     );
     expect([result.status, result.code]).toEqual([400, code ?? '400']);
+  });
+
+  it.each([
+    [422, '`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens'],
+    [413, 'Input is too long for requested model.'],
+    [400, 'input too long: 5000 input tokens, limit is 4096'],
+    [400, 'Current length is 9000 while limit is 8192'],
+    [400, 'Input tokens exceed the configured limit of 272000 tokens.'],
+    [400, 'Too many input tokens: 210000'],
+    [500, 'the request exceeds the available context size'],
+  ])('is a context window error for status %d and the message %j', (status, message) => {
+    expect(classOf(status, { message })).toEqual([400, 'contextWindow']);
+  });
+
+  it.each([401, 404, 429, 503])('is no context window error for status %d', (status) => {
+    expect(classOf(status, { message: 'prompt is too long' })).not.toContain('contextWindow');
+  });
+
+  it("is a rate limit for Groq's request that is larger than the tokens per minute", () => {
+    expect(classOf(413, { message: 'too large', code: 'rate_limit_exceeded' })).toEqual([429, 'rateLimit']);
   });
 
   it('has only the headers that tell a client when to retry', () => {

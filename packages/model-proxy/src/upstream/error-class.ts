@@ -17,7 +17,8 @@ interface ErrorClass {
  * @param message the message of the upstream's error.
  */
 export function errorClassOf(status: number, code: string | null, message: string): ErrorClass {
-  if (status === 400 && isContextWindow(code, message)) return contextWindow;
+  if (status === 413 && code === 'rate_limit_exceeded') return tokensPerMinute;
+  if (promptStatuses.has(status) && isContextWindow(code, message)) return contextWindow;
   if (status === 400 && isContentPolicy(code, message)) return contentPolicy;
   const known = classes.get(status);
   if (known !== undefined) return { status, ...known };
@@ -25,6 +26,16 @@ export function errorClassOf(status: number, code: string | null, message: strin
   if (status < 400 || status > 599) return { status: 500, ...internalServer };
   return { status, head: 'litellm.APIError: APIError: % - ', failure: otherFailure(status) };
 }
+
+/** Statuses of an answer about a prompt: TGI sends 422 if it is too long, and other servers 413 or 500. */
+const promptStatuses: ReadonlySet<number> = new Set([400, 413, 422, 500]);
+
+/** Groq sends 413 for a request that is larger than the limit of tokens per minute. Another account may serve it. */
+const tokensPerMinute: ErrorClass = {
+  status: 429,
+  head: 'litellm.RateLimitError: RateLimitError: % - ',
+  failure: 'rateLimit',
+};
 
 const contextWindow: ErrorClass = {
   status: 400,
@@ -68,7 +79,7 @@ function otherFailure(status: number): FailureKind {
 
 /** Texts of model servers for a prompt that is too long. Only OpenAI sends a code for it. */
 const contextWindowMessage =
-  /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|`inputs` tokens \+ `max_new_tokens`/i;
+  /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|input (is )?too long|too many input tokens|tokens exceed the configured limit|current length is \d+ while limit is|`inputs` tokens \+ `max_new_tokens`/i;
 
 function isContextWindow(code: string | null, message: string): boolean {
   return code === 'context_length_exceeded' || contextWindowMessage.test(message);
