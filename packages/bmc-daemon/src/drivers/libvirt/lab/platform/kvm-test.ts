@@ -5,7 +5,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainCreateFlags, isLibvirtError, type Domain, type Hypervisor } from '@rackless/libvirt';
+import {
+  DomainConsoleFlags,
+  DomainCreateFlags,
+  isLibvirtError,
+  type Domain,
+  type Hypervisor,
+  type LibvirtStream,
+} from '@rackless/libvirt';
 import { driverError } from '../../failure.js';
 import { element, markupLines } from '../../xml/markup.js';
 import { removeLogs } from '../logs.js';
@@ -53,9 +60,18 @@ async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeo
   const name = `rackless-kvm-test-${randomBytes(4).toString('hex')}`;
   let guest: Domain | undefined;
   try {
-    // libvirtd stops the guest if this process ends.
-    guest = await hypervisor.domainCreateXml(guestXml(name, type), DomainCreateFlags.START_AUTODESTROY, { timeoutMs });
-    return await prints(guest, /No bootable device/, stop);
+    // libvirtd stops the guest if this process ends. The guest is paused, so that it prints nothing yet.
+    const flags = DomainCreateFlags.START_AUTODESTROY | DomainCreateFlags.START_PAUSED;
+    guest = await hypervisor.domainCreateXml(guestXml(name, type), flags, { timeoutMs });
+    // A running daemon opens the serial port of each new machine, and may be first. FORCE disconnects it.
+    const output = await guest.openConsole(null, DomainConsoleFlags.FORCE, { timeoutMs });
+    try {
+      const printed = prints(output, /No bootable device/, stop);
+      await guest.resume({ timeoutMs });
+      return await printed;
+    } finally {
+      output.destroy();
+    }
   } catch (error) {
     if (type === 'kvm' && isLibvirtError(error)) return false;
     throw driverError('starting an emulated guest to test the host', error);
@@ -65,9 +81,8 @@ async function boots(hypervisor: Hypervisor, type: 'kvm' | 'qemu', { stop, timeo
   }
 }
 
-/** Returns whether the serial port of a guest prints a text before the signal or the end of the guest. */
-async function prints(guest: Domain, text: RegExp, stop: AbortSignal): Promise<boolean> {
-  const stream = await guest.openConsole();
+/** Returns whether a serial port prints a text before the signal or the end of its guest. Never rejects. */
+async function prints(stream: LibvirtStream, text: RegExp, stop: AbortSignal): Promise<boolean> {
   const end = (): unknown => stream.destroy();
   stop.addEventListener('abort', end);
   let output = '';
@@ -83,7 +98,6 @@ async function prints(guest: Domain, text: RegExp, stop: AbortSignal): Promise<b
     return false;
   } finally {
     stop.removeEventListener('abort', end);
-    stream.destroy();
   }
 }
 
