@@ -20,10 +20,9 @@ export interface ConsoleListener {
   /** Receives the guest's output. The buffer is shared: do not change it. */
   data(bytes: Buffer): void;
   /**
-   * Called at the beginning and after each change. Each time the console opens, it is called with
-   * `open` before the first byte. A second `open` without another state in between means a new stream:
-   * after a start of the machine, or after the previous stream ended or was lost. If a check found the
-   * loss, `why` says which output may be missing.
+   * Called at the beginning and after each change. Each time the console opens, it is called with `open` before the
+   * first byte. A second `open` without another state in between means a new stream: after a start of the machine, or
+   * after the previous stream ended or was lost. If a check found the loss, `why` says which output may be missing.
    * @param why a text for people, such as `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;
@@ -87,18 +86,14 @@ export class ConsoleLine {
     });
   }
 
-  /**
-   * Removes a listener.
-   * @returns whether it was the last listener.
-   */
+  /** Removes a listener. @returns whether it was the last listener. */
   leave(listener: ConsoleListener): boolean {
     return this.#listeners.delete(listener) && this.#listeners.size === 0;
   }
 
   /**
    * Writes input; drops it while the console is closed.
-   * @param onAccepted called when the guest accepts more input, or the console closes; at once if it is
-   *   closed already.
+   * @param onAccepted called when the guest accepts more input, or the console closes; at once if it is closed.
    */
   write(bytes: Buffer, onAccepted?: () => void): void {
     if (this.#stream === undefined) {
@@ -197,8 +192,8 @@ export class ConsoleLine {
   }
 
   /**
-   * Checks a silent stream: tries to open the console. libvirt rejects this while any stream uses
-   * the port, ours or that of another program. If the console opens, libvirt has lost our stream.
+   * Checks a silent stream: tries to open the console. libvirt rejects this while any stream uses the port, ours or
+   * that of another program. If the console opens, libvirt has lost our stream.
    */
   async #check(): Promise<void> {
     const silent = this.#stream;

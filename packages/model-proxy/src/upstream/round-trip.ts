@@ -32,9 +32,8 @@ interface RoundTripContext {
 }
 
 /**
- * If a reused connection ends within this many milliseconds after the write, the upstream had
- * closed it before the request arrived. The value is far more than a network round trip. If the
- * connection ends later, the upstream may have begun to work, so the request is not repeated.
+ * If a reused connection ends within this many milliseconds (far more than a network round trip) after the write,
+ * the upstream had closed it before the request arrived. If it ends later, the upstream may have begun to work.
  */
 const STALE_WITHIN_MS = 1000;
 
@@ -184,12 +183,10 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   }
 
   onAnswerEnd(isReusable: boolean): void {
-    // Returns the connection before it reports the end, so that the handler's next request can use
-    // it.
+    // Returns the connection before it reports the end, so that the handler's next request can use it.
     const { pool } = this.#context;
     if (this.#connection !== null) {
-      // An upstream may answer before it has read the whole request. After a retry, the first
-      // socket may still use the body.
+      // An upstream may answer before it has read the request. After a retry, the first socket may still use the body.
       this.#isBodyFree = !this.#repeated && this.#connection.hasWrittenAll;
       if (isReusable) pool.giveBack(this.#connection);
       else pool.drop(this.#connection);

@@ -56,10 +56,7 @@ export class ConsoleRecording {
   #batches: Batch[] = [];
   /** The last identified boot. */
   #boot: RunningBoot | undefined;
-  /**
-   * Boots that began since the last connection, until the first boot of that connection is
-   * identified.
-   */
+  /** Boots that began since the last connection, until the first boot of that connection is identified. */
   #laterBoots: RunningBoot[] | undefined;
   /** When the machine was started, until its port is connected. */
   #startedAt: number | undefined;
@@ -198,10 +195,7 @@ export class ConsoleRecording {
     });
   }
 
-  /**
-   * Removes all boots. Later output goes to a boot with a new number.
-   * @throws {StorageError}, or the errors of node:fs, if the folder cannot be changed.
-   */
+  /** Removes all boots. Later output goes to a new number. @throws {StorageError}, or the errors of node:fs. */
   async clear(): Promise<void> {
     await this.#enqueue(async () => {
       const { folder, now } = this.#options;
@@ -275,10 +269,7 @@ export class ConsoleRecording {
     }
   }
 
-  /**
-   * Writes a batch. If that fails, the text is lost; the next text begins with a note about it.
-   * @returns whether the text is on the disk.
-   */
+  /** Writes a batch. A failure loses the text, and the next text begins with a note. @returns whether it succeeded. */
   async #store(batch: Batch, boot: RunningBoot): Promise<boolean> {
     const { text, opening } = batch;
     const { folder, now, onWritten, onFailed, pace } = this.#options;

@@ -19,10 +19,7 @@ import { OldFolders } from './old-folders.js';
 export type { Boot } from './console-log-folder.js';
 export type { ConsoleLogRecord } from './console-log-records.js';
 
-/**
- * The log of one machine. A method rejects if the files cannot be read or changed. If the hypervisor stores the
- * log, it rejects with a DriverError.
- */
+/** The log of one machine. Methods reject if the files fail; with a DriverError if the hypervisor stores the log. */
 export interface ConsoleLog {
   /**
    * Returns the stored boots, oldest first. After each boot come its lines, of which only the newest
@@ -97,10 +94,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
   readonly #records: ConsoleLogRecords;
   readonly #oldFolders: OldFolders;
   readonly #unsubscribe: () => void;
-  /**
-   * Whether the daemon's log has a message that writing fails. Then it must also get a message when
-   * writing works again.
-   */
+  /** Whether the daemon's log says that writing fails. Then it must also say when writing works again. */
   #isFailing = false;
   #warnedAt = -Infinity;
   readonly #sizes = new ConsoleLogSizes();
@@ -259,8 +253,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
   }
 
   #onFailed(error: unknown): void {
-    // Warns rarely: on a full disk, the writes of all machines fail again and again, and small
-    // writes succeed between them.
+    // Warns rarely: on a full disk, the writes of all machines fail again and again, and small ones succeed in between.
     const time = performance.now();
     if (time - this.#warnedAt < this.#bounds.warnEveryMs) return;
     this.#warnedAt = time;

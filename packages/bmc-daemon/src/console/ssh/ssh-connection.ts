@@ -110,8 +110,7 @@ export class SshConnection {
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
-    // A client leaves by itself after its last channel, with that channel's exit status. So the connection ends a
-    // moment later.
+    // A client leaves by itself after its last channel, with its exit status. So the connection ends a moment later.
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#options.client.end(), GOODBYE_MS).unref();
   }
@@ -129,10 +128,8 @@ export class SshConnection {
   }
 
   /**
-   * Opens a console in a channel, or ends the channel with the reason. If the client's packets are too small, ends
-   * it without one.
-   * @param accept returns undefined if the channel already runs a program (RFC 4254 §6.5 allows
-   *   one).
+   * Opens a console in a channel, or ends it with the reason (with none if the client's packets are too small).
+   * @param accept returns undefined if the channel already runs a program (RFC 4254 §6.5 allows one).
    * @param command the client's command, which may name a machine; null: a shell.
    */
   #begin(

@@ -22,10 +22,7 @@ const MAX_NAMED = 5;
 /** Options of {@link Hosts}. */
 export interface HostsOptions {
   readonly hosts: readonly HostRef[];
-  /**
-   * Creates the driver of a host. The driver connects when it is started. It may call `onReadAhead` with machines that
-   * it reads without a request.
-   */
+  /** Creates the driver of a host; `start` connects it. It may call `onReadAhead` with machines read in advance. */
   readonly open: (host: HostRef, onReadAhead: (snapshot: SystemSnapshot) => void) => HypervisorDriver;
   /** The last known machines of all hosts in the state folder. */
   readonly store: HostStore;
@@ -199,8 +196,7 @@ export class Hosts {
       }
     }
     this.#options.store.changed();
-    // Closed members and members that were not started report no loss. So listeners never get a loss after `removed` or
-    // before `added`.
+    // Closed and not started members report no loss, so listeners get none after `removed` or before `added`.
     const closing = removed.map((member) => member.close(endingOf(member, next)));
     for (const { name } of removed) {
       this.#options.log.info(`host ${name} was removed`);
@@ -283,10 +279,7 @@ export class Hosts {
     await Promise.all(this.#members.map((member) => member.look(id)));
   }
 
-  /**
-   * Rejects if a host that was never listed does not answer: it may have the machine.
-   * @throws {DriverError} unavailable
-   */
+  /** @throws {DriverError} unavailable, if a host that was never listed does not answer: it may have the machine. */
   #assertAllListed(): void {
     for (const { known, watch } of this.#members) if (!known.isListed) watch.assertReachable();
   }
@@ -298,10 +291,7 @@ export class Hosts {
   }
 }
 
-/**
- * Ignores the error of an earlier change of the hosts, because the caller of that change got the error. Later changes
- * still run.
- */
+/** Ignores the error of an earlier change of the hosts: its caller got the error. Later changes still run. */
 const reportedToCaller = (): void => undefined;
 
 const notFound = (id: string): DriverError => new DriverError('notFound', `looking up machine ${id}: no such machine`);

@@ -16,20 +16,14 @@ interface RedisUsageOptions {
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
-  /**
-   * Called when the spend of a key in Redis has changed. Not called for the spends of the first read. After a
-   * reconnection, called for the spends of all keys.
-   */
+  /** Called when the spend of a key in Redis has changed, not by the first read; for all keys after a reconnection. */
   readonly onSpend?: (digest: string, before: Period, after: Period) => void;
 }
 
 /** Names of the numbers in their order in Redis. */
 const numbers = ['requests', 'failed', 'inputTokens', 'outputTokens', 'totalTokens', 'cost'] as const;
 
-/**
- * Maximum number of rows, and of costs, of a batch. Redis needs a few milliseconds for a batch, and does nothing
- * else meanwhile.
- */
+/** Maximum number of rows, and of costs, of a batch. During its few milliseconds, Redis does nothing else. */
 const BATCH_SIZE = 100;
 /** Fields of a day that one call reads. More would block Redis for longer. */
 const FIELDS_AT_ONCE = 2000;
@@ -157,10 +151,7 @@ export class RedisUsage {
     await this.#send(this.#batchOf({ spends: [[digest, period]] }));
   }
 
-  /**
-   * Sends what was added before the call, and reads the spends that have changed.
-   * @throws an error if Redis does not answer. The next flush sends the rest.
-   */
+  /** Sends what was added, and reads changed spends. @throws an error without an answer; the next flush goes on. */
   async flush(): Promise<void> {
     if (this.#batch !== null) await this.#sendPrepared(this.#batch);
     let rows = 0;

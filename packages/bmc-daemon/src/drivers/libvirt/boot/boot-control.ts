@@ -45,10 +45,7 @@ import { readMetadata } from '../xml/metadata/metadata.js';
 interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
-  /**
-   * Template of the UEFI variables for a firmware image in `bootLoaderMap`. Default, also for null: the template that
-   * the name of the image implies.
-   */
+  /** Template of UEFI variables for a firmware image. Default, also for null: the one that its name implies. */
   readonly variables?: string | null;
 }
 
@@ -142,10 +139,7 @@ export class BootControl {
     });
   }
 
-  /**
-   * Completes a boot override that was in progress when the daemon or the connection to libvirt ended.
-   * @throws {DriverError} as {@link applyOrder}.
-   */
+  /** Completes an override in progress when the daemon or its connection ended. @throws as {@link applyOrder}. */
   async reconcile(machine: Machine, { xml, instance }: Definition): Promise<void> {
     const mayHaveOrder = instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null);
     if (mayHaveOrder) await this.#reconcile(machine);
@@ -283,8 +277,7 @@ export class BootControl {
     // finds it after its next start.
     const { domain, record } = readValues(xml);
     if (instance !== null) await this.#applyOrder(machine, instance, { domain, record: withOverrideUsed(record) });
-    // Reads the definition again, because QEMU takes time. A change that virsh or another daemon made meanwhile must
-    // not be lost.
+    // Reads the definition again: a change that virsh or another daemon made meanwhile must not be lost.
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);
     const to = edited(from, (edit) => edit.editRecord(withOverrideUsed));
