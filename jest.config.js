@@ -1,6 +1,6 @@
 /**
- * One jest for all packages. Suites under `test/` that need libvirtd or QEMU are ordinary tests: `scripts/test` installs what
- * they need, and RACKLESS_REQUIRE_ALL=1 (set in CI) turns a missing part from a skip into a failure.
+ * One jest for all packages. Suites under `test/` that need libvirtd or QEMU are ordinary tests: `scripts/test`
+ * installs what they need, and RACKLESS_REQUIRE_ALL=1 (set in CI) turns a missing part from a skip into a failure.
  */
 const project = (name) => ({
   displayName: name,

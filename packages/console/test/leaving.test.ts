@@ -1,4 +1,7 @@
-/** The web console in Chromium when its user leaves a page, or steps through the history: what asks first, and what closes. */
+/**
+ * The web console in Chromium when its user leaves a page, or steps through the history: what asks first, and what
+ * closes.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page, Route } from 'playwright-core';
 import { logIn, machineRow as row, startBmc, type Bmc } from './harness/bmc.js';

@@ -130,7 +130,10 @@ async function measureBare(browser: Browser): Promise<KeyTimes> {
   return times;
 }
 
-/** Measures key presses in the search of the list. The times include the wait for the next frame, as in the bare page. */
+/**
+ * Measures key presses in the search of the list. The times include the wait for the next frame, as in the bare
+ * page.
+ */
 async function measureFilters(page: Page, thread: () => ThreadTime, bare: KeyTimes): Promise<boolean> {
   const list = await pressKeys(page, thread);
   console.log('time of a key in the search until the frame is painted; in parentheses: the same in a bare page');

@@ -1,7 +1,10 @@
 /** Options of operations that take time. */
 import type { SystemSnapshot } from './snapshot/system-snapshot.js';
 
-/** Options of an operation that may wait. `signal` ends the wait: the operation rejects with the reason of the signal. */
+/**
+ * Options of an operation that may wait. `signal` ends the wait: the operation rejects with the reason of the
+ * signal.
+ */
 export interface OperationOptions {
   readonly signal?: AbortSignal;
 }

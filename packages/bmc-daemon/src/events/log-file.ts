@@ -70,7 +70,10 @@ export class LogFile {
   readonly #options: LogFileOptions;
   #state: FileState | undefined;
   #pending: Omit<LogRecord, 'id'>[] = [];
-  /** Time of the last failed write; undefined if the file has all records. After a failure, all records are in memory. */
+  /**
+   * Time of the last failed write; undefined if the file has all records. After a failure, all records are in
+   * memory.
+   */
   #failedAt: number | undefined;
   #removed = false;
   /** Resolves when the last operation has ended: operations run one after the other. */

@@ -149,7 +149,10 @@ export function clientNetwork(address: string): string {
   return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(':')}::/64` : plain;
 }
 
-/** Returns a host as URLs contain it: an IPv6 address in brackets. @param host a name, or an address without brackets. */
+/**
+ * Returns a host as URLs contain it: an IPv6 address in brackets.
+ * @param host a name, or an address without brackets.
+ */
 export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -61,7 +61,8 @@ describe('a machine that moves to another host', () => {
     expect(await lab.driver.getSystem('guest')).toMatchObject({ assetTag: 'shelf 1', indicator: 'blinking' });
     await lab.driver.power(uuid, 'destroy');
     await until('the power-off', () => Promise.resolve(kinds(uuid).includes('stopped')));
-    // libvirt also reports that the definition has changed. The end of QEMU on the old host is no change of the machine.
+    // libvirt also reports that the definition has changed. The end of QEMU on the old host is no change of the
+    // machine.
     expect(kinds(uuid).filter((kind) => kind !== 'changed')).toEqual(['moved', 'shuttingDown', 'stopped']);
     expect(lab.changes.find(({ kind }) => kind === 'moved')?.reason).toBe('from host left to host right');
     expect(await right.virsh('domstate', 'guest')).toContain('shut off');

@@ -52,8 +52,8 @@ export interface NetworkLab {
   /** Runs `ip` on the host or on the client, and returns its output. @throws {Error} if the command fails. */
   ip(where: 'host' | 'client', ...args: readonly string[]): Promise<string>;
   /**
-   * Starts a Node program in the client's namespace, and waits until it prints its first line. The program ends with the
-   * lab.
+   * Starts a Node program in the client's namespace, and waits until it prints its first line. The program ends
+   * with the lab.
    */
   runForClient(program: string): Promise<void>;
   close(): Promise<void>;

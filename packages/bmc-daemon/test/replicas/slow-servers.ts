@@ -14,7 +14,10 @@ export interface SlowServers {
   finish(): void;
 }
 
-/** Makes each action of a server last until this server was read `reads` times, and lets clients change its metadata. */
+/**
+ * Makes each action of a server last until this server was read `reads` times, and lets clients change its
+ * metadata.
+ */
 export function slowServers({ cloud, servers }: Service): SlowServers {
   const readsLeft = new Map<string, number>();
   const usual = cloud.nova;

@@ -35,7 +35,10 @@ const COLLECT_MS = 300;
 
 /** Options of {@link useMembers}. */
 interface MembersOptions {
-  /** Also reads again at this interval while the user attends to the page, in milliseconds, for resources without events. */
+  /**
+   * Also reads again at this interval while the user attends to the page, in milliseconds, for resources without
+   * events.
+   */
   readonly pollMs?: number;
   /** A `$filter` of Redfish. */
   readonly filter?: string;

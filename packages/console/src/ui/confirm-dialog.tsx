@@ -19,7 +19,10 @@ interface ConfirmDialogProps {
   readonly confirmLabel: string;
   /** The text of the other button, for an action that is itself a cancellation. Default: `Cancel`. */
   readonly dismissLabel?: string;
-  /** A name that the user must type before the button works. Hidden characters may be typed as the dialog shows them. */
+  /**
+   * A name that the user must type before the button works. Hidden characters may be typed as the dialog shows
+   * them.
+   */
   readonly typed?: string;
   /** Further text above the buttons. */
   readonly children?: ComponentChildren;

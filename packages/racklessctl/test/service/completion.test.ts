@@ -62,8 +62,8 @@ describe.each(Object.keys(programs))('%s', (shell) => {
     ['racklessctl power on node-', ['node-1', 'node-2', 'node-3']],
     ['racklessctl power on node-1 ', ['node-2', 'node-3']],
   ])('completes %j', (line, words) => {
-    // The command offers no names if the service needs more than 4 s, so that a shell does not wait. On a busy computer,
-    // this can happen to several attempts.
+    // The command offers no names if the service needs more than 4 s, so that a shell does not wait. On a busy
+    // computer, this can happen to several attempts.
     let found: readonly string[] = [];
     for (let attempt = 0; attempt < MAX_ATTEMPTS && found.length === 0; attempt += 1) found = candidates(line);
     expect([...found].sort()).toEqual([...words].sort());

@@ -277,7 +277,10 @@ export class FakeDriver implements CompleteDriver {
   }
 }
 
-/** Returns whether two objects have different members. Most members are the same objects, so it compares these first. */
+/**
+ * Returns whether two objects have different members. Most members are the same objects, so it compares these
+ * first.
+ */
 function isDifferent(left: Readonly<Record<string, unknown>>, right: Readonly<Record<string, unknown>>): boolean {
   return Object.keys({ ...left, ...right }).some(
     (key) => left[key] !== right[key] && JSON.stringify(left[key]) !== JSON.stringify(right[key]),

@@ -10,7 +10,10 @@ import { assignSlots } from './slots.js';
 
 /** Properties of `VirtualTable`. */
 interface VirtualTableProps<Row> extends TableProps<Row> {
-  /** Rows in the order of the table. Sorting thousands of rows costs time, so the caller sorts them when they change. */
+  /**
+   * Rows in the order of the table. Sorting thousands of rows costs time, so the caller sorts them when they
+   * change.
+   */
   readonly rows: readonly Row[];
   /** Height of a row in pixels; with `heightOf`, of the smallest row and of headings. May change. Cells do not wrap. */
   readonly rowHeight: number;

@@ -185,7 +185,10 @@ export class PlainResponse extends ServerResponse {
     this.socket?.uncork();
   }
 
-  /** Calls a function that writes, unless the socket cannot be written. @returns whether the socket's buffer has room. */
+  /**
+   * Calls a function that writes, unless the socket cannot be written.
+   * @returns whether the socket's buffer has room.
+   */
   #written(write: (socket: Socket, done: Done) => boolean): boolean {
     const { socket } = this;
     if (socket === null || this.destroyed || !socket.writable) {

@@ -33,7 +33,10 @@ export const modelsTexts = {
   noValue: '–',
 };
 
-/** The kinds of failed attempts in words. After the HTTP status, they complete a text such as `503 from the upstream`. */
+/**
+ * The kinds of failed attempts in words. After the HTTP status, they complete a text such as `503 from the
+ * upstream`.
+ */
 const kindNames: Readonly<Record<string, string>> = {
   upstreamStatus: 'from the upstream',
   connection: 'connection failed',
