@@ -123,7 +123,10 @@ export function openStateFile<State>(options: StateFileOptions<State>): LargeSta
   };
 }
 
-/** Returns a text that changes with the file; empty if there is none. */
+/**
+ * Returns a text that changes with the file; empty if there is none.
+ * @throws {StateFileError} if it cannot be examined.
+ */
 function fingerprint(file: string): string {
   const found = attempt(`reading ${file}`, () => statSync(file, { bigint: true, throwIfNoEntry: false }));
   return found === undefined ? '' : [found.dev, found.ino, found.size, found.mtimeNs].join(':');

@@ -163,6 +163,7 @@ const SESSION_LIMITS = { perUser: 500, total: 2000 };
 
 /**
  * Opens the password file for reading, and returns it with the function that prepares its edits.
+ * @throws {PasswordFileError} if the file is unreadable or any line is faulty.
  */
 function openPasswords(file: string, { log, now }: Pick<AccessOptions, 'log'> & { readonly now: () => number }) {
   const preparePasswordEdit: PreparePasswordEdit = (edit) => preparePasswordFile(file, edit);

@@ -88,7 +88,10 @@ interface ServerCertificateOptions {
   readonly now: () => Date;
 }
 
-/** Opens the server's certificate. Does not read or write a file before a method is called. */
+/**
+ * Opens the server's certificate. Does not read or write a file before a method is called.
+ * @throws {PemError} if the certificate in use is unreadable.
+ */
 export function openServerCertificate(options: ServerCertificateOptions): ServerCertificate {
   const { files, setTls, state, log, now } = options;
   let tls = options.tls;

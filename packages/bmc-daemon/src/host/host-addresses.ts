@@ -182,6 +182,7 @@ async function ipJson(args: readonly string[]): Promise<unknown> {
 /**
  * Runs a change.
  * @param alreadyDone matches the error text of a change that is already in effect.
+ * @throws {HostAddressError} for any other failure.
  */
 async function change(what: string, alreadyDone: RegExp, args: readonly string[]): Promise<void> {
   try {

@@ -13,7 +13,10 @@ import { startNotifications, type NotificationTarget } from './fake-notification
 import { machinesOf } from './fake-systems.js';
 import type { DriverContext } from './driver-context.js';
 
-/** Creates the driver of machines in memory, for tests of clients. */
+/**
+ * Creates the driver of machines in memory, for tests of clients.
+ * @throws the error of `settingError` for an unusable file.
+ */
 export function fake(context: DriverContext): HypervisorDriver {
   const { images, log } = context;
   const fetchImage = (image: ImageRequest, options: InsertOptions) => probeImage(image, options, images);

@@ -45,7 +45,7 @@ export function libvirt(context: DriverContext): OpenedDriver {
   }
 }
 
-/** Creates the driver of one host. The driver connects when it is started. */
+/** Creates the driver of one host. The driver connects when it is started. @throws {LibvirtError} INVALID_URI. */
 function openHost(
   { settings, images }: DriverContext,
   host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'backgroundReads' | 'onReadAhead' | 'log'>,

@@ -5,6 +5,7 @@ import { openConsole } from '@rackless/console/files.js';
 /**
  * Reads the files of the console.
  * @returns a function that answers a GET or HEAD request; false: there is no such file, and nothing was sent.
+ * @throws {Error} if the package is not built.
  */
 export function createConsole(): (
   request: IncomingMessage & { readonly path: string },

@@ -51,7 +51,10 @@ export class ExpressionReader extends Cursor {
     super(text);
   }
 
-  /** Reads exactly one value: the text of a flag or of an environment variable. */
+  /**
+   * Reads exactly one value: the text of a flag or of an environment variable.
+   * @throws {LiteralFault} for any other text.
+   */
   readSingle(): PythonValue {
     while (this.peek().kind === 'newline') this.index += 1;
     const value = this.valueOrTuple();

@@ -131,7 +131,10 @@ export class ConsoleLogFolder {
     }
   }
 
-  /** Returns the stored text of a boot; no stretch if the boot has been removed. Each gap starts a new stretch. */
+  /**
+   * Returns the stored text of a boot; no stretch if the boot has been removed. Each gap starts a new stretch.
+   * @throws the errors of node:fs for other unreadable files.
+   */
   async stretches(number: number): Promise<readonly Stretch[]> {
     const boot = (await this.#load()).find((stored) => stored.number === number);
     if (boot === undefined) return [];

@@ -29,6 +29,7 @@ export function createHostsDriver(options: HostsOptions): HostsDriver {
   /**
    * Runs a call that writes the definition. Checks before and after the call that the machine does not
    * migrate, because a migration may begin while the call waits.
+   * @throws as {@link Hosts.onHost}; {DriverError} unavailable, if the machine migrates.
    */
   const onStaying: OnMachine<HostMember> = (id, call) =>
     hosts.onHost(id, async (member, uuid) => {

@@ -47,7 +47,10 @@ export async function guestCapabilities(
   }
 }
 
-/** Reads the answer of `virConnectGetDomainCapabilities`. */
+/**
+ * Reads the answer of `virConnectGetDomainCapabilities`.
+ * @throws {DriverError} internal, if it is not well-formed.
+ */
 export function readGuestCapabilities(xml: string): GuestCapabilities {
   const { root } = parseXml(xml);
   const os = child(root, 'os');

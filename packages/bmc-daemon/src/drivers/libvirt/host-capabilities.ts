@@ -14,7 +14,7 @@ export interface HostCapabilities {
   readonly qemuAccount: { readonly uid: number; readonly gid: number } | null;
 }
 
-/** Reads the answer of `virConnectGetCapabilities`. */
+/** Reads the answer of `virConnectGetCapabilities`. @throws {DriverError} internal, if it is not well-formed. */
 export function readCapabilities(xml: string): HostCapabilities {
   const { root } = parseXml(xml);
   const host = child(root, 'host');

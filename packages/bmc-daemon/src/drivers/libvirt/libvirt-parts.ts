@@ -31,7 +31,7 @@ import { Reconciler } from './machine/reconciler.js';
 import { BackgroundReads } from '../queue/background-reads.js';
 import { LibvirtVolumes } from './volumes/volume-control.js';
 
-/** Starts to connect to the host, and creates its readers. */
+/** Starts to connect to the host, and creates its readers. @throws {LibvirtError} INVALID_URI. */
 function openHost(options: LibvirtDriverOptions) {
   const { uri, timeoutMs, log, hostName = hostNameOf(uri) } = options;
   const hypervisor = Hypervisor.connect(uri, {

@@ -100,6 +100,7 @@ async function examineCompute(session: CloudSession, run: Run): Promise<readonly
 /**
  * Examines a service that the daemon can do without.
  * @param path the path of a short list; null: checks only that the catalog has the service.
+ * @throws as {@link CloudSession.request}.
  */
 async function examineService(
   session: CloudSession,

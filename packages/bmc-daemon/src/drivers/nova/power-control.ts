@@ -76,7 +76,10 @@ export async function executePlan(
   await finish(server.id, { server, doing, plan, accepted }, options, control);
 }
 
-/** Waits for the result of an action, if the action has a result that the driver can see. */
+/**
+ * Waits for the result of an action, if the action has a result that the driver can see.
+ * @throws as {@link settle}.
+ */
 async function finish(
   id: string,
   { server, doing, plan, accepted }: Begun,
@@ -102,6 +105,8 @@ interface Begun {
 /**
  * Plans and sends an action. If the last known state does not allow the action, or makes it unnecessary, reads the
  * server again and decides by its new state.
+ * @throws as {@link readServer}; {DriverError} conflict, if the new state does not allow the action; the errors of
+ *   the action; the reason of the signal.
  */
 async function begin(
   id: string,

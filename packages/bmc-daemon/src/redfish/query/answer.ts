@@ -93,7 +93,10 @@ function membersOf(body: JsonObject): readonly Json[] {
   return isArray(members) ? members : [];
 }
 
-/** Returns the collection with the matching members and their number (DSP0266, $filter). */
+/**
+ * Returns the collection with the matching members and their number (DSP0266, $filter).
+ * @throws {RedfishError} 507 if the answer becomes too large; also if the client disconnects.
+ */
 async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReader): Promise<JsonObject> {
   const members = membersOf(body);
   const links = members.map((member) =>

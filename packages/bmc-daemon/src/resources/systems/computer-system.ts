@@ -113,7 +113,10 @@ function patchBody(system: SystemSnapshot, { driver: { changeable }, screens }: 
   return withoutProperties(body, omitted);
 }
 
-/** Applies a PATCH as one change of the machine: all properties or none. */
+/**
+ * Applies a PATCH as one change of the machine: all properties or none.
+ * @throws {RedfishError} 400 if two properties contradict each other. Also throws the errors of the driver.
+ */
 async function applySystem(
   system: SystemSnapshot,
   body: SystemBody,

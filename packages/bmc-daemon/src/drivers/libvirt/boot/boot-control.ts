@@ -186,6 +186,7 @@ export class BootControl {
    * process does not use. False for a machine that is off or transient.
    * @param options.resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU
    *   already has.
+   * @throws {DriverError} notFound, unavailable.
    */
   async needsNewProcess(machine: Machine, options: { readonly resetUsesOnceOrder: boolean }): Promise<boolean> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);

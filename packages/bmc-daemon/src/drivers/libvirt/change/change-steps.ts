@@ -57,6 +57,7 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
  * Returns the step that changes the image in the CD drive of the running guest. Plugs in a drive if the guest has
  * none. Unplugs a hot-plugged drive together with its image.
  * @param image null: empties the drive.
+ * @throws {DriverError} internal, if the XML is not a domain.
  */
 export function driveStep(
   host: Host,
@@ -89,7 +90,11 @@ export function driveStep(
   return { intent: { kind: 'drive', device: 'cdrom' }, run, changesDevices };
 }
 
-/** Plugs in a drive, if the guest accepts one now. @returns a function that unplugs the drive, if there is one. */
+/**
+ * Plugs in a drive, if the guest accepts one now.
+ * @returns a function that unplugs the drive, if there is one.
+ * @throws as {@link plugIn}.
+ */
 async function plug(
   host: Host,
   machine: Machine,

@@ -102,7 +102,7 @@ export class SystemChanges {
     if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.recreateNow(machine);
   }
 
-  /** Completes changes that were in progress when the daemon ended. */
+  /** Completes changes that were in progress when the daemon ended. @throws {DriverError} if that fails. */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).intents === null) return;
     const { queue, timeoutMs } = this.#host;

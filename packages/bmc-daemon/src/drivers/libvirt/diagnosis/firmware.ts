@@ -55,7 +55,10 @@ export async function examineFirmware(
   ];
 }
 
-/** Returns which firmware libvirt offers; null if its hypervisor driver, such as the test driver, reports none. */
+/**
+ * Returns which firmware libvirt offers; null if its hypervisor driver, such as the test driver, reports none.
+ * @throws {LibvirtError} for every other error, for example if libvirt does not answer.
+ */
 async function offeredFirmware(
   hypervisor: Pick<Hypervisor, 'getDomainCapabilities'>,
   { timeoutMs }: ExaminedHost,

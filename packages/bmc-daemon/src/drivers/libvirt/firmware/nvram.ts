@@ -66,6 +66,7 @@ export class Variables {
    * the change later, the old firmware could get the new variables. Repeating the change is safe, even if
    * the daemon ended during its upload. The first message of an upload contains all variables, so the file
    * has either the old variables or the new ones.
+   * @throws {DriverError} if that fails.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).resetNvram) await this.recreateNow(machine);

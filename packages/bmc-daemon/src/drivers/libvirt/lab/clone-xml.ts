@@ -30,6 +30,8 @@ export function ownDisks({ domain }: Pick<DefinitionEdit, 'domain'>): readonly D
 
 /**
  * Returns a definition without the images that clients inserted, the boot override and the daemon's record.
+ * @throws {DriverError} internal, for a saved order that is not XML; conflict, if a newer version of the daemon
+ *   has written the record in a newer format.
  */
 export function withoutDaemon(source: string): string {
   const edit = new DefinitionEdit(source);

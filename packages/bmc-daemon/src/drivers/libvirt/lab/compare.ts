@@ -51,7 +51,10 @@ export async function differencesOf(
     .map(([property, current, wanted]) => `${property}: the machine has ${current || 'none'}; requested: ${wanted}`);
 }
 
-/** Returns the sizes of the disks that the command has created; 0 for a disk whose volume or pool is missing. */
+/**
+ * Returns the sizes of the disks that the command has created; 0 for a disk whose volume or pool is missing.
+ * @throws {DriverError} for any other failure of libvirt.
+ */
 async function diskBytes(
   { hypervisor, timeoutMs }: LabHost,
   { name, created }: OwnMachine,

@@ -27,7 +27,10 @@ export async function listMachines(host: ListHost): Promise<readonly ListedMachi
   return listed.filter((machine) => machine !== null);
 }
 
-/** Reads the state of a machine. Returns null if another client has deleted it meanwhile. */
+/**
+ * Reads the state of a machine. Returns null if another client has deleted it meanwhile.
+ * @throws {DriverError} for any other failure of libvirt.
+ */
 async function listedMachine(known: OwnMachine, timeoutMs: number): Promise<ListedMachine | null> {
   const { name, uuid, machine, created, domain } = known;
   try {

@@ -11,6 +11,7 @@ const FOLDER = '/var/log/libvirt/qemu';
 /**
  * Returns the file for the output of a machine's serial port; null for a session libvirt, whose folder is unknown.
  * @param uri the connection URI.
+ * @throws {LibvirtError} INVALID_URI.
  */
 export function serialLogOf(uri: string, machine: string): string | null {
   return isSession(uri) ? null : `${FOLDER}/${machine}-serial0.log`;

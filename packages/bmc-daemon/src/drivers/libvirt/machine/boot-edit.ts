@@ -80,7 +80,10 @@ export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
   edit.setRecord({ ...record, resetNvram, settings: changed });
 }
 
-/** Removes a pending firmware setting; changes nothing if it is not pending. */
+/**
+ * Removes a pending firmware setting; changes nothing if it is not pending.
+ * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a newer format.
+ */
 export function dropPending(edit: DefinitionEdit, name: 'firmware' | 'secureBoot'): void {
   edit.editRecord((record) => {
     if (record.settings?.pending[name] === undefined) return record;
@@ -99,6 +102,8 @@ export function withoutVariablesReset(record: MachineRecord): MachineRecord {
 /**
  * Applies a change to the user's own definition. If the definition contains the boot order of an override, reverts
  * this order before the change and applies it again afterwards.
+ * @throws {DriverError} internal, for a saved order that is not XML; conflict, if a newer version of the daemon
+ *   has written the record in a newer format. Also throws the errors of the change.
  */
 export function editOwnDefinition(edit: DefinitionEdit, change: () => void): void {
   const { boot } = edit.record;
@@ -140,6 +145,7 @@ export function presentOnceDevice({ domain, record }: DefinitionValues): BootCho
 /**
  * Writes a continuous override into the definition. Does nothing if the definition has it already,
  * or if the machine lacks the device of the override.
+ * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a newer format.
  */
 export function applyContinuousOrder(edit: DefinitionEdit): void {
   const { boot } = edit.record;

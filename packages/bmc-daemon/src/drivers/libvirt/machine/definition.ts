@@ -41,6 +41,7 @@ export async function readDefinition({ name, domain }: Machine, timeoutMs: numbe
 /**
  * Parses the XML that libvirt returns without the flag INACTIVE. Returns null if the machine is
  * off.
+ * @throws {DriverError} internal, if the XML is not a domain.
  */
 export function instanceOf(xml: string): Instance | null {
   const id = readInstanceId(xml);

@@ -20,6 +20,7 @@ interface DriveState {
 /**
  * Returns the drive in the definition, and the drive with the same key and type in the running guest. If the
  * definition has no such drive, `running` is the drive of the guest, for example a hot-plugged one.
+ * @throws {DriverError} internal, if the XML is not a domain.
  */
 export function driveState(
   { xml, instance }: Definition,

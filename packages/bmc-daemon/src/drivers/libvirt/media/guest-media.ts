@@ -50,6 +50,8 @@ export async function applyDrive(host: Host, machine: Machine, device: MediaDevi
 /**
  * Unplugs USB sticks and hot-plugged drives whose image is no longer in the definition. Leaves drives whose image the
  * daemon has not downloaded.
+ * @throws {DriverError} notFound; unavailable, also if the guest does not release the drive; the kind of libvirt's
+ *   error.
  */
 async function unplugEjected(host: Host, machine: Machine): Promise<void> {
   const definition = await readDefinition(machine, host.timeoutMs);

@@ -53,6 +53,7 @@ export function insertMedia(
 /**
  * Empties the drive, and removes its record. Removes a USB stick together with its image. For a transient machine,
  * removes only the record.
+ * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a newer format.
  */
 export function ejectMedia(
   { persistent }: Pick<Machine, 'persistent'>,

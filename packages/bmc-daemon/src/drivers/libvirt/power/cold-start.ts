@@ -123,6 +123,7 @@ export class ColdStart {
   /**
    * Completes a start that was in progress when the daemon ended: resumes a paused guest, or restores a changed boot
    * order.
+   * @throws {DriverError} if that fails.
    */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const isPaused = known.instance !== null && isStarting(known.instance);

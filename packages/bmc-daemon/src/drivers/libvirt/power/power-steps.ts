@@ -75,7 +75,10 @@ export async function pressButton(domain: Domain, timeoutMs: number): Promise<vo
   }
 }
 
-/** Asks the guest to shut down. After the shutdown, libvirt resets its QEMU instead of ending it. */
+/**
+ * Asks the guest to shut down. After the shutdown, libvirt resets its QEMU instead of ending it.
+ * @throws {LibvirtError}
+ */
 export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
   try {
     await domain.reboot(DomainRebootFlags.ACPI_POWER_BTN, { timeoutMs });

@@ -20,6 +20,8 @@ export interface StartOutcome {
 /**
  * Replaces a one-time order in the definition with the machine's own order. The definition contains such an
  * order only during a start without a monitor (see `ColdStart`).
+ * @throws {DriverError} internal, for a saved order that is not XML; conflict, if a newer version of the daemon
+ *   has written the record in a newer format.
  */
 export function removeOnceOrder(edit: DefinitionEdit, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): void {
   const { boot } = edit.record;

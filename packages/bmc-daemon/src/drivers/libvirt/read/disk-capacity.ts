@@ -45,6 +45,7 @@ export class DiskCapacity {
    * disks does not end in time. From then on, returns the same object until a size changes.
    * @param domain the machine.
    * @param disks its disks.
+   * @throws the error of the first read of these disks, if it comes in time.
    */
   async read(domain: Domain, disks: readonly NamedDisk[]): Promise<Capacities> {
     const { uuid } = domain;

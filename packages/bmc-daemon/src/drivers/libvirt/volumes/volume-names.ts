@@ -24,7 +24,10 @@ export async function volumeNames(volume: StorageVolume, timeoutMs: number): Pro
   return { path, pool: volume.pool, name: volume.name };
 }
 
-/** Returns whether the XML of a machine refers to the volume, as a disk or as a backing file. */
+/**
+ * Returns whether the XML of a machine refers to the volume, as a disk or as a backing file.
+ * @throws {DriverError} internal, if the XML is not a domain.
+ */
 export function namesVolume(text: string, { path, pool, name }: VolumeNames): boolean {
   const pattern = new RegExp(`=(['"])${escapeRegExp(encodeAttribute(path))}\\1`);
   if (pattern.test(text)) return true;

@@ -46,7 +46,10 @@ export class DefinitionEdit implements DefinitionValues {
     this.#record = readMetadata(document);
   }
 
-  /** The definition with all edits so far. Its elements can be edited. */
+  /**
+   * The definition with all edits so far. Its elements can be edited.
+   * @throws {DriverError} internal, for another element, without a name, or with an invalid size.
+   */
   get domain(): Domain {
     const { root, version } = this.xml;
     if (this.#domain?.version !== version) this.#domain = { version, value: readRoot(root) };

@@ -30,12 +30,18 @@ export function decodeText(raw: string): string {
   });
 }
 
-/** Decodes character data between tags, with the line ends that a parser reports (XML 1.0 §2.11). */
+/**
+ * Decodes character data between tags, with the line ends that a parser reports (XML 1.0 §2.11).
+ * @throws as {@link decodeText}.
+ */
 export function decodeCharacterData(raw: string): string {
   return decodeText(withLineFeeds(raw));
 }
 
-/** Decodes a raw attribute value: each raw tab and each raw line end becomes a space (XML 1.0 §3.3.3). */
+/**
+ * Decodes a raw attribute value: each raw tab and each raw line end becomes a space (XML 1.0 §3.3.3).
+ * @throws as {@link decodeText}.
+ */
 export function decodeAttribute(raw: string): string {
   return decodeText(raw.replace(/\r\n|[\t\r\n]/g, ' '));
 }

@@ -57,6 +57,7 @@ interface SnapshotExtras {
  * are from the definition.
  * @param inactive the persistent definition; for a transient machine its live XML.
  * @param live null if the machine is off.
+ * @throws {DriverError} internal, if the XML is not a domain.
  */
 export function readSnapshot(
   inactive: string | XmlDocument,

@@ -41,7 +41,8 @@ export function searchedFolders({ environment, directory }: CloudContext): reado
 
 /**
  * Reads the first file of a kind; undefined if there is none, or if a file other than clouds.yaml is empty.
- * @throws {CloudError} if the file cannot be read, is not YAML, or is missing although a variable names it.
+ * @throws {CloudError} if the file cannot be read, is not YAML, or is missing although a variable names it. Also for an
+ *   empty clouds.yaml.
  */
 export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): YamlMapping | undefined {
   const variable = kinds[kind];
@@ -59,6 +60,7 @@ export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): 
  * Reads a YAML file.
  * @param source the start of the message if the file cannot be read: the variable that names the
  *   file. Empty: no variable names it.
+ * @throws {CloudError} if it cannot be read or is not YAML, and for an empty clouds.yaml.
  */
 function readYaml(kind: keyof typeof kinds, file: string, source: string): YamlMapping | undefined {
   let text: string;

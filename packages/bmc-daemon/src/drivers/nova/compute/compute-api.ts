@@ -187,6 +187,7 @@ interface PageReader {
 /**
  * Reads all pages of a list of servers. @returns undefined if Nova no longer knows the marker of a
  * page: the last server of the page before.
+ * @throws {CloudFailure} for any other answer, and for too many or repeated pages.
  */
 async function listPages(
   first: URLSearchParams,

@@ -33,6 +33,7 @@ export function createVolumes(session: CloudSession): Volumes {
   /**
    * Returns the volume; undefined if the request takes too long. The request continues for later
    * readers.
+   * @throws the error of the request, if it comes in time.
    */
   const soon = (reading: Promise<Volume | undefined>): Promise<Volume | undefined> =>
     withDeadline(reading, performance.now() < silentUntil ? 0 : TIMEOUT_MS, () => {

@@ -116,6 +116,7 @@ export class StateStore {
    * Moves a change into the metadata if it was made while they were locked, and removes the mark of a boot.
    * Does nothing while the server is in rescue mode or Nova executes a task.
    * @returns the state that applies.
+   * @throws as {@link read} and {@link write}.
    */
   async settle(server: Server): Promise<ServerState> {
     const { state, stored, next } = await this.read(server);
@@ -147,14 +148,21 @@ export class StateStore {
     throw new DriverError('conflict', `booting server ${current.name}: ${why}`);
   }
 
-  /** Stores that this daemon begins to switch off a server that runs an image. */
+  /**
+   * Stores that this daemon begins to switch off a server that runs an image.
+   * @throws as {@link read} and {@link write}.
+   */
   async beginStop(server: Server, by: string): Promise<void> {
     const { state } = await this.read(server);
     const after = await this.newMark(server.id);
     await this.write(server, { ...state, stopping: { after, by } });
   }
 
-  /** Removes the record of a power-off. @returns whether there was a record. */
+  /**
+   * Removes the record of a power-off.
+   * @returns whether there was a record.
+   * @throws as {@link read} and {@link write}.
+   */
   async endStop(server: Server): Promise<boolean> {
     const { state } = await this.read(server);
     if (state.stopping === undefined) return false;

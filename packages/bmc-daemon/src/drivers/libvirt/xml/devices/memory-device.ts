@@ -6,7 +6,10 @@ import type { MemoryDeviceSnapshot } from '../../../snapshot/hardware-snapshot.j
 import { attribute, child, childElements, type XmlElement } from '../tree.js';
 import { readMemoryKiB } from '../size.js';
 
-/** Returns the modules in order. A resizable device (`virtio-mem`) has its current size. */
+/**
+ * Returns the modules in order. A resizable device (`virtio-mem`) has its current size.
+ * @throws {DriverError} internal, for a unit or a number that libvirt would reject too.
+ */
 export function readMemoryDevices(devices: XmlElement | undefined): readonly MemoryDeviceSnapshot[] {
   return childElements(devices, 'memory').map((element) => {
     const target = child(element, 'target');

@@ -12,7 +12,11 @@ export function withoutPrefix({ source }: XmlDocument, own: ParsedElement, eleme
   return markupOf(copy);
 }
 
-/** Reverts {@link withoutPrefix}. @param prefix with its colon, such as `rackless:`. */
+/**
+ * Reverts {@link withoutPrefix}.
+ * @param prefix with its colon, such as `rackless:`.
+ * @throws {DriverError} internal, if the markup is not well-formed.
+ */
 export function withPrefix(markup: string, prefix: string): string {
   const copy = copyElement(markup, new XmlParser(markup).document().root, null);
   renameTags(copy, (node) => (node.namespace === null ? prefix + node.name : node.name));

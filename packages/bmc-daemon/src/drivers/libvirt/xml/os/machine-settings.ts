@@ -14,7 +14,10 @@ interface HardwareChange {
   readonly networkBoot?: boolean;
 }
 
-/** Reads the maximum values that the definition allows. */
+/**
+ * Reads the maximum values that the definition allows.
+ * @throws {DriverError} internal, for a unit or a number that libvirt would reject too.
+ */
 export function readLimits(root: XmlElement): { readonly cpuCount: number; readonly memoryMiB: number } {
   const maximum = Math.max(readMemoryKiB(child(root, 'maxMemory')), readMemoryKiB(child(root, 'memory')));
   return { cpuCount: Number(textOf(child(root, 'vcpu')) ?? 1), memoryMiB: Math.floor(maximum / 1024) };
