@@ -1,5 +1,5 @@
 /**
- * Prints the resident memory during 200,000 calls and 20,000 failing calls, after each tenth.
+ * Prints the resident memory and the heap during 200,000 calls and 20,000 failing calls, after each tenth.
  *
  *     npm run bench:memory -w @rackless/libvirt
  */

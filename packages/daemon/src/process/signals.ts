@@ -35,8 +35,8 @@ interface SignalOptions {
  * - SIGHUP: reload. A SIGHUP during the start causes a reload now, because the start may have read older files.
  *
  * Also exits with code 1 after an uncaught error. systemd then starts a new process.
- * @returns a promise that resolves when the daemon has stopped after SIGTERM or SIGINT. The caller
- *   flushes the log.
+ * @returns a promise that resolves when the daemon has stopped after SIGTERM or SIGINT, also if the stop failed. The
+ *   caller flushes the log.
  */
 export function handleSignals({ running, early, notify, log }: SignalOptions): Promise<void> {
   let stopping = false;

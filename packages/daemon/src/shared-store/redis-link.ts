@@ -36,6 +36,7 @@ const MAX_RECONNECT_PAUSE_MS = 1000;
  * @param url `redis://user:password@host:6379/0`, or `rediss:` for TLS.
  * @param commandMs milliseconds until a command without an answer fails.
  * @throws {StoreUnavailable} if Redis cannot be reached now.
+ * @throws {TypeError} if the URL has another scheme, or a path that is not the number of a database.
  */
 export async function connectRedis(url: string, commandMs = COMMAND_MS): Promise<RedisLink> {
   // A daemon without a shared store never loads this client. Loading it takes a sixth of the CPU time of

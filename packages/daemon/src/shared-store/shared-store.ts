@@ -74,7 +74,8 @@ const LEASE_MS = 15_000;
  * @param url the URL of Redis. Its path is the database. Each installation needs its own database.
  * @param service the name of the daemon, with which the names of the keys begin.
  * @param options `commandMs`: milliseconds until a command without an answer fails. Default: that of connectRedis.
- * @throws {StoreUnavailable} if Redis does not answer.
+ * @throws {StoreUnavailable} if Redis does not answer, or rejects a command.
+ * @throws {TypeError} as {@link connectRedis}.
  */
 export async function openSharedStore(
   url: string,

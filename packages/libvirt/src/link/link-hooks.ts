@@ -11,7 +11,7 @@ export interface HookHandle {
    * link is closed.
    */
   readonly ready: Promise<void>;
-  /** Removes the hook. If no run has ended yet, `ready` may never settle. */
+  /** Removes the hook. If `ready` has not settled yet, it may never settle. */
   remove(): void;
 }
 

@@ -6,9 +6,9 @@ import { clientError, type ClientErrorCode, isLibvirtError, type LibvirtError, t
 
 /** Delays between connection attempts. */
 export interface BackoffOptions {
-  /** Milliseconds before the first retry. Default: 100. Each failure doubles the delay. */
+  /** Milliseconds before the first retry at most; at least half as much. Default: 100. A failure doubles the delay. */
   readonly firstMs: number;
-  /** Maximum delay in milliseconds. Default: 5,000. */
+  /** Maximum of all delays in milliseconds. Default: 5,000. */
   readonly maxMs: number;
 }
 

@@ -12,8 +12,8 @@ const mechanisms = ['SCRAM-SHA-256', 'PLAIN'] as const;
 /**
  * Authenticates the user of libvirt's auth.conf.
  * @throws {LibvirtError} AUTH_UNSUPPORTED: libvirtd offers no mechanism that is safe on this
- *   transport; NOT_CONNECTED: there are no credentials, or libvirtd cannot prove its identity; the
- *   error of libvirtd, AUTH_FAILED for a wrong password.
+ *   transport; NOT_CONNECTED: the credentials cannot be read, libvirtd cannot prove its identity, or its
+ *   messages are wrong; the error of libvirtd, AUTH_FAILED for a wrong password.
  */
 export async function authenticateWithSasl(connection: Caller, uri: LibvirtUri, limits: CallOptions): Promise<void> {
   // As in libvirt's own client: an unencrypted connection needs a mechanism that encrypts, and
