@@ -44,7 +44,7 @@ export async function benchKeys(bench: Bench): Promise<readonly Figure[]> {
   }
 }
 
-/** Makes {@link CLIENT_KEY} a virtual key with all limits. */
+/** Makes {@link CLIENT_KEY} a virtual key with all limits. @throws {Error} if the proxy does not accept it. */
 export async function createKey(url: string): Promise<void> {
   const answer = await fetch(`${url}/key/generate`, {
     method: 'POST',

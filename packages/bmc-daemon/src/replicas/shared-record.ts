@@ -126,7 +126,11 @@ export class SharedRecord<Value extends object> {
     }
   }
 
-  /** Stores the value of this replica. @returns false if another replica was faster. @throws {StoreUnavailable} */
+  /**
+   * Stores the value of this replica.
+   * @returns false if another replica was faster.
+   * @throws {StoreUnavailable} if the store does not answer. It may have stored the value nevertheless.
+   */
   #commit(): Promise<boolean> {
     const { store, kind, id } = this.#options;
     return store.commit([{ kind, id, expected: this.#revision, value: this.#value }]);

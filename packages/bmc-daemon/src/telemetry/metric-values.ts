@@ -30,7 +30,8 @@ export function metricValues(now: Measurement, before: Measurement | undefined):
 }
 
 /**
- * Returns the earlier measurement if it is of the same run and its time is exact enough for a rate.
+ * Returns the earlier measurement if it is of the same run and its time is exact enough for a rate; otherwise
+ * undefined.
  */
 function comparable(now: Measurement, before: Measurement | undefined): Measurement | undefined {
   if (before?.statistics?.run !== now.statistics?.run) return undefined;

@@ -118,7 +118,7 @@ export class ReportSchedule implements ReportSource {
     this.#subscriptions.sendTest(message);
   }
 
-  /** Returns the latest report of a machine, however old. */
+  /** Returns the latest report of a machine, however old; undefined if there is none. */
   storedReport(uuid: string): Report | undefined {
     return this.#latest.get(uuid)?.report;
   }
@@ -150,7 +150,7 @@ export class ReportSchedule implements ReportSource {
     this.#subscriptions.clear();
   }
 
-  /** Returns the latest report of a machine, with its current name. */
+  /** Returns the latest report of a machine, with its current name; undefined if there is none. */
   #latestNamed(machine: SystemRef): LatestReport | undefined {
     const latest = this.#latest.get(machine.uuid);
     if (latest === undefined || latest.report.machine.name === machine.name) return latest;

@@ -24,7 +24,11 @@ export function openSharedDefinitions(store: SharedStore): ReportDefinitions {
   const enabled = (): boolean =>
     serviceSchema.safeParse(store.get(SERVICE_KIND, SERVICE_ID)?.value).data?.enabled ?? true;
   const changeOf = (entry: StoredEntry | undefined) => changeSchema.safeParse(entry?.value).data ?? {};
-  /** Changes an entry. @throws {ChangeRefused} if this version cannot read it. @throws {StoreUnavailable} */
+  /**
+   * Changes an entry.
+   * @throws {ChangeRefused} if this version cannot read it, or other replicas change it all the time.
+   * @throws {StoreUnavailable} if the store does not answer.
+   */
   const changeEntry = (
     what: string,
     [kind, id]: readonly [string, string],

@@ -35,7 +35,7 @@ export interface Telemetry extends ReportSource {
    * @throws {DriverError} if the host does not answer and there is no earlier report.
    */
   report(machine: SystemRef): Promise<Report>;
-  /** Returns the latest report of a machine by its UUID, for a machine that cannot be looked up. */
+  /** Returns the latest report of a machine by its UUID, for a machine that cannot be looked up; undefined: none. */
   storedReport(uuid: string): Report | undefined;
   /** Sends a test message to the subscribers that did not select definitions. */
   sendTest(message: ReportMessage): void;

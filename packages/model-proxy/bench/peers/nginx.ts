@@ -37,7 +37,7 @@ export async function startNginx(
   return { ports, workerPid: await workerOf(child), stop: () => stop(child) };
 }
 
-/** Waits for the worker of nginx, which starts after nginx listens. */
+/** Waits for the worker of nginx, which starts after nginx listens. @throws {Error} if it takes more than 2 s. */
 async function workerOf(child: ChildProcess): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const [worker] = await childrenOf(pidOf(child));

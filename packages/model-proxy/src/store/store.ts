@@ -69,7 +69,7 @@ export interface UsageBatch {
 export interface OwnedStore extends Store {
   /** Adds the usage of a worker to the present day. */
   addBatch(batch: UsageBatch): void;
-  /** Returns the days with usage between two days, the oldest first. @throws {StoreUnavailable} */
+  /** Returns the days with usage between two days, the oldest first. @throws {StoreUnavailable} they cannot be read. */
   usageDays(from: string, to: string): Promise<readonly string[]>;
 }
 

@@ -15,7 +15,7 @@ interface KnownHost extends HostChassis {
 /**
  * Loads a host that has answered at least once.
  * @throws {RedfishError} 404 for an unknown host, and for a host that has never answered.
- * @throws {DriverError}
+ * @throws {DriverError} of the driver. A host that does not answer now is no error.
  */
 async function loadKnown(name: string, what: string, services: Services): Promise<KnownHost> {
   const chassis = await loadHostChassis(name, services);

@@ -19,6 +19,7 @@ interface Origin {
 /**
  * Replaces the image in a drive, for a PATCH of Image. Ejects the inserted image first, unless it is the same
  * image with the same write protection. The action InsertMedia does not eject.
+ * @returns as {@link insertImage}.
  * @throws {RedfishError} as {@link insertImage}.
  * @throws {DriverError} as {@link insertImage}.
  */
@@ -39,6 +40,7 @@ export async function replaceImage(
 /**
  * Inserts an image. Answers with a task if it takes long.
  * @param prepare runs before the insert, within the same operation.
+ * @returns the task, or a message about the write protection; undefined: the image is in the drive as requested.
  * @throws {RedfishError} 400 if the drive or the image does not support the TransferMethod.
  * @throws {DriverError} of the driver, and what `prepare` throws, before the request becomes a task.
  */

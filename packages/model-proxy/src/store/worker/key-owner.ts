@@ -34,7 +34,7 @@ export class KeyOwner {
     return { keys, spends: this.#spendsOf(keys.map(([digest]) => digest)) };
   }
 
-  /** Makes a change. @returns false if it is outdated. @throws {StoreUnavailable} */
+  /** Makes a change. @returns false if it is outdated. @throws {StoreUnavailable} the change may not be stored. */
   async changeKeys({ read, aliases, changes }: ProposedChange): Promise<boolean> {
     const isUnchanged = (keys: KeysInChange): boolean =>
       read.every(([digest, json]) => jsonOf(keys.get(digest)) === json) &&
@@ -52,7 +52,7 @@ export class KeyOwner {
     return true;
   }
 
-  /** Sets a spend. @throws {StoreUnavailable} */
+  /** Sets a spend. @throws {StoreUnavailable} the spend may not be stored. */
   async setSpend(digest: string, spend: number): Promise<void> {
     await this.#store.setSpend(digest, spend);
     this.#audience.spendsChanged(this.#spendsOf([digest]), null);
@@ -66,13 +66,16 @@ export class KeyOwner {
     return { isAvailable: this.#store.isAvailable, spends };
   }
 
-  /** Returns the days with usage, after all workers have sent their usage. @throws {StoreUnavailable} */
+  /**
+   * Returns the days with usage, after all workers have sent their usage.
+   * @throws {StoreUnavailable} the days cannot be read.
+   */
   async usageDays(from: string, to: string): Promise<readonly string[]> {
     await this.#audience.collectUsage();
     return this.#store.usageDays(from, to);
   }
 
-  /** Returns the usage of a day. @throws {StoreUnavailable} */
+  /** Returns the usage of a day. @throws {StoreUnavailable} the rows cannot be read. */
   readUsage(day: string): Promise<readonly UsageRow[]> {
     return this.#store.readUsage(day, day);
   }
