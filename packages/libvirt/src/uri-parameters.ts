@@ -113,6 +113,7 @@ export function readParameters(query: string): ReadParameters {
 
 /**
  * Splits the query. URLSearchParams would turn `+` into a space, but `+` is legal in a socket path.
+ * @throws {Error} if a parameter is badly escaped.
  */
 function split(query: string): readonly Parameter[] {
   // virURIParseParams also accepts semicolons.

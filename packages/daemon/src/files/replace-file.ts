@@ -228,6 +228,7 @@ function ownerForNewFile(file: string): { readonly uid: number; readonly gid: nu
  * Replaces the file unless it changed. If two processes try this at the same time, only one
  * succeeds.
  * @param file the name of the file for the error message.
+ * @throws as {@link PreparedFile.commit}.
  */
 function replaceIfUnchanged(temporary: string, target: string, basedOn: string, file: string): void {
   const changed = new FileChangedError(`${file} was changed meanwhile`);
@@ -249,6 +250,7 @@ const MAX_LOCK_AGE_MS = 10_000;
 /**
  * Tries to create the lock file. Removes the lock of a crashed process first. Returns false if
  * another process holds the lock.
+ * @throws the error of node:fs if the file cannot be created for another reason.
  */
 function takeLock(lock: string): boolean {
   const heldSince = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;

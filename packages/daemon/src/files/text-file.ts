@@ -86,7 +86,7 @@ function readStream(file: number, isPipe: boolean, deadlineMs: number): Buffer {
   }
 }
 
-/** Returns the number of bytes read; 0: the end; undefined: no byte has arrived yet. */
+/** Returns the number of bytes read; 0: the end; undefined: no byte has arrived yet. @throws the error of node:fs. */
 function readOrWait(file: number, room: Buffer): number | undefined {
   try {
     return readSync(file, room);

@@ -53,7 +53,10 @@ export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
   return pair;
 }
 
-/** Returns the key that matches the certificate. Ignores unreadable keys if another key matches. */
+/**
+ * Returns the key that matches the certificate. Ignores unreadable keys if another key matches.
+ * @throws {TlsFilesError} if no key matches: the fault of the last unreadable key, if there is one.
+ */
 function matchingKey(certificate: X509Certificate, text: string, using: string): string {
   let fault: unknown = new TlsFilesError(`${using}: it is not the key of the certificate`);
   for (const pem of splitKeys(text)) {

@@ -40,7 +40,7 @@ export interface SharedStore {
   /**
    * Returns which of these replicas are alive: they have written to the store in the last 15 s.
    * For 15 s after a failure of the store, returns all of them, because they could not write.
-   * @throws {StoreUnavailable}
+   * @throws {StoreUnavailable} if the store does not answer.
    */
   living(replicas: readonly string[]): Promise<ReadonlySet<string>>;
   /**
@@ -53,7 +53,8 @@ export interface SharedStore {
   /**
    * Calls the listener, which must not throw, for each message that a script publishes to a
    * channel. Messages get lost while there is no connection.
-   * @param channel as in the KEYS of a script. @throws {StoreUnavailable}
+   * @param channel as in the KEYS of a script.
+   * @throws {StoreUnavailable} if the store does not answer. The listener is then never called.
    */
   listen(channel: string, listener: (message: string) => void): Promise<void>;
   /** Milliseconds since 1970 by the clock of the store, which is the same for all replicas. */

@@ -175,7 +175,11 @@ class OpenLink implements Link {
     return () => ({ ...options, procedure, timeoutMs: Math.max(0, deadline - clock.now()) });
   }
 
-  /** Opens one connection and makes the handshake. @throws {LibvirtError} */
+  /**
+   * Opens one connection and makes the handshake.
+   * @throws {LibvirtError} of this client: NOT_CONNECTED with the error of the transport or of libvirtd as its cause,
+   *   or its own error in the handshake, such as AUTH_UNSUPPORTED.
+   */
   async #connect(options: {
     readonly events: boolean;
     readonly serverPings: boolean;

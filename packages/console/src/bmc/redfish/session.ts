@@ -211,7 +211,7 @@ async function readPrivilegesAgain(): Promise<void> {
   if (!isSame) privileges.value = found;
 }
 
-/** Returns whether the service answers requests without credentials. */
+/** Returns whether the service answers requests without credentials. @throws as {@link exchange}, except 401. */
 async function isOpen(): Promise<boolean> {
   try {
     await exchange({ method: 'GET', path: '/redfish/v1/SessionService' });

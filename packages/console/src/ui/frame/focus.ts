@@ -60,7 +60,7 @@ function placeOf(element: Element | null): (() => void) | null {
 
 /**
  * Returns the last usable control before an element, or the first one after it, in the smallest part with one. It is no
- * text field.
+ * text field. null: no part has one.
  */
 function controlBeside(element: Element, parents: readonly HTMLElement[]): HTMLElement | null {
   for (const parent of parents) {

@@ -70,7 +70,7 @@ export default function SessionsPage() {
   );
 }
 
-/** Ends a session. A session that has ended meanwhile is no failure. */
+/** Ends a session. A session that has ended meanwhile is no failure. @throws as {@link remove}, except 404. */
 async function end(session: Session): Promise<void> {
   try {
     await remove(session['@odata.id']);
