@@ -15,6 +15,7 @@ const sizes = [
 
 /**
  * Starts an upstream that accepts bodies of any size, on the core of the load. The caller stops it.
+ * @throws as {@link listening}.
  */
 export async function startBodyUpstream(folder: string): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const [port = 0] = await freePorts(1);

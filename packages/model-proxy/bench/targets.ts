@@ -32,6 +32,7 @@ export type TargetName = (typeof targetNames)[number];
 /**
  * Starts a target in front of a plain upstream.
  * @param folder the folder for its files.
+ * @throws as {@link listening}.
  */
 export function startTarget(name: TargetName, folder: string, upstreamPort: number): Promise<Target> {
   switch (name) {
@@ -98,7 +99,7 @@ export interface ModelProxy extends Target {
   readonly process: ChildProcess;
 }
 
-/** Starts model-proxy. The keys of `models` are their public names. */
+/** Starts model-proxy. The keys of `models` are their public names. @throws as {@link listening}. */
 export async function startModelProxy(
   folder: string,
   models: Readonly<Record<string, Model>>,
@@ -107,7 +108,7 @@ export async function startModelProxy(
   return startModelProxyWith(await writeConfiguration(folder, models, options.store), folder, options);
 }
 
-/** Starts model-proxy with a configuration file. */
+/** Starts model-proxy with a configuration file. @throws as {@link listening}. */
 export async function startModelProxyWith(
   configuration: string,
   folder: string,

@@ -90,7 +90,7 @@ function resultsTable(measured: readonly Measured[]): string {
   return `${title}\n\n${table(['proxies and limit', 'requests/s', 'limit', 'admitted', 'difference'], rows)}`;
 }
 
-/** Measures both limits, each with a new key. */
+/** Measures both limits, each with a new key. @throws {Error} if a load does not reach its limit. */
 async function measure(bench: Bench, group: Group, round: number): Promise<readonly Measured[]> {
   const free = await putKey(group, `free-${round}`, { rpm_limit: 1e9 });
   // The first load warms up.
@@ -129,7 +129,11 @@ async function loadBoth({ folder }: Bench, { urls }: Group, key: string, seconds
   };
 }
 
-/** Creates a key, and waits until each address accepts it. @returns the key. */
+/**
+ * Creates a key, and waits until each address accepts it.
+ * @returns the key.
+ * @throws {Error} if the proxy does not create it.
+ */
 async function putKey({ urls }: Group, name: string, settings: object): Promise<string> {
   const key = `sk-bench-limited-${name}`;
   const answer = await fetch(`${urls[0]}/key/generate`, {

@@ -62,7 +62,7 @@ async function startWorkers(folder: string, count: number, apiBase: string): Pro
   };
 }
 
-/** Makes {@link CLIENT_KEY} a virtual key without limits. */
+/** Makes {@link CLIENT_KEY} a virtual key without limits. @throws {Error} if the proxy does not accept it. */
 async function createKey(url: string): Promise<void> {
   const answer = await fetch(`${url}/key/generate`, {
     method: 'POST',

@@ -8,7 +8,10 @@ import { join } from 'node:path';
 import { freePorts, listening, pidOf, startPinned, stop, TARGET_CORE } from '../processes.js';
 import type { Target } from '../targets.js';
 
-/** Starts Bifrost in front of an upstream with OpenAI's API. It serves `openai/{model}`. */
+/**
+ * Starts Bifrost in front of an upstream with OpenAI's API. It serves `openai/{model}`.
+ * @throws as {@link listening}.
+ */
 export async function startBifrost(executable: string, folder: string, upstream: string): Promise<Target> {
   const [port = 0] = await freePorts(1);
   const own = join(folder, 'bifrost');

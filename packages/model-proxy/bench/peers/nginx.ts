@@ -17,6 +17,7 @@ export interface Nginx {
 /**
  * Starts nginx.
  * @param servers returns the configuration for the given ports.
+ * @throws {Error} if nginx does not listen in time, or has no worker.
  */
 export async function startNginx(
   core: number,

@@ -103,7 +103,10 @@ function isBodiless(status: number): boolean {
   return status < 200 || status === 204 || status === 304;
 }
 
-/** Decides how the body ends (RFC 9112 §6.3). */
+/**
+ * Decides how the body ends (RFC 9112 §6.3).
+ * @throws {AnswerFault} if the head has both a length and a coding, or a coding other than chunked.
+ */
 function framingOf(status: number, length: string | null, coding: string | null): Framing {
   if (coding !== null) {
     if (length !== null) throw invalidHead('a Content-Length and a Transfer-Encoding');

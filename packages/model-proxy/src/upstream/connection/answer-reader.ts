@@ -176,6 +176,7 @@ export class AnswerReader {
   /**
    * Reads a head.
    * @returns the head, and the offset in `bytes` after it; undefined: the head is incomplete.
+   * @throws {AnswerFault} if the head is invalid or too large, or follows too many interim answers.
    */
   #takeHead(bytes: Buffer, from: number): { readonly head: AnswerHead; readonly next: number } | undefined {
     if (!this.#begun) {
@@ -221,6 +222,7 @@ export class AnswerReader {
   /**
    * Reads chunk sizes, extensions and trailers (RFC 9112 §7.1).
    * @returns the offset after the bytes read.
+   * @throws {AnswerFault} if they are invalid or too large.
    */
   #readFraming(bytes: Buffer, from: number): number {
     let at = from;
@@ -275,6 +277,7 @@ export class AnswerReader {
   /**
    * Reads a byte of a line, which must end with CRLF.
    * @returns whether the line ends with this byte.
+   * @throws {AnswerFault} if CR or LF is alone, or the line is too long.
    */
   #endsLine(byte: number): boolean {
     if ((byte === LF) !== (this.#lastByte === CR) || this.#extra.length >= MAX_EXTRA_BYTES) throw badChunk();

@@ -127,7 +127,11 @@ class Lookup {
     return this.#exchange({ RoleArn, RoleSessionName, WebIdentityToken: await readIdentity(token, this.#peer) });
   }
 
-  /** Tries the sources in the order of AWS's tools, and uses the first source that is configured. */
+  /**
+   * Tries the sources in the order of AWS's tools, and uses the first source that is configured.
+   * @throws {TokenFault} if none is configured.
+   * @throws the error of the source.
+   */
   async #ofPlaces(places: AwsPlaces): Promise<Credentials> {
     const { profile, webIdentity, container, asksMetadata } = places;
     const reasons: string[] = [];

@@ -30,7 +30,10 @@ export async function fetchGoogleToken({ credentials }: GoogleToken, peer: Small
   return { token, lifetimeMs };
 }
 
-/** Makes a client without a stored token, so that the client requests a new one. */
+/**
+ * Makes a client without a stored token, so that the client requests a new one.
+ * @throws {TokenFault} if the credentials cannot be used.
+ */
 async function clientOf(credentials: string | null, peer: SmallPeer): Promise<AuthClient> {
   const given = credentials?.trim();
   const isJson = given?.startsWith('{') === true;
