@@ -202,7 +202,7 @@ export class ReportSchedule implements ReportSource {
     return Math.min(planned, Math.max(measurement.clockMs + intervalMs, madeAt + MIN_INTERVAL_MS));
   }
 
-  /** Makes a report for a reader, who waits at most `waitMs`. */
+  /** Makes a report for a reader, who waits at most `waitMs`. @throws as {@link waitForSample}. */
   async #makeNow(machine: SystemRef): Promise<Report> {
     const { samplers, definitions, clock, waitMs } = this.#options;
     const { type, intervalSeconds } = definitions.get(machine.uuid);

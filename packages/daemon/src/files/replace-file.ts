@@ -264,7 +264,7 @@ function takeLock(lock: string): boolean {
   }
 }
 
-/** Returns the text of a file, or `''` if the file does not exist. */
+/** Returns the text of a file, or `''` if the file does not exist. @throws as {@link readTextFile}. */
 function textOf(file: string): string {
   return statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readTextFile(file);
 }

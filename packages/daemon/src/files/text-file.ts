@@ -66,7 +66,10 @@ function readBytes(path: string, pipeDeadlineMs: number): Buffer {
   }
 }
 
-/** Reads a pipe or a device, which has no size. The writer of a pipe may still be running. */
+/**
+ * Reads a pipe or a device, which has no size. The writer of a pipe may still be running.
+ * @throws {Error} if it takes too long, is too large, or is a pipe without data.
+ */
 function readStream(file: number, isPipe: boolean, deadlineMs: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;

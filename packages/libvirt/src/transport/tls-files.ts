@@ -87,7 +87,7 @@ export async function readTlsFiles(
     : { ca, crl, cert, key };
 }
 
-/** Returns the content of the first existing file; undefined if none exists. */
+/** Returns the content of the first existing file; undefined if none exists. @throws as {@link readIfPresent}. */
 async function readFirst(files: readonly string[]): Promise<Buffer | undefined> {
   for (const file of files) {
     const content = await readIfPresent(file);

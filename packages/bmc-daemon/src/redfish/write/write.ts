@@ -204,6 +204,7 @@ function validate<Body>(
 /**
  * Runs the write, and translates the errors of the driver, of files and of the shared store. The error of
  * a driver names the action, or the property and its value.
+ * @throws {RedfishError} for each error of `write`.
  */
 async function withTranslatedErrors(
   { path }: Exchange,

@@ -53,7 +53,7 @@ export function wantedBoot(system: SystemWith<'boot'>, body: BootBody, { setting
  * Makes a change. A change of the CD drive can become a task, because it downloads an image or
  * waits for another insert.
  * @param context translates errors of the task.
- * @throws the error of the change, unless it has become a task.
+ * @throws {DriverError} of the driver, if it comes before the request becomes a task.
  */
 export async function applyChange(
   system: SystemSnapshot,

@@ -115,7 +115,8 @@ function patchBody(system: SystemSnapshot, { driver: { changeable }, screens }: 
 
 /**
  * Applies a PATCH as one change of the machine: all properties or none.
- * @throws {RedfishError} 400 if two properties contradict each other. Also throws the errors of the driver.
+ * @throws {RedfishError} 400 if the two properties of the indicator contradict each other.
+ * @throws as {@link applyChange}.
  */
 async function applySystem(
   system: SystemSnapshot,

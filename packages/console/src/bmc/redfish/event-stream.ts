@@ -61,7 +61,10 @@ export async function runEventStream(until: AbortSignal): Promise<void> {
   }
 }
 
-/** Opens the stream once, and reads it until it ends, breaks or is silent for too long. */
+/**
+ * Opens the stream once, and reads it until it ends.
+ * @throws as {@link openStream}; the error of `fetch` if the stream breaks or is silent for too long.
+ */
 async function* connect(lastId: string | null, until: AbortSignal): AsyncGenerator<RawEvent> {
   const silence = new AbortController();
   const response = await openStream(URI, {

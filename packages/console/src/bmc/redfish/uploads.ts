@@ -182,7 +182,7 @@ async function sendPart(path: string, part: Blob, offset: number, signal: AbortS
   return Number(answer.headers.get('Upload-Offset'));
 }
 
-/** Returns the number of bytes that the service has received. */
+/** Returns the number of bytes that the service has received. @throws as {@link send}. */
 async function received(path: string, signal?: AbortSignal): Promise<number> {
   const answer = await send('HEAD', path, { headers: tus, ...(signal === undefined ? {} : { signal }) });
   return Number(answer.headers.get('Upload-Offset'));
