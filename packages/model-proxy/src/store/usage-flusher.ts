@@ -2,7 +2,9 @@
  * Writes usage at an interval, by default twice a second. Writes of a store never overlap, so no request is
  * counted twice.
  */
+import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import { withDeadline } from '@rackless/daemon/deadline.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 
@@ -13,10 +15,18 @@ interface FlusherOptions {
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Time between two flushes, in milliseconds. */
   readonly flushMs?: number | undefined;
+  /**
+   * How long {@link UsageFlusher.close} writes, and repeats writes that fail, in milliseconds. Absent: it writes once,
+   * without a limit.
+   */
+  readonly closeMs?: number | undefined;
 }
 
 /** Default time between two flushes. A crash may lose the usage of two flushes: the last one may not be complete. */
 const FLUSH_MS = 500;
+
+/** Time between two writes of {@link UsageFlusher.close}. */
+const REPEAT_MS = 250;
 
 /** The writes of a store. */
 export class UsageFlusher {
@@ -27,6 +37,8 @@ export class UsageFlusher {
   /** The flush that has not started yet. */
   #next: Promise<void> | undefined;
   #hasFailed = false;
+  /** Whether {@link close} has ended. A write that continues is of no interest then. */
+  #isClosed = false;
 
   constructor(options: FlusherOptions) {
     this.#options = options;
@@ -59,11 +71,33 @@ export class UsageFlusher {
 
   /** Writes for the last time. Logs a failure. */
   async close(): Promise<void> {
+    const { closeMs, log } = this.#options;
     this.#closing.abort();
+    try {
+      if (closeMs === undefined) await this.#writeLast(0);
+      else
+        await withDeadline(this.#writeLast(closeMs), closeMs, () => {
+          throw new Error(`the end has waited for ${closeMs / 1000} s`);
+        });
+    } catch (error) {
+      log.error(`the usage that is not stored is lost: ${fileReason(error)}`);
+    }
+    this.#isClosed = true;
+  }
+
+  /** @param repeatMs how long to repeat a write that fails. @throws the last error. */
+  async #writeLast(repeatMs: number): Promise<void> {
+    const lastAt = performance.now() + repeatMs - REPEAT_MS;
     await this.#flushing;
-    await this.flush().catch((error: unknown) => {
-      this.#options.log.error(`the usage that is not stored is lost: ${fileReason(error)}`);
-    });
+    for (;;) {
+      try {
+        await this.flush();
+        return;
+      } catch (error) {
+        if (performance.now() > lastAt) throw error;
+        await delay(REPEAT_MS);
+      }
+    }
   }
 
   async #flushAlways(): Promise<void> {
@@ -84,7 +118,8 @@ export class UsageFlusher {
       if (this.#hasFailed) log.info('the usage can be stored again');
       this.#hasFailed = false;
     } catch (error) {
-      if (!this.#hasFailed) log.error(`the usage cannot be stored, and stays in memory: ${fileReason(error)}`);
+      if (!this.#hasFailed && !this.#isClosed)
+        log.error(`the usage cannot be stored, and stays in memory: ${fileReason(error)}`);
       this.#hasFailed = true;
       throw error;
     }

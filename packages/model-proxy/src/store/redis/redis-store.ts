@@ -32,6 +32,8 @@ interface RedisStoreOptions {
 const KEY = 'key';
 const ALIAS = 'alias';
 const MAX_ATTEMPTS = 10;
+/** How long the end of the proxy waits for Redis, which may be slow or just restart. Less than `STOP_MARGIN_MS` of workers. */
+const CLOSE_MS = 5000;
 
 /** Connects to the store. @throws {StoreError} Redis does not answer. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<SharedKeyStore> {
@@ -102,7 +104,7 @@ class SharedKeys implements SharedKeyStore {
     this.#usage = usage;
     this.#load();
     shared.onChange((changed) => (changed === null ? this.#load() : this.#update(changed)));
-    this.#flusher = new UsageFlusher({ write: () => usage.flush(), log });
+    this.#flusher = new UsageFlusher({ write: () => usage.flush(), log, closeMs: CLOSE_MS });
   }
 
   get isAvailable(): boolean {
