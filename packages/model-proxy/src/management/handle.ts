@@ -2,8 +2,8 @@
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { adminOnly } from '../errors/access.js';
 import { ProxyError, requestFault, toProxyError } from '../errors/proxy-error.js';
-import { answerJson, answerText } from '../exchange/answer/answer-json.js';
-import { refuse } from '../exchange/answer/refusal.js';
+import { answerJson } from '../exchange/answer/answer-json.js';
+import { breakOff, refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { readWhole } from '../pass-through/body-reader.js';
 import { managementPaths, pathsForVirtualKeys, type ManagementPath } from './paths.js';
@@ -36,8 +36,6 @@ export function handleManagement(exchange: Exchange, path: ManagementPath): void
   }
 }
 
-const download = ['content-disposition', 'attachment; filename="usage.csv"'];
-
 type Routes = typeof import('./routes.js');
 
 /** Never rejects: an error becomes the answer. */
@@ -50,10 +48,10 @@ async function answer(
     const routes = await import('./routes.js');
     const value = await routes.managementRoutes[path](request(routes));
     if (exchange.response.destroyed) return;
-    if (typeof value === 'string') answerText(exchange, 200, 'text/csv; charset=utf-8', value, download);
+    if (value instanceof routes.StreamedAnswer) await routes.sendStreamed(exchange, value);
     else answerJson(exchange, 200, value);
   } catch (error) {
-    refuse(exchange, error instanceof StoreUnavailable ? storeUnavailable(error) : toProxyError(error));
+    breakOff(exchange, error instanceof StoreUnavailable ? storeUnavailable(error) : toProxyError(error));
   }
 }
 

@@ -12,6 +12,7 @@ const methods = {
   '/spend/logs': 'GET',
   '/spend/tags': 'GET',
   '/global/spend/report': 'GET',
+  '/usage/daily': 'GET',
   '/usage/export': 'GET',
 } as const;
 

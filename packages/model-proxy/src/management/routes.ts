@@ -4,10 +4,13 @@ import { requestFault } from '../errors/proxy-error.js';
 import type { ManagementPath } from './paths.js';
 import { blockKey, deleteKeys, generateKey, keyInfo, listKeys, updateKey } from './key-routes.js';
 import type { ManagementRequest } from './request.js';
-import { exportUsage, spendLogs, spendReport, spendTags } from './spend-routes.js';
+import { spendLogs, spendReport, spendTags } from './spend-routes.js';
+import { dailyUsage, exportUsage } from './usage-routes.js';
 
-/** Returns the value of a JSON answer, or the text of a CSV answer. */
-type Handle = (request: ManagementRequest) => object | Promise<object | string>;
+export { sendStreamed, StreamedAnswer } from './streamed-answer.js';
+
+/** Returns the value of a JSON answer, or an answer in parts. */
+type Handle = (request: ManagementRequest) => object | Promise<object>;
 
 /** The function of each path. */
 export const managementRoutes: Readonly<Record<ManagementPath, Handle>> = {
@@ -21,6 +24,7 @@ export const managementRoutes: Readonly<Record<ManagementPath, Handle>> = {
   '/spend/logs': spendLogs,
   '/spend/tags': spendTags,
   '/global/spend/report': spendReport,
+  '/usage/daily': dailyUsage,
   '/usage/export': exportUsage,
 };
 

@@ -49,10 +49,13 @@ export interface Store {
   /** Adds a request. A crash loses at most the last second, and all usage that waits because a write has failed. */
   addUsage(usage: RequestUsage): void;
   /**
-   * Reads the rows of some days.
+   * Reads the rows of some days, one day after the other, the oldest first. The rows of all days may need more
+   * memory than the proxy has.
    * @param from first day: `2026-11-01`; @param to last day.
    * @throws {StoreUnavailable} the rows cannot be read.
    */
+  usageByDay(from: string, to: string): AsyncIterable<readonly UsageRow[]>;
+  /** Reads the rows of a few days at once. Parameters and errors are those of {@link usageByDay}. */
   readUsage(from: string, to: string): Promise<readonly UsageRow[]>;
   /** Writes everything and closes the store. */
   close(): Promise<void>;

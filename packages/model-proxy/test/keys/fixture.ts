@@ -13,6 +13,8 @@ const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 /** A proxy with virtual keys. */
 export interface KeyedApp extends ServedApp {
   readonly store: Store;
+  /** The folder of the store. */
+  readonly folder: string;
   /** Milliseconds since 1970 for the store. */
   readonly clock: { ms: number };
   /** Sends a management request with the master key, or with another key. */
@@ -52,6 +54,7 @@ export async function serveKeys({ settings, ...options }: ServeOptions = {}): Pr
       app.answering = answering;
     },
     store,
+    folder,
     clock,
     manage,
     create: async (members: object = {}) => {

@@ -299,7 +299,7 @@ describe('reports', () => {
   const report = async (path: string, by = MASTER) => app.manage('GET', path, undefined, by);
 
   it('need the master key', async () => {
-    for (const path of ['/spend/logs', '/spend/tags', '/global/spend/report', '/usage/export'])
+    for (const path of ['/spend/logs', '/spend/tags', '/global/spend/report', '/usage/daily', '/usage/export'])
       expect([path, (await report(path, key)).status]).toEqual([path, 401]);
   });
 

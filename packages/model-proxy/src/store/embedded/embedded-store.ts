@@ -10,7 +10,7 @@ import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { StoreError, type OwnedStore, type Store, type UsageBatch } from '../store.js';
-import { dayOf, type RequestUsage, type UsageRow } from '../usage.js';
+import { dayOf, rowsOfDays, type RequestUsage, type UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import { budgetEvents, type OnBudgetEvent } from '../budget-events.js';
 import type { Entry } from './journal-lines.js';
@@ -183,20 +183,24 @@ class EmbeddedStore implements OwnedStore {
     });
   }
 
-  async readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
-    const { folder } = this.#options;
-    const rows: UsageRow[] = [];
+  async *usageByDay(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
+    for (const day of await this.usageDays(from, to)) {
+      yield this.#rowsOf(day);
+      // Reading a file blocks requests, so let them continue after each file.
+      await delay(0);
+    }
+  }
+
+  readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
+    return rowsOfDays(this.usageByDay(from, to));
+  }
+
+  #rowsOf(day: string): readonly UsageRow[] {
     try {
-      for (const day of storedDays(folder)) {
-        if (day < from || day > to) continue;
-        rows.push(...(day === this.#day.day ? this.#day.rows() : readDay(folder, day)));
-        // Reading a file blocks requests, so let them continue after each file.
-        await delay(0);
-      }
+      return day === this.#day.day ? this.#day.rows() : readDay(this.#options.folder, day);
     } catch (error) {
       throw new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error });
     }
-    return rows;
   }
 
   async close(): Promise<void> {

@@ -12,7 +12,7 @@ import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailabl
 import { budgetEvents, type BudgetEvent, type OnBudgetEvent } from '../budget-events.js';
 import { storedKey, type StoredKey } from '../keys.js';
 import { StoreError, type KeyChanges, type KeysInChange, type SharedKeyStore } from '../store.js';
-import type { RequestUsage, UsageRow } from '../usage.js';
+import { rowsOfDays, type RequestUsage, type UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import { RedisUsage } from './redis-usage.js';
 
@@ -227,13 +227,17 @@ class SharedKeys implements SharedKeyStore {
     if (digest !== null && key !== undefined && cost > 0) this.#usage.addCost(digest, cost, key.budgetDuration);
   }
 
-  async readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
+  async *usageByDay(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
     try {
       await this.#flusher.flush();
-      return await this.#usage.read(from, to);
+      yield* this.#usage.read(from, to);
     } catch (error) {
       throw new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error });
     }
+  }
+
+  readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
+    return rowsOfDays(this.usageByDay(from, to));
   }
 
   async close(): Promise<void> {

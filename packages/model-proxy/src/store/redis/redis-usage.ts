@@ -238,15 +238,13 @@ export class RedisUsage {
     return String(Date.parse(day) + this.#keepDays * DAY_MS);
   }
 
-  /** Reads the rows of the stored days in a range, in small parts. @throws an error if Redis does not answer. */
-  async read(from: string, to: string): Promise<UsageRow[]> {
+  /** Reads the rows of the stored days in a range, each day in small parts. @throws an error if Redis does not answer. */
+  async *read(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
     const today = Date.parse(dayOf(this.#now()));
     const oldest = today - (this.#keepDays - 1) * DAY_MS;
     // The clock of a proxy can be ahead, so tomorrow may already have usage.
     const days = daysBetween(Math.max(Date.parse(from), oldest), Math.min(Date.parse(to), today + DAY_MS));
-    const rows: UsageRow[] = [];
-    for (const day of days) for (const row of await this.#readDay(day)) rows.push({ day, ...row });
-    return rows;
+    for (const day of days) yield Array.from(await this.#readDay(day), (row) => ({ day, ...row }));
   }
 
   async #readDay(day: string): Promise<Iterable<SubjectRow>> {

@@ -7,7 +7,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { periodAt, UNSPENT, type Period } from '../budget-periods.js';
 import type { StoredKey } from '../keys.js';
 import type { KeysInChange, Store, UsageBatch, WorkerKeyStore } from '../store.js';
-import type { RequestUsage, UsageRow } from '../usage.js';
+import { rowsOfDays, type RequestUsage, type UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import { UsageRows } from '../usage-rows.js';
 import { jsonOf } from './key-owner.js';
@@ -148,11 +148,12 @@ export class WorkerStore implements WorkerKeyStore {
     if (key !== null && cost !== 0 && this.keys.has(key)) this.#costs.set(key, (this.#costs.get(key) ?? 0) + cost);
   }
 
-  async readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
-    const rows: UsageRow[] = [];
-    // A day at a time, because a large message would block both processes.
-    for (const day of await this.#owner.usageDays(from, to)) rows.push(...(await this.#owner.readUsage(day)));
-    return rows;
+  async *usageByDay(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
+    for (const day of await this.#owner.usageDays(from, to)) yield this.#owner.readUsage(day);
+  }
+
+  readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
+    return rowsOfDays(this.usageByDay(from, to));
   }
 
   /** Sends the usage for the last time. */

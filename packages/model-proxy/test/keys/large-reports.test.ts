@@ -1,0 +1,130 @@
+/** Reports of many days and keys: they are sent day by day, and `/usage/daily` has only the largest keys. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { dayOf } from '../../src/store/usage.js';
+import { serveKeys, type KeyedApp } from './fixture.js';
+
+const DAY_MS = 86_400_000;
+let app: KeyedApp;
+let today: string;
+beforeEach(async () => {
+  app = await serveKeys({ settings: { countsUsage: true } });
+  today = dayOf(app.clock.ms);
+});
+afterEach(() => app.close());
+
+const daysAgo = (count: number): string => dayOf(app.clock.ms - count * DAY_MS);
+
+/** A row of the store: its subject, name and model, and its requests, which are also the cost. */
+type Row = readonly [subject: 'key' | 'tag', name: string, model: string, requests: number];
+
+/** Writes the file of a day. */
+function store(day: string, rows: readonly Row[]): void {
+  const line = (value: readonly unknown[]): string => {
+    const text = JSON.stringify(value);
+    return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`;
+  };
+  const numbers = { failed: 1, inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+  const lines = rows.map(([subject, name, model, requests], index) =>
+    line(['usage', String(index), { subject, name, model, requests, cost: requests, ...numbers }]),
+  );
+  const format = line(['format', 'rackless-model-proxy-store', { version: 1 }]);
+  writeFileSync(join(app.folder, `usage-${day}.journal`), format + lines.join(''));
+}
+
+describe('a report of a day', () => {
+  it('has all rows, although they are more than a call of a function can have arguments', async () => {
+    store(
+      daysAgo(1),
+      Array.from({ length: 150_000 }, (_, n): Row => ['key', `key-${n}`, 'm', 1]),
+    );
+    const answer = await app.manage('GET', `/usage/export?start_date=${daysAgo(1)}`);
+    expect(answer.json()).toHaveLength(150_000);
+  });
+});
+
+describe('a report of several days', () => {
+  it('is one JSON list, also if some days have no rows', async () => {
+    store(daysAgo(4), []);
+    store(daysAgo(3), [['key', 'a', 'm', 1]]);
+    store(daysAgo(2), [['tag', 'blue', 'm', 1]]);
+    store(daysAgo(1), [['key', 'a', 'm', 2]]);
+    const exported = await app.manage('GET', '/usage/export');
+    expect((exported.json() as { requests: number }[]).map(({ requests }) => requests)).toEqual([1, 1, 2]);
+    const logs = await app.manage('GET', `/spend/logs?start_date=${daysAgo(9)}&end_date=${today}`);
+    expect((logs.json() as { startTime: string }[]).map(({ startTime }) => startTime)).toEqual([
+      daysAgo(3),
+      daysAgo(1),
+    ]);
+    expect((await app.manage('GET', `/usage/export?start_date=${today}`)).text).toBe('[]');
+  });
+
+  it('gets 503 if the first day cannot be read, and breaks off if a later day cannot', async () => {
+    mkdirSync(join(app.folder, `usage-${daysAgo(2)}.journal`));
+    expect((await app.manage('GET', '/usage/export')).status).toBe(503);
+    store(daysAgo(3), [['key', 'a', 'm', 1]]);
+    await expect(app.manage('GET', '/usage/export')).rejects.toThrow();
+    await expect(app.manage('GET', '/usage/export?format=csv')).rejects.toThrow();
+  });
+});
+
+describe('/usage/daily', () => {
+  const daily = async (query: string) => (await app.manage('GET', `/usage/daily?${query}`)).json() as object;
+  const sums = (rows: number, requests: number) => ({
+    ...{ requests, failed_requests: rows, prompt_tokens: 3 * rows, completion_tokens: 2 * rows },
+    ...{ total_tokens: 5 * rows, spend: requests },
+  });
+  beforeEach(() => {
+    store(daysAgo(2), [
+      ['key', 'a', 'm', 1],
+      ['key', 'a', 'n', 2],
+      ['key', 'b', 'm', 10],
+      ['tag', 'blue', 'm', 99],
+    ]);
+    store(daysAgo(1), [
+      ['key', 'a', 'm', 4],
+      ['key', 'c', 'm', 1],
+      ['key', 'd', 'm', 2],
+    ]);
+  });
+
+  it('has the largest keys with their values of each day, and the sum of the others', async () => {
+    expect(await daily(`start_date=${daysAgo(2)}&size=2`)).toEqual({
+      days: [daysAgo(2), daysAgo(1), today],
+      groups: [
+        { name: 'b', key_alias: null, ...sums(1, 10), daily: [10, 0, 0] },
+        { name: 'a', key_alias: null, ...sums(3, 7), daily: [3, 4, 0] },
+      ],
+      others: { count: 2, ...sums(2, 3), daily: [0, 3, 0] },
+    });
+  });
+
+  it('also has models or tags, by tokens or requests', async () => {
+    expect(await daily(`start_date=${daysAgo(2)}&group_by=model&measure=total_tokens`)).toEqual({
+      days: [daysAgo(2), daysAgo(1), today],
+      groups: [
+        { name: 'm', key_alias: null, ...sums(5, 18), daily: [10, 15, 0] },
+        { name: 'n', key_alias: null, ...sums(1, 2), daily: [5, 0, 0] },
+      ],
+      others: { count: 0, ...sums(0, 0), daily: [0, 0, 0] },
+    });
+    expect(await daily(`start_date=${daysAgo(2)}&group_by=tag&measure=requests`)).toMatchObject({
+      groups: [{ name: 'blue', daily: [99, 0, 0] }],
+    });
+  });
+
+  it('shows the aliases of keys', async () => {
+    await app.create({ key_alias: 'team-a', key: 'sk-0123456789abcdef' });
+    await app.chat('sk-0123456789abcdef');
+    expect(await daily(`start_date=${today}`)).toMatchObject({ groups: [{ key_alias: 'team-a', daily: [0] }] });
+  });
+
+  it.each(['group_by=team', 'measure=cost', 'size=101', 'start_date=2020-01-01', 'end_date=2020-01-01'])(
+    'rejects %s',
+    async (query) => {
+      expect((await app.manage('GET', `/usage/daily?${query}`)).status).toBe(400);
+    },
+  );
+});
