@@ -299,6 +299,23 @@ describe.each([
       expect([requestsOf('(other tags)'), requestsOf('t1'), requestsOf('new')]).toEqual([101, 2, undefined]);
     });
 
+    it('is complete for other models, although an upstream reports more tokens than an integer can have', async () => {
+      const absurd = { inputTokens: 5e18, outputTokens: 5e18, totalTokens: 1e22 };
+      let opened = await open();
+      for (const cost of [1, 2]) {
+        opened.addUsage(requestOf({ model: 'broken', cost, ...absurd }));
+        for (const model of ['m', 'n']) opened.addUsage(requestOf({ model, cost }));
+        opened = await open();
+      }
+      const rows = await opened.readUsage(today(), today());
+      expect(rows.map(({ model, requests, cost }) => [model, requests, cost]).sort()).toEqual([
+        ['broken', 2, 3],
+        ['m', 2, 3],
+        ['n', 2, 3],
+      ]);
+      expect(rows.find(({ model }) => model === 'broken')).toMatchObject({ inputTokens: 1e19, totalTokens: 2e22 });
+    });
+
     it('is complete after a flush of 1,200 keys', async () => {
       const first = await open();
       const digests = Array.from({ length: 1200 }, (_, n) => `k${n}`);

@@ -69,6 +69,11 @@ local function add(key, cost, ending)
   redis.call('HINCRBYFLOAT', KEYS[1], key, cost)
   finish(key, ending)
 end
+-- An error would end the script in the middle of the batch. An upstream may report more tokens than an integer can have.
+local function increase(day, field, number, isCost)
+  local answer = not isCost and redis.pcall('HINCRBY', day, field, number)
+  if not answer or type(answer) == 'table' then redis.pcall('HINCRBYFLOAT', day, field, number) end
+end
 local function row(index, field, further, ...)
   local day = KEYS[6 + index]
   if further ~= '' and redis.call('HEXISTS', day, '1' .. field) == 0 then
@@ -76,7 +81,7 @@ local function row(index, field, further, ...)
     else redis.call('HINCRBY', day, 'tags', 1) end
   end
   for n, number in ipairs({...}) do
-    if number ~= '0' then redis.call(n == 6 and 'HINCRBYFLOAT' or 'HINCRBY', day, n .. field, number) end
+    if number ~= '0' then increase(day, n .. field, number, n == 6) end
   end
 end
 if tonumber(ARGV[1]) > tonumber(redis.call('GET', KEYS[6]) or '0') then
