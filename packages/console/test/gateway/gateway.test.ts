@@ -115,13 +115,14 @@ describe('the console of model-proxy', () => {
     };
     const waiting: (() => Promise<void>)[] = [];
     await page.route(
-      (url) => url.pathname === '/usage/export',
+      (url) => url.pathname === '/usage/daily',
       async (route) => {
         const count = days(new URL(route.request().url()));
         const used = { requests: 1, failed_requests: 0, prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-        const name = { subject: 'key', name: 'digest', key_alias: `period of ${count}`, model: 'sample-large' };
-        const day = new Date().toISOString().slice(0, 10);
-        const answer = (): Promise<void> => route.fulfill({ json: [{ day, ...name, ...used, spend: 1 }] });
+        const sums = { ...used, spend: 1, daily: [1] };
+        const groups = [{ name: 'digest', key_alias: `period of ${count}`, ...sums }];
+        const answer = (): Promise<void> =>
+          route.fulfill({ json: { days: ['2026-11-30'], groups, others: { count: 0, ...sums } } });
         if (count === 90) waiting.push(answer);
         else await answer();
       },

@@ -12,11 +12,20 @@ import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
 import { Table } from '../../../ui/table/table.js';
 import { showToast } from '../../../ui/frame/toast.js';
-import { lastDays, readUsage, readUsageAsCsv, type Measure, type UsageRow } from '../../api/usage.js';
+import {
+  readUsage,
+  readUsageAsCsv,
+  type DailyUsage,
+  type Grouping,
+  type Measure,
+  type UsageGroup,
+} from '../../api/usage.js';
 import { spendTexts as texts } from '../../../texts/index.js';
-import { seriesOf, totalsOf, type Grouping, type Totals } from './grouping.js';
+import { nameOf, seriesOf } from './grouping.js';
 
 const REFRESH_MS = 5000;
+/** The pause after an answer, as a multiple of its duration. A report of many keys takes the proxy seconds. */
+const PAUSE_FACTOR = 20;
 const formats = { spend: formatUsd, total_tokens: formatCompact, requests: formatCompact } as const;
 
 /** The page Spend. */
@@ -25,10 +34,10 @@ export default function SpendPage() {
   const grouping = useSignal<Grouping>('key');
   const measure = useSignal<Measure>('spend');
   const sorting = useSignal<Sorting>({ column: 'spend', isAscending: false });
-  const { rows, days, error, read } = useUsage(Number(count.value));
+  const { report, error, read } = useUsage(Number(count.value), grouping.value, measure.value);
   const saveCsv = (): void => {
-    readUsageAsCsv(days).then(
-      (file) => saveFile(`usage-${days.at(-1) ?? ''}.csv`, file),
+    readUsageAsCsv(Number(count.value)).then(
+      (file) => saveFile(`usage-${new Date().toISOString().slice(0, 10)}.csv`, file),
       (thrown: unknown) => showToast('bad', messageOf(thrown)),
     );
   };
@@ -66,16 +75,13 @@ export default function SpendPage() {
         />
       </div>
       {error === null ? null : <ErrorState title={texts.failed} message={error} onRetry={() => void read()} />}
-      {rows === null ? (
+      {report === null ? (
         error === null ? (
           <Loading label={texts.loading} />
         ) : null
       ) : (
-        <Report
-          rows={rows}
-          days={days}
-          grouping={grouping.value}
-          measure={measure.value}
+        <ReportView
+          report={report}
           sorting={sorting.value}
           onSort={(next) => {
             sorting.value = next;
@@ -86,19 +92,30 @@ export default function SpendPage() {
   );
 }
 
-interface ReportProps {
-  readonly rows: readonly UsageRow[];
-  readonly days: readonly string[];
+/** An answer, and what it contains. */
+interface Report {
+  readonly usage: DailyUsage;
   readonly grouping: Grouping;
   readonly measure: Measure;
+}
+
+/** The usage that the page shows. */
+interface Usage {
+  /** null: not read yet. */
+  readonly report: Report | null;
+  readonly error: string | null;
+}
+
+interface ReportProps {
+  readonly report: Report;
   readonly sorting: Sorting;
   readonly onSort: (sorting: Sorting) => void;
 }
 
 /** The chart and the totals. */
-function Report({ rows, days, grouping, measure, sorting, onSort }: ReportProps) {
-  const totals = totalsOf(rows, grouping);
-  if (totals.length === 0) return <EmptyState title={texts.empty}>{texts.emptyHint}</EmptyState>;
+function ReportView({ report: { usage, grouping, measure }, sorting, onSort }: ReportProps) {
+  const { groups, others, days } = usage;
+  if (groups.length === 0) return <EmptyState title={texts.empty}>{texts.emptyHint}</EmptyState>;
   return (
     <div class="stack">
       <div class="card">
@@ -106,52 +123,47 @@ function Report({ rows, days, grouping, measure, sorting, onSort }: ReportProps)
           label={texts.chart[measure]}
           categoryTitle={texts.day}
           categories={days.map((name) => ({ name, short: name.slice('2026-'.length) }))}
-          series={seriesOf(rows, days, grouping, measure)}
+          series={seriesOf(usage, grouping)}
           format={formats[measure]}
         />
       </div>
       <Table
         label={texts.totals}
         columns={columnsOf(grouping)}
-        rows={totals}
-        keyOf={({ id }) => id}
+        rows={groups}
+        keyOf={({ name }) => name}
         sorting={sorting}
         onSort={onSort}
       />
+      {others.count === 0 ? null : (
+        <p>{texts.largest(formatCount(groups.length), formatCount(groups.length + others.count))}</p>
+      )}
     </div>
   );
 }
 
-/** The usage that the page shows. */
-interface Usage {
-  /** null: not read yet. */
-  readonly rows: readonly UsageRow[] | null;
-  /** The days of the rows, oldest first. */
-  readonly days: readonly string[];
-  readonly error: string | null;
-}
-
-/** Reads the usage, and again every five seconds while the page is visible. */
-function useUsage(count: number) {
-  const state = useSignal<Usage>({ rows: null, days: lastDays(count), error: null });
+/** Reads the usage, and reads it again while the page is visible. */
+function useUsage(days: number, grouping: Grouping, measure: Measure) {
+  const state = useSignal<Usage>({ report: null, error: null });
   const order = useAnswerOrder();
   const read = useCallback(async () => {
     const accept = order.begin();
-    const days = lastDays(count);
-    const next = await readUsage(days).then(
-      (rows) => ({ rows, days, error: null }),
+    const next = await readUsage(days, grouping, measure).then(
+      (usage) => ({ report: { usage, grouping, measure }, error: null }),
       (thrown: unknown) => ({ ...state.peek(), error: messageOf(thrown) }),
     );
     if (accept()) state.value = next;
-  }, [count]);
+  }, [days, grouping, measure]);
   useEffect(() => {
-    // Answers for an earlier period do not count.
+    // Answers for an earlier choice do not count.
     order.forget();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isStopped = false;
     const poll = async (): Promise<void> => {
+      const begin = performance.now();
       if (!document.hidden) await read();
-      if (!isStopped) timer = setTimeout(() => void poll(), REFRESH_MS);
+      const pauseMs = Math.max(REFRESH_MS, (performance.now() - begin) * PAUSE_FACTOR);
+      if (!isStopped) timer = setTimeout(() => void poll(), pauseMs);
     };
     void poll();
     return () => {
@@ -162,15 +174,15 @@ function useUsage(count: number) {
   return { ...state.value, read };
 }
 
-function columnsOf(grouping: Grouping): readonly Column<Totals>[] {
+function columnsOf(grouping: Grouping): readonly Column<UsageGroup>[] {
   const { columns: titles } = texts;
   const number = (
     id: string,
     title: string,
-    valueOf: (row: Totals) => number,
+    valueOf: (row: UsageGroup) => number,
     format: (value: number) => string,
     extra = '',
-  ): Column<Totals> => ({
+  ): Column<UsageGroup> => ({
     id,
     title,
     class: `number ${extra}`.trim(),
@@ -182,13 +194,13 @@ function columnsOf(grouping: Grouping): readonly Column<Totals>[] {
       id: 'name',
       title: texts.groups[grouping],
       isRowHeader: true,
-      compare: (a, b) => compareNames(a.name, b.name),
-      render: ({ name }) => name,
+      compare: (a, b) => compareNames(nameOf(a, grouping), nameOf(b, grouping)),
+      render: (group) => nameOf(group, grouping),
     },
     number('requests', titles.requests, ({ requests }) => requests, formatCount),
-    number('failed', titles.failed, ({ failed }) => failed, formatCount, 'wide'),
-    number('input', titles.input, ({ inputTokens }) => inputTokens, formatCount, 'wide'),
-    number('output', titles.output, ({ outputTokens }) => outputTokens, formatCount, 'wide'),
+    number('failed', titles.failed, ({ failed_requests: failed }) => failed, formatCount, 'wide'),
+    number('input', titles.input, ({ prompt_tokens: input }) => input, formatCount, 'wide'),
+    number('output', titles.output, ({ completion_tokens: output }) => output, formatCount, 'wide'),
     number('spend', titles.spend, ({ spend }) => spend, formatUsd),
   ];
 }

@@ -19,6 +19,7 @@ export const spendTexts = {
   masterKey: 'Master key',
   unnamedKey: (digest: string) => `Key ${digest.slice(0, 8)}…`,
   totals: 'Totals',
+  largest: (shown: string, all: string) => `The table has the ${shown} largest of ${all}. The CSV file has all.`,
   columns: {
     requests: 'Requests',
     failed: 'Failed',

@@ -1,0 +1,44 @@
+/** The console of model-proxy with many keys and long names in Chromium. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { call } from '../../../model-proxy/test/harness/call.js';
+import { browserFixture, takePictures } from '../harness/browser.js';
+import { clientOf, logIn, MASTER, openFromMenu, startGateway, type Gateway } from './fixture.js';
+
+/** More than the list of keys and the report of the usage show at once. */
+const KEYS = 103;
+/** The longest alias that the proxy accepts. */
+const LONG = 'W'.repeat(256);
+
+describe('the console with 103 keys', () => {
+  const { open } = browserFixture();
+  let gateway: Gateway;
+  let page: Page;
+  beforeAll(async () => {
+    gateway = await startGateway({ tokenMs: 0 });
+    for (let n = 1; n <= KEYS; n += 1) {
+      const alias = n === KEYS ? LONG : `key-${n}`;
+      const answer = await call(`${gateway.proxy.url}/key/generate`, {
+        ...{ method: 'POST', headers: { authorization: `Bearer ${MASTER}` }, body: { key_alias: alias } },
+      });
+      const { key } = answer.json() as { key: string };
+      await clientOf(gateway.proxy, key).chat.completions.create({
+        ...{ model: 'sample-large', messages: [{ role: 'user', content: 'Hello' }] },
+      });
+    }
+    ({ page } = await open(`${gateway.proxy.url}/ui`));
+    await logIn(page, MASTER);
+  }, 120_000);
+  afterAll(() => gateway.close());
+
+  it('shows the usage of the largest keys, and says how many there are', async () => {
+    await openFromMenu(page, 'Spend');
+    await page.getByText('The table has the 100 largest of 103.').waitFor();
+    expect(await page.getByRole('table', { name: 'Totals' }).getByRole('rowheader').count()).toBe(100);
+    await page.getByText('Show as a table').click();
+    const titles = await page.getByRole('table', { name: 'Spend by day' }).getByRole('columnheader').allTextContents();
+    expect(titles).toHaveLength(7);
+    expect(titles.at(-1)).toBe('Others');
+    await takePictures(page, 'spend-many-keys');
+  });
+});
