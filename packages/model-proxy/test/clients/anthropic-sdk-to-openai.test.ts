@@ -286,6 +286,49 @@ describe("Anthropic's SDK with models of other vendors", () => {
     ]);
   });
 
+  it('gets the stop reason tool_use even if the server reports stop, as OpenAI does for a chosen tool', async () => {
+    const made = call(0, { name: 'get_weather', arguments: '{"city":"Oslo"}' }, 'call_1');
+    vendors.answers.set(OPENAI, events(chunk(made), chunk({}, 'stop'), '[DONE]'));
+    expect((await client.messages.stream({ ...ask, model: 'gpt' }).finalMessage()).stop_reason).toBe('tool_use');
+    vendors.answers.set(OPENAI, json(completion(made, 'stop')));
+    expect((await client.messages.create({ ...ask, model: 'gpt' })).stop_reason).toBe('tool_use');
+  });
+
+  it('gets calls of a server that sends empty ids, each with an id of its own', async () => {
+    const part = (name: string) => ({ id: '', type: 'function', function: { name, arguments: '{}' } });
+    vendors.answers.set(OPENAI, json(completion({ tool_calls: [part('a'), part('b')] }, 'tool_calls')));
+    const { content } = await client.messages.create({ ...ask, model: 'gpt' });
+    expect(content).toMatchObject([
+      { id: 'call_0', name: 'a' },
+      { id: 'call_1', name: 'b' },
+    ]);
+    vendors.answers.set(OPENAI, events(chunk(call(0, part('a').function, '')), chunk({}, 'stop'), '[DONE]'));
+    const streamed = await client.messages.stream({ ...ask, model: 'gpt' }).finalMessage();
+    expect(streamed.content).toMatchObject([{ id: 'call_0', name: 'a' }]);
+  });
+
+  // https://docs.mistral.ai/capabilities/reasoning, https://docs.databricks.com/aws/en/machine-learning/model-serving/query-reason-models
+  it.each([
+    ['Mistral', { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }],
+    ['Databricks', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.', signature: '' }] }],
+  ])('gets thinking and text of a content that is a list, as of %s', async (_vendor, thought) => {
+    const expected = [
+      { type: 'thinking', thinking: 'Hm.' },
+      { type: 'text', text: 'Hi!' },
+    ];
+    const content = [thought, { type: 'text', text: 'Hi!' }, { type: 'reference', reference_ids: [1] }];
+    vendors.answers.set(OPENAI, json(completion({ content }, 'stop')));
+    expect((await client.messages.create({ ...ask, model: 'gpt' })).content).toMatchObject(expected);
+    const parts = [
+      chunk({ content: [thought] }),
+      chunk({ content: 'Hi' }),
+      chunk({ content: [{ type: 'text', text: '!' }] }),
+    ];
+    vendors.answers.set(OPENAI, events(...parts, chunk({ content: '' }, 'stop'), '[DONE]'));
+    const streamed = await client.messages.stream({ ...ask, model: 'gpt' }).finalMessage();
+    expect(streamed.content).toMatchObject(expected);
+  });
+
   it('gets the stop sequence from servers that report it', async () => {
     vendors.answers.set(OPENAI, json(completion({ content: 'a' }, 'stop', { stop_reason: 'END' })));
     const answer = await client.messages.create({ ...ask, model: 'gpt' });

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { valueWithinLimits } from '../../json/parse-within-limits.js';
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { Block } from '../anthropic/content.js';
+import { chatContent, contentOf } from './chat-content.js';
 import { listOf } from './list-of.js';
 
 const text = z.string().nullish();
@@ -27,7 +28,7 @@ const answered = z.object({
   choices: listOf(
     z.object({
       message: z.object({
-        content: text,
+        content: chatContent,
         refusal: text,
         reasoning_content: text,
         reasoning: text,
@@ -52,21 +53,22 @@ export function messageOf(value: unknown): object {
   if (choice === undefined) throw new Error('no choice');
   const { message, finish_reason: reason, stop_reason: stop } = choice;
   const thoughts = recordsOf(message.thinking_blocks);
-  const thought = message.reasoning_content ?? message.reasoning ?? '';
+  const written = contentOf(message.content);
+  const thought = message.reasoning_content ?? message.reasoning ?? written.thinking;
   const content: Block[] = thoughts.length === 0 && thought !== '' ? [thinkingBlock(thought)] : [...thoughts];
-  const answer = (message.content ?? '') + (message.refusal ?? '');
+  const answer = written.text + (message.refusal ?? '');
   if (answer !== '') content.push({ type: 'text', text: answer });
   for (const [position, { id: callId, function: called }] of (message.tool_calls ?? []).entries()) {
     const input = inputOf(called.arguments ?? '');
     // An answer at its limit may end inside of a call.
     if (input === undefined && reason === 'length') continue;
     if (input === undefined) throw new Error('the arguments of a call are not a JSON object');
-    content.push({ type: 'tool_use', id: callId ?? `call_${position}`, name: called.name, input });
+    content.push({ type: 'tool_use', id: callIdOf(callId, position), name: called.name, input });
   }
   return {
     ...messageFrame(id ?? '', model ?? ''),
     content,
-    ...stopOf(message.refusal ? 'content_filter' : reason, stop),
+    ...stopOf(message.refusal ? 'content_filter' : reason, { stop, hasCalls: Boolean(message.tool_calls?.length) }),
     usage: messageUsage(usage),
   };
 }
@@ -81,6 +83,11 @@ export function thinkingBlock(thinking: string): Block {
   return { type: 'thinking', thinking, signature: '' };
 }
 
+/** Returns the id of a call. Some servers send none or an empty one, and a client needs different ids. */
+export function callIdOf(id: string | null | undefined, position: number): string {
+  return id === undefined || id === null || id === '' ? `call_${position}` : id;
+}
+
 function inputOf(json: string): Block | undefined {
   return json.trim() === '' ? {} : recordOf(valueWithinLimits(json));
 }
@@ -92,12 +99,22 @@ const stopReasons: ReadonlyMap<unknown, string> = new Map([
   ['content_filter', 'refusal'],
 ]);
 
-/** Returns why the answer ended. @param stop vLLM's `stop_reason`: a text is the stop sequence. */
-export function stopOf(reason: string | null | undefined, stop: unknown): Block {
+/** What an answer has besides its reason. */
+interface Ending {
+  /** vLLM's `stop_reason`: a text is the stop sequence. */
+  readonly stop: unknown;
+  readonly hasCalls: boolean;
+}
+
+/**
+ * Returns why the answer ended. After a call of a tool, OpenAI's reason is `stop` if the request chose the tool, and
+ * Gemini's is always `stop`. Anthropic's reason is always `tool_use`.
+ */
+export function stopOf(reason: string | null | undefined, { stop, hasCalls }: Ending): Block {
   const isSequence = reason === 'stop' && typeof stop === 'string';
-  return isSequence
-    ? { stop_reason: 'stop_sequence', stop_sequence: stop }
-    : { stop_reason: stopReasons.get(reason) ?? 'end_turn', stop_sequence: null };
+  if (isSequence) return { stop_reason: 'stop_sequence', stop_sequence: stop };
+  const other = hasCalls ? 'tool_use' : 'end_turn';
+  return { stop_reason: stopReasons.get(reason) ?? other, stop_sequence: null };
 }
 
 /** Returns Anthropic's usage. OpenAI's number of input tokens includes the cached tokens, Anthropic's excludes them. */

@@ -6,8 +6,9 @@ import { z } from 'zod';
 import type { Block } from '../anthropic/content.js';
 import { recordsOf } from '../anthropic/values.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
+import { chatContent, contentOf } from './chat-content.js';
 import { listOf } from './list-of.js';
-import { chatUsage, messageFrame, messageUsage, stopOf, thinkingBlock } from './message-answer.js';
+import { callIdOf, chatUsage, messageFrame, messageUsage, stopOf, thinkingBlock } from './message-answer.js';
 
 const text = z.string().nullish();
 
@@ -25,7 +26,7 @@ const chunk = z.object({
       index: z.number().nullish(),
       delta: z
         .object({
-          content: text,
+          content: chatContent,
           refusal: text,
           reasoning_content: text,
           reasoning: text,
@@ -45,6 +46,8 @@ type Choice = NonNullable<z.infer<typeof chunk>['choices']>[number];
 /** The block that the current events extend. */
 interface OpenBlock {
   readonly type: 'thinking' | 'text' | 'tool_use';
+  /** Whether the thinking has got its signature. */
+  readonly isSigned?: true;
   /** OpenAI's index and id of a call. */
   readonly call?: number;
   readonly id?: string;
@@ -101,10 +104,11 @@ export class MessageStream implements DialectStream {
     const { delta } = choice;
     const before = this.#events.length;
     const thoughts = recordsOf(delta?.thinking_blocks);
+    const written = contentOf(delta?.content);
     if (thoughts.length > 0) for (const thought of thoughts) this.#think(thought);
-    else this.#change('thinking', delta?.reasoning_content ?? delta?.reasoning ?? '');
+    else this.#change('thinking', delta?.reasoning_content ?? delta?.reasoning ?? written.thinking);
     if (delta?.refusal) this.#isRefused = true;
-    this.#change('text', (delta?.content ?? '') + (delta?.refusal ?? ''));
+    this.#change('text', written.text + (delta?.refusal ?? ''));
     for (const call of delta?.tool_calls ?? []) this.#call(call);
     if (choice.finish_reason) this.#last = choice;
     // The first event waits for content, so that an early error can still be retried.
@@ -128,9 +132,14 @@ export class MessageStream implements DialectStream {
       this.#close();
       return;
     }
-    if (typeof thinking === 'string') this.#change('thinking', thinking);
-    if (typeof signature === 'string' && this.#open?.type === 'thinking')
-      this.#delta({ type: 'signature_delta', signature });
+    if (typeof thinking === 'string' && thinking !== '') {
+      // The signature is the end of a thought, so more text belongs to the next thought.
+      if (this.#open?.isSigned === true) this.#close();
+      this.#change('thinking', thinking);
+    }
+    if (typeof signature !== 'string' || this.#open?.type !== 'thinking') return;
+    this.#delta({ type: 'signature_delta', signature });
+    this.#open = { ...this.#open, isSigned: true };
   }
 
   #change(type: 'thinking' | 'text', added: string): void {
@@ -153,7 +162,7 @@ export class MessageStream implements DialectStream {
       const name = part?.name ?? '';
       if (name === '') throw new Error('a tool call without a name, or parts of several calls at the same time');
       this.#calls += 1;
-      const callId = id ?? `call_${this.#calls}`;
+      const callId = callIdOf(id, this.#calls);
       this.#start({ type: 'tool_use', call, id: callId }, { type: 'tool_use', id: callId, name, input: {} });
     }
     const json = part?.arguments ?? '';
@@ -180,7 +189,7 @@ export class MessageStream implements DialectStream {
     this.#close();
     this.#begin('', this.#model);
     const { finish_reason: reason, stop_reason: stop } = this.#last ?? {};
-    const delta = stopOf(this.#isRefused ? 'content_filter' : reason, stop);
+    const delta = stopOf(this.#isRefused ? 'content_filter' : reason, { stop, hasCalls: this.#calls >= 0 });
     this.#events.push({ type: 'message_delta', delta, usage: messageUsage(this.#usage) }, { type: 'message_stop' });
   }
 }
