@@ -22,6 +22,13 @@ export function frame(name: string, body: object, kind = 'event'): Buffer {
   );
 }
 
+/** Encodes an error, which has no payload. @see https://smithy.io/2.0/aws/amazon-eventstream.html */
+export function errorFrame(headers: Readonly<Record<string, string>>): Buffer {
+  const all = Object.entries({ ':message-type': 'error', ...headers });
+  const typed = Object.fromEntries(all.map(([name, value]) => [name, { type: 'string' as const, value }]));
+  return Buffer.from(codec.encode({ headers: typed, body: Buffer.alloc(0) }));
+}
+
 /** Makes an answer that sends a stream in chunks of a size. */
 export const stream =
   (bytes: Buffer, size = bytes.length): VendorAnswer =>

@@ -15,7 +15,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { TestProxy } from '../harness/proxy.js';
-import { frame, stream } from './aws-frames.js';
+import { errorFrame, frame, stream } from './aws-frames.js';
 import { cleanUp, entry, json, Vendors, type VendorRequest } from './vendors.js';
 
 const HOST = 'bedrock-runtime.eu-west-1.amazonaws.com';
@@ -302,6 +302,52 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
         {},
       ],
     });
+  });
+
+  it('stream redacted thinking, and two thoughts that follow each other with their own signatures', async () => {
+    const thoughts = [
+      delta(0, { reasoningContent: { text: 'One.' } }),
+      delta(0, { reasoningContent: { signature: 'c2ln' } }),
+      frame('contentBlockStop', { contentBlockIndex: 0 }),
+      delta(1, { reasoningContent: { redactedContent: 'c2VjcmV0' } }),
+      frame('contentBlockStop', { contentBlockIndex: 1 }),
+      delta(2, { reasoningContent: { text: 'Two.' } }),
+      delta(2, { reasoningContent: { signature: 'c2lnMg==' } }),
+      frame('contentBlockStop', { contentBlockIndex: 2 }),
+      delta(3, { reasoningContent: { text: 'Three.' } }),
+      delta(3, { reasoningContent: { signature: 'c2lnMw==' } }),
+      frame('contentBlockStop', { contentBlockIndex: 3 }),
+      delta(4, { text: 'Hi' }),
+      frame('contentBlockStop', { contentBlockIndex: 4 }),
+    ];
+    vendors.answers.set(HOST, stream(Buffer.concat([...thoughts, ...ending('end_turn')])));
+    const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0 });
+    const final = await anthropic.messages.stream({ model: 'claude', max_tokens: 2000, messages }).finalMessage();
+    expect(final.content).toEqual([
+      { type: 'thinking', thinking: 'One.', signature: 'c2ln' },
+      { type: 'redacted_thinking', data: 'c2VjcmV0' },
+      { type: 'thinking', thinking: 'Two.', signature: 'c2lnMg==' },
+      { type: 'thinking', thinking: 'Three.', signature: 'c2lnMw==' },
+      { type: 'text', text: 'Hi' },
+    ]);
+  });
+
+  it('get documents with different names, also if two of them are equal', async () => {
+    vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
+    const file = { type: 'file' as const, file: { file_data: 'data:application/pdf;base64,AAAA' } };
+    const turn = { role: 'user' as const, content: [file, { type: 'text' as const, text: 'Read.' }] };
+    const history = [turn, { role: 'assistant' as const, content: 'Done.' }, turn];
+    await client.chat.completions.create({ model: 'claude', messages: history });
+    const body = asked().json as { messages: { content: { document?: { name: string } }[] }[] }; // the proxy sends it
+    const names = body.messages.flatMap(({ content }) => content.flatMap(({ document }) => document?.name ?? []));
+    expect(names).toHaveLength(2);
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it('report an error message of the stream, which has its text in the headers', async () => {
+    const headers = { ':error-code': 'InternalError', ':error-message': 'An internal server error occurred' };
+    vendors.answers.set(HOST, stream(Buffer.concat([begun, errorFrame(headers)])));
+    await expect(read()).rejects.toThrow('An internal server error occurred');
   });
 
   it.each([

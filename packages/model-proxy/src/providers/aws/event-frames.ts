@@ -4,20 +4,31 @@
  * @see https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html
  */
 import { EventStreamCodec } from '@smithy/core/event-streams';
+import { recordOf, textOf } from '../anthropic/values.js';
 import { parseWithinLimits } from '../../json/parse-within-limits.js';
 
 /** A decoded message. */
 export interface EventFrame {
   /** The header `:message-type`: `event`, `exception` or `error`; empty if it is missing. */
   readonly kind: string;
-  /** Such as `contentBlockDelta` or `throttlingException`; empty for an `error`. */
+  /** Such as `contentBlockDelta` or `throttlingException`; for an `error`, its code. */
   readonly name: string;
+  /** The text of an `error`, which has no payload; otherwise empty. */
+  readonly message: string;
   /** The payload. */
   readonly body: Buffer;
 }
 
 /** Parses the payload of a message. @throws {Error} if it is not JSON. */
 export const jsonIn = ({ body }: EventFrame): unknown => parseWithinLimits(body.toString());
+
+/** Returns the text of an exception or an error; without one, its name. @throws {Error} an exception is not JSON. */
+export function faultText(frame: EventFrame): string {
+  const { kind, name, message } = frame;
+  if (kind === 'error') return message === '' ? name : message;
+  const { message: text, Message } = recordOf(jsonIn(frame)) ?? {};
+  return textOf(text) ?? textOf(Message) ?? name;
+}
 
 /** Four numbers of 4 bytes: length of the message, length of its headers, checksum of both lengths, checksum of the message. */
 const MIN_BYTES = 16;
@@ -62,6 +73,12 @@ export class EventFrames {
   }
 }
 
+/** The headers with the names of events and errors. */
+const nameHeaders: ReadonlyMap<string, string> = new Map([
+  ['event', ':event-type'],
+  ['error', ':error-code'],
+]);
+
 function frameOf(bytes: Buffer): EventFrame {
   const { headers, body } = codec.decode(bytes);
   const text = (name: string): string => {
@@ -71,7 +88,8 @@ function frameOf(bytes: Buffer): EventFrame {
   const kind = text(':message-type');
   return {
     kind,
-    name: text(kind === 'event' ? ':event-type' : ':exception-type'),
+    name: text(nameHeaders.get(kind) ?? ':exception-type'),
+    message: text(':error-message'),
     body: Buffer.from(body),
   };
 }

@@ -31,10 +31,27 @@ export function withCachePoints(blocks: readonly Block[], translate: (block: Blo
 }
 
 /**
+ * The names of the documents of a request, which Bedrock requires to differ. A later turn repeats the documents of
+ * earlier turns with the same names, so that caches of prompts still match.
+ */
+export class DocumentNames {
+  readonly #counts = new Map<string, number>();
+
+  /** Returns a name for the content, with a number if an earlier document has the same content. */
+  nameOf(content: string): string {
+    const name = createHash('sha256').update(content).digest('hex').slice(0, 16);
+    const count = (this.#counts.get(name) ?? 0) + 1;
+    this.#counts.set(name, count);
+    return count === 1 ? name : `${name}-${count}`;
+  }
+}
+
+/**
  * Translates a block to Converse.
+ * @param names the names of the documents in the request so far.
  * @throws {ProxyError} 400: Converse has no such block or no such type of file, or the block has a URL.
  */
-export function converseBlock(block: Block): Block {
+export function converseBlock(block: Block, names: DocumentNames): Block {
   const { type, text, source } = block;
   switch (type) {
     case 'text':
@@ -45,14 +62,12 @@ export function converseBlock(block: Block): Block {
       const { mediaType, data } = bytesOf(source);
       const format = documentFormats.get(mediaType);
       if (format === undefined) throw invalidParameter('messages', `has a file of type '${mediaType}'`);
-      // Bedrock requires that the documents of a request have different names.
-      const name = createHash('sha256').update(data).digest('hex').slice(0, 16);
-      return { document: { format, name, source: { bytes: data } } };
+      return { document: { format, name: names.nameOf(data), source: { bytes: data } } };
     }
     case 'tool_use':
       return { toolUse: { toolUseId: block['id'], name: block['name'], input: block['input'] } };
     case 'tool_result': {
-      const content = recordsOf(block['content']).map(converseBlock);
+      const content = recordsOf(block['content']).map((part) => converseBlock(part, names));
       return {
         toolResult: {
           toolUseId: block['tool_use_id'],

@@ -7,7 +7,7 @@ import { anthropicRequest } from '../anthropic/request.js';
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { DialectCall } from '../dialect.js';
 import { requestValue, type RequestMembers } from '../request-members.js';
-import { converseBlock, withCachePoints } from './converse-blocks.js';
+import { converseBlock, DocumentNames, withCachePoints } from './converse-blocks.js';
 
 /** Members of Converse that clients may send. */
 const ownMembers = [
@@ -36,11 +36,13 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
     if (member !== undefined && Object.keys(member).length > 0) body.set(name, Buffer.from(JSON.stringify(member)));
   };
   const messages = recordsOf(value('messages'));
+  const names = new DocumentNames();
+  const translate = (block: Block): Block => converseBlock(block, names);
   set(
     'messages',
-    messages.map(({ role, content }) => ({ role, content: withCachePoints(recordsOf(content), converseBlock) })),
+    messages.map(({ role, content }) => ({ role, content: withCachePoints(recordsOf(content), translate) })),
   );
-  set('system', withCachePoints(recordsOf(value('system')), converseBlock));
+  set('system', withCachePoints(recordsOf(value('system')), translate));
   const isClaude = call.model.includes('claude');
   // Each model has its own default for `maxTokens`. Only thinking needs a larger number.
   const hasLimit = ['max_tokens', 'max_completion_tokens'].some((name) => members.bytes(name) !== undefined);

@@ -71,6 +71,16 @@ export class ConverseStream implements DialectStream {
       }
       case 'contentBlockDelta': {
         const { contentBlockIndex, delta } = changed.parse(value);
+        const redacted = delta.reasoningContent?.redactedContent;
+        // Anthropic's event for the start of the block has all of it.
+        if (redacted !== undefined)
+          return [
+            {
+              type: 'content_block_start',
+              index: contentBlockIndex,
+              content_block: { type: 'redacted_thinking', data: redacted },
+            },
+          ];
         return deltasOf(delta).map((part) => ({ type: 'content_block_delta', index: contentBlockIndex, delta: part }));
       }
       case 'contentBlockStop':

@@ -1,6 +1,5 @@
 /** Errors in the event streams of Bedrock. */
-import { recordOf, textOf } from '../anthropic/values.js';
-import { jsonIn, type EventFrame } from '../aws/event-frames.js';
+import { faultText, type EventFrame } from '../aws/event-frames.js';
 import type { UpstreamError } from '../dialect.js';
 
 /** The status of each exception. */
@@ -11,10 +10,9 @@ const statusOf: ReadonlyMap<string, number> = new Map([
   ['serviceUnavailableException', 503],
 ]);
 
-/** Reads an exception, which ends the stream. @returns undefined: the message is an event. */
+/** Reads an exception or an error, which ends the stream. @returns undefined: the message is an event. */
 export function streamError(frame: EventFrame): UpstreamError | undefined {
   const { kind, name } = frame;
   if (kind === 'event') return undefined;
-  const message = textOf(recordOf(jsonIn(frame))?.['message']) ?? name;
-  return { status: statusOf.get(name) ?? 500, message, type: name === '' ? null : name };
+  return { status: statusOf.get(name) ?? 500, message: faultText(frame), type: name === '' ? null : name };
 }

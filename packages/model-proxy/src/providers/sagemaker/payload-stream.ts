@@ -2,8 +2,7 @@
  * Unwraps SageMaker's streams. Their events contain the container's stream in parts, which may end anywhere.
  * @see https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_ResponseStream.html
  */
-import { recordOf, textOf } from '../anthropic/values.js';
-import { EventFrames, jsonIn, type EventFrame } from '../aws/event-frames.js';
+import { EventFrames, faultText, type EventFrame } from '../aws/event-frames.js';
 import type { DialectEvents, DialectStream, UpstreamError } from '../dialect.js';
 
 /** One stream. */
@@ -37,6 +36,5 @@ export class PayloadStream implements DialectStream {
 /** Reads an exception: `ModelStreamError` (a fault of the container) or `InternalStreamFailure` (a fault of SageMaker). */
 function errorIn(frame: EventFrame): UpstreamError | undefined {
   if (frame.kind === 'event') return undefined;
-  const { Message, message } = recordOf(jsonIn(frame)) ?? {};
-  return { status: 500, message: textOf(Message) ?? textOf(message) ?? frame.name, type: frame.name };
+  return { status: 500, message: faultText(frame), type: frame.name };
 }
