@@ -19,6 +19,8 @@ import type { ArgumentDefinition, Call, OptionDefinition } from './command.js';
 import { eachService } from './each-service.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
+/** A user does not notice shorter pauses. */
+const SHOWN_PAUSE_MS = 2000;
 
 /** Options of every command that has `isRemote`. */
 export const remoteOptions: readonly OptionDefinition[] = [
@@ -120,6 +122,15 @@ async function findLogIn(call: Call, connection: Connection): Promise<ServiceLog
   return { connection, credentials: { user, password: text, method: auth } };
 }
 
+/** Returns a function that shows a long pause in the status line of a terminal. */
+function pauseStatus({ terminal }: Call, { host }: URL): (status: number, milliseconds: number) => () => void {
+  return (status, milliseconds) => {
+    if (milliseconds < SHOWN_PAUSE_MS) return () => undefined;
+    terminal.showStatus(`${host} is busy (${status}): trying again in ${Math.ceil(milliseconds / 1000)} s`);
+    return () => terminal.clearStatus();
+  };
+}
+
 /**
  * Opens the selected services, and calls a function with those that it could open. Reports a service
  * that fails, if it is one of several. Always closes the services at the end.
@@ -142,7 +153,8 @@ export async function withServices<T>(
       const { url, ca, insecure } = connection;
       const authorities = ca === undefined ? {} : { ca: readAuthorities(ca) };
       const endpoint = { origin: url, insecure, timeoutMs, ...authorities };
-      const each = { service: await openService({ endpoint, credentials, signal: call.signal }), connection };
+      const options = { endpoint, credentials, signal: call.signal, onPause: pauseStatus(call, url) };
+      const each = { service: await openService(options), connection };
       opened.push(each);
       return each;
     });

@@ -19,4 +19,9 @@ export interface ServiceOptions {
   readonly credentials: Credentials | undefined;
   /** Ends all requests when it aborts, except a login that runs (it has 5 s more) and the logout. */
   readonly signal: AbortSignal;
+  /**
+   * Called before a pause after 429 or 503, with this status and the length of the pause. Returns a function to call
+   * after the pause. Default: no call.
+   */
+  readonly onPause?: (status: number, milliseconds: number) => () => void;
 }

@@ -29,7 +29,6 @@ const MAX_REDIRECTS = 5;
 const HIDDEN: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 /** Maximum number of repetitions of a GET that the service answers with 503 or 429. */
 const MAX_RETRIES = 3;
-const MAX_PAUSE_MS = 30_000;
 /** Milliseconds for the request that ends the session, and for a running login after an interruption. */
 const LOGOUT_MS = 5000;
 
@@ -169,8 +168,8 @@ export class Service {
 
   /**
    * Sends a GET, and returns the answer, also one with an error status. Follows redirects within the service. If the
-   * service is busy (429, 503), waits and repeats the GET up to three times. If the session has ended (401), logs in
-   * again once.
+   * service is busy (429, 503), waits and repeats the GET up to three times; all pauses together last at most
+   * {@link timeoutMs}. If the session has ended (401), logs in again once.
    * @param retryUntil time of `performance.now()` after which a 503 is not repeated. A 429 concerns
    *   the client, not the resource, so it has no such limit.
    * @throws {CommandFailure} if there is no answer, if a redirect leads to another service, if there are too
@@ -180,10 +179,11 @@ export class Service {
     let current = this.pathOf(path);
     let redirects = 0;
     let isRenewed = false;
-    for (let retries = 0; ;) {
+    for (let retries = 0, pausedMs = 0; ;) {
       const answer = await this.#send('GET', current);
       const { status, headers } = answer;
-      const pauseMs = Math.min(retryAfterMs(headers, Date.now()) ?? 1000, MAX_PAUSE_MS);
+      const pauseMs = Math.min(retryAfterMs(headers, Date.now()) ?? 1000, this.timeoutMs);
+      const mayPause = retries < MAX_RETRIES && pausedMs + pauseMs <= this.timeoutMs;
       const isBusy = status === 429 || (status === 503 && performance.now() + pauseMs <= retryUntil);
       if (status >= 300 && status < 400 && headers.location !== undefined) {
         const base = new URL(current, this.origin);
@@ -195,9 +195,10 @@ export class Service {
         if (redirects > MAX_REDIRECTS)
           throw unavailable(`reading ${path}: there are more than ${MAX_REDIRECTS} redirects`);
         current = next;
-      } else if (isBusy && retries < MAX_RETRIES) {
+      } else if (isBusy && mayPause) {
         retries += 1;
-        await wait(pauseMs, this.signal);
+        pausedMs += pauseMs;
+        await wait(pauseMs, this.signal).finally(this.#options.onPause?.(status, pauseMs));
       } else if (status === 401 && this.#session !== undefined && !isRenewed) {
         isRenewed = true;
         await this.renewSession();

@@ -138,6 +138,25 @@ describe('a service with a fault', () => {
   });
 });
 
+describe('a service that is always busy', () => {
+  const busy = (seconds: string) =>
+    serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': (_, response) => sendJson(response, 503, {}, { 'retry-after': seconds }),
+    });
+
+  it.each([
+    ['repeats a request with a long Retry-After once', '30', 2],
+    ['repeats a request with a short Retry-After three times', '0', 4],
+    ['repeats no request after the pauses have lasted for --timeout', '0.8', 2],
+  ])('%s', async (_, seconds, count) => {
+    const service = await busy(seconds);
+    const { code, stderr } = await run(['list', '--url', service.url, '--timeout', '1.5']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('503 Service Unavailable') });
+    expect(service.lines.filter((line) => line === 'GET /redfish/v1/Systems')).toHaveLength(count);
+  });
+});
+
 describe('credentials', () => {
   it.each(['session', 'basic'])('go only to the host of the URL, with the method %s', async (auth) => {
     const other = await serve({});

@@ -51,6 +51,23 @@ it('a task shows a progress bar, which the result replaces', async () => {
   expect(output.endsWith('\r\u001b[KSystem: on\r\n')).toBe(true);
 });
 
+it('a service that is busy shows for how long the command waits', async () => {
+  const answers = oneMachine();
+  let busy = 1;
+  const service = await serve({
+    ...answers,
+    'GET /redfish/v1/Systems': (_, response) => {
+      busy -= 1;
+      if (busy >= 0) sendJson(response, 503, {}, { 'retry-after': '2' });
+      else sendJson(response, 200, answers['GET /redfish/v1/Systems'] ?? {});
+    },
+  });
+  const { code, output } = await inTerminal(`list --url ${service.url}`);
+  expect(code).toBe(0);
+  const { host } = new URL(service.url);
+  expect(output).toContain(`\r\u001b[K${host} is busy (503): trying again in 2 s\r\u001b[K`);
+});
+
 it('asks for a password without showing it', async () => {
   const service = await serve(oneMachine());
   const { code, output } = await inTerminal(`list -u root --url ${service.url}`, 'calvin\r');
