@@ -311,6 +311,41 @@ describe('the socket', () => {
   });
 });
 
+describe('the network default', () => {
+  const examineNetwork = async () => findingsAbout(await doctor(['--libvirt-uri', libvirtd.uri]), 'network');
+
+  it('is a note if it does not exist, and a warning if it does not run or does not start with libvirt', async () => {
+    const missing = onlyFinding(await examineNetwork());
+    expect(missing).toMatchObject({
+      severity: 'note',
+      host: 'localhost',
+      message: 'The host has no network default, so "bmc-daemon machine create" needs --network or --bridge.',
+    });
+    // The definition of libvirt's packages creates a bridge and rules in the network of this host.
+    if (missing.fix !== null) expect(missing.fix).toContain(' net-define /usr/share/libvirt/networks/default.xml ');
+    const definition = path.join(libvirtd.dir, 'tmp', 'network.xml');
+    writeFileSync(definition, `<network><name>default</name><forward mode='bridge'/><bridge name='br0'/></network>`);
+    virsh('net-define', definition);
+    try {
+      const inactive = onlyFinding(await examineNetwork());
+      expect(inactive).toMatchObject({
+        severity: 'warning',
+        message: 'The network default is inactive, so machines that use it cannot start.',
+      });
+      applyFix(inactive);
+      expect(await examineNetwork()).toEqual([]);
+      virsh('net-autostart', 'default', '--disable');
+      const manual = onlyFinding(await examineNetwork());
+      expect(manual).toMatchObject({ severity: 'warning', fix: expect.stringContaining(' net-autostart default') });
+      applyFix(manual);
+      expect(await examineNetwork()).toEqual([]);
+    } finally {
+      virsh('net-destroy', 'default');
+      virsh('net-undefine', 'default');
+    }
+  });
+});
+
 describe("libvirt's test driver", () => {
   it('has neither firmware nor KVM, and no finding about them', async () => {
     const uri = libvirtd.uri.replace(/^qemu\+unix:\/\/\/system/, 'test+unix:///default');

@@ -10,6 +10,7 @@ import { readCapabilities, type HostCapabilities } from '../host-capabilities.js
 import { examinedHost, type ExaminedHost } from './examined-host.js';
 import { examineFirmware } from './firmware.js';
 import { LIBVIRT_DAEMONS, libvirtService, localConnectionFinding } from './local-connection.js';
+import { examineNetwork } from './network.js';
 import { examinePool } from './pool.js';
 import { remoteConnectionFinding } from './remote-connection.js';
 import { examineVersions, versionText } from './versions.js';
@@ -86,7 +87,9 @@ async function examineConnected(
     examineFirmware(hypervisor, host, { capabilities: found, templates }),
   );
   const kvm = withQemu(report, capabilities, (found) => examineAcceleration(found, host));
+  const network = withQemu(report, capabilities, () => examineNetwork(hypervisor, host));
   const findings = Promise.all([
+    settled('network', network, host),
     settled('pool', examinePool(hypervisor, host, { configured: storagePool, capabilities }), host),
     // If libvirt is slow, examine the device alone: libvirt can be slow because only root may open
     // /dev/kvm.

@@ -1,0 +1,49 @@
+/** Examines the network that libvirt's packages create, and that new machines use by default. */
+import { existsSync } from 'node:fs';
+import { isLibvirtError, type Hypervisor, type Network } from '@rackless/libvirt';
+import { note, warning, type Finding } from '../../../findings/finding.js';
+import type { ExaminedHost } from './examined-host.js';
+
+const SUBJECT = 'network';
+const NAME = 'default';
+/** The definition in libvirt's packages. */
+const DEFINITION = '/usr/share/libvirt/networks/default.xml';
+
+/**
+ * Examines the network `default`. A session libvirt may create no network, so it has no findings.
+ * @throws {LibvirtError} if libvirt does not answer, or answers with an unexpected error.
+ */
+export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost): Promise<readonly Finding[]> {
+  if (host.parsed.path === '/session') return [];
+  const { timeoutMs } = host;
+  let network: Network;
+  try {
+    network = await hypervisor.networkLookupByName(NAME, { timeoutMs });
+  } catch (error) {
+    if (isLibvirtError(error, 'NO_NETWORK')) return [missingNetwork(host)];
+    // Without libvirt's network driver, machines use bridges, which is a usual installation.
+    if (isLibvirtError(error, 'NO_SUPPORT', 'INTERNAL_ERROR', 'SYSTEM_ERROR')) return [];
+    throw error;
+  }
+  const [isActive, startsWithLibvirt] = await Promise.all([
+    network.isActive({ timeoutMs }),
+    network.getAutostart({ timeoutMs }),
+  ]);
+  if (!isActive) {
+    const message = `The network ${NAME} is inactive, so machines that use it cannot start.`;
+    return [warning(SUBJECT, message, host.virshEach(['net-start', NAME], ['net-autostart', NAME]))];
+  }
+  if (startsWithLibvirt) return [];
+  const message =
+    `The network ${NAME} does not start with libvirt, ` +
+    'so machines that use it cannot start after a reboot of the host.';
+  return [warning(SUBJECT, message, host.virsh('net-autostart', NAME))];
+}
+
+function missingNetwork(host: ExaminedHost): Finding {
+  const message = `The host has no network ${NAME}, so "bmc-daemon machine create" needs --network or --bridge.`;
+  const names = ['net-start', 'net-autostart'].map((command) => [command, NAME]);
+  // virsh reads the file on this host, and sends it to the other host.
+  const fix = existsSync(DEFINITION) ? host.virshEach(['net-define', DEFINITION], ...names) : null;
+  return note(SUBJECT, message, fix);
+}
