@@ -16,6 +16,7 @@ describe('If-Match and If-None-Match', () => {
     [' "y" ,"x"', true, true],
     ['W/"x"', false, true],
     ['"y", W/"x"', false, true],
+    [' ,"y",, "x", ,', true, true],
     ['"y"', false, false],
     ['x', false, false],
     ['"x"foobar', false, false],

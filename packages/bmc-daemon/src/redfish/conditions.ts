@@ -52,8 +52,11 @@ export function ifNoneMatchMatches(header: string, etag: string): boolean {
   return header.trim() === '*' || tags(header).some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** Returns the tags of a header; an empty list if the header is malformed, such as `"x"foobar`. */
+/**
+ * Returns the tags of a header; an empty list if the header is malformed, such as `"x"foobar`. Ignores empty
+ * elements, such as the one after the comma of `"x",` (RFC 9110 §5.6.1.2).
+ */
 function tags(header: string): readonly string[] {
-  if (!/^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/.test(header)) return [];
+  if (!/^[\s,]*(W\/)?"[^"]*"(\s*,[\s,]*(W\/)?"[^"]*")*(\s*,[\s,]*)?\s*$/.test(header)) return [];
   return header.match(/(W\/)?"[^"]*"/g) ?? [];
 }
