@@ -55,6 +55,18 @@ describe('a host without a monitor', () => {
     expect((await driver.getSystem(uuid)).indicator).toBe('off');
   });
 
+  it.each([' between ', '  '])('finds a machine by its name %j, with all spaces of the name', async (name) => {
+    const other = '00000000-0000-4000-8000-0000000000ab';
+    await writeFile(host.file('spaces.xml'), xml.replace('dummy', name).replace(uuid, other));
+    await host.virsh('define', host.file('spaces.xml'));
+    await until('the machine', () => driver.getSystem(other).then(() => true));
+    expect((await driver.getSystem(other)).name).toBe(name);
+    expect((await driver.getSystem(name)).uuid).toBe(other);
+    await driver.change(other, { indicator: 'off' });
+    expect((await driver.getSystem(name)).indicator).toBe('off');
+    await host.virsh('undefine', other);
+  });
+
   it('keeps the passwords of a machine in a change that is based on a snapshot', async () => {
     const screen = xml.replace('</devices>', `<graphics type='vnc' port='-1' passwd='secret'/></devices>`);
     await writeFile(host.file('screen.xml'), screen);

@@ -105,8 +105,9 @@ export function readDomain(xml: string | XmlDocument): Domain {
 /** Reads `<domain>`. @throws {DriverError} internal, for another element, without a name, or with an invalid size. */
 export function readRoot(root: XmlElement): Domain {
   const uuid = textOf(child(root, 'uuid'));
-  const name = textOf(child(root, 'name'));
-  if (root.name !== 'domain' || name === null) {
+  // libvirt accepts names with spaces at both ends, even a name of spaces only, and looks machines up by them.
+  const name = child(root, 'name')?.text ?? '';
+  if (root.name !== 'domain' || name === '') {
     throw new DriverError('internal', 'reading domain xml: it has no <domain> with a name');
   }
   const id = attribute(root, 'id');
