@@ -47,6 +47,29 @@ describe('the pages', () => {
     expect(await ask({ leaves: false })).toEqual({ route: '/healthz', status: 200, user: null });
   }, 120_000);
 
+  it('answer 503 with the advice to restart after an upgrade has replaced their files', () => {
+    const hook = `export const resolve = (name, context, next) => name === './routes.js'
+      ? Promise.reject(Object.assign(new Error('Cannot find module'), { code: 'ERR_MODULE_NOT_FOUND' }))
+      : next(name, context);`;
+    const code = `
+      import { createServer } from 'node:http';
+      import { register } from 'node:module';
+      register('data:text/javascript,${encodeURIComponent(hook).replaceAll("'", '%27')}');
+      const { pagesOnDemand } = await import('${new URL('../../dist/pages/on-demand.js', import.meta.url).href}');
+      const pages = pagesOnDemand({});
+      const outcomes = [];
+      const server = createServer(async (request, response) => outcomes.push(await pages(request, response, 'id')));
+      server.listen(0, '127.0.0.1', async () => {
+        const answer = await fetch('http://127.0.0.1:' + server.address().port + '/healthz');
+        const [{ status, error }] = outcomes;
+        console.log(JSON.stringify([answer.status, await answer.text(), status, error.message]));
+        server.close();
+      });`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', code], { encoding: 'utf8' });
+    const advice = 'the package has changed since the start of the daemon, so restart the daemon';
+    expect(JSON.parse(output)).toEqual([503, `bmc-daemon: ${advice}\n`, 503, `loading the pages: ${advice}`]);
+  });
+
   it('are not loaded by the start of the daemon', () => {
     const code = `
       import { createRequire } from 'node:module';
