@@ -1,7 +1,6 @@
 /**
- * The state that all replicas share. Each replica holds a copy of it, so that requests read it
- * without waiting. A request first updates the copy with one short command. So it sees every change
- * that any replica has confirmed before.
+ * The state that all replicas share. Each replica holds a copy of it, so that requests read it without waiting. A
+ * request first updates the copy with one short command. So it sees every change that any replica has confirmed.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -30,10 +29,7 @@ export interface SharedStore {
   commit(changes: readonly EntryChange[]): Promise<boolean>;
   /** Calls the listener after each change of the copy. */
   onChange(listener: ChangeListener): void;
-  /**
-   * Calls the listener, which must not throw, at each heartbeat: after each successful regular read
-   * of the store, about once a second.
-   */
+  /** Calls the listener, which must not throw, after each successful regular read, about once a second. */
   onHeartbeat(listener: () => void): void;
   /** Calls the listener, which must not throw, after each reconnection: Redis may have lost changes. */
   onReconnect(listener: () => void): void;
@@ -134,8 +130,7 @@ class RedisStore implements SharedStore {
   }
 
   sync(): Promise<void> {
-    // The next heartbeat finds out whether Redis answers again. Until then, requests do not wait
-    // for it.
+    // The next heartbeat finds out whether Redis answers again. Until then, requests do not wait for it.
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return this.#readOnce();
   }

@@ -48,9 +48,7 @@ export class AnswerReader {
   #state = NOTHING;
   /** The received part of an incomplete head. */
   #partial: Buffer | null = null;
-  /**
-   * Bytes of the body or of the chunk that are still expected; Infinity: until the connection ends.
-   */
+  /** Bytes of the body or of the chunk that are still expected; Infinity: until the connection ends. */
   #left = 0;
   /** Number of received digits of a chunk's size, or of received bytes of the line end after a chunk. */
   #count = 0;
@@ -89,8 +87,7 @@ export class AnswerReader {
 
   /**
    * Reads bytes of the connection.
-   * @returns the number of bytes that were read. It is less than the length of `bytes` if the sink
-   *   pauses, or if the answer ends earlier.
+   * @returns the number of bytes that were read; fewer than in `bytes` if the sink pauses, or if the answer ends.
    * @throws {AnswerFault} if the answer is invalid or too large.
    */
   read(bytes: Buffer): number {
