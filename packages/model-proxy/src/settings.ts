@@ -19,7 +19,10 @@ export type ModelNameInResponse = 'provider' | 'upstream' | 'requested';
 export type RoutingStrategy =
   'simple-shuffle' | 'least-busy' | 'usage-based-routing' | 'latency-based-routing' | 'cost-based-routing';
 
-/** Feature of a request that keeps it at one deployment: its session header, its user, or the beginning of its prompt. */
+/**
+ * Feature of a request that keeps it at one deployment: its session header, its user, or the beginning of its
+ * prompt.
+ */
 export type AffinityKind = 'session' | 'user' | 'prompt';
 
 /** Settings of the choice among deployments. */

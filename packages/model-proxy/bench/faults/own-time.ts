@@ -1,9 +1,15 @@
-/** Times requests without the time in which the processes waited for a CPU, so that other work on the host does not count. */
+/**
+ * Times requests without the time in which the processes waited for a CPU, so that other work on the host does not
+ * count.
+ */
 import { readFileSync } from 'node:fs';
 import { request, type Agent } from 'node:http';
 import { CLIENT_KEY, type Target } from '../targets.js';
 
-/** Returns how long the main thread of a process was ready to run without a CPU. @see the kernel's documentation of schedstat */
+/**
+ * Returns how long the main thread of a process was ready to run without a CPU.
+ * @see the kernel's documentation of schedstat
+ */
 function waitMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
 }

@@ -30,7 +30,10 @@ interface Reload {
   readonly totalMs: number;
 }
 
-/** One client sends all its requests on one connection, so its longest request shows how long the event loop was busy. */
+/**
+ * One client sends all its requests on one connection, so its longest request shows how long the event loop was
+ * busy.
+ */
 export async function benchReload({ folder, rounds, print }: Bench): Promise<readonly Figure[]> {
   const file = join(folder, 'config.yaml');
   await writeFile(file, configuration(1, 0));

@@ -21,7 +21,10 @@ export interface VirtualKey {
 
 /** LiteLLM's names for all models. */
 const ALL_MODELS: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
-/** Kinds of paths: requests to models, and information about models. A key with an empty list of allowed routes may use both. */
+/**
+ * Kinds of paths: requests to models, and information about models. A key with an empty list of allowed routes may
+ * use both.
+ */
 export type RouteKind = 'model' | 'info';
 /** LiteLLM's names of groups of routes, with the kinds of paths that they allow. */
 const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([

@@ -100,6 +100,9 @@ export interface Deployment {
   readonly cooldownMs: number | null;
   /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;
-  /** Weight in its model group: its share of the requests is this divided by the sum of the weights; null: not configured. */
+  /**
+   * Weight in its model group: its share of the requests is this divided by the sum of the weights; null: not
+   * configured.
+   */
   readonly weight: number | null;
 }

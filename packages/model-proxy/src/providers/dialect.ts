@@ -31,7 +31,10 @@ export interface UpstreamError {
 
 /** A translated answer. */
 export type DialectAnswer =
-  /** The object for the client, in OpenAI's form (`messages`: Anthropic's). The proxy renames its model and reads its `usage`. */
+  /**
+   * The object for the client, in OpenAI's form (`messages`: Anthropic's). The proxy renames its model and reads
+   * its `usage`.
+   */
   | { readonly value: object }
   /** Audio, which the upstream sends inside of JSON. */
   | { readonly bytes: Buffer; readonly contentType: string }

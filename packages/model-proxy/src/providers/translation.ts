@@ -41,7 +41,10 @@ export function translationOf(
   return endpoint === 'unchanged' ? null : { endpoint, call: { endpoint: path, model, streams } };
 }
 
-/** Returns whether the endpoint counts tokens and the upstream does not serve it, so that the proxy must estimate them. */
+/**
+ * Returns whether the endpoint counts tokens and the upstream does not serve it, so that the proxy must estimate
+ * them.
+ */
 export function needsTokenEstimate(provider: Provider, path: string): boolean {
   return path === COUNT_TOKENS && !isNative(provider, path);
 }

@@ -18,7 +18,10 @@ export interface RoutingState {
   readonly retryBudget: RetryBudget;
 }
 
-/** Creates the state of a process without requests. Logs cooldowns. @param siblings null: there are no other workers. */
+/**
+ * Creates the state of a process without requests. Logs cooldowns.
+ * @param siblings null: there are no other workers.
+ */
 export function createRoutingState(log: Pick<Log, 'warn'>, siblings: Siblings | null): RoutingState {
   return {
     limits: createLimits(Date.now, siblings?.partOf),

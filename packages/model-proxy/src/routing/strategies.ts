@@ -33,7 +33,10 @@ export const strategies: Readonly<Record<RoutingStrategy, Strategy>> = {
   'cost-based-routing': (selections, { random }) => lowest(selections, costOf, 0, random),
 };
 
-/** Returns a random selection of those with the lowest value. @param buffer values up to this share above the lowest are as good. */
+/**
+ * Returns a random selection of those with the lowest value.
+ * @param buffer values up to this share above the lowest are as good.
+ */
 function lowest(
   selections: readonly Selection[],
   valueOf: (deployment: Deployment) => number,

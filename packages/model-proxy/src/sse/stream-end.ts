@@ -7,7 +7,10 @@ import { dataOf, dataRanges } from './event-lines.js';
 export type Interruption =
   /** The stream ended in the middle of an event. The client got nothing of it, or above 16 MiB only its beginning. */
   | 'event'
-  /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`; or Anthropic's events without the last one. */
+  /**
+   * The stream had `choices`, but neither `[DONE]` nor a `finish_reason`; or Anthropic's events without the last
+   * one.
+   */
   | 'answer'
   /** The upstream sent an error as an event. The client has it. */
   | 'error';

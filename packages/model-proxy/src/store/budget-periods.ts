@@ -1,4 +1,7 @@
-/** Durations and periods of budgets in LiteLLM's notation: `30s`, `5m`, `24h`, `30d`, `2w`, `1mo`. All times are in UTC. */
+/**
+ * Durations and periods of budgets in LiteLLM's notation: `30s`, `5m`, `24h`, `30d`, `2w`, `1mo`. All times are in
+ * UTC.
+ */
 
 const DAY_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, number>> = {

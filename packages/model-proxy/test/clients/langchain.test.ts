@@ -1,4 +1,7 @@
-/** Tests LangChain's client of OpenAI against a complete proxy and an upstream whose certificate is from a private CA. */
+/**
+ * Tests LangChain's client of OpenAI against a complete proxy and an upstream whose certificate is from a private
+ * CA.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';

@@ -193,7 +193,8 @@ describe('limits while Redis does not answer', () => {
     const key = keyOf({ maxParallelRequests: 2 });
     expect(await askAll([limits], key, 2)).toEqual([]);
     redis.pause();
-    // Each store has its own heartbeat. Redis stays paused until both have failed. After that, the stores reject commands at once.
+    // Each store has its own heartbeat. Redis stays paused until both have failed. After that, the stores reject
+    // commands at once.
     const failures = () => logged.filter((line) => line.startsWith('the shared store does not answer')).length;
     await until(() => failures() === 2, 'the failure of both');
     limits.release(key, 0);

@@ -33,7 +33,10 @@ const usageEvent = chunk({ choices: [], usage });
 const DONE = 'data: [DONE]\n\n';
 const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vllm/served/model"');
 
-/** Lets the upstream send a stream, in writes of these texts. The upstream reports usage only if the request has `include_usage`. */
+/**
+ * Lets the upstream send a stream, in writes of these texts. The upstream reports usage only if the request has
+ * `include_usage`.
+ */
 function streams(writes: readonly string[]): void {
   app.answering = ({ body }, response) => void send(body, response);
   const send = async (body: Buffer, response: ServerResponse): Promise<void> => {

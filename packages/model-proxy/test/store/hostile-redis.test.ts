@@ -1,4 +1,7 @@
-/** A Redis that is slow, rejects all commands, or does not speak its protocol: waits are bounded, and the store recovers. */
+/**
+ * A Redis that is slow, rejects all commands, or does not speak its protocol: waits are bounded, and the store
+ * recovers.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';

@@ -28,7 +28,10 @@ async function fillFolder(): Promise<void> {
   await store.close();
 }
 
-/** Opens the store in a process that ends with SIGKILL before a call. @returns whether the process reached that call. */
+/**
+ * Opens the store in a process that ends with SIGKILL before a call.
+ * @returns whether the process reached that call.
+ */
 function openAndKill(call: number): boolean {
   const child = spawnSync(process.execPath, [OPENER, folder, String(call)], { stdio: ['ignore', 'ignore', 'inherit'] });
   if (child.signal !== 'SIGKILL' && child.status !== 0) throw new Error(`the process ended with ${child.status ?? ''}`);

@@ -43,7 +43,10 @@ export class ChatStream implements DialectStream {
   #id = '';
   #usage: Partial<AnthropicUsage> = {};
   #stopReason: string | null = null;
-  /** Whether a chunk with the role was sent. That chunk waits for content, so that an early error can still be retried. */
+  /**
+   * Whether a chunk with the role was sent. That chunk waits for content, so that an early error can still be
+   * retried.
+   */
   #hasRole = false;
   /** The unfinished tool calls by Anthropic's index of their block. */
   readonly #openCalls = new Map<number, OpenCall>();

@@ -25,7 +25,10 @@ export function federatedToken(reference: string, settings: Pick<TargetSettings,
     : { ...application, identityMember: [ASSERTION_MEMBER, token] };
 }
 
-/** Returns the token request without a secret and without the assertion; null: the configuration names no application. */
+/**
+ * Returns the token request without a secret and without the assertion; null: the configuration names no
+ * application.
+ */
 function applicationOf({ value }: Pick<TargetSettings, 'value'>): OauthToken | null {
   const tenant = value('tenant_id', 'AZURE_TENANT_ID');
   const client = value('client_id', 'AZURE_CLIENT_ID');

@@ -54,7 +54,10 @@ export class ConverseStream implements DialectStream {
     return { events, isDone: false };
   }
 
-  /** The usage comes after the stop reason. A stream with a stop reason, but without the usage, has the whole answer. */
+  /**
+   * The usage comes after the stop reason. A stream with a stop reason, but without the usage, has the whole
+   * answer.
+   */
   finish(): DialectEvents {
     return this.#reason === null ? { events: [], isDone: false } : this.#chat.read(this.#end({}));
   }

@@ -33,7 +33,10 @@ export class PayloadStream implements DialectStream {
   }
 }
 
-/** Reads an exception: `ModelStreamError` (a fault of the container) or `InternalStreamFailure` (a fault of SageMaker). */
+/**
+ * Reads an exception: `ModelStreamError` (a fault of the container) or `InternalStreamFailure` (a fault of
+ * SageMaker).
+ */
 function errorIn(frame: EventFrame): UpstreamError | undefined {
   if (frame.kind === 'event') return undefined;
   return { status: 500, message: faultText(frame), type: frame.name };

@@ -32,7 +32,10 @@ interface RedisStoreOptions {
 const KEY = 'key';
 const ALIAS = 'alias';
 const MAX_ATTEMPTS = 10;
-/** How long the end of the proxy waits for Redis, which may be slow or just restart. Less than `STOP_MARGIN_MS` of workers. */
+/**
+ * How long the end of the proxy waits for Redis, which may be slow or just restart. Less than `STOP_MARGIN_MS` of
+ * workers.
+ */
 const CLOSE_MS = 5000;
 
 /** Connects to the store. @throws {StoreError} Redis does not answer. */
