@@ -176,7 +176,7 @@ interface Opening {
   readonly tls: TlsOptions | undefined;
 }
 
-/** Opens the shared store, if the settings name one. @throws {StoreUnavailable} */
+/** Opens the shared store; null if the settings name none. @throws {StoreUnavailable} */
 async function openStore({ settings: { sharedStore }, log }: DaemonOptions): Promise<SharedStore | null> {
   return sharedStore === null ? null : openSharedStore(sharedStore, 'bmc-daemon', log);
 }

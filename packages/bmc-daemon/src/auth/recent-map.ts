@@ -13,7 +13,7 @@ export class RecentMap<Key, Value> {
     return this.#entries.size;
   }
 
-  /** Returns the value and marks it as used now. */
+  /** Returns the value and marks it as used now; undefined if there is none. */
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;

@@ -51,6 +51,7 @@ export const consoles: Feature<ConsoleServices> = {
 /**
  * Opens SSH before the first request, because Redfish shows whether consoles are reachable over
  * SSH. Closes the recorder if this fails.
+ * @returns null as {@link openConsoleSsh}.
  * @throws {StartError} if the port or the address cannot be used.
  * @throws {StateFileError} if the settings name a port and the host keys are unusable.
  */

@@ -17,7 +17,7 @@ export interface SharedStore {
   readonly replica: string;
   /** Brings the copy up to date. @throws {StoreUnavailable} in a few seconds; at once if the last read failed. */
   sync(): Promise<void>;
-  /** Returns an entry of the copy. */
+  /** Returns an entry of the copy; undefined if there is none. */
   get(kind: string, id: string): StoredEntry | undefined;
   /** Returns all entries of a kind in the copy, in the order of their last change. */
   list(kind: string): readonly StoredEntry[];

@@ -128,7 +128,7 @@ async function withUuids(text: string | null, services: Services): Promise<strin
   });
 }
 
-/** Parses `$filter`. @throws {RedfishError} 400 for a syntax error. */
+/** Parses `$filter`; null without one. @throws {RedfishError} 400 for a syntax error. */
 function filterOf(text: string | null): StreamSelection | null {
   if (text === null) return null;
   try {

@@ -78,7 +78,7 @@ class Collector {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Adds a chunk. Returns an error if the body must be rejected. */
+  /** Adds a chunk. Returns an error if the body must be rejected, otherwise undefined. */
   add(chunk: Buffer): RedfishError | undefined {
     const length = this.#length + chunk.length;
     this.#chunks += 1;

@@ -160,8 +160,8 @@ async function expandWithin(
 }
 
 /**
- * Returns the URI of an object that is only a link. A link with a fragment (`#/Temperatures/0`)
- * does not name a resource.
+ * Returns the URI of an object that is only a link; undefined for any other value. A link with a fragment
+ * (`#/Temperatures/0`) does not name a resource.
  */
 function linkOf(value: Json | undefined): string | undefined {
   if (!isObject(value)) return undefined;

@@ -95,12 +95,12 @@ export class TaskRecords {
     return (this.#listed ??= [...this.#records.values()]);
   }
 
-  /** Returns a record, even an expired one. */
+  /** Returns a record, even an expired one; undefined if there is none. */
   peek(id: string): TaskRecord | undefined {
     return this.#records.get(id);
   }
 
-  /** Returns a record that has not expired. */
+  /** Returns a record that has not expired; undefined if there is none. */
   get(id: string): TaskRecord | undefined {
     this.#removeExpired();
     return this.#records.get(id);

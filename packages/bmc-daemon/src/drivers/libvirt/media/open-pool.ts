@@ -85,6 +85,7 @@ export async function openPool(options: PoolOptions): Promise<ActivePool | null>
 /**
  * Finds or creates the pool, and starts it, as {@link openPool}. Returns only libvirt's handle of the pool, and does
  * not examine its directory.
+ * @returns null as {@link openPool}.
  * @throws {DriverError} as {@link openPool}.
  */
 export async function startedPool(options: PoolOptions): Promise<StoragePool | null> {

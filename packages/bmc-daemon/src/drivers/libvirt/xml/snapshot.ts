@@ -256,8 +256,8 @@ function mediaSnapshots(
 }
 
 /**
- * Returns the drive to show. If the definition has a drive, this is the drive of the running machine
- * with the same target, or else that of the definition. If not, it is a drive of the running machine.
+ * Returns the drive to show. If the definition has a drive, this is the drive of the running machine with the same
+ * key and type, or else that of the definition. If not, it is a drive of the running machine, or null.
  */
 function shownDrive(defined: Domain, actual: Domain, device: MediaDevice, media: MediaRecord | undefined): Disk | null {
   const own = findDrive(defined, device, media);

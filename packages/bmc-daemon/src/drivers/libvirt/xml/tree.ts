@@ -46,7 +46,8 @@ export function childElements<E extends XmlElementOf<E>>(element: E | undefined,
 }
 
 /**
- * Returns the first element of a path of libvirt's own names: `child(domain, 'cpu', 'topology')`.
+ * Returns the first element of a path of libvirt's own names: `child(domain, 'cpu', 'topology')`; undefined if there
+ * is none. Follows only the first element of each name.
  */
 export function child<E extends XmlElementOf<E>>(element: E | undefined, ...path: readonly string[]): E | undefined {
   let found = element;

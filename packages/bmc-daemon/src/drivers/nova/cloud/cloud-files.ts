@@ -57,7 +57,7 @@ export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): 
 }
 
 /**
- * Reads a YAML file.
+ * Reads a YAML file; undefined if a file other than clouds.yaml is empty.
  * @param source the start of the message if the file cannot be read: the variable that names the
  *   file. Empty: no variable names it.
  * @throws {CloudError} if it cannot be read or is not YAML, and for an empty clouds.yaml.

@@ -83,8 +83,8 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
 }
 
 /**
- * Reads the URL that replaces the one in the catalog. Uses the first of the given fields that is
- * set.
+ * Reads the URL that replaces the one in the catalog; undefined without a valid one. Uses the first field of the
+ * service that is set.
  */
 function readOverride(entry: EntryReader, service: CloudService): string | undefined {
   const field = cloudServices[service].override.find((name) => entry.has(name));
@@ -92,8 +92,8 @@ function readOverride(entry: EntryReader, service: CloudService): string | undef
 }
 
 /**
- * Reads a URL, and removes slashes at its end. A URL with a user name or a password is a fault, and
- * the message does not show the URL.
+ * Reads a URL, and removes slashes at its end; undefined for an absent field and after a fault. A URL with a user
+ * name or a password is a fault, and the message does not show the URL.
  */
 function readUrl(entry: EntryReader, field: string): string | undefined {
   const text = entry.text(field);

@@ -240,8 +240,9 @@ function parsedMember(member: unknown, ignoredLog: IgnoredLog): Server | Unknown
 }
 
 /**
- * Returns Nova's time when the request began. The time in an answer is that of its end, and Nova may
- * have read the servers long before. @param tookMs duration of the request.
+ * Returns Nova's time when the request began; undefined if the answer has no valid time. The time in an answer is
+ * that of its end, and Nova may have read the servers long before.
+ * @param tookMs duration of the request.
  */
 function timeBefore({ headers }: CloudAnswer, tookMs: number): number | undefined {
   const time = Date.parse(headers['date'] ?? '');

@@ -47,7 +47,10 @@ function formsOf(secret: string): readonly string[] {
   return [...new Set([ascii, json, secret])];
 }
 
-/** Finds `message` in `{conflictingRequest: {code, message}}`, `{error: {message}}` or `{message}`. */
+/**
+ * Finds `message` in `{conflictingRequest: {code, message}}`, `{error: {message}}` or `{message}`; undefined if there
+ * is none.
+ */
 function messageIn(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const own = (body as { readonly message?: unknown }).message; // an unknown member of an object

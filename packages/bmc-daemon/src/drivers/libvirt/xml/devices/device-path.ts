@@ -61,8 +61,8 @@ function controllerPath(type: string, index: number, devices: Devices): string |
 }
 
 /**
- * Returns the path from the PCI root through all bridges to the device. The bus of an address is
- * the index of the controller above it.
+ * Returns the path from the PCI root through all bridges to the device; null if a bridge is missing or has no PCI
+ * address, or if the bridges form a loop. The bus of an address is the index of the controller above it.
  */
 function pciPath(address: DeviceAddress & { type: 'pci' }, devices: Devices): string | null {
   const nodes: string[] = [];

@@ -204,7 +204,7 @@ function sourceName(type: string, source: XmlElement | undefined): string | null
   }
 }
 
-/** Returns one URL form for all protocols, which have different forms in QEMU (`rbd:…`). */
+/** Returns one URL form for all protocols, which have different forms in QEMU (`rbd:…`); null without a protocol. */
 function networkUrl(source: XmlElement): string | null {
   const protocol = attribute(source, 'protocol');
   if (protocol === null) return null;
