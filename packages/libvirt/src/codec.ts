@@ -1,7 +1,10 @@
 /** Codecs of XDR. A codec encodes and decodes one type, and codecs can be combined. */
 import { XdrError, type XdrReader, type XdrWriter } from './xdr.js';
 
-/** Encoder and decoder of one type. */
+/**
+ * Encoder and decoder of one type. Both throw an {@link XdrError} for a value or data of another type; `encode` throws
+ * a RangeError for a number that is too large or too small.
+ */
 export interface Codec<T> {
   encode(writer: XdrWriter, value: T): void;
   decode(reader: XdrReader): T;

@@ -71,7 +71,7 @@ export async function load(folder: string, options: LoadOptions): Promise<LoadRe
   };
 }
 
-/** Loads a target. */
+/** Loads a target. @throws {Error} as {@link load}. */
 export function loadTarget(folder: string, { url, pid }: Target, options: Omit<LoadOptions, 'url' | 'pid'>) {
   return load(folder, { ...options, url, pid });
 }

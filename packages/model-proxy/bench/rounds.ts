@@ -21,6 +21,7 @@ export interface Bench {
 /**
  * Starts an upstream.
  * @param core default: the core of the load.
+ * @throws {Error} as {@link startNginx}.
  */
 export async function startUpstream(folder: string, answer: string, core = LOAD_CORE): Promise<Nginx> {
   const own = join(folder, 'upstream');

@@ -10,7 +10,7 @@ export type Steps<Result> = Generator<undefined, Result>;
 /** Length of a slice in milliseconds. */
 const SLICE_MS = 5;
 
-/** Does all steps without a pause. */
+/** Does all steps without a pause. @throws what a step throws. */
 export function runAtOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
@@ -21,6 +21,7 @@ export function runAtOnce<Result>(steps: Steps<Result>): Result {
 /**
  * Does the steps in slices. Other work of the process runs between them.
  * @param now returns milliseconds of a clock that never goes back.
+ * @throws what a step throws.
  */
 export async function runInSlices<Result>(steps: Steps<Result>, now = () => performance.now()): Promise<Result> {
   let end = now() + SLICE_MS;

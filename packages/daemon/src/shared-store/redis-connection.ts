@@ -113,6 +113,7 @@ export class RedisConnection {
   /**
    * Waits for an answer until the deadline, and then replaces the connection. Redis answers in order, so after a
    * late answer no other answer on this connection can be in time.
+   * @throws {Error} at the deadline; before it, the error of the answer.
    */
   async #inTime<Answer>(client: Client, answer: Promise<Answer>): Promise<Answer> {
     const { commandMs } = this.#options;

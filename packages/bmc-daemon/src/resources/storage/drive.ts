@@ -148,6 +148,7 @@ const chassisDrive = defineResource({
 
 /**
  * Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile.
+ * @throws {DriverError} of the driver, for another reason.
  */
 async function drivesIn(
   { system: onlySystem, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
