@@ -2,8 +2,8 @@
 import { XdrError, type XdrReader, type XdrWriter } from './xdr.js';
 
 /**
- * Encoder and decoder of one type. Both throw an {@link XdrError} for a value or data of another type; `encode` throws
- * a RangeError for a number that is too large or too small.
+ * Encoder and decoder of one type. `encode` throws an {@link XdrError} for a value that it cannot encode, and a
+ * RangeError for a number that is too large or too small. `decode` throws an {@link XdrError} for malformed data.
  */
 export interface Codec<T> {
   encode(writer: XdrWriter, value: T): void;
