@@ -36,7 +36,7 @@ export interface Responder {
   close(): Promise<void>;
 }
 
-/** Minimum validity of answers and notifications (CACHE-CONTROL, max-age; DSP0266). */
+/** Minimum validity of answers and notifications in seconds (CACHE-CONTROL, max-age; DSP0266). */
 const MIN_MAX_AGE_S = 1_800;
 /** Maximum number of waiting answers. Further searches get no answer, and clients retry them. */
 const MAX_WAITING = 64;
@@ -69,6 +69,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
 class SocketResponder implements Responder {
   readonly #socket: Socket;
   readonly #options: ResponderOptions;
+  /** The validity of answers and notifications, in seconds. */
   readonly #maxAge: number;
   readonly #rejoining: NodeJS.Timeout;
   readonly #notifying: NodeJS.Timeout | undefined;

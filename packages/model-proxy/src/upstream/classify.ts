@@ -23,14 +23,14 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_MESSAGE_LENGTH = 4000;
 /** Maximum length of a type, of a code and of a parameter's name. */
 const MAX_NAME_LENGTH = 300;
-/** Maximum length of the text of an HTML page, which replaces a message. */
+/** Maximum length of the text of an HTML page, in characters. The text replaces a message. */
 const MAX_PAGE_LENGTH = 300;
 /** The proxy searches only this many first characters of a page for text. */
 const MAX_SEARCHED_LENGTH = 20_000;
 
 /** Matches headers that tell a client when to retry. Clients get only these under their original names. */
 const retryHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
-/** Maximum length of a retry header with its name; numbers, times and dates are shorter. */
+/** Maximum length of a retry header with its name, in characters; numbers, times and dates are shorter. */
 const MAX_RETRY_HEADER_LENGTH = 64;
 /** Maximum number of retry headers; OpenAI sends nine. */
 const MAX_RETRY_HEADERS = 16;

@@ -7,7 +7,7 @@ import { message, withDetail } from '../messages/messages.js';
 export const TUS_VERSION = '1.0.0';
 /** Maximum length of a file name in characters. */
 const MAX_NAME_LENGTH = 255;
-/** Maximum length of Upload-Metadata. */
+/** Maximum length of Upload-Metadata in characters. */
 const MAX_METADATA_LENGTH = 4_096;
 
 /** The file that a client announces. */

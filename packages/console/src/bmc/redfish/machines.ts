@@ -60,6 +60,7 @@ const PROPERTIES = [
   'Links',
   'Actions',
 ];
+/** Machines on a page of the list. */
 const PAGE_SIZE = 200;
 /** The first page fills a window, and needs a quarter of the time. */
 const FIRST_SIZE = 50;

@@ -1,7 +1,7 @@
 /** Virtual keys. All requests throw as {@link get}. */
 import { get, post } from './client.js';
 
-/** A key as `/key/list` and `/key/info` show it. */
+/** A key as `/key/list` and `/key/info` show it. Amounts of money are US dollars; rpm and tpm are per minute. */
 export interface Key {
   readonly key_name: string;
   readonly key_alias: string | null;

@@ -12,7 +12,7 @@ interface Times {
   readonly p95: number;
 }
 
-/** A deployment in the answer of `/model/status`. */
+/** A deployment in the answer of `/model/status`. Costs are US dollars. */
 export interface Deployment {
   readonly model_name: string;
   readonly model_id: string;

@@ -33,8 +33,9 @@ const MAX_DAYS = 3650;
 
 /** A cost that Redis may not have. */
 interface Cost {
+  /** US dollars. */
   readonly cost: number;
-  /** End of its period. */
+  /** End of its period in milliseconds since 1970; null: the budget has no periods. */
   readonly resetAt: number | null;
 }
 

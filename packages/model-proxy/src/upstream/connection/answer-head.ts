@@ -156,7 +156,7 @@ const MAX_HEADERS = 1000;
  */
 const names = new Map<string, string>();
 const MAX_NAMES = 1000;
-/** Longer names are not cached. */
+/** Names with more characters are not cached. */
 const MAX_CACHED_NAME_LENGTH = 64;
 
 function lowerCaseName(sent: string): string {

@@ -22,7 +22,7 @@ export class TokenFault extends Error {
   }
 }
 
-/** Maximum length of a reason in a message. */
+/** Maximum length of a reason in a message, in characters. */
 const MAX_REASON_LENGTH = 300;
 
 /** Returns the first line of a reason, shortened. Mask secrets before. */

@@ -30,6 +30,7 @@ import {
 } from './filter.js';
 import { Toolbar } from './toolbar.js';
 
+/** Height of a row in pixels. */
 const ROW_HEIGHT = 34;
 
 /** The page Machines: the search, the list, and the actions for selected machines. */

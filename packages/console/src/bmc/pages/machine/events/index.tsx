@@ -27,8 +27,9 @@ interface Entry extends Member {
   readonly MessageId: string;
 }
 
+/** Height of a row in pixels. */
 const ROW_HEIGHT = 34;
-/** On phones, the time and the severity are below the message. */
+/** On phones, the time and the severity are below the message. In pixels. */
 const NARROW_ROW_HEIGHT = 68;
 const kinds = { OK: 'good', Warning: 'warn', Critical: 'bad' } as const;
 
