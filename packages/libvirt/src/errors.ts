@@ -10,8 +10,8 @@ import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js'
  *   was sent: see `mayHaveRun`.
  * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed:
  *   with `retry: false`, and for the connection of a stream, there is one. `cause` is the error of the last attempt.
- * - `CONNECTION_LOST`: the connection ended during the call or stream (libvirtd closed it, keepalive
- *   failed, or too many calls had no reply), or the caller wrote to a stream that libvirtd has ended.
+ * - `CONNECTION_LOST`: the connection ended during the call or stream: libvirtd closed it, keepalive failed, or too
+ *   many calls had no reply. Also: the caller wrote to a stream that libvirtd has ended.
  * - `LINK_CLOSED`: the caller called `close()`.
  * - `PROTOCOL`: libvirtd sent an invalid message, or this client cannot encode the arguments of a
  *   call, for example because the message exceeds the size limit.

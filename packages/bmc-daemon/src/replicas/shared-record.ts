@@ -66,8 +66,8 @@ export class SharedRecord<Value extends object> {
   }
 
   /**
-   * Sets the function that runs after each new revision of the entry, also one that this replica cannot read, and
-   * after each attempt of a change, also a failed one. It must not throw.
+   * Sets the function that runs after each new revision of the entry, and after each attempt of a change. It also runs
+   * for a revision that this replica cannot read, and for a failed attempt. It must not throw.
    */
   onLoad(listener: () => void): void {
     this.#onLoad = listener;

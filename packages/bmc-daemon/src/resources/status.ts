@@ -30,9 +30,8 @@ type StatusFields = Pick<
 /**
  * Returns the status of a machine. State is Enabled, even while the machine is off, or
  * UnavailableOffline while the host does not answer. Health is Critical after a failure of the guest,
- * its process or a disk, until the next start. Otherwise, Health is Warning if the hypervisor reports a
- * failure, if the hypervisor or the host does not answer, or if several hosts have a machine with this
- * UUID.
+ * its process or a disk, until the next start. Otherwise, Health is Warning in three cases: the hypervisor reports
+ * a failure, the hypervisor or the host does not answer, or several hosts have a machine with this UUID.
  * @see DSP2046, Status
  */
 export function systemStatus(machine: StatusFields): JsonObject {

@@ -52,8 +52,8 @@ const REPLY_MS = 1_000;
 /** Maximum length of the address of a unix socket, unix(7), without the terminating zero byte. */
 const MAX_ADDRESS_LENGTH = 107;
 /**
- * Errors of a folder that cannot be written, of a path that is no folder, of a lock file that is no
- * socket, and of a file system without sockets.
+ * The errors without a lock: the folder cannot be written, the path is no folder, the lock file is no socket, or the
+ * file system has no sockets.
  */
 const unlockable: ReadonlySet<string> = new Set([
   ...['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST', 'ENOTSOCK'],
@@ -62,9 +62,8 @@ const unlockable: ReadonlySet<string> = new Set([
 
 /**
  * Locks a folder, and creates it if it is missing. If the folder is not writable, there is no lock,
- * because this daemon cannot overwrite anything in it. There is no lock either on a file system
- * without sockets, and if a file is in the way of the folder or of its lock. Logs a warning in all
- * these cases.
+ * because this daemon cannot overwrite anything in it. A file system without sockets has no lock either. The
+ * same applies if a file is in the way of the folder or of its lock. Logs a warning in all these cases.
  * @throws {FolderInUseError} if another daemon uses the folder for longer than the wait, or the
  *   lock belongs to another user.
  * @throws {Error} for any other failure, such as a full disk or a lack of file descriptors. The

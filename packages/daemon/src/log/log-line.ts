@@ -16,8 +16,8 @@ export interface RequestLine {
    */
   readonly ms: number;
   /**
-   * The reason why the service rejected the credentials (with the user name), the address of the
-   * client or the path, or could not read the request.
+   * Why the service rejected the credentials (with the user name), the address of the client or the path, or
+   * why it could not read the request.
    */
   readonly refused?: string | undefined;
   /**

@@ -37,8 +37,8 @@ function read(what: string, file: string): string {
  * Reads and checks a certificate and its key. If the key file contains several keys, the function
  * selects the key of the certificate. This allows replacing the two files one after the other:
  * meanwhile the key file contains the old key and the new key.
- * @throws {TlsFilesError} if a file cannot be read, is not PEM, has a passphrase, if the key does
- *   not match, or if OpenSSL does not accept the pair.
+ * @throws {TlsFilesError} if a file cannot be read, is not PEM, or has a passphrase. Also if the key does not match,
+ *   or if OpenSSL does not accept the pair.
  */
 export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
   const options: TlsOptions = { cert: read('certificate', sslCert), key: read('key', sslKey), minVersion: 'TLSv1.2' };

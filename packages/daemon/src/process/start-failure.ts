@@ -24,8 +24,8 @@ export function exitCodeOfStart(error: unknown): number {
 /**
  * Returns whether a cause is temporary: a port or folder in use, a missing address, a full disk, a
  * shared store that does not answer. A damaged file is not temporary. Every fault of a listener, a lock
- * or the shared store counts as temporary, also the few that do not end by themselves, such as a port
- * below 1024 without the privilege for it.
+ * or the shared store counts as temporary. A few of them do not end by themselves, such as a port below
+ * 1024 without the privilege for it.
  */
 function isTemporary(error: unknown): boolean {
   if (error instanceof ListenError || error instanceof FolderInUseError || error instanceof StoreUnavailable)

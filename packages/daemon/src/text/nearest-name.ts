@@ -37,7 +37,7 @@ function isPrefix(a: string, b: string): boolean {
 
 /**
  * Returns the nearest known name, or undefined if no known name is near. A known name is near if at
- * most a third of its letters differ, or if one of the two names is a prefix of the other.
+ * most a third of its letters differ. It is also near if one of the two names is a prefix of the other.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

@@ -1,11 +1,15 @@
 import type { LinkOptions } from '../link/link.js';
 
 /**
- * Options of a hypervisor connection. Durations are in milliseconds. Defaults: `callTimeoutMs`
- * 5,000 (fast reads, the XML of a domain, the opening of a stream), `workTimeoutMs` 30,000 (changes,
- * other reads that wait for QEMU), `connectTimeoutMs` 10,000 (one attempt), `keepalive` a PING after
- * each 5,000 of silence and a loss after 5 unanswered PINGs, `backoff` from 100 to 5,000. `onWarning`
- * receives errors that no caller waits for.
+ * Options of a hypervisor connection. Durations are in milliseconds. Defaults:
+ *
+ * - `callTimeoutMs`: 5,000, for fast reads, the XML of a domain, and the opening of a stream.
+ * - `workTimeoutMs`: 30,000, for changes, and other reads that wait for QEMU.
+ * - `connectTimeoutMs`: 10,000, for one attempt.
+ * - `keepalive`: a PING after each 5,000 of silence, and a loss after 5 unanswered PINGs.
+ * - `backoff`: from 100 to 5,000.
+ *
+ * `onWarning` receives errors that no caller waits for.
  */
 export type HypervisorOptions = Pick<
   LinkOptions,

@@ -18,8 +18,8 @@ interface SocketKind {
 
 /**
  * Connects a socket.
- * @throws the error of the system (ENOENT, ECONNREFUSED, EACCES) or of TLS, an Error if the server
- *   closes the connection first, or the abort reason of the signal.
+ * @throws the error of the system (ENOENT, ECONNREFUSED, EACCES) or of TLS; an Error if the server closes the
+ *   connection first; the abort reason of the signal.
  */
 export function connectSocket(kind: SocketKind, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
   return new Promise((resolve, reject) => {

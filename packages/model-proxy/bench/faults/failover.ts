@@ -1,7 +1,7 @@
 /**
  * Measures a group of two deployments while one of them fails: no request may fail, and the median
  * latency must stay near that of a group that works. A proxy with a working group and one with a failing
- * group get requests in turns, so that a slow time of a busy host affects both.
+ * group get requests in turns. So a slow time of a busy host affects both.
  */
 import { writeFile } from 'node:fs/promises';
 import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

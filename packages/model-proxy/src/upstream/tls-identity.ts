@@ -27,7 +27,7 @@ export interface TlsIdentity {
  * milliseconds of CPU time. With `ssl_verify: true`, the file of SSL_CERT_FILE replaces the built-in roots, as in
  * OpenSSL and LiteLLM.
  * @param former an identity of the same settings, which is used again if the contents are the same.
- * @throws {Error} if a file cannot be read or contains no PEM, if the key does not belong to the certificate, or if
+ * @throws {Error} if a file cannot be read, or contains no PEM. Also if the key does not belong to the certificate, or
  *   OpenSSL rejects the contents. The message names the file.
  */
 export function readTlsIdentity(

@@ -33,7 +33,7 @@ export class WriteArrivals {
 
   /**
    * Holds a write. {@link AT_ONCE} held writes continue after each turn of the event loop in which no other
-   * write arrives, and after {@link MAX_PAUSE_MS} without such a turn.
+   * write arrives. They also continue after {@link MAX_PAUSE_MS} without such a turn.
    * @returns undefined for a write that may continue at once, because no other write arrived shortly before.
    */
   hold(): Promise<void> | undefined {

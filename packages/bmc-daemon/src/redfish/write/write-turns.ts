@@ -27,8 +27,8 @@ interface WriteTurnLimits {
    */
   readonly shortTurnMs: number;
   /**
-   * This time in milliseconds after the last start of a write, the next write starts even after a longer
-   * turn, or a turn in which other writes arrived.
+   * Maximum milliseconds between the starts of two writes. After this time, the next write starts even after a
+   * longer turn, or after a turn in which other writes arrived.
    */
   readonly maxPauseMs: number;
 }
@@ -172,8 +172,8 @@ export class WriteTurns {
   }
 
   /**
-   * Measures a turn of the event loop, and then starts the next write if the turn was short and no write
-   * arrived in it, or if the last start was long ago.
+   * Measures a turn of the event loop. Then starts the next write if the turn was short and no write arrived
+   * in it, or if the last start was long ago.
    * The event loop accepts one connection in a turn. If each turn also had to run writes, the reads
    * among 2,000 new connections would wait for seconds. Continues while writes wait and there is room:
    * the event loop does not sleep during this time.

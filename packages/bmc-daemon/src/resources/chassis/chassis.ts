@@ -25,7 +25,7 @@ import { indicatorBody, indicatorProperties, renderIndicator, wantedIndicator } 
 
 /**
  * The members of the collection. {@link membersOf} returns the same object while {@link listChassis} returns the
- * same array and the hosts are the same, because the pipeline caches the rendering of an object.
+ * same array and the hosts are the same. The pipeline caches the rendering of an object.
  */
 const membersByChassis = new WeakMap<Awaited<ReturnType<typeof listChassis>>, { readonly uris: readonly string[] }>();
 

@@ -145,8 +145,8 @@ const taskMonitor = defineResource({
   uri: '/redfish/v1/TaskService/TaskMonitors/{taskId}',
   load: ({ params, services, requester }) => {
     const record = findTask(services, params.taskId);
-    // The response can contain a secret, such as the challenge password of a signing request, so
-    // only the user of the original request can read it.
+    // The response can contain a secret, such as the challenge password of a signing request. So only
+    // the user of the original request can read it.
     if (record.response !== undefined && record.owner?.user !== requester.user)
       throw redfishError('InsufficientPrivilege');
     if (record.failure !== null) throw record.failure;

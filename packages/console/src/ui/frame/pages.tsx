@@ -88,8 +88,8 @@ export function Lazy<Properties extends object>({ load, properties }: LazyProps<
 const ANSWER_MS = 10_000;
 
 /**
- * Loads the console again if the service answers, because after an update of the service, the modules have other names,
- * which only a new page knows. Asks first if the user would lose work.
+ * Loads the console again if the service answers. After an update of the service, the modules have other names, which
+ * only a new page knows. Asks first if the user would lose work.
  */
 async function loadConsoleAgain(): Promise<void> {
   const request: RequestInit = { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) };

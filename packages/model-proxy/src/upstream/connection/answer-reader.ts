@@ -1,7 +1,7 @@
 /**
- * Reads answers (RFC 9112) from the bytes of a connection. The proxy has its own parser,
- * because Node's parser exists only with its streams, and undici's parser in WebAssembly calls back
- * for each part of each header (docs/decisions/009).
+ * Reads answers (RFC 9112) from the bytes of a connection. The proxy has its own parser, because Node's
+ * parser exists only with its streams. undici's parser in WebAssembly calls back for each part of each
+ * header (docs/decisions/009).
  */
 import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';

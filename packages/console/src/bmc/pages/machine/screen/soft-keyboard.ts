@@ -14,7 +14,7 @@ type Change = Pick<InputEvent, 'inputType' | 'data'>;
 
 /**
  * Returns a function that translates each `beforeinput` event of a field. A word that the keyboard still composes
- * arrives again and again with its complete text, so the function compares this with the text of the previous event.
+ * arrives again and again with its complete text. The function compares this with the text of the previous event.
  */
 export function softKeyboard(): (change: Change) => Typed {
   let composed = '';
