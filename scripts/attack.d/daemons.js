@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ask, PATIENCE } from './wire.js';
+import { PATIENCE, sendRequest } from './wire.js';
 
 /** bcrypt hash of {@link PASSWORD} with cost 8, which even a busy host verifies quickly. */
 const PASSWORD_HASH = '$2b$08$K9y/KIvz24jbdE2TXe5FGer/qBEwxZUFLuYBuMH9FVPOv4N1mmsB6';
@@ -70,7 +70,7 @@ export class Daemon {
    * @throws {Error} if the daemon ended or took too long.
    */
   async serving() {
-    const [, port] = await this.said(/serving .*?https?:\/\/[^\s"]*?:(\d+)/);
+    const [, port] = await this.waitForOutput(/serving .*?https?:\/\/[^\s"]*?:(\d+)/);
     this.port = Number(port);
     return this;
   }
@@ -80,7 +80,7 @@ export class Daemon {
    * @returns the match.
    * @throws {Error} if the daemon ended or took too long.
    */
-  async said(pattern) {
+  async waitForOutput(pattern) {
     for (const end = Date.now() + PATIENCE * 1000; Date.now() < end; await delay(20)) {
       const found = pattern.exec(this.output);
       if (found !== null) return found;
@@ -91,10 +91,10 @@ export class Daemon {
 
   /**
    * Sends a request.
-   * @param options as for {@link ask}.
+   * @param options as for {@link sendRequest}.
    */
-  ask(options) {
-    return ask(this.port, options);
+  request(options) {
+    return sendRequest(this.port, options);
   }
 
   /** Returns the used CPU time of all threads in milliseconds, in steps of 10. */
@@ -114,7 +114,7 @@ export class Daemon {
    */
   async check(seconds = PATIENCE) {
     if (!this.isAlive) throw new Error(`the process ended: ${this.output.slice(-1000)}`);
-    const { status } = await this.ask({ path: this.#probe, seconds });
+    const { status } = await this.request({ path: this.#probe, seconds });
     if (status !== 200) throw new Error(`GET ${this.#probe} of another client: ${status}`);
   }
 

@@ -14,7 +14,7 @@ export const PATIENCE = 60;
  * @returns `{status, headers, text, json}`; json is undefined if the text is not JSON.
  * @throws {Error} if no complete answer came in time, or if the connection failed.
  */
-export function ask(port, { method = 'GET', path = '/', headers = {}, body, seconds = PATIENCE, from }) {
+export function sendRequest(port, { method = 'GET', path = '/', headers = {}, body, seconds = PATIENCE, from }) {
   const text = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const own =
     text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };

@@ -45,7 +45,7 @@ const typeAttack = {
       const work = tries.values();
       const client = async () => {
         for (const { target, body } of work) {
-          const { status } = await daemon.ask({ ...target, body });
+          const { status } = await daemon.request({ ...target, body });
           if (status === 500) throw new Error(`${target.method} ${target.path} ${body.slice(0, 200)}: 500`);
         }
       };
@@ -84,7 +84,7 @@ const cpuAttack = {
   seconds: 120,
   run: async (arena) => {
     const daemon = await arena.bmc();
-    const { json } = await daemon.ask({ path: `${root}/Systems` });
+    const { json } = await daemon.request({ path: `${root}/Systems` });
     const places = [
       { method: 'PATCH', path: json.Members[0]['@odata.id'] },
       { method: 'POST', path: `${root}/SessionService/Sessions` },
@@ -92,7 +92,7 @@ const cpuAttack = {
     for (const [name, body] of Object.entries(bodies)) {
       for (const place of places) {
         const before = daemon.cpuMs();
-        const { status } = await daemon.ask({ ...place, body, headers: { 'Content-Type': 'application/json' } });
+        const { status } = await daemon.request({ ...place, body, headers: { 'Content-Type': 'application/json' } });
         const cost = daemon.cpuMs() - before;
         if (status < 400 || status >= 500) throw new Error(`${place.method} with ${name}: ${status}`);
         if (cost > CPU_MS) throw new Error(`${place.method} with ${name}: ${cost} ms of processor time`);

@@ -44,7 +44,7 @@ function hasOpenssl() {
  * Sends a request as `admin` over HTTPS, and accepts every certificate.
  * @returns `{status, text}`.
  */
-async function askSecurely(port, { method = 'GET', path, body }) {
+async function sendOverTls(port, { method = 'GET', path, body }) {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = { ...basic('admin'), ...(text === undefined ? {} : { 'Content-Type': 'application/json' }) };
   const options = { host: '127.0.0.1', port, method, path, headers, rejectUnauthorized: false, agent: false };
@@ -71,10 +71,10 @@ async function startSecure(arena, folder) {
   copyFileSync(first.pem, settings.EMULATOR_SSL_CERT);
   copyFileSync(first.key, settings.EMULATOR_SSL_KEY);
   const daemon = await arena.startBmc({ users: ['admin'], folder, settings });
-  const { text } = await askSecurely(daemon.port, { path: `${root}/Managers` });
+  const { text } = await sendOverTls(daemon.port, { path: `${root}/Managers` });
   const manager = JSON.parse(text).Members[0]['@odata.id'];
   const replace = (pem) =>
-    askSecurely(daemon.port, {
+    sendOverTls(daemon.port, {
       method: 'POST',
       path: `${manager}/NetworkProtocol/HTTPS/Certificates`,
       body: { CertificateString: pem, CertificateType: 'PEM' },
@@ -116,7 +116,7 @@ const handshakeAttack = {
     let isOver = false;
     const client = async () => {
       while (!isOver) {
-        const { status } = await askSecurely(daemon.port, { path: `${root}/Systems` });
+        const { status } = await sendOverTls(daemon.port, { path: `${root}/Systems` });
         if (status !== 200) throw new Error(`GET meanwhile: ${status}`);
       }
     };

@@ -20,7 +20,7 @@ async function logIn(port, username) {
 
 async function startWithConsoles(arena) {
   const daemon = await arena.startBmc({ users: ['admin'], settings: { EMULATOR_CONSOLE_SSH_PORT: 0 } });
-  const [, port] = await daemon.said(/consoles over SSH at port (\d+)/);
+  const [, port] = await daemon.waitForOutput(/consoles over SSH at port (\d+)/);
   return { daemon, port: Number(port) };
 }
 
@@ -73,14 +73,14 @@ const unreadAttack = {
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
     const { client: deaf, protocol } = await logIn(port, 'admin');
-    let said = '';
+    let output = '';
     let connect;
     const connected = new Promise((resolve) => (connect = resolve));
-    const hear = (_protocol, _channel, bytes) => {
-      said = `${said}${bytes}`.slice(-200);
+    const read = (_protocol, _channel, bytes) => {
+      output = `${output}${bytes}`.slice(-200);
       connect();
     };
-    Object.assign(protocol._handlers, { CHANNEL_DATA: hear, CHANNEL_EXTENDED_DATA: hear });
+    Object.assign(protocol._handlers, { CHANNEL_DATA: read, CHANNEL_EXTENDED_DATA: read });
     protocol._handlers.CHANNEL_OPEN_CONFIRMATION = () => protocol.exec(0, 'node-2', false);
     protocol.session(7, 2 ** 32 - 1, 32_768);
     await connected;
@@ -90,8 +90,8 @@ const unreadAttack = {
     const grown = Math.round(daemon.memoryMiB() - before);
     if (grown > 64) throw new Error(`memory grew by ${grown} MiB`);
     deaf._sock.resume();
-    for (const end = Date.now() + PATIENCE * 1000; !said.includes('bytes are missing here');) {
-      if (Date.now() > end) throw new Error(`the client learned nothing: ${JSON.stringify(said)}`);
+    for (const end = Date.now() + PATIENCE * 1000; !output.includes('bytes are missing here');) {
+      if (Date.now() > end) throw new Error(`the client learned nothing: ${JSON.stringify(output)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     client.destroy();
@@ -125,12 +125,12 @@ const unreadSocketAttack = {
     const ends = [];
     await Promise.all(
       deaf.map(async (socket) => {
-        const told = new Promise((resolve, reject) => {
+        const notified = new Promise((resolve, reject) => {
           socket.on('message', (data, isBinary) => {
-            if (!isBinary && data.includes('bytes are missing here')) resolve('told');
+            if (!isBinary && data.includes('bytes are missing here')) resolve();
           });
           // On a slow host, printing takes longer than a client may leave a ping unanswered. Then the daemon may close.
-          const onClose = () => daemon.said(/did not answer a ping/).then(resolve, reject);
+          const onClose = () => daemon.waitForOutput(/did not answer a ping/).then(resolve, reject);
           socket.once('close', onClose);
           ends.push(() => socket.off('close', onClose));
         });
@@ -138,7 +138,7 @@ const unreadSocketAttack = {
           setTimeout(() => reject(new Error('a client learned nothing')), PATIENCE * 1000).unref(),
         );
         socket.resume();
-        await Promise.race([told, late]);
+        await Promise.race([notified, late]);
       }),
     );
     for (const end of ends) end();

@@ -27,9 +27,9 @@ const damage = {
 
 async function storeSomething(arena, folder) {
   const daemon = await arena.startBmc({ folder });
-  const { json } = await daemon.ask({ path: `${root}/Managers` });
+  const { json } = await daemon.request({ path: `${root}/Managers` });
   const write = async (options) => {
-    const { status, text } = await daemon.ask(options);
+    const { status, text } = await daemon.request(options);
     if (status >= 300) throw new Error(`${options.method} ${options.path}: ${status} ${text.slice(0, 200)}`);
   };
   await write(subscription('before the damage'));
@@ -61,7 +61,7 @@ const damagedFiles = {
         const renamed = readdirSync(state).filter((name) => name.endsWith('.broken'));
         if (renamed.length === 0)
           throw new Error(`${what} in ${names.join(', ')}: the daemon renamed no file to *.broken`);
-        const { status } = await daemon.ask(subscription('after the damage'));
+        const { status } = await daemon.request(subscription('after the damage'));
         if (status !== 201) throw new Error(`a subscription after ${what}: ${status}`);
       } finally {
         await daemon.kill();
@@ -97,14 +97,14 @@ const fullDisk = {
     const script = 'mount -t tmpfs -o size=256k,mode=700 tmpfs "$0" && exec "$@"';
     const through = ['unshare', '--mount', 'sh', '-c', script, disk];
     const daemon = await arena.startBmc({ settings: { EMULATOR_STATE_DIR: join(disk, 'state') }, through });
-    const count = async () => (await daemon.ask({ path: subscriptions })).json.Members.length;
+    const count = async () => (await daemon.request({ path: subscriptions })).json.Members.length;
     const diskInNamespace = join(`/proc/${daemon.pid}/root`, disk);
     const free = fill(diskInNamespace);
-    const { status, text } = await daemon.ask(subscription('on a full disk'));
+    const { status, text } = await daemon.request(subscription('on a full disk'));
     if (status !== 507 || !text.includes(disk)) throw new Error(`a subscription: ${status} ${text.slice(0, 300)}`);
     if ((await count()) !== 0) throw new Error('a subscription exists that was not stored');
     free();
-    const again = await daemon.ask(subscription('after space was freed'));
+    const again = await daemon.request(subscription('after space was freed'));
     if (again.status !== 201 || (await count()) !== 1)
       throw new Error(`a subscription after space was freed: ${again.status}`);
   },
@@ -118,7 +118,7 @@ async function writeUntilKilled(daemon, milliseconds) {
   const acknowledged = [];
   const writer = async () => {
     for (;;) {
-      const { status, headers } = await daemon.ask(subscription('x'.repeat(200)));
+      const { status, headers } = await daemon.request(subscription('x'.repeat(200)));
       if (status === 201) acknowledged.push(new URL(headers.location, 'http://x').pathname);
     }
   };
@@ -140,13 +140,13 @@ const killedWriter = {
     let acknowledged = [];
     for (let left = arena.rounds(3, 200); left > 0; left -= 1) {
       const daemon = await arena.startBmc({ folder });
-      const { json } = await daemon.ask({ path: subscriptions });
+      const { json } = await daemon.request({ path: subscriptions });
       const there = new Set(json.Members.map((member) => member['@odata.id']));
       const lost = acknowledged.filter((path) => !there.has(path));
       const stored = existsSync(state) ? readdirSync(state) : [];
       const unexpected = stored.filter((name) => !/^[\w-]+(\.(json|broken|pem|key))*$/.test(name));
       // The number of subscriptions is limited, so each round begins without any.
-      for (const path of there) await daemon.ask({ method: 'DELETE', path });
+      for (const path of there) await daemon.request({ method: 'DELETE', path });
       acknowledged = await writeUntilKilled(daemon, arena.random.integer(400));
       if (lost.length > 0) throw new Error(`${lost.length} acknowledged writes are gone: ${lost[0]}`);
       if (unexpected.length > 0) throw new Error(`unexpected files in the state folder: ${unexpected.join(', ')}`);

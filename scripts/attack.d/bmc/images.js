@@ -18,7 +18,7 @@ const limited = (arena) => arena.share('image limits', () => arena.startBmc({ se
 
 /** Returns the URIs of a system, of its CD drive, and of the drive's actions (without `.InsertMedia`). */
 async function driveOf(daemon, index = 0) {
-  const { json } = await daemon.ask({ path: '/redfish/v1/Systems' });
+  const { json } = await daemon.request({ path: '/redfish/v1/Systems' });
   const system = json.Members[index]['@odata.id'];
   return { system, drive: `${system}/VirtualMedia/Cd`, action: `${system}/VirtualMedia/Cd/Actions/VirtualMedia` };
 }
@@ -28,11 +28,11 @@ async function driveOf(daemon, index = 0) {
  * @returns the last answer.
  */
 async function finish(daemon, options) {
-  let answer = await daemon.ask({ method: 'POST', body: {}, ...options });
+  let answer = await daemon.request({ method: 'POST', body: {}, ...options });
   const monitor = answer.headers.location;
   for (const end = Date.now() + PATIENCE * 1000; answer.status === 202; await delay(50)) {
     if (Date.now() > end) throw new Error(`the task of ${options.path} does not end`);
-    answer = await daemon.ask({ path: monitor });
+    answer = await daemon.request({ path: monitor });
   }
   return answer;
 }
@@ -108,7 +108,7 @@ const endAttacks = ['answers 101', 'sends its head byte by byte'].map((name) => 
     const { action } = await driveOf(daemon);
     const server = await listen((socket) => socket.once('data', () => servers[name](socket)));
     try {
-      await daemon.ask({
+      await daemon.request({
         method: 'POST',
         path: `${action}.InsertMedia`,
         body: { Image: `http://127.0.0.1:${server.port}/x.iso` },

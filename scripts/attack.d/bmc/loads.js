@@ -94,7 +94,7 @@ const unreadEvents = {
     try {
       await daemon.attackWhileServing(BYSTANDER_SECONDS, async () => {
         for (let left = arena.rounds(100, 5000); left > 0; left -= 1) {
-          const { status } = await daemon.ask({ method: 'POST', path, body: event });
+          const { status } = await daemon.request({ method: 'POST', path, body: event });
           if (status === 500) throw new Error(`the event: ${status}`);
         }
       });

@@ -59,7 +59,7 @@ const machineAttack = {
     const systems = names.map((name, index) => ({ uuid: uuidOf(index), name, nics: [] }));
     const daemon = await arena.startBmc({ settings: { EMULATOR_FAKE_SYSTEMS: systems } });
     const get = async (path) => {
-      const answer = await daemon.ask({ path });
+      const answer = await daemon.request({ path });
       checkAnswer(path, answer);
       return answer;
     };
@@ -72,7 +72,7 @@ const machineAttack = {
       if (status === 200 && json.UUID !== uuidOf(index) && json.Name !== name)
         throw new Error(`the name of machine ${index} finds ${JSON.stringify(json.UUID)}`);
       const reset = { method: 'POST', path: `${root}/Systems/${uuidOf(index)}/Actions/ComputerSystem.Reset` };
-      checkAnswer(reset.path, await daemon.ask({ ...reset, body: { ResetType: 'On' } }));
+      checkAnswer(reset.path, await daemon.request({ ...reset, body: { ResetType: 'On' } }));
     }
     for (const path of [`${root}/Systems?$expand=*($levels=2)`, `${root}/Managers?$expand=.`]) await get(path);
     for (const path of [`${root}/Chassis?$expand=.`, `${root}/TelemetryService/MetricReports?$expand=.`])
@@ -99,11 +99,11 @@ const loggedAttack = {
       { 'X-Request-Id': 'a"b' },
       { 'User-Agent': '\u009b2J' },
     ]) {
-      const { status } = await daemon.ask({ path: `${root}/Systems/%1b%5b2J%0a`, headers });
+      const { status } = await daemon.request({ path: `${root}/Systems/%1b%5b2J%0a`, headers });
       if (status !== 401) throw new Error(`a request with ${JSON.stringify(headers)}: ${status}`);
     }
     const body = { UserName: `${escape}\nroot`, Password: escape };
-    await daemon.ask({ method: 'POST', path: `${root}/SessionService/Sessions`, body });
+    await daemon.request({ method: 'POST', path: `${root}/SessionService/Sessions`, body });
     checkLog(daemon);
   },
 };

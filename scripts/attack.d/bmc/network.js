@@ -79,7 +79,7 @@ const listenerAttack = {
           Protocol: 'Redfish',
           DeliveryRetryPolicy: 'RetryForever',
         };
-        const { status } = await daemon.ask({ method: 'POST', path: `${root}/EventService/Subscriptions`, body });
+        const { status } = await daemon.request({ method: 'POST', path: `${root}/EventService/Subscriptions`, body });
         if (status !== 201) throw new Error(`a subscription: ${status}`);
       };
       for (const { port } of servers)
@@ -90,7 +90,7 @@ const listenerAttack = {
       const path = `${root}/EventService/Actions/EventService.SubmitTestEvent`;
       await daemon.attackWhileServing(10, async () => {
         for (let left = arena.rounds(50, 2000); left > 0; left -= 1) {
-          const { status } = await daemon.ask({ method: 'POST', path, body: event });
+          const { status } = await daemon.request({ method: 'POST', path, body: event });
           if (status >= 300) throw new Error(`the event: ${status}`);
         }
         for (let left = 300; delivered === 0 && left > 0; left -= 1) await delay(100);

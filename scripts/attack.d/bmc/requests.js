@@ -25,17 +25,17 @@ const nameAttack = {
     for (const path of arena.random.shuffle(paths).slice(0, arena.rounds(15, 60))) {
       for (const name of names) {
         const target = `${path.slice(0, path.lastIndexOf('/'))}/${name}`;
-        const { status } = await daemon.ask({ path: target });
+        const { status } = await daemon.request({ path: target });
         if (status < 300 && name !== '.') throw new Error(`GET ${target}: ${status}`);
         if (status >= 500) throw new Error(`GET ${target}: ${status}`);
       }
     }
-    const { json } = await daemon.ask({ path: `${root}/Managers` });
+    const { json } = await daemon.request({ path: `${root}/Managers` });
     const manager = json.Members[0]['@odata.id'];
     for (const name of names.slice(0, 4)) {
       for (const action of ['InsertMedia', 'EjectMedia']) {
         const path = `${manager}/VirtualMedia/${name}/Actions/VirtualMedia.${action}`;
-        const { status } = await daemon.ask({ method: 'POST', path, body: { Image: 'http://127.0.0.1:9/x' } });
+        const { status } = await daemon.request({ method: 'POST', path, body: { Image: 'http://127.0.0.1:9/x' } });
         if (status !== 404) throw new Error(`POST ${path}: ${status}`);
       }
     }
@@ -48,14 +48,14 @@ const preconditionAttack = {
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
-    const etag = async (path) => ({ 'If-Match': (await daemon.ask({ path })).headers.etag });
+    const etag = async (path) => ({ 'If-Match': (await daemon.request({ path })).headers.etag });
     const expect = async (what, status, options) => {
-      const answer = await daemon.ask(options);
+      const answer = await daemon.request(options);
       if (answer.status !== status) throw new Error(`${what}: ${answer.status}, not ${status}`);
       return answer;
     };
     const path = `${root}/EventService/Subscriptions`;
-    const system = (await daemon.ask({ path: `${root}/Systems` })).json.Members[0]['@odata.id'];
+    const system = (await daemon.request({ path: `${root}/Systems` })).json.Members[0]['@odata.id'];
     const body = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish' };
     const post = { method: 'POST', path, body, headers: await etag(path) };
     const { headers } = await expect('POST with the ETag of its collection', 201, post);
@@ -75,9 +75,9 @@ const atomicAttack = {
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
-    const path = (await daemon.ask({ path: `${root}/Systems` })).json.Members[1]['@odata.id'];
+    const path = (await daemon.request({ path: `${root}/Systems` })).json.Members[1]['@odata.id'];
     const shown = async () => {
-      const { json } = await daemon.ask({ path });
+      const { json } = await daemon.request({ path });
       return JSON.stringify([json.AssetTag, json.IndicatorLED, json.LocationIndicatorActive, json.Boot]);
     };
     const before = await shown();
@@ -88,7 +88,7 @@ const atomicAttack = {
     };
     for (const part of [{ Boot: boot }, { Boot: { BootOrder: ['x'] } }, { Foo: 1 }, { Boot: { BootNext: 'none' } }]) {
       const body = { AssetTag: 'attack', IndicatorLED: 'Blinking', ...part };
-      const { status } = await daemon.ask({ method: 'PATCH', path, body });
+      const { status } = await daemon.request({ method: 'PATCH', path, body });
       if (status === 500) throw new Error(`${JSON.stringify(part)}: ${status}, then ${await shown()}`);
       if ((await shown()) !== before)
         throw new Error(`${JSON.stringify(part)}: ${status} and changed to ${await shown()}`);
@@ -133,7 +133,7 @@ const mutationAttack = {
   run: async (arena) => {
     const daemon = await arena.bmc();
     const body = '{"AssetTag":"x","Boot":{"BootSourceOverrideTarget":"Pxe"}}';
-    const path = (await daemon.ask({ path: `${root}/Systems` })).json.Members[2]['@odata.id'];
+    const path = (await daemon.request({ path: `${root}/Systems` })).json.Members[2]['@odata.id'];
     const requests = [
       `${get}Accept: */*\r\nConnection: close\r\n\r\n`,
       `GET ${root}/Systems?$filter=Id%20eq%20'x'&$top=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,

@@ -40,7 +40,7 @@ const noCredentials = {
     ];
     for (const { method, path } of tries) {
       const headers = arena.random.pick(wrong);
-      const { status } = await daemon.ask({ method, path, headers, body: method === 'GET' ? undefined : {} });
+      const { status } = await daemon.request({ method, path, headers, body: method === 'GET' ? undefined : {} });
       if (status !== 401) throw new Error(`${method} ${path} with ${JSON.stringify(headers)}: ${status}`);
     }
   },
@@ -53,7 +53,7 @@ const smallRole = {
   run: async (arena) => {
     const daemon = await withAccounts(arena);
     const account = { UserName: 'reader', Password: PASSWORD, RoleId: 'ReadOnly' };
-    const made = await daemon.ask({
+    const made = await daemon.request({
       method: 'POST',
       path: `${root}/AccountService/Accounts`,
       body: account,
@@ -65,7 +65,7 @@ const smallRole = {
     const own = (path) => path.endsWith('/reader') || path.endsWith('/Sessions') || path.includes('/Subscriptions/');
     const passed = [];
     for (const { method, path } of places.filter((place) => !own(place.path))) {
-      const { status } = await daemon.ask({ method, path, headers, body: { RoleId: 'Administrator' } });
+      const { status } = await daemon.request({ method, path, headers, body: { RoleId: 'Administrator' } });
       if (status !== 403) passed.push(`${method} ${path}: ${status}`);
     }
     const role = {
@@ -74,7 +74,7 @@ const smallRole = {
       headers,
       body: { RoleId: 'Administrator' },
     };
-    const { status } = await daemon.ask(role);
+    const { status } = await daemon.request(role);
     if (status < 400 || status >= 500) passed.push(`an account changed its own role: ${status}`);
     if (passed.length > 0) throw new Error(passed.join('; '));
   },
@@ -87,7 +87,7 @@ const smallRole = {
 async function logIn(daemon, user, from, seconds) {
   const end = Date.now() + seconds * 1000;
   for (;;) {
-    const { status, headers } = await daemon.ask({
+    const { status, headers } = await daemon.request({
       method: 'POST',
       path: `${root}/SessionService/Sessions`,
       body: { UserName: user, Password: PASSWORD },
@@ -115,7 +115,7 @@ const guessers = {
         const user = arena.random.pick(from === NAT ? names : [...names, USERS[index % USERS.length]]);
         const headers = basic(user, `guess ${index} ${attempt}`);
         // A failed connection is a guess without an answer.
-        const answer = await daemon.ask({ path: `${root}/Systems`, headers, from }).catch(() => delay(200));
+        const answer = await daemon.request({ path: `${root}/Systems`, headers, from }).catch(() => delay(200));
         if (answer?.status < 300) throw new Error(`a guess of the password of ${user}: ${answer.status}`);
       }
     };

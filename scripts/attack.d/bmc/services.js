@@ -20,7 +20,7 @@ const roles = `${root}/AccountService/Roles`;
 const startGuarded = (arena, options = {}) => arena.startBmc({ users: ['admin'], ...options });
 
 async function expectStatus(daemon, expected, options, what = `${options.method} ${options.path}`) {
-  const answer = await daemon.ask({ headers: basic('admin'), ...options });
+  const answer = await daemon.request({ headers: basic('admin'), ...options });
   if (answer.status !== expected) throw new Error(`${what}: ${answer.status}, not ${expected}`);
   return answer;
 }
@@ -159,7 +159,7 @@ const consoleAttack = {
     const daemon = await startGuarded(arena, { settings: { EMULATOR_CONSOLE_SSH_PORT: 0 } });
     const held = [];
     try {
-      const [, port] = await daemon.said(/consoles over SSH at port (\d+)/);
+      const [, port] = await daemon.waitForOutput(/consoles over SSH at port (\d+)/);
       for (const from of ['127.0.4.1', '127.0.4.2', '127.0.4.3']) {
         await Promise.all(Array.from({ length: 10 }, () => greeting(Number(port), from, held)));
       }
@@ -190,7 +190,9 @@ const pageAttack = {
       [guarded, basic('admin')],
       [await arena.bmc(), {}],
     ]) {
-      const system = (await daemon.ask({ path: `${root}/Systems`, headers: credentials })).json.Members[0]['@odata.id'];
+      const system = (await daemon.request({ path: `${root}/Systems`, headers: credentials })).json.Members[0][
+        '@odata.id'
+      ];
       // Browsers send a body without a type, or no body, without a preflight.
       const writes = [
         [`${system}/Actions/ComputerSystem.Reset`, Buffer.from('{"ResetType":"ForceOff"}')],
@@ -210,7 +212,7 @@ const pageAttack = {
             body,
             headers: { ...credentials, 'Content-Type': null, ...headers },
           };
-          const { status } = await daemon.ask(options);
+          const { status } = await daemon.request(options);
           if (status !== 403) throw new Error(`a page ${who}: POST ${path}: ${status}`);
         }
       }
@@ -234,14 +236,14 @@ const storedAttack = {
       const HttpHeaders = [Object.fromEntries(names.map((name) => [name, 'x'.repeat(3900)]))];
       const body = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', HttpHeaders };
       for (let count = 0; count < 190; count += 1) {
-        const { status } = await daemon.ask({ method: 'POST', path, body, headers: basic('operator') });
+        const { status } = await daemon.request({ method: 'POST', path, body, headers: basic('operator') });
         statuses.add(status);
         if (status !== 201) break;
       }
     }
     for (let count = 0; count < 110; count += 1) {
       const body = { RoleId: `Role${count}`, AssignedPrivileges: ['Login'] };
-      statuses.add((await daemon.ask({ method: 'POST', path: roles, body, headers: basic('admin') })).status);
+      statuses.add((await daemon.request({ method: 'POST', path: roles, body, headers: basic('admin') })).status);
     }
     const seen = [...statuses].sort((left, right) => left - right).join(' ');
     if (seen !== '201 400 413 503') throw new Error(`statuses ${seen}`);

@@ -13,7 +13,7 @@ export async function crawl(daemon, { max = 400, headers = {} } = {}) {
   while (queue.length > 0 && found.size < max) {
     const path = queue.shift();
     if (found.has(path)) continue;
-    const { status, json } = await daemon.ask({ path, headers });
+    const { status, json } = await daemon.request({ path, headers });
     if (status === 500) throw new Error(`GET ${path}: 500`);
     if (json === undefined || status !== 200) continue;
     found.set(path, json);

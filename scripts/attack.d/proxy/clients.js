@@ -57,7 +57,7 @@ const pathAttack = {
     const { daemon, reached } = await withKey(arena);
     for (const path of unlisted) {
       const before = reached.length;
-      const { status } = await daemon.ask({ method: 'POST', path, body, headers: key });
+      const { status } = await daemon.request({ method: 'POST', path, body, headers: key });
       if (reached.length > before) throw new Error(`POST ${path}: ${status}, and the upstream got ${reached.at(-1)}`);
       if (status < 400 || (status >= 500 && status !== 501)) throw new Error(`POST ${path}: ${status}`);
     }
@@ -93,7 +93,7 @@ const keyAttack = {
       '/vllm/tokenize',
     ]) {
       for (const header of headers) {
-        const { status, text } = await daemon.ask({
+        const { status, text } = await daemon.request({
           method: path.includes('model') ? 'GET' : 'POST',
           path,
           body: path.includes('model') ? undefined : body,
@@ -133,7 +133,7 @@ const bodyAttack = {
     for (const [name, text] of Object.entries(malformed)) {
       const before = reached.length;
       const options = { method: 'POST', path: '/v1/chat/completions', body: text };
-      const { status } = await daemon.ask({ ...options, headers: { ...key, 'Content-Type': 'application/json' } });
+      const { status } = await daemon.request({ ...options, headers: { ...key, 'Content-Type': 'application/json' } });
       if (status < 400 || status >= 500) throw new Error(`${name}: ${status}`);
       if (reached.length > before) throw new Error(`${name}: it reached the upstream`);
     }
@@ -146,9 +146,9 @@ const steeringAttack = {
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
-    let asked = 0;
+    let stolenRequests = 0;
     const trap = await listen((socket) => {
-      asked += 1;
+      stolenRequests += 1;
       socket.destroy();
     });
     const url = `http://127.0.0.1:${trap.port}/v1`;
@@ -165,7 +165,7 @@ const steeringAttack = {
     };
     try {
       for (const [name, value] of Object.entries(steering)) {
-        await daemon.ask({
+        await daemon.request({
           method: 'POST',
           path: '/v1/chat/completions',
           body: { ...body, [name]: value },
@@ -177,7 +177,7 @@ const steeringAttack = {
         'x-litellm-api-base': url,
         'x-forwarded-host': `127.0.0.1:${trap.port}`,
       };
-      await daemon.ask({ method: 'POST', path: '/v1/chat/completions', body, headers: { ...key, ...more } });
+      await daemon.request({ method: 'POST', path: '/v1/chat/completions', body, headers: { ...key, ...more } });
       for (const path of [
         `http://127.0.0.1:${trap.port}/v1/models`,
         `/openai/${url}/x`,
@@ -192,7 +192,7 @@ const steeringAttack = {
     } finally {
       trap.close();
     }
-    if (asked > 0) throw new Error(`an address of the client's choice got ${asked} requests`);
+    if (stolenRequests > 0) throw new Error(`an address of the client's choice got ${stolenRequests} requests`);
   },
 };
 

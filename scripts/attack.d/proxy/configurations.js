@@ -94,7 +94,7 @@ const reloadAttack = {
           throw new Error(`${what}: the log does not say that the old one stays: ${daemon.output.slice(-500)}`);
       }
       refused = daemon.output.split('the old one stays').length - 1;
-      const { json } = await daemon.ask({ path: '/v1/models' });
+      const { json } = await daemon.request({ path: '/v1/models' });
       if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
     }
     const code = await daemon.stop();
@@ -133,7 +133,7 @@ const longReadAttack = {
         daemon.signal('SIGHUP');
         await until(() => daemon.output.split('the old one stays').length > reports, `${what}: the log says nothing`);
       });
-      const { json } = await daemon.ask({ path: '/v1/models' });
+      const { json } = await daemon.request({ path: '/v1/models' });
       if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
     }
   },
@@ -192,13 +192,13 @@ const trafficAttack = {
           const reports = daemon.output.split('the old one stays').length;
           daemon.signal('SIGHUP');
           await until(() => daemon.output.split('the old one stays').length > reports, `${what}: the log says nothing`);
-          const { json } = await daemon.ask({ path: '/v1/models' });
+          const { json } = await daemon.request({ path: '/v1/models' });
           if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
         }
         rmSync(daemon.file, { recursive: true, force: true });
         writeFileSync(daemon.file, good.replace('model_name: m', 'model_name: n'));
         daemon.signal('SIGHUP');
-        await daemon.said(/configuration reloaded/);
+        await daemon.waitForOutput(/configuration reloaded/);
       });
       upstream.end();
       for (const { text } of await Promise.all(streams)) {
@@ -228,23 +228,23 @@ const namesAttack = {
     const text = `model_list:\n${models.join('')}${one('any/*')}${one(`hostile ${escape} {}"`)}`;
     const daemon = await arena.startProxy(text, { env: { JSON_LOGS: 'false' } });
     try {
-      const metrics = async () => (await daemon.ask({ path: '/metrics' })).text;
-      const ask = (index) => {
+      const metrics = async () => (await daemon.request({ path: '/metrics' })).text;
+      const sendHostileNames = (index) => {
         const name = `any/${index}${escape}`;
         const headers = { 'x-request-id': `id ${index}`, 'x-litellm-call-id': 'x'.repeat(1000) };
         const body = { model: index % 2 === 0 ? name : `none-${name}`, messages: [], user: `${escape}${index}` };
         return Promise.all([
-          daemon.ask({ method: 'POST', path: '/v1/chat/completions', body, headers }),
-          daemon.ask({ path: `/${index}%1b%0aforged/${'x'.repeat(index)}` }),
-          daemon.ask({ path: `/v1/models/any%2f${index}%1b%0aforged` }),
-          daemon.ask({ method: 'POST', path: `/engines/any%2f${index}/chat/completions`, body }),
+          daemon.request({ method: 'POST', path: '/v1/chat/completions', body, headers }),
+          daemon.request({ path: `/${index}%1b%0aforged/${'x'.repeat(index)}` }),
+          daemon.request({ path: `/v1/models/any%2f${index}%1b%0aforged` }),
+          daemon.request({ method: 'POST', path: `/engines/any%2f${index}/chat/completions`, body }),
         ]);
       };
       const rounds = arena.rounds(250, 5000);
-      for (let index = 0; index < 10; index += 1) await ask(index);
+      for (let index = 0; index < 10; index += 1) await sendHostileNames(index);
       const before = await metrics();
       for (let index = 10; index < rounds; index += 10)
-        await Promise.all(Array.from({ length: 10 }, (_, at) => ask(index + at)));
+        await Promise.all(Array.from({ length: 10 }, (_, at) => sendHostileNames(index + at)));
       const after = await metrics();
       const grown = after.split('\n').length - before.split('\n').length;
       if (grown > 50) throw new Error(`the metrics have ${grown} lines more`);

@@ -20,13 +20,13 @@ const ok = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:
  */
 const withSlowUpstream = (arena) =>
   arena.share('connections', async () => {
-    const state = { atOnce: 0, max: 0, asked: 0, last: '' };
+    const state = { atOnce: 0, max: 0, requests: 0, last: '' };
     const server = await listen((socket) =>
       socket.on('data', (bytes) => {
         const text = bytes.toString('latin1');
         if (!/^[A-Z]+ \//.test(text)) return;
         state.last = text;
-        state.asked += 1;
+        state.requests += 1;
         state.atOnce += 1;
         state.max = Math.max(state.max, state.atOnce);
         setTimeout(() => {
@@ -54,7 +54,7 @@ const pipelineAttack = {
       [60, 60],
       [400, 1],
     ]) {
-      state.max = state.asked = 0;
+      state.max = state.requests = 0;
       const end = count === maxAnswers ? chat('Connection: close\r\n') : chat();
       const { text, isClosed } = await daemon.attackWhileServing(20, () =>
         exchange(daemon.port, `${chat().repeat(count - 1)}${end}`),
@@ -63,8 +63,8 @@ const pipelineAttack = {
       const isExpectedCount = count > maxAnswers ? seen.length <= maxAnswers : seen.length === maxAnswers;
       if (!isClosed || !isExpectedCount || seen.some((status) => status !== 200))
         throw new Error(`${count} requests: ${seen.length} answers, closed: ${isClosed}: ${text.slice(-300)}`);
-      if (state.max > 1 || state.asked > maxAnswers)
-        throw new Error(`${count} requests: upstream, ${state.max} at once and ${state.asked} in all`);
+      if (state.max > 1 || state.requests > maxAnswers)
+        throw new Error(`${count} requests: upstream, ${state.max} at once and ${state.requests} in all`);
     }
   },
 };
@@ -87,14 +87,14 @@ const handshakeAttack = {
   seconds: 60,
   run: async (arena) => {
     const { daemon, state } = await withSlowUpstream(arena);
-    state.asked = 0;
+    state.requests = 0;
     const head = (version) =>
       `GET /v1/realtime?model=m HTTP/${version}\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`;
     const all = Object.entries(handshakes).map(([name, lines]) => [name, `${head('1.1')}${lines}\r\n`]);
     for (const [name, bytes] of [...all, ['HTTP/1.0', `${head('1.0')}${VERSION}${KEY}\r\n`]]) {
       const { text } = await exchange(daemon.port, bytes);
-      if (![400, 426].includes(firstStatus(text)) || state.asked > 0)
-        throw new Error(`${name}: ${text.slice(0, 100)}, ${state.asked} requests reached the upstream`);
+      if (![400, 426].includes(firstStatus(text)) || state.requests > 0)
+        throw new Error(`${name}: ${text.slice(0, 100)}, ${state.requests} requests reached the upstream`);
     }
   },
 };
@@ -256,7 +256,7 @@ const tlsAttack = {
     const env = { SSL_CERTFILE_PATH: cert, SSL_KEYFILE_PATH: key };
     const daemon = await arena.startProxy(oneModel(9), { env });
     const sockets = [];
-    const ask = () =>
+    const statusOfClient = () =>
       new Promise((resolve, reject) => {
         const socket = connectTls({ port: daemon.port, host: '127.0.0.1', rejectUnauthorized: false }, () =>
           socket.write(`GET /health/liveliness HTTP/1.1\r\nHost: x\r\n${close}\r\n`),
@@ -279,7 +279,7 @@ const tlsAttack = {
           connectTls({ port: daemon.port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => undefined),
         );
       for (const end = Date.now() + arena.rounds(3000, 20_000); Date.now() < end; await delay(100)) {
-        const status = await ask();
+        const status = await statusOfClient();
         if (status !== 200) throw new Error(`another client: ${status}`);
       }
       for (const socket of sockets) socket.destroy();

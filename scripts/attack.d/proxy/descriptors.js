@@ -79,7 +79,7 @@ const descriptorAttack = {
         () => `${openFiles(daemon)} files stay open`,
       );
       for (const path of paths) {
-        const { status, text } = await daemon.ask({ path });
+        const { status, text } = await daemon.request({ path });
         if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 200)}`);
       }
     } finally {

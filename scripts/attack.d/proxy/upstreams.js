@@ -1,7 +1,7 @@
 /** Attacks by upstreams of the proxy: invalid heads and bodies, and silence. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneModel } from '../daemons.js';
-import { ask, exchange, listen, PATIENCE } from '../wire.js';
+import { exchange, listen, PATIENCE, sendRequest } from '../wire.js';
 import { mutate } from '../random.js';
 
 const good = (body) =>
@@ -254,7 +254,7 @@ const silentAttack = {
         body: { model: 'm', messages: [], stream },
       });
       const requests = Array.from({ length: arena.rounds(50, 500) }, (_, index) =>
-        ask(daemon.port, { ...body(index % 2 === 0), seconds: 40 }),
+        sendRequest(daemon.port, { ...body(index % 2 === 0), seconds: 40 }),
       );
       const settled = daemon.attackWhileServing(20, () => Promise.all(requests));
       settled.catch(() => undefined);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { deploymentAt } from '../../test/upstream/asking.js';
+import { deploymentAt } from '../../test/upstream/sent-request.js';
 import { errorOfFailedAnswer, interruptionFault, notJsonFault } from './classify.js';
 
 const KEY = 'sk-upstream-secret';

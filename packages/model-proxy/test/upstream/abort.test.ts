@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
@@ -28,25 +28,25 @@ async function aborted({ socket }: ScriptedConnection, abort: () => void): Promi
 describe('an aborted request', () => {
   it('closes its connection before the answer begins, and causes no callback', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
-    const asked = send(upstream, deployment);
+    const sent = send(upstream, deployment);
     const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text.includes('{}') || undefined,
       () => 'no request came',
     );
-    await aborted(connection, () => asked.call?.abort());
-    expect(asked.callbacks).toEqual([]);
+    await aborted(connection, () => sent.call?.abort());
+    expect(sent.callbacks).toEqual([]);
   });
 
   it('closes its connection in the middle of the answer, and causes no more callbacks', async () => {
     const { server, deployment, upstream } = await start(
       answering(() => 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
     );
-    const asked = send(upstream, deployment);
-    await asked.waitForBytes(3);
+    const sent = send(upstream, deployment);
+    await sent.waitForBytes(3);
     const connection = await server.waitForConnection(1);
-    await aborted(connection, () => asked.call?.abort());
-    expect(asked.callbacks).toEqual(['head', 'data']);
+    await aborted(connection, () => sent.call?.abort());
+    expect(sent.callbacks).toEqual(['head', 'data']);
   });
 
   it('closes its connection while its body is still being written', async () => {
@@ -54,46 +54,46 @@ describe('an aborted request', () => {
     const { server, deployment, upstream } = await start(({ socket }) => {
       if (!reads) socket.pause();
     });
-    const asked = send(upstream, deployment, { body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)) });
+    const sent = send(upstream, deployment, { body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)) });
     const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text !== '' || undefined,
       () => 'nothing came',
     );
     const closed = once(connection.socket, 'close');
-    asked.call?.abort();
+    sent.call?.abort();
     // The server must read the buffered bytes before it sees the end.
     reads = true;
     connection.socket.resume();
     await closed;
     expect(connection.text.length).toBeLessThan(20_000_000);
-    expect(asked.callbacks).toEqual([]);
+    expect(sent.callbacks).toEqual([]);
   });
 
   it('is not sent if it was aborted while connecting', async () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
-    const asked = send(upstream, deployment);
-    asked.call?.abort();
+    const sent = send(upstream, deployment);
+    sent.call?.abort();
     // Without the abort, the first request would arrive before the second one has ended.
-    expect((await ask(upstream, deployment)).text).toBe('{}');
+    expect((await sendToEnd(upstream, deployment)).text).toBe('{}');
     expect(server.connections.map(({ text }) => text).filter((text) => text !== '')).toHaveLength(1);
-    expect(asked.callbacks).toEqual([]);
+    expect(sent.callbacks).toEqual([]);
   });
 
   it('may be aborted from its own callbacks, twice, and after its end', async () => {
     const { deployment, upstream } = await start(answering(() => answerOf('{"a":1}')));
-    const asked = send(upstream, deployment, {}, () => {
-      asked.call?.abort();
-      asked.call?.abort();
+    const sent = send(upstream, deployment, {}, () => {
+      sent.call?.abort();
+      sent.call?.abort();
     });
     await waitFor(
-      () => asked.callbacks.includes('data') || undefined,
+      () => sent.callbacks.includes('data') || undefined,
       () => 'no data came',
     );
-    const other = await ask(upstream, deployment);
+    const other = await sendToEnd(upstream, deployment);
     other.call?.abort();
     other.call?.resume();
-    expect([asked.callbacks, other.callbacks]).toEqual([
+    expect([sent.callbacks, other.callbacks]).toEqual([
       ['head', 'data'],
       ['head', 'data', 'end'],
     ]);
@@ -122,10 +122,10 @@ describe('a client that does not read', () => {
       }),
     );
     let received = 0;
-    const asked = send(upstream, deployment, {}, (chunk) => {
+    const sent = send(upstream, deployment, {}, (chunk) => {
       received += chunk.length;
-      asked.chunks.length = 0;
-      if (received < 1024 * 1024) asked.call?.pause();
+      sent.chunks.length = 0;
+      if (received < 1024 * 1024) sent.call?.pause();
     });
     await waitFor(
       () => received > 0 || undefined,
@@ -143,8 +143,8 @@ describe('a client that does not read', () => {
     );
     expect(received).toBeLessThan(1024 * 1024);
     expect(written).toBeLessThan(total / 2);
-    while (!asked.ended) {
-      asked.call?.resume();
+    while (!sent.ended) {
+      sent.call?.resume();
       await new Promise(setImmediate);
     }
     expect(received).toBe(total);
@@ -154,18 +154,18 @@ describe('a client that does not read', () => {
     const { server, deployment, upstream } = await start(
       answering(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n'),
     );
-    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-    await asked.waitForBytes(1);
+    const sent = send(upstream, deployment, {}, () => sent.call?.pause());
+    await sent.waitForBytes(1);
     server.connections[0]?.socket.write('1\r\nb\r\n');
     server.connections[0]?.socket.write('1\r\nc\r\n0\r\n\r\n');
-    const other = await ask(upstream, deployment, {}, () => other);
-    expect(asked.text).toBe('a');
+    const other = await sendToEnd(upstream, deployment, {}, () => other);
+    expect(sent.text).toBe('a');
     for (const text of ['ab', 'abc']) {
-      asked.call?.resume();
-      expect((await asked.waitForBytes(text.length)).text).toBe(text);
+      sent.call?.resume();
+      expect((await sent.waitForBytes(text.length)).text).toBe(text);
     }
-    asked.call?.resume();
-    await asked.waitForEnd();
-    expect(asked.callbacks).toEqual(['head', 'data', 'data', 'data', 'end']);
+    sent.call?.resume();
+    await sent.waitForEnd();
+    expect(sent.callbacks).toEqual(['head', 'data', 'data', 'data', 'end']);
   });
 });

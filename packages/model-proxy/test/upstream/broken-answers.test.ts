@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 import { answering, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
@@ -91,7 +91,7 @@ const broken: readonly [string, string, string, string][] = [
 describe('an upstream that answers', () => {
   it.each(broken)('%s is reported once, as an error that names the cause', async (_name, text, kind, words) => {
     const { deployment, upstream } = await start(({ socket }) => socket.end(text, 'latin1'));
-    const { error, callbacks } = await ask(upstream, deployment);
+    const { error, callbacks } = await sendToEnd(upstream, deployment);
     expect([error?.status, error?.kind, callbacks.filter((one) => one === 'error' || one === 'end')]).toEqual([
       500,
       kind,
@@ -105,8 +105,8 @@ describe('an upstream that answers', () => {
 
   it('without a length ends its answer with its connection', async () => {
     const { deployment, upstream } = await start(({ socket }) => socket.end('HTTP/1.0 200 OK\r\n\r\nabc'));
-    const asked = await ask(upstream, deployment);
-    expect([asked.text, asked.callbacks]).toEqual(['abc', ['head', 'data', 'end']]);
+    const sent = await sendToEnd(upstream, deployment);
+    expect([sent.text, sent.callbacks]).toEqual(['abc', ['head', 'data', 'end']]);
   });
 
   it.each([
@@ -120,12 +120,12 @@ describe('an upstream that answers', () => {
         socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
         socket.write(header.startsWith('transfer') ? '3\r\nabc\r\n' : 'abc');
       });
-      const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-      await asked.waitForBytes(3);
+      const sent = send(upstream, deployment, {}, () => sent.call?.pause());
+      await sent.waitForBytes(3);
       server.connections[0]?.socket.resetAndDestroy();
-      await asked.waitForEnd();
-      expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
-      expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
+      await sent.waitForEnd();
+      expect([sent.text, sent.error?.kind]).toEqual(['abc', 'malformedAnswer']);
+      expect(sent.error?.message).toContain('reset the connection in the middle of its answer');
     },
   );
 
@@ -134,16 +134,16 @@ describe('an upstream that answers', () => {
       if (index === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 30003\r\n\r\nabc');
       else socket.end('HTTP/1.1 200 OK\r\n\r\n');
     });
-    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-    await asked.waitForBytes(3);
+    const sent = send(upstream, deployment, {}, () => sent.call?.pause());
+    await sent.waitForBytes(3);
     const connection = await server.waitForConnection(1);
     connection.socket.write('x'.repeat(30_000));
     // The next call ends after its own bytes were read. So the 30,000 bytes before it were read as well.
-    await ask(upstream, deployment);
-    expect(asked.callbacks).toEqual(['head', 'data']);
+    await sendToEnd(upstream, deployment);
+    expect(sent.callbacks).toEqual(['head', 'data']);
     connection.socket.resetAndDestroy();
-    await asked.waitForEnd();
-    expect([asked.bytes.length, asked.error]).toEqual([30_003, undefined]);
+    await sent.waitForEnd();
+    expect([sent.bytes.length, sent.error]).toEqual([30_003, undefined]);
   });
 
   it('twice to a request gets its connection closed, and the next request uses another connection', async () => {
@@ -152,8 +152,8 @@ describe('an upstream that answers', () => {
       socket.write(`${ok}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`),
     );
     for (let at = 0; at < 3; at += 1) {
-      const asked = await ask(upstream, deployment);
-      expect([asked.status, asked.text, asked.error]).toEqual([200, '{}', undefined]);
+      const sent = await sendToEnd(upstream, deployment);
+      expect([sent.status, sent.text, sent.error]).toEqual([200, '{}', undefined]);
     }
     expect(server.connections).toHaveLength(3);
   });
@@ -164,7 +164,7 @@ describe('an upstream that cannot be reached', () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const { port } = server;
     await server.close();
-    const { error, callbacks } = await ask(upstream, deployment);
+    const { error, callbacks } = await sendToEnd(upstream, deployment);
     expect(error?.message).toBe(
       'litellm.InternalServerError: InternalServerError: Hosted_vllmException - Connection error. ' +
         `127.0.0.1:${port} refused the connection. Received Model Group=public-model\nAvailable Model Group Fallbacks=None`,
@@ -174,7 +174,7 @@ describe('an upstream that cannot be reached', () => {
 
   it('is reported with its name if there is no such host', async () => {
     const deployment = deploymentAt('http://no-such-host.invalid/v1');
-    const { error } = await ask(closing(upstreamFor([deployment])), deployment);
+    const { error } = await sendToEnd(closing(upstreamFor([deployment])), deployment);
     expect(error?.kind).toBe('connection');
     expect(error?.message).toMatch(/(There is no host|The name server does not answer for) no-such-host\.invalid/);
   });

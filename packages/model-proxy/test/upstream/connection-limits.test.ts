@@ -13,7 +13,7 @@ const closing = closingAfterEach();
 const body = '{"model":"m","messages":[]}';
 
 /** Sends a request. @returns its status. */
-function ask(url: string, method: string, agent: Agent): Promise<number> {
+function statusOf(url: string, method: string, agent: Agent): Promise<number> {
   const headers = { 'content-type': 'application/json', 'content-length': body.length };
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, agent, headers: method === 'POST' ? headers : {} }, (response) => {
@@ -34,7 +34,7 @@ describe('a connection to an upstream', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const statuses = new Set<number>();
     for (let sent = 0; sent < CONNECTION_LIMITS.requests + 1; sent += 1)
-      statuses.add(await ask(proxy.url + path, method, agent));
+      statuses.add(await statusOf(proxy.url + path, method, agent));
     agent.destroy();
     const requests = server.connections.map(({ text }) => text.match(/(?:GET|POST) \//g)?.length);
     expect([[...statuses], requests]).toEqual([[200], [CONNECTION_LIMITS.requests, 1]]);

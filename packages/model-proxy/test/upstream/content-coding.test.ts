@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 
 const closing = closingAfterEach();
@@ -40,10 +40,10 @@ describe('an answer that is compressed although the proxy accepts only identity'
       response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body);
     });
     for (let at = 0; at < 2; at += 1) {
-      const asked = await ask(upstream, deployment);
-      expect(asked.text === text).toBe(true);
-      expect([asked.header('content-encoding'), asked.header('content-length')]).toEqual([undefined, undefined]);
-      expect([asked.callbacks[0], asked.callbacks.at(-1), asked.error]).toEqual(['head', 'end', undefined]);
+      const sent = await sendToEnd(upstream, deployment);
+      expect(sent.text === text).toBe(true);
+      expect([sent.header('content-encoding'), sent.header('content-length')]).toEqual([undefined, undefined]);
+      expect([sent.callbacks[0], sent.callbacks.at(-1), sent.error]).toEqual(['head', 'end', undefined]);
     }
   });
 
@@ -54,14 +54,14 @@ describe('an answer that is compressed although the proxy accepts only identity'
       response.flushHeaders();
       gzip.pipe(response);
     });
-    const asked = send(upstream, deployment);
-    await asked.waitForHead();
+    const sent = send(upstream, deployment);
+    await sent.waitForHead();
     for (let at = 1; at <= 3; at += 1) {
       gzip.write('data: {}\n\n');
-      await asked.waitForBytes(10 * at);
+      await sent.waitForBytes(10 * at);
     }
     gzip.end();
-    expect((await asked.waitForEnd()).text).toBe('data: {}\n\n'.repeat(3));
+    expect((await sent.waitForEnd()).text).toBe('data: {}\n\n'.repeat(3));
   });
 
   it('pauses while the client does not read', async () => {
@@ -70,15 +70,15 @@ describe('an answer that is compressed although the proxy accepts only identity'
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large, { level: 1 }));
     });
     let received = 0;
-    const asked = send(upstream, deployment, {}, (chunk) => {
+    const sent = send(upstream, deployment, {}, (chunk) => {
       received += chunk.length;
-      asked.chunks.length = 0;
-      asked.call?.pause();
+      sent.chunks.length = 0;
+      sent.call?.pause();
     });
-    await asked.waitForHead();
-    while (!asked.ended) {
+    await sent.waitForHead();
+    while (!sent.ended) {
       const before = received;
-      asked.call?.resume();
+      sent.call?.resume();
       await new Promise(setImmediate);
       // A single resume forwards a few chunks, not all decompressed megabytes.
       expect(received - before).toBeLessThan(1024 * 1024);
@@ -90,7 +90,7 @@ describe('an answer that is compressed although the proxy accepts only identity'
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is not gzip');
     });
-    const { error, callbacks } = await ask(upstream, deployment);
+    const { error, callbacks } = await sendToEnd(upstream, deployment);
     expect([error?.status, error?.kind, callbacks]).toEqual([500, 'malformedAnswer', ['head', 'error']]);
     expect(error?.message).toContain('cannot be decoded: incorrect header check');
   });
@@ -104,11 +104,11 @@ describe('an answer that is compressed although the proxy accepts only identity'
       response.writeHead(200, { 'content-encoding': coding }).end(bomb);
     });
     let received = 0;
-    const asked = send(upstream, deployment, {}, (chunk) => {
+    const sent = send(upstream, deployment, {}, (chunk) => {
       received += chunk.length;
-      asked.chunks.length = 0;
+      sent.chunks.length = 0;
     });
-    const { error } = await asked.waitForEnd();
+    const { error } = await sent.waitForEnd();
     expect(error?.message).toContain('cannot be decoded: more than 200 times its compressed size');
     expect(received).toBe(64 * 1024 * 1024);
   });
@@ -117,7 +117,7 @@ describe('an answer that is compressed although the proxy accepts only identity'
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text).subarray(0, 40));
     });
-    const { error } = await ask(upstream, deployment);
+    const { error } = await sendToEnd(upstream, deployment);
     expect([error?.kind, error?.message.includes('cannot be decoded: unexpected end of file')]).toEqual([
       'malformedAnswer',
       true,
@@ -128,7 +128,7 @@ describe('an answer that is compressed although the proxy accepts only identity'
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' }).end('?');
     });
-    const { error, callbacks } = await ask(upstream, deployment);
+    const { error, callbacks } = await sendToEnd(upstream, deployment);
     expect([error?.kind, callbacks]).toEqual(['malformedAnswer', ['error']]);
     expect(error?.message).toContain('answers with Content-Encoding "zstd", which the proxy did not ask for');
   });

@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { call } from '../harness/call.js';
 import { startTestProxy, type TestProxy } from '../harness/proxy.js';
-import { ask, deploymentAt, upstreamFor } from './asking.js';
+import { deploymentAt, sendToEnd, upstreamFor } from './sent-request.js';
 
 const REFUSAL = '{"error":{"message":"too large"}}';
 /** Runs in its own process: in this process, the answer would always be read before the reset. */
@@ -50,8 +50,8 @@ describe('an answer that comes before the whole request has been sent', () => {
     const upstream = upstreamFor([deployment]);
     const answers: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const asked = await ask(upstream, deployment, { body: [body] });
-      answers.push(`${asked.status} ${asked.text} ${asked.error?.message ?? ''}`.trim());
+      const sent = await sendToEnd(upstream, deployment, { body: [body] });
+      answers.push(`${sent.status} ${sent.text} ${sent.error?.message ?? ''}`.trim());
     }
     await upstream.close();
     expect(answers).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));

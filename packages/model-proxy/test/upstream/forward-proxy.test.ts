@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAuthority, type Authority, type CertificateFiles } from '../../sample-upstream/certificates.js';
-import { ask, deploymentAt, upstreamFor } from './asking.js';
+import { deploymentAt, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer } from './scripted-server.js';
 
@@ -30,14 +30,14 @@ async function startForwardProxy({
   account = null,
   secure = false,
 }: { account?: string | null; secure?: boolean } = {}) {
-  const asked: string[] = [];
+  const received: string[] = [];
   const sockets = new Set<Socket>();
   const admits = ({ headers }: IncomingMessage) =>
     account === null || headers['proxy-authorization'] === `Basic ${Buffer.from(account).toString('base64')}`;
   const tls = { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) };
   const server = secure ? createHttpsServer(tls) : createServer();
   server.on('request', (request: IncomingMessage, response) => {
-    asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.host ?? ''}`);
+    received.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.host ?? ''}`);
     if (!admits(request)) {
       response.writeHead(407).end();
       return;
@@ -51,7 +51,7 @@ async function startForwardProxy({
     request.pipe(onward);
   });
   server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    asked.push(`CONNECT ${request.url ?? ''}`);
+    received.push(`CONNECT ${request.url ?? ''}`);
     if (!admits(request)) {
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n');
       return;
@@ -75,7 +75,7 @@ async function startForwardProxy({
       await once(server, 'close');
     },
   });
-  return { asked, port: (server.address() as AddressInfo).port };
+  return { received, port: (server.address() as AddressInfo).port };
 }
 
 async function startUpstream(secure: boolean): Promise<string> {
@@ -106,12 +106,12 @@ describe('a forward proxy from an environment variable', () => {
       const deployment = deploymentAt(apiBase, trusting());
       const upstream = closing(upstreamFor([deployment], environment));
       for (let at = 0; at < 3; at += 1) {
-        expect((await ask(upstream, deployment, { body: `{"at":${at}}` })).text).toBe(`{"at":${at}}`);
+        expect((await sendToEnd(upstream, deployment, { body: `{"at":${at}}` })).text).toBe(`{"at":${at}}`);
       }
       // A single tunnel and handshake: connections through the proxy are reused.
-      expect([proxy.asked, upstream.handshakes]).toEqual([[`CONNECT ${new URL(apiBase).host}`], 1]);
+      expect([proxy.received, upstream.handshakes]).toEqual([[`CONNECT ${new URL(apiBase).host}`], 1]);
       const doubting = deploymentAt(apiBase);
-      const { error } = await ask(closing(upstreamFor([doubting], environment)), doubting);
+      const { error } = await sendToEnd(closing(upstreamFor([doubting], environment)), doubting);
       expect(error?.kind).toBe('tls');
     },
   );
@@ -121,8 +121,8 @@ describe('a forward proxy from an environment variable', () => {
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
     const upstream = closing(upstreamFor([deployment], { [name]: `127.0.0.1:${proxy.port}` }));
-    expect((await ask(upstream, deployment, { body: '{"a":1}' })).text).toBe('{"a":1}');
-    expect(proxy.asked).toEqual([`POST ${apiBase}/chat/completions ${new URL(apiBase).host}`]);
+    expect((await sendToEnd(upstream, deployment, { body: '{"a":1}' })).text).toBe('{"a":1}');
+    expect(proxy.received).toEqual([`POST ${apiBase}/chat/completions ${new URL(apiBase).host}`]);
   });
 
   it('may have its own certificate, which is verified independently of the deployment', async () => {
@@ -130,8 +130,8 @@ describe('a forward proxy from an environment variable', () => {
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `https://localhost:${proxy.port}` };
     const trusted = { ...environment, SSL_CERT_FILE: authority.caFile };
-    expect((await ask(closing(upstreamFor([deployment], trusted)), deployment)).text).toBe('{}');
-    const { error } = await ask(closing(upstreamFor([deployment], environment)), deployment);
+    expect((await sendToEnd(closing(upstreamFor([deployment], trusted)), deployment)).text).toBe('{}');
+    const { error } = await sendToEnd(closing(upstreamFor([deployment], environment)), deployment);
     expect([error?.status, error?.kind]).toEqual([500, 'connection']);
     expect(error?.message).toContain(`cannot be reached through the proxy localhost:${proxy.port}`);
   });
@@ -140,12 +140,12 @@ describe('a forward proxy from an environment variable', () => {
     const proxy = await startForwardProxy({ account: 'me:s3cret/' });
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${proxy.port}` };
-    expect((await ask(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
+    expect((await sendToEnd(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
     const plain = deploymentAt(await startUpstream(false));
     const plainEnvironment = { HTTP_PROXY: environment.HTTPS_PROXY };
-    expect((await ask(closing(upstreamFor([plain], plainEnvironment)), plain)).text).toBe('{}');
+    expect((await sendToEnd(closing(upstreamFor([plain], plainEnvironment)), plain)).text).toBe('{}');
     const wrong = { HTTPS_PROXY: `http://me:wr0ng@127.0.0.1:${proxy.port}` };
-    const { error } = await ask(closing(upstreamFor([deployment], wrong)), deployment);
+    const { error } = await sendToEnd(closing(upstreamFor([deployment], wrong)), deployment);
     expect(error?.message).toContain(
       `cannot be reached through the proxy 127.0.0.1:${proxy.port}: the proxy answered 407 Proxy Authentication Required`,
     );
@@ -157,8 +157,8 @@ describe('a forward proxy from an environment variable', () => {
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
     const environment = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: 'example.org, 127.0.0.0/8' };
-    expect((await ask(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
-    expect(proxy.asked).toEqual([]);
+    expect((await sendToEnd(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
+    expect(proxy.received).toEqual([]);
   });
 
   it('appears in the error, together with the upstream, if the forward proxy is down', async () => {
@@ -167,7 +167,7 @@ describe('a forward proxy from an environment variable', () => {
     await gone.close();
     const deployment = deploymentAt('https://upstream.example/v1', trusting());
     const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: `http://127.0.0.1:${port}` }));
-    expect((await ask(upstream, deployment)).error?.message).toContain(
+    expect((await sendToEnd(upstream, deployment)).error?.message).toContain(
       `upstream.example:443 cannot be reached through the proxy 127.0.0.1:${port}: 127.0.0.1:${port} refused the connection`,
     );
   });
@@ -175,7 +175,7 @@ describe('a forward proxy from an environment variable', () => {
   it('causes an error with the name of the variable, not with its value, if its scheme is not supported', async () => {
     const deployment = deploymentAt('https://upstream.example/v1', trusting());
     const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example' }));
-    const { error } = await ask(upstream, deployment);
+    const { error } = await sendToEnd(upstream, deployment);
     expect(error?.message).toContain('reading https_proxy or HTTPS_PROXY');
     expect(error?.message).not.toContain('s3cret');
   });

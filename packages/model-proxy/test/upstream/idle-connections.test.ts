@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { passTime, stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, requestBody, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
 
@@ -32,23 +32,23 @@ describe('a connection that the upstream closes as the next request arrives', ()
   ])('loses no request: the proxy retries it on a new connection after a %s', async (_name, end) => {
     const { server, deployment, upstream } = await start(endingSecond(end));
     for (let at = 0; at < 5; at += 1) {
-      const asked = await ask(upstream, deployment, { body: `{"request":${at}}` });
-      expect([asked.error?.message, asked.text]).toEqual([undefined, `{"connection":${at}}`]);
+      const sent = await sendToEnd(upstream, deployment, { body: `{"request":${at}}` });
+      expect([sent.error?.message, sent.text]).toEqual([undefined, `{"connection":${at}}`]);
     }
     expect(server.connections).toHaveLength(5);
   });
 
   it('loses no chunk of a body: the proxy repeats all of them', async () => {
     const { server, deployment, upstream } = await start(endingSecond(({ socket }) => void socket.resetAndDestroy()));
-    await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
     const body = Array.from({ length: 20 }, (_, at) => Buffer.alloc(65_536, 65 + at));
-    expect((await ask(upstream, deployment, { body })).text).toBe('{"connection":1}');
+    expect((await sendToEnd(upstream, deployment, { body })).text).toBe('{"connection":1}');
     expect(requestBody(server.connections[1]?.text ?? '') === Buffer.concat(body).toString()).toBe(true);
   });
 
   it('loses no request if it was closed while it was idle', async () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
-    await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
     for (let at = 1; at < 4; at += 1) {
       // Half of the connections get a request in the same turn, before the proxy can see the end.
       server.connections[at - 1]?.socket.end();
@@ -57,7 +57,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
           () => server.open === 0 || undefined,
           () => 'the connection stays open',
         );
-      expect((await ask(upstream, deployment)).error).toBeUndefined();
+      expect((await sendToEnd(upstream, deployment)).error).toBeUndefined();
     }
   });
 
@@ -69,8 +69,8 @@ describe('a connection that the upstream closes as the next request arrives', ()
         return null;
       }),
     );
-    await ask(upstream, deployment);
-    const { error, callbacks } = await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
+    const { error, callbacks } = await sendToEnd(upstream, deployment);
     expect([error?.status, error?.kind, callbacks]).toEqual([500, 'connection', ['error']]);
     expect(error?.message).toContain(`127.0.0.1:${server.port} closed the connection before it answered`);
     expect(server.connections).toHaveLength(2);
@@ -82,7 +82,7 @@ describe('a request that must not be repeated', () => {
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }) => (socket.resetAndDestroy(), null)),
     );
-    const { error } = await ask(upstream, deployment);
+    const { error } = await sendToEnd(upstream, deployment);
     expect([error?.status, error?.kind]).toEqual([500, 'connection']);
     expect(error?.message).toBe(
       'litellm.InternalServerError: InternalServerError: Hosted_vllmException - Connection error. ' +
@@ -100,8 +100,8 @@ describe('a request that must not be repeated', () => {
         return null;
       }),
     );
-    await ask(upstream, deployment);
-    expect((await ask(upstream, deployment)).error?.kind).toBe('malformedAnswer');
+    await sendToEnd(upstream, deployment);
+    expect((await sendToEnd(upstream, deployment)).error?.kind).toBe('malformedAnswer');
     expect(server.connections).toHaveLength(1);
   });
 
@@ -114,15 +114,15 @@ describe('a request that must not be repeated', () => {
         return null;
       }),
     );
-    await ask(upstream, deployment);
-    const asked = send(upstream, deployment);
+    await sendToEnd(upstream, deployment);
+    const sent = send(upstream, deployment);
     const resets = await waitFor(
       () => reset,
       () => 'no second request',
     );
     await passTime(1500);
     resets();
-    expect((await asked.waitForEnd()).error?.kind).toBe('connection');
+    expect((await sent.waitForEnd()).error?.kind).toBe('connection');
     expect(server.connections).toHaveLength(1);
   });
 
@@ -130,15 +130,15 @@ describe('a request that must not be repeated', () => {
     const { server, deployment, upstream } = await start(
       answering((_body, _visit, request) => (request === 0 ? answerOf('{}') : null)),
     );
-    await ask(upstream, deployment);
-    const asked = send(upstream, deployment);
+    await sendToEnd(upstream, deployment);
+    const sent = send(upstream, deployment);
     await waitFor(
       () => (server.connections[0]?.text.match(/POST/g)?.length === 2 ? true : undefined),
       () => 'no second request',
     );
-    asked.call?.abort();
+    sent.call?.abort();
     server.connections[0]?.socket.resetAndDestroy();
-    expect((await ask(upstream, deployment)).text).toBe('{}');
-    expect([asked.callbacks, server.connections.length]).toEqual([[], 2]);
+    expect((await sendToEnd(upstream, deployment)).text).toBe('{}');
+    expect([sent.callbacks, server.connections.length]).toEqual([[], 2]);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { runAtOnce } from '@rackless/daemon/process/slices.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, upstreamFor } from './asking.js';
+import { deploymentAt, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer } from './scripted-server.js';
 
@@ -18,12 +18,12 @@ describe('a reload', () => {
 
   it('changes nothing until its preparation is complete and used', async () => {
     const { first, before, after, upstream } = await moved();
-    await ask(upstream, before);
+    await sendToEnd(upstream, before);
     const use = runAtOnce(upstream.prepare([after]));
-    expect((await ask(upstream, before)).text).toBe('"first"');
+    expect((await sendToEnd(upstream, before)).text).toBe('"first"');
     expect([first.open, upstream.logged]).toEqual([1, []]);
     use();
-    expect((await ask(upstream, after)).text).toBe('"second"');
+    expect((await sendToEnd(upstream, after)).text).toBe('"second"');
     await waitFor(
       () => first.open === 0 || undefined,
       () => 'the connection of the removed deployment stays',
@@ -37,7 +37,7 @@ describe('a reload', () => {
     let pauses = 0;
     for (let step = steps.next(); step.done !== true; step = steps.next()) {
       pauses += 1;
-      if (pauses === 10) expect((await ask(upstream, before)).text).toBe('"first"');
+      if (pauses === 10) expect((await sendToEnd(upstream, before)).text).toBe('"first"');
     }
     expect(pauses).toBeGreaterThanOrEqual(many.length);
   });
@@ -46,13 +46,13 @@ describe('a reload', () => {
     const { second, after, upstream } = await moved();
     const use = runAtOnce(upstream.prepare([after]));
     // This pool belongs to the old deployments, although the new ones have the same address.
-    await ask(upstream, { ...after, id: 'other' });
+    await sendToEnd(upstream, { ...after, id: 'other' });
     use();
     await waitFor(
       () => second.open === 0 || undefined,
       () => 'the connection stays',
     );
-    expect((await ask(upstream, after)).text).toBe('"second"');
+    expect((await sendToEnd(upstream, after)).text).toBe('"second"');
   });
 
   it('keeps the connections of a deployment for any provider, and those of deployments on demand', async () => {
@@ -73,17 +73,17 @@ describe('a reload', () => {
     };
     const before = configured();
     const upstream = closing(upstreamFor([before.any]));
-    for (const deployment of Object.values(before)) await ask(upstream, deployment);
+    for (const deployment of Object.values(before)) await sendToEnd(upstream, deployment);
     const after = configured();
     runAtOnce(upstream.prepare([after.any], [after.onDemand]))();
-    for (const deployment of Object.values(after)) await ask(upstream, deployment);
+    for (const deployment of Object.values(after)) await sendToEnd(upstream, deployment);
     expect([first, second, third].map(({ connections }) => connections.length)).toEqual([1, 1, 1]);
     expect(upstream.logged).toEqual([]);
   });
 
   it('closes the connections to upstreams that no deployment has any more', async () => {
     const { first, second, after, upstream } = await moved();
-    await ask(upstream, after);
+    await sendToEnd(upstream, after);
     runAtOnce(upstream.prepare([deploymentAt(first.apiBase)]))();
     await waitFor(
       () => second.open === 0 || undefined,
@@ -93,12 +93,12 @@ describe('a reload', () => {
 
   it('with certificates that cannot be read changes nothing', async () => {
     const { first, before, upstream } = await moved();
-    await ask(upstream, before);
+    await sendToEnd(upstream, before);
     const broken = deploymentAt('https://127.0.0.1:9/v1', {
       tls: { verify: '/nowhere/ca.pem', clientCertificate: null },
     });
     expect(() => runAtOnce(upstream.prepare([before, broken]))).toThrow('reading /nowhere/ca.pem');
-    expect((await ask(upstream, before)).text).toBe('"first"');
+    expect((await sendToEnd(upstream, before)).text).toBe('"first"');
     expect([first.open, first.connections.length]).toEqual([1, 1]);
   });
 });

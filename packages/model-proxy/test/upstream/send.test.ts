@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { BodyStream } from '../../src/upstream/body-stream.js';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, sendToEnd, upstreamFor } from './sent-request.js';
 import { waitFor } from '../harness/wait.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
@@ -20,8 +20,8 @@ async function start(
 describe('a request to an upstream', () => {
   it('arrives complete with its headers, an exact length and identity as the only coding', async () => {
     const { server, deployment, upstream } = await start();
-    const asked = await ask(upstream, deployment, { body: [Buffer.from('{"a":'), Buffer.from('"é"}')] });
-    expect([asked.status, asked.text, asked.callbacks]).toEqual([200, '{"ok":true}', ['head', 'data', 'end']]);
+    const sent = await sendToEnd(upstream, deployment, { body: [Buffer.from('{"a":'), Buffer.from('"é"}')] });
+    expect([sent.status, sent.text, sent.callbacks]).toEqual([200, '{"ok":true}', ['head', 'data', 'end']]);
     expect(server.connections[0]?.text).toBe(
       [
         'POST /v1/chat/completions HTTP/1.1',
@@ -45,7 +45,7 @@ describe('a request to an upstream', () => {
     ['large chunks, empty ones among them', [Buffer.alloc(0), Buffer.alloc(9_000_000, 'b'), Buffer.alloc(0)]],
   ])('arrives unchanged, sent as %s', async (_name, body) => {
     const { server, deployment, upstream } = await start();
-    await ask(upstream, deployment, { body });
+    await sendToEnd(upstream, deployment, { body });
     const text = server.connections[0]?.text ?? '';
     const whole = Buffer.concat(body);
     expect(text).toContain(`\r\ncontent-length: ${whole.length}\r\n`);
@@ -54,8 +54,8 @@ describe('a request to an upstream', () => {
 
   it('frees the body when the kernel has all of it, and not before', async () => {
     const { deployment, upstream } = await start();
-    const asked = await ask(upstream, deployment, { body: [Buffer.alloc(9_000_000, 'a')] });
-    expect(asked.call?.isBodyFree).toBe(true);
+    const sent = await sendToEnd(upstream, deployment, { body: [Buffer.alloc(9_000_000, 'a')] });
+    expect(sent.call?.isBodyFree).toBe(true);
 
     // The server answers after the head, and reads no more.
     const hasty = closing(
@@ -64,13 +64,13 @@ describe('a request to an upstream', () => {
         socket.write(answerOf('{}'));
       }),
     );
-    const early = await ask(upstream, deploymentAt(hasty.apiBase), { body: [Buffer.alloc(64_000_000, 'a')] });
+    const early = await sendToEnd(upstream, deploymentAt(hasty.apiBase), { body: [Buffer.alloc(64_000_000, 'a')] });
     expect([early.text, early.call?.isBodyFree]).toEqual(['{}', false]);
   });
 
   it('uses the connection of the previous request', async () => {
     const { server, deployment, upstream } = await start();
-    for (let at = 0; at < 20; at += 1) expect((await ask(upstream, deployment)).text).toBe('{"ok":true}');
+    for (let at = 0; at < 20; at += 1) expect((await sendToEnd(upstream, deployment)).text).toBe('{"ok":true}');
     expect(server.connections).toHaveLength(1);
   });
 
@@ -82,15 +82,15 @@ describe('a request to an upstream', () => {
       if (waiting.length === 300) for (const { socket } of waiting) socket.write(answerOf('{}'));
       return null;
     });
-    const asked = Array.from({ length: 300 }, () => send(upstream, deployment));
-    await Promise.all(asked.map((one) => one.waitForEnd()));
-    expect(asked.filter(({ ended, status }) => ended && status === 200)).toHaveLength(300);
+    const sent = Array.from({ length: 300 }, () => send(upstream, deployment));
+    await Promise.all(sent.map((one) => one.waitForEnd()));
+    expect(sent.filter(({ ended, status }) => ended && status === 200)).toHaveLength(300);
     expect(server.connections).toHaveLength(300);
   });
 
   it('has the path, the query and the host of its URL, without user and fragment', async () => {
     const { server, deployment, upstream } = await start();
-    await ask(upstream, deployment, {
+    await sendToEnd(upstream, deployment, {
       method: 'GET',
       url: `http://user:secret@localhost:${server.port}/v1/x%2Fy?a=1&b=/#part`,
       body: [],
@@ -104,14 +104,14 @@ describe('a request to an upstream', () => {
   it('fails if its stream has more bytes than announced, and sends no byte beyond this size', async () => {
     const { server, deployment, upstream } = await start(() => null);
     const body = new BodyStream({ byteLength: 5, beginning: [Buffer.from('abc')], onRoom: () => undefined });
-    const asked = send(upstream, deployment, { body });
+    const sent = send(upstream, deployment, { body });
     const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text.endsWith('abc') || undefined,
       () => 'the beginning did not come',
     );
     body.add(Buffer.from('dePOST /v1/other HTTP/1.1\r\n\r\n'));
-    const { error } = await asked.waitForEnd();
+    const { error } = await sent.waitForEnd();
     expect(error?.message).toContain('a body of 32 bytes, announced as 5');
     await waitFor(
       () => connection.socket.destroyed || undefined,
@@ -136,8 +136,8 @@ describe('an answer', () => {
   it('is reported with lower-case names and all repeated headers', async () => {
     const head = 'HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nX-Two: a\r\nX-TWO: b';
     const { deployment, upstream } = await start(() => answerOf('no', head));
-    const asked = await ask(upstream, deployment);
-    expect([asked.status, asked.headers]).toEqual([
+    const sent = await sendToEnd(upstream, deployment);
+    expect([sent.status, sent.headers]).toEqual([
       429,
       ['retry-after', '7', 'x-two', 'a', 'x-two', 'b', 'content-length', '2'],
     ]);
@@ -146,8 +146,8 @@ describe('an answer', () => {
   it('is reported without the interim answers before it', async () => {
     const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const { deployment, upstream } = await start(() => interim + answerOf('{}'));
-    const asked = await ask(upstream, deployment);
-    expect([asked.status, asked.callbacks]).toEqual([200, ['head', 'data', 'end']]);
+    const sent = await sendToEnd(upstream, deployment);
+    expect([sent.status, sent.callbacks]).toEqual([200, ['head', 'data', 'end']]);
   });
 
   it('is reported without an unexpected 100 Continue, wherever the bytes are cut', async () => {
@@ -162,8 +162,8 @@ describe('an answer', () => {
         return null;
       });
       for (let request = 0; request < 2; request += 1) {
-        const asked = await ask(upstream, deployment);
-        expect([asked.status, asked.text, asked.error]).toEqual([200, body, undefined]);
+        const sent = await sendToEnd(upstream, deployment);
+        expect([sent.status, sent.text, sent.error]).toEqual([200, body, undefined]);
       }
     }
   });
@@ -172,26 +172,26 @@ describe('an answer', () => {
     const { server, deployment, upstream } = await start(() =>
       answerOf('', 'HTTP/1.1 307 Moved\r\nLocation: /elsewhere'),
     );
-    const asked = await ask(upstream, deployment);
-    expect([asked.status, asked.header('location'), asked.ended]).toEqual([307, '/elsewhere', true]);
+    const sent = await sendToEnd(upstream, deployment);
+    expect([sent.status, sent.header('location'), sent.ended]).toEqual([307, '/elsewhere', true]);
     expect(server.connections).toHaveLength(1);
   });
 
   it('ends without a body if it has none', async () => {
     const { deployment, upstream } = await start(() => 'HTTP/1.1 204 No Content\r\n\r\n');
-    expect((await ask(upstream, deployment)).callbacks).toEqual(['head', 'end']);
+    expect((await sendToEnd(upstream, deployment)).callbacks).toEqual(['head', 'end']);
   });
 
   it('arrives chunk by chunk as it is sent', async () => {
     const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
-    const asked = send(upstream, deployment);
-    await asked.waitForHead();
+    const sent = send(upstream, deployment);
+    await sent.waitForHead();
     for (let at = 1; at <= 5; at += 1) {
       server.connections[0]?.socket.write('3\r\nabc\r\n');
-      await asked.waitForBytes(3 * at);
+      await sent.waitForBytes(3 * at);
     }
     server.connections[0]?.socket.write('0\r\n\r\n');
-    expect((await asked.waitForEnd()).text).toBe('abc'.repeat(5));
+    expect((await sent.waitForEnd()).text).toBe('abc'.repeat(5));
   });
 
   it('may arrive before the upstream has read the whole request', async () => {
@@ -202,25 +202,25 @@ describe('an answer', () => {
       }),
     );
     const deployment = deploymentAt(server.apiBase);
-    const asked = await ask(closing(upstreamFor([deployment])), deployment, {
+    const sent = await sendToEnd(closing(upstreamFor([deployment])), deployment, {
       body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)),
     });
-    expect([asked.status, asked.text, asked.callbacks]).toEqual([413, 'no', ['head', 'data', 'end']]);
+    expect([sent.status, sent.text, sent.callbacks]).toEqual([413, 'no', ['head', 'data', 'end']]);
   });
 });
 
 describe('closing the upstream client', () => {
   it('waits for the answers in flight, and rejects new requests', async () => {
     const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab');
-    const asked = send(upstream, deployment);
-    await asked.waitForBytes(2);
+    const sent = send(upstream, deployment);
+    await sent.waitForBytes(2);
     let closed = false;
     const end = upstream.close().then(() => (closed = true));
-    const refused = await ask(upstream, deployment);
+    const refused = await sendToEnd(upstream, deployment);
     expect([refused.error?.status, refused.error?.kind]).toEqual([503, 'unavailable']);
     expect(closed).toBe(false);
     server.connections[0]?.socket.write('cd');
-    expect((await asked.waitForEnd()).text).toBe('abcd');
+    expect((await sent.waitForEnd()).text).toBe('abcd');
     await end;
   });
 });

@@ -3,7 +3,7 @@ import type { Timeouts } from '../../src/providers/deployment.js';
 import { BodyStream } from '../../src/upstream/body-stream.js';
 import { holdUp, passTime, stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
-import { deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, upstreamFor } from './sent-request.js';
 import { UNBOUNDED } from '../support/deployment.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, requestBody, ScriptedServer, type ScriptedConnection } from './scripted-server.js';
@@ -27,8 +27,8 @@ async function waitForRequest(server: ScriptedServer): Promise<void> {
 }
 
 /** Returns the message without the parts that differ between runs. */
-function messageOf(asked: { error?: Error | undefined }, port: number): string | undefined {
-  return asked.error?.message.replace(/taken=\d+\.\d\d/, 'taken=T').replaceAll(String(port), 'PORT');
+function messageOf(sent: { error?: Error | undefined }, port: number): string | undefined {
+  return sent.error?.message.replace(/taken=\d+\.\d\d/, 'taken=T').replaceAll(String(port), 'PORT');
 }
 
 const GROUP = 'Received Model Group=public-model\nAvailable Model Group Fallbacks=None';
@@ -38,16 +38,16 @@ const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 describe('a timeout', () => {
   it('for the first byte causes a 408, and ends the upstream request', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200 }, () => undefined);
-    const asked = send(upstream, deployment);
+    const sent = send(upstream, deployment);
     await waitForRequest(server);
     await passTime(150);
-    expect(asked.callbacks).toEqual([]);
+    expect(sent.callbacks).toEqual([]);
     await passTime(200);
-    await asked.waitForEnd();
-    expect(messageOf(asked, server.port)).toBe(
+    await sent.waitForEnd();
+    expect(messageOf(sent, server.port)).toBe(
       `${HEAD} 127.0.0.1:PORT did not send the first byte of its answer within the first-byte timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     );
-    expect([asked.error?.status, asked.error?.kind, asked.callbacks]).toEqual([408, 'timeout', ['error']]);
+    expect([sent.error?.status, sent.error?.kind, sent.callbacks]).toEqual([408, 'timeout', ['error']]);
     await waitFor(
       () => server.open === 0 || undefined,
       () => 'the connection stays',
@@ -59,18 +59,18 @@ describe('a timeout', () => {
     ['a large body', [Buffer.alloc(100_000)]],
   ])('for the first byte includes a wait before the request, with %s', async (_what, body) => {
     const { server, deployment, upstream } = await start({ firstByteMs: 3000 }, () => undefined);
-    const asked = send(upstream, deployment, { body, waitedMs: 2500 });
+    const sent = send(upstream, deployment, { body, waitedMs: 2500 });
     await waitForRequest(server);
-    expect(asked.callbacks).toEqual([]);
+    expect(sent.callbacks).toEqual([]);
     await passTime(700);
-    await asked.waitForEnd();
-    expect(asked.error?.message).toContain('first-byte timeout - timeout value=3.0');
+    await sent.waitForEnd();
+    expect(sent.error?.message).toContain('first-byte timeout - timeout value=3.0');
   });
 
   it('for the first byte forgets a wait before the request when the upload makes progress', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 3000 }, () => undefined);
     const body = new BodyStream({ byteLength: 4, beginning: [Buffer.from('a')], onRoom: () => undefined });
-    const asked = send(upstream, deployment, { body, waitedMs: 2500 });
+    const sent = send(upstream, deployment, { body, waitedMs: 2500 });
     const connection = await server.waitForConnection(1);
     for (const text of ['a', 'ab', 'abc']) {
       await waitFor(
@@ -78,14 +78,14 @@ describe('a timeout', () => {
         () => `only this came: ${connection.text}`,
       );
       await passTime(700);
-      expect(asked.callbacks).toEqual([]);
+      expect(sent.callbacks).toEqual([]);
       body.add(Buffer.from(String.fromCharCode(text.charCodeAt(text.length - 1) + 1)));
     }
     body.finish();
     await waitForRequest(server);
     await passTime(700);
     connection.socket.write(answerOf('in time'));
-    expect([(await asked.waitForEnd()).error, asked.text]).toEqual([undefined, 'in time']);
+    expect([(await sent.waitForEnd()).error, sent.text]).toEqual([undefined, 'in time']);
   });
 
   it('for the first byte includes the wait for the body after a head', async () => {
@@ -93,11 +93,11 @@ describe('a timeout', () => {
       { firstByteMs: 200 },
       answering(() => STREAM_HEAD),
     );
-    const asked = await send(upstream, deployment).waitForHead();
+    const sent = await send(upstream, deployment).waitForHead();
     await passTime(300);
-    await asked.waitForEnd();
-    expect(asked.callbacks).toEqual(['head', 'error']);
-    expect(asked.error?.message).toContain('first-byte timeout');
+    await sent.waitForEnd();
+    expect(sent.callbacks).toEqual(['head', 'error']);
+    expect(sent.error?.message).toContain('first-byte timeout');
   });
 
   it('for the time between two chunks is reported', async () => {
@@ -105,10 +105,10 @@ describe('a timeout', () => {
       { idleMs: 200 },
       answering(() => `${STREAM_HEAD}1\r\na\r\n`),
     );
-    const asked = await send(upstream, deployment).waitForBytes(1);
+    const sent = await send(upstream, deployment).waitForBytes(1);
     await passTime(300);
-    await asked.waitForEnd();
-    expect([asked.text, messageOf(asked, server.port)]).toEqual([
+    await sent.waitForEnd();
+    expect([sent.text, messageOf(sent, server.port)]).toEqual([
       'a',
       `${HEAD} 127.0.0.1:PORT sent nothing more of its answer within the idle timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     ]);
@@ -119,16 +119,16 @@ describe('a timeout', () => {
       { idleMs: 10_000, totalMs: 300 },
       answering(() => STREAM_HEAD),
     );
-    const asked = await send(upstream, deployment).waitForHead();
+    const sent = await send(upstream, deployment).waitForHead();
     for (let bytes = 1; bytes <= 3; bytes += 1) {
       server.connections[0]?.socket.write('1\r\na\r\n');
-      await asked.waitForBytes(bytes);
+      await sent.waitForBytes(bytes);
       await passTime(50);
     }
     await passTime(300);
-    await asked.waitForEnd();
-    expect(asked.text).toBe('aaa');
-    expect(messageOf(asked, server.port)).toBe(
+    await sent.waitForEnd();
+    expect(sent.text).toBe('aaa');
+    expect(messageOf(sent, server.port)).toBe(
       `${HEAD} 127.0.0.1:PORT did not finish its answer within the total timeout - timeout value=0.3, time taken=T seconds. ${GROUP}`,
     );
   });
@@ -136,17 +136,17 @@ describe('a timeout', () => {
   it('for the request is reported if the upstream stops reading', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
-    const asked = send(upstream, deployment, { body });
+    const sent = send(upstream, deployment, { body });
     await server.waitForConnection(1);
     // Bytes that the kernel accepts meanwhile restart the limit.
     await waitFor(
       async () => {
         await passTime(400);
-        return asked.error;
+        return sent.error;
       },
       () => 'the request goes on',
     );
-    expect(asked.error?.message).toContain('read nothing more of the request for the whole first-byte timeout');
+    expect(sent.error?.message).toContain('read nothing more of the request for the whole first-byte timeout');
   });
 
   it('for the connection is reported if the upstream does not accept the connection', async () => {
@@ -155,11 +155,11 @@ describe('a timeout', () => {
     const deployment = deploymentAt(`https://127.0.0.1:${server.port}/v1`, {
       timeouts: { ...UNBOUNDED, connectMs: 200 },
     });
-    const asked = send(closing(upstreamFor([deployment])), deployment);
+    const sent = send(closing(upstreamFor([deployment])), deployment);
     await server.waitForConnection(1);
     await passTime(300);
-    await asked.waitForEnd();
-    expect(messageOf(asked, server.port)).toBe(
+    await sent.waitForEnd();
+    expect(messageOf(sent, server.port)).toBe(
       `${HEAD} No connection to 127.0.0.1:PORT was made within the connect timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     );
     await waitFor(
@@ -173,25 +173,25 @@ describe('a timeout', () => {
       { idleMs: 200 },
       answering(() => `${STREAM_HEAD}1\r\na\r\n`),
     );
-    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+    const sent = send(upstream, deployment, {}, () => sent.call?.pause());
     const other = send(upstream, deployment);
-    await Promise.all([asked.waitForBytes(1), other.waitForBytes(1)]);
+    await Promise.all([sent.waitForBytes(1), other.waitForBytes(1)]);
     await passTime(300);
     // Only the request with a reading client times out.
     await other.waitForEnd();
-    expect([asked.callbacks, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
+    expect([sent.callbacks, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
     server.connections[0]?.socket.write('0\r\n\r\n');
-    asked.call?.resume();
-    expect((await asked.waitForEnd()).error).toBeUndefined();
+    sent.call?.resume();
+    expect((await sent.waitForEnd()).error).toBeUndefined();
   });
 
   it('does not pass if the answer arrived while this process was blocked', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200, totalMs: 60_000 }, () => undefined);
-    const asked = send(upstream, deployment);
+    const sent = send(upstream, deployment);
     await waitForRequest(server);
     server.connections[0]?.socket.write(answerOf('late'));
     holdUp(10_000);
-    expect([(await asked.waitForEnd()).error, asked.text]).toEqual([undefined, 'late']);
+    expect([(await sent.waitForEnd()).error, sent.text]).toEqual([undefined, 'late']);
   });
 
   it('does not pass without a limit, nor after an answer in time', async () => {
@@ -201,9 +201,9 @@ describe('a timeout', () => {
       answering(() => `${STREAM_HEAD}1\r\na\r\n0\r\n\r\n`),
     );
     for (const timeouts of [deployment.timeouts, UNBOUNDED]) {
-      const asked = await send(upstream, deployment, { timeouts }).waitForEnd();
+      const sent = await send(upstream, deployment, { timeouts }).waitForEnd();
       await passTime(10_000);
-      expect(asked.callbacks).toEqual(['head', 'data', 'end']);
+      expect(sent.callbacks).toEqual(['head', 'data', 'end']);
     }
   });
 });

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAuthority, type Authority, type CertificateFiles } from '../../sample-upstream/certificates.js';
 import type { Deployment, UpstreamTls } from '../../src/providers/deployment.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, reloadNow, send, upstreamFor } from './asking.js';
+import { deploymentAt, reloadNow, send, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer } from './scripted-server.js';
 
@@ -77,7 +77,7 @@ function tlsOf(verify: UpstreamTls['verify'], client: CertificateFiles | null = 
 function open(port: number, settings: Partial<Deployment>, host = '127.0.0.1', environment = {}) {
   const deployment = deploymentAt(`https://${host}:${port}/v1`, settings);
   const upstream = closing(upstreamFor([deployment], environment));
-  return { deployment, upstream, ask: () => ask(upstream, deployment) };
+  return { deployment, upstream, sendToEnd: () => sendToEnd(upstream, deployment) };
 }
 
 /** Returns the cause in an error's message. */
@@ -89,7 +89,7 @@ describe('ssl_verify', () => {
   it('with a path trusts the certificates of that bundle, for a name and for an address', async () => {
     const { port, counted } = await startHttps();
     for (const host of ['127.0.0.1', 'localhost']) {
-      expect((await open(port, tlsOf(authority.caFile), host).ask()).text).toBe('{"ok":true}');
+      expect((await open(port, tlsOf(authority.caFile), host).sendToEnd()).text).toBe('{"ok":true}');
     }
     // RFC 6066: an address is never a server name.
     expect(counted.serverNames).toEqual([false, 'localhost']);
@@ -99,9 +99,9 @@ describe('ssl_verify', () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'other-bundle.pem');
     copyFileSync(other.caFile, bundle);
-    const asked = await open(port, tlsOf(bundle)).ask();
-    expect([asked.error?.status, asked.error?.kind, asked.callbacks]).toEqual([500, 'tls', ['error']]);
-    expect(causeOf(asked)).toBe(
+    const sent = await open(port, tlsOf(bundle)).sendToEnd();
+    expect([sent.error?.status, sent.error?.kind, sent.callbacks]).toEqual([500, 'tls', ['error']]);
+    expect(causeOf(sent)).toBe(
       `The certificate of 127.0.0.1:${port} was not issued by any of the authorities of ${bundle} (ssl_verify) ` +
         `(UNABLE_TO_VERIFY_LEAF_SIGNATURE): add its authority to ${bundle}, or set ssl_verify to another bundle`,
     );
@@ -111,14 +111,14 @@ describe('ssl_verify', () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'both.pem');
     writeFileSync(bundle, readFileSync(other.caFile, 'utf8') + readFileSync(authority.caFile, 'utf8'));
-    expect((await open(port, tlsOf(bundle)).ask()).error).toBeUndefined();
+    expect((await open(port, tlsOf(bundle)).sendToEnd()).error).toBeUndefined();
   });
 
   it('true trusts only the built-in roots, and the error names the setting', async () => {
     const { port } = await startHttps();
-    const asked = await open(port, tlsOf(true)).ask();
-    expect(asked.error?.kind).toBe('tls');
-    expect(causeOf(asked)).toBe(
+    const sent = await open(port, tlsOf(true)).sendToEnd();
+    expect(sent.error?.kind).toBe('tls');
+    expect(causeOf(sent)).toBe(
       `The certificate of 127.0.0.1:${port} was not issued by any of the built-in authorities ` +
         '(UNABLE_TO_VERIFY_LEAF_SIGNATURE): set ssl_verify to the path of a CA bundle that contains its authority',
     );
@@ -127,17 +127,19 @@ describe('ssl_verify', () => {
   it('true with SSL_CERT_FILE trusts that file, and the error names the variable', async () => {
     const { port } = await startHttps();
     const named = (file: string) => ({ SSL_CERT_FILE: file });
-    expect((await open(port, tlsOf(true), '127.0.0.1', named(authority.caFile)).ask()).error).toBeUndefined();
-    const asked = await open(port, tlsOf(true), '127.0.0.1', named(other.caFile)).ask();
-    expect(causeOf(asked)).toContain(`the authorities of ${other.caFile} (SSL_CERT_FILE)`);
+    expect((await open(port, tlsOf(true), '127.0.0.1', named(authority.caFile)).sendToEnd()).error).toBeUndefined();
+    const sent = await open(port, tlsOf(true), '127.0.0.1', named(other.caFile)).sendToEnd();
+    expect(causeOf(sent)).toContain(`the authorities of ${other.caFile} (SSL_CERT_FILE)`);
     // A path of the deployment has priority over the variable.
-    expect((await open(port, tlsOf(authority.caFile), '127.0.0.1', named(other.caFile)).ask()).error).toBeUndefined();
+    expect(
+      (await open(port, tlsOf(authority.caFile), '127.0.0.1', named(other.caFile)).sendToEnd()).error,
+    ).toBeUndefined();
   });
 
   it('false trusts all certificates', async () => {
     const files = await other.issue('foreign', { hosts: ['elsewhere.example'], expired: true });
     const { port } = await startHttps({ files });
-    expect((await open(port, tlsOf(false)).ask()).text).toBe('{"ok":true}');
+    expect((await open(port, tlsOf(false)).sendToEnd()).text).toBe('{"ok":true}');
   });
 
   it('applies to each deployment separately, even with the same address', async () => {
@@ -145,16 +147,16 @@ describe('ssl_verify', () => {
     const trusting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(authority.caFile));
     const doubting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(other.caFile));
     const upstream = closing(upstreamFor([trusting, doubting]));
-    expect((await ask(upstream, trusting)).error).toBeUndefined();
-    expect((await ask(upstream, doubting)).error?.kind).toBe('tls');
-    expect((await ask(upstream, trusting)).error).toBeUndefined();
+    expect((await sendToEnd(upstream, trusting)).error).toBeUndefined();
+    expect((await sendToEnd(upstream, doubting)).error?.kind).toBe('tls');
+    expect((await sendToEnd(upstream, trusting)).error).toBeUndefined();
   });
 });
 
 describe('an invalid certificate', () => {
   it('is reported as expired', async () => {
     const { port } = await startHttps({ files: await authority.issue('late', { expired: true }) });
-    expect(causeOf(await open(port, tlsOf(authority.caFile)).ask())).toBe(
+    expect(causeOf(await open(port, tlsOf(authority.caFile)).sendToEnd())).toBe(
       `The certificate of 127.0.0.1:${port}, or of its authority, has expired ` +
         `(CERT_HAS_EXPIRED; checked against the authorities of ${authority.caFile} (ssl_verify))`,
     );
@@ -163,7 +165,7 @@ describe('an invalid certificate', () => {
   it('is reported as for another host, with its names', async () => {
     const { port } = await startHttps({ files: await authority.issue('elsewhere', { hosts: ['elsewhere.example'] }) });
     for (const host of ['localhost', '127.0.0.1']) {
-      const cause = causeOf(await open(port, tlsOf(authority.caFile), host).ask());
+      const cause = causeOf(await open(port, tlsOf(authority.caFile), host).sendToEnd());
       expect(cause).toContain(`The certificate of ${host}:${port} is for another host (`);
       expect(cause).toMatch(/elsewhere\.example|not in the cert's list/);
     }
@@ -177,19 +179,19 @@ describe('an invalid certificate', () => {
       ...['-keyout', files.keyFile, '-out', files.certFile],
     ]);
     const { port } = await startHttps({ files });
-    expect(causeOf(await open(port, tlsOf(authority.caFile)).ask())).toContain(
+    expect(causeOf(await open(port, tlsOf(authority.caFile)).sendToEnd())).toContain(
       `The certificate of 127.0.0.1:${port} is self-signed and not among the authorities of ${authority.caFile} (ssl_verify)`,
     );
   });
 
   it('is not the reported cause if only one side uses TLS', async () => {
     const plain = closing(await ScriptedServer.start(({ socket }) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
-    expect(causeOf(await open(plain.port, tlsOf(authority.caFile)).ask())).toBe(
+    expect(causeOf(await open(plain.port, tlsOf(authority.caFile)).sendToEnd())).toBe(
       `127.0.0.1:${plain.port} does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER): is api_base http:// instead of https://?`,
     );
     const { port } = await startHttps();
     const deployment = deploymentAt(`http://127.0.0.1:${port}/v1`);
-    const { error } = await ask(closing(upstreamFor([deployment])), deployment);
+    const { error } = await sendToEnd(closing(upstreamFor([deployment])), deployment);
     expect(['connection', 'malformedAnswer']).toContain(error?.kind);
   });
 
@@ -206,9 +208,9 @@ describe('an invalid certificate', () => {
     await once(server, 'listening');
     closing({ close: () => once(server.close(), 'close') });
     const { port } = server.address() as AddressInfo;
-    const asked = await open(port, tlsOf(authority.caFile)).ask();
-    expect(asked.error?.kind).toBe('tls');
-    expect(causeOf(asked)).toContain(`127.0.0.1:${port} does not speak TLS 1.2 or later`);
+    const sent = await open(port, tlsOf(authority.caFile)).sendToEnd();
+    expect(sent.error?.kind).toBe('tls');
+    expect(causeOf(sent)).toContain(`127.0.0.1:${port} does not speak TLS 1.2 or later`);
   });
 
   it('is not the reported cause if the upstream speaks only HTTP/2', async () => {
@@ -222,16 +224,16 @@ describe('an invalid certificate', () => {
     await once(server, 'listening');
     closing({ close: () => once(server.close(), 'close') });
     const { port } = server.address() as AddressInfo;
-    const asked = await open(port, tlsOf(authority.caFile)).ask();
-    expect(asked.error?.kind).toBe('tls');
+    const sent = await open(port, tlsOf(authority.caFile)).sendToEnd();
+    expect(sent.error?.kind).toBe('tls');
     // OpenSSL's whole message contains a memory address of this process.
-    expect(causeOf(asked)).toMatch(/ failed: tlsv1 alert no application protocol \(/);
+    expect(causeOf(sent)).toMatch(/ failed: tlsv1 alert no application protocol \(/);
   });
 
   it('is not the reported cause if the upstream closes during the handshake', async () => {
     const server = closing(await ScriptedServer.start(({ socket }) => socket.resetAndDestroy()));
-    const asked = await open(server.port, tlsOf(authority.caFile)).ask();
-    expect([asked.error?.kind, causeOf(asked)]).toEqual([
+    const sent = await open(server.port, tlsOf(authority.caFile)).sendToEnd();
+    expect([sent.error?.kind, causeOf(sent)]).toEqual([
       'tls',
       `127.0.0.1:${server.port} closed the connection during the TLS handshake (ECONNRESET)`,
     ]);
@@ -244,17 +246,17 @@ describe('a client certificate', () => {
     async (maxVersion) => {
       const { port } = await startHttps({ clientCa: authority.caFile, maxVersion });
       const client = await authority.issue('client', { hosts: ['client'] });
-      expect((await open(port, tlsOf(authority.caFile, client)).ask()).text).toBe('{"ok":true}');
+      expect((await open(port, tlsOf(authority.caFile, client)).sendToEnd()).text).toBe('{"ok":true}');
       const both = join(folder, 'client-both.pem');
       writeFileSync(both, readFileSync(client.keyFile, 'utf8') + readFileSync(client.certFile, 'utf8'));
-      expect((await open(port, tlsOf(authority.caFile, { certFile: both, keyFile: both })).ask()).text).toBe(
+      expect((await open(port, tlsOf(authority.caFile, { certFile: both, keyFile: both })).sendToEnd()).text).toBe(
         '{"ok":true}',
       );
-      const asked = await open(port, tlsOf(authority.caFile)).ask();
+      const sent = await open(port, tlsOf(authority.caFile)).sendToEnd();
       // TLS 1.3 rejects the client after the request was sent. The reset may arrive before the
       // reason.
-      expect(maxVersion === 'TLSv1.2' ? ['tls'] : ['tls', 'connection']).toContain(asked.error?.kind);
-      expect(causeOf(asked)).toContain('does it require a client certificate (ssl_certificate, ssl_certificate_key)?');
+      expect(maxVersion === 'TLSv1.2' ? ['tls'] : ['tls', 'connection']).toContain(sent.error?.kind);
+      expect(causeOf(sent)).toContain('does it require a client certificate (ssl_certificate, ssl_certificate_key)?');
     },
   );
 
@@ -263,8 +265,8 @@ describe('a client certificate', () => {
     const client = await authority.issue('renewed', { hosts: ['client'] });
     const keyFile = join(folder, 'two.key');
     writeFileSync(keyFile, readFileSync(certificate.keyFile, 'utf8') + readFileSync(client.keyFile, 'utf8'));
-    const { ask } = open(port, tlsOf(authority.caFile, { certFile: client.certFile, keyFile }));
-    expect((await ask()).text).toBe('{"ok":true}');
+    const { sendToEnd } = open(port, tlsOf(authority.caFile, { certFile: client.certFile, keyFile }));
+    expect((await sendToEnd()).text).toBe('{"ok":true}');
   });
 });
 
@@ -280,7 +282,7 @@ describe('connections with TLS', () => {
     });
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
     for (let at = 0; at < 20; at += 1) {
-      expect((await ask(upstream, deployment)).text).toBe('data: 0\n\ndata: 1\n\ndata: 2\n\n');
+      expect((await sendToEnd(upstream, deployment)).text).toBe('data: 0\n\ndata: 1\n\ndata: 2\n\n');
     }
     expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
   });
@@ -301,9 +303,9 @@ describe('connections with TLS', () => {
     });
     try {
       const [port] = (await once(child.stdout, 'data')) as [Buffer]; // no encoding is set
-      const { upstream, ask } = open(Number(String(port)), tlsOf(authority.caFile));
+      const { upstream, sendToEnd } = open(Number(String(port)), tlsOf(authority.caFile));
       const one = async () => {
-        for (let at = 0; at < 40; at += 1) expect((await ask()).text).toBe('{}');
+        for (let at = 0; at < 40; at += 1) expect((await sendToEnd()).text).toBe('{}');
       };
       await Promise.all(Array.from({ length: 32 }, one));
       expect(upstream.handshakes).toBeLessThanOrEqual(32);
@@ -318,7 +320,7 @@ describe('connections with TLS', () => {
       const { port, counted, sockets } = await startHttps({ maxVersion });
       const { upstream, deployment } = open(port, tlsOf(authority.caFile));
       for (let at = 0; at < 3; at += 1) {
-        expect((await ask(upstream, deployment)).error).toBeUndefined();
+        expect((await sendToEnd(upstream, deployment)).error).toBeUndefined();
         for (const socket of sockets) socket.destroy();
       }
       expect(counted).toEqual({ handshakes: 3, resumed: 2, serverNames: [false, false, false] });
@@ -334,23 +336,23 @@ describe('connections with TLS', () => {
       },
     });
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
-    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-    await asked.waitForBytes(3);
+    const sent = send(upstream, deployment, {}, () => sent.call?.pause());
+    await sent.waitForBytes(3);
     sockets[0]?.resetAndDestroy();
-    expect((await asked.waitForEnd()).error?.kind).toBe('malformedAnswer');
+    expect((await sent.waitForEnd()).error?.kind).toBe('malformedAnswer');
   });
 
   it('end at once if the request is aborted during the handshake', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { upstream, deployment } = open(server.port, tlsOf(authority.caFile));
-    const asked = send(upstream, deployment);
+    const sent = send(upstream, deployment);
     const connection = await server.waitForConnection(1);
-    asked.call?.abort();
+    sent.call?.abort();
     await waitFor(
       () => connection.socket.destroyed || undefined,
       () => 'the connection stays',
     );
-    expect(asked.callbacks).toEqual([]);
+    expect(sent.callbacks).toEqual([]);
   });
 });
 
@@ -358,10 +360,10 @@ describe('a reload', () => {
   it('does not close connections of deployments with the same address and certificates', async () => {
     const { port, counted } = await startHttps();
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
-    await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
     const again = { ...deployment, modelName: 'renamed' };
     reloadNow(upstream, [again]);
-    expect((await ask(upstream, again)).error).toBeUndefined();
+    expect((await sendToEnd(upstream, again)).error).toBeUndefined();
     expect(counted.handshakes).toBe(1);
   });
 
@@ -381,15 +383,15 @@ describe('a reload', () => {
     await under.waitForBytes(1);
     copyFileSync(other.caFile, bundle);
     reloadNow(upstream, [deployment]);
-    expect((await ask(upstream, deployment)).error?.kind).toBe('tls');
+    expect((await sendToEnd(upstream, deployment)).error?.kind).toBe('tls');
     for (const answer of answers) answer();
     expect((await under.waitForEnd()).text).toBe('ab');
     copyFileSync(authority.caFile, bundle);
     reloadNow(upstream, [deployment]);
-    const asked = send(upstream, deployment);
-    await asked.waitForBytes(1);
+    const sent = send(upstream, deployment);
+    await sent.waitForBytes(1);
     for (const answer of answers) answer();
-    await asked.waitForEnd();
+    await sent.waitForEnd();
     expect(counted.handshakes).toBe(2);
   });
 
@@ -400,7 +402,7 @@ describe('a reload', () => {
     const { upstream, deployment } = open(port, tlsOf(bundle));
     writeFileSync(bundle, 'no certificate');
     reloadNow(upstream, [deployment]);
-    expect((await ask(upstream, deployment)).error).toBeUndefined();
+    expect((await sendToEnd(upstream, deployment)).error).toBeUndefined();
     expect(upstream).toHaveProperty('logged', [
       `reloading certificates failed: the old ones stay in use {"why":"reading ${bundle}: the file has no PEM block of a certificate"}`,
     ]);
@@ -409,10 +411,10 @@ describe('a reload', () => {
   it('changes nothing if the certificates of a new deployment cannot be read', async () => {
     const { port, counted } = await startHttps();
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
-    await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
     const added = deploymentAt(deployment.apiBase, tlsOf(join(folder, 'missing.pem')));
     expect(() => reloadNow(upstream, [added, deployment])).toThrow(/missing\.pem/);
-    expect((await ask(upstream, deployment)).error).toBeUndefined();
+    expect((await sendToEnd(upstream, deployment)).error).toBeUndefined();
     expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
   });
 
@@ -420,14 +422,14 @@ describe('a reload', () => {
     const server = closing(await ScriptedServer.start(answering(() => answerOf('{}'))));
     const deployment = deploymentAt(server.apiBase);
     const upstream = closing(upstreamFor([deployment]));
-    await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
     reloadNow(upstream, []);
     await waitFor(
       () => server.open === 0 || undefined,
       () => 'the connection stays',
     );
     // A request that was routed before the reload continues.
-    expect((await ask(upstream, deployment)).text).toBe('{}');
+    expect((await sendToEnd(upstream, deployment)).text).toBe('{}');
   });
 });
 
@@ -435,9 +437,9 @@ describe('certificates that cannot be read', () => {
   it('cause a log line at the start, and an error with the name of the file for each request', async () => {
     const missing = join(folder, 'missing.pem');
     const { upstream, deployment } = open(443, tlsOf(missing));
-    const asked = await ask(upstream, deployment);
-    expect([asked.error?.status, asked.error?.kind]).toEqual([500, 'tls']);
-    expect(asked.error?.message).toContain(`reading ${missing}: `);
+    const sent = await sendToEnd(upstream, deployment);
+    expect([sent.error?.status, sent.error?.kind]).toEqual([500, 'tls']);
+    expect(sent.error?.message).toContain(`reading ${missing}: `);
     expect(upstream).toHaveProperty('logged.length', 1);
   });
 });

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { startTestProxy } from '../harness/proxy.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, sendToEnd, upstreamFor } from './sent-request.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer } from './scripted-server.js';
 
@@ -26,70 +26,70 @@ describe('an idle connection', () => {
     const { server, deployment, upstream } = await start();
     const texts: string[] = [];
     for (let round = 0; round < 20; round += 1) {
-      await ask(upstream, deployment, { body: 'the one before' });
+      await sendToEnd(upstream, deployment, { body: 'the one before' });
       // The kernel has these bytes before the next line, and nothing is read in between.
       for (const { socket } of server.connections) if (!socket.destroyed) socket.write(unsolicited);
-      const asked = await ask(upstream, deployment, { body: `${round}` });
-      texts.push(asked.text);
+      const sent = await sendToEnd(upstream, deployment, { body: `${round}` });
+      texts.push(sent.text);
     }
     expect(texts).toEqual(Array.from({ length: 20 }, (_, round) => `"to ${round}"`));
   });
 
   it('is closed after an unexpected answer', async () => {
     const { server, deployment, upstream } = await start();
-    await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
     const connection = await server.waitForConnection(1);
     connection.socket.write(unsolicited);
     await waitFor(
       () => connection.socket.destroyed || undefined,
       () => 'the connection is still open',
     );
-    expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
+    expect((await sendToEnd(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
   });
 
   it('is not used if the upstream has just closed it', async () => {
     const { server, deployment, upstream } = await start();
-    await ask(upstream, deployment);
+    await sendToEnd(upstream, deployment);
     const first = await server.waitForConnection(1);
     first.socket.end();
-    expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
+    expect((await sendToEnd(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
     // The connection carried a single request: the second used another connection.
     expect([first.text.match(/POST/g)?.length, server.connections.length]).toEqual([1, 2]);
   });
 
   it('is not used by a request that is aborted at once', async () => {
     const { server, deployment, upstream } = await start();
-    await ask(upstream, deployment);
-    const asked = send(upstream, deployment, { body: 'given up' });
-    asked.call?.abort();
+    await sendToEnd(upstream, deployment);
+    const sent = send(upstream, deployment, { body: 'given up' });
+    sent.call?.abort();
     const first = await server.waitForConnection(1);
     await waitFor(
       () => first.socket.destroyed || undefined,
       () => 'the connection is still open',
     );
-    expect([asked.callbacks, first.text.includes('given up')]).toEqual([[], false]);
-    expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
+    expect([sent.callbacks, first.text.includes('given up')]).toEqual([[], false]);
+    expect((await sendToEnd(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
   });
 });
 
 /** Sends two requests over one connection, one after the other. @returns the bodies of their answers. */
-async function askTwice(port: number, path: string, between: () => void): Promise<readonly string[]> {
+async function sendTwice(port: number, path: string, between: () => void): Promise<readonly string[]> {
   const client = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';
   client.on('data', (bytes: Buffer) => (text += bytes.toString()));
   const body = (name: string) => `{"model":"m","messages":[],"name":"${name}"}`;
-  const ask = (name: string) =>
+  const sendToEnd = (name: string) =>
     client.write(
       `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body(name).length}\r\n\r\n${body(name)}`,
     );
   const bodies = () => [...text.matchAll(/"to (\w+)"/g)].map(([, name = '']) => name);
-  ask('first');
+  sendToEnd('first');
   await waitFor(
     () => bodies().length === 1 || undefined,
     () => `no answer came: ${text}`,
   );
   // The kernel has both before the proxy reads, the request first.
-  ask('second');
+  sendToEnd('second');
   between();
   await waitFor(
     () => bodies().length === 2 || undefined,
@@ -110,10 +110,10 @@ describe('a client whose request arrives together with an unexpected answer', ()
       ),
     );
     for (let round = 0; round < 10; round += 1) {
-      const sendUnasked = () => {
+      const sendUnsolicited = () => {
         for (const { socket } of server.connections) if (!socket.destroyed) socket.write(unsolicited);
       };
-      expect(await askTwice(proxy.port, path, sendUnasked)).toEqual(['first', 'second']);
+      expect(await sendTwice(proxy.port, path, sendUnsolicited)).toEqual(['first', 'second']);
     }
   });
 });

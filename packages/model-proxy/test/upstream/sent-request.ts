@@ -27,7 +27,7 @@ export const reloadNow = (upstream: PooledUpstream, deployments: readonly Deploy
   runAtOnce(upstream.prepare(deployments))();
 
 /** A request and its callbacks so far. */
-export class Asked {
+export class SentRequest {
   status = 0;
   headers: readonly string[] = [];
   readonly chunks: Buffer[] = [];
@@ -84,9 +84,9 @@ export function send(
     ...options
   }: Partial<Omit<UpstreamRequest, 'body'>> & { body?: string | UpstreamRequest['body'] } = {},
   onData?: (chunk: Buffer) => void,
-): Asked {
-  const asked = new Asked();
-  asked.call = upstream.send(
+): SentRequest {
+  const sent = new SentRequest();
+  sent.call = upstream.send(
     {
       deployment,
       method: 'POST',
@@ -98,28 +98,28 @@ export function send(
     },
     {
       onHead(status, headers) {
-        asked.callbacks.push('head');
-        Object.assign(asked, { status, headers });
+        sent.callbacks.push('head');
+        Object.assign(sent, { status, headers });
       },
       onData(chunk) {
-        asked.callbacks.push('data');
-        asked.chunks.push(chunk);
+        sent.callbacks.push('data');
+        sent.chunks.push(chunk);
         onData?.(chunk);
       },
       onEnd() {
-        asked.callbacks.push('end');
-        asked.ended = true;
+        sent.callbacks.push('end');
+        sent.ended = true;
       },
       onError(error) {
-        asked.callbacks.push('error');
-        asked.error = error;
+        sent.callbacks.push('error');
+        sent.error = error;
       },
     },
   );
-  return asked;
+  return sent;
 }
 
 /** Sends a request, and waits for its end. */
-export function ask(...args: Parameters<typeof send>): Promise<Asked> {
+export function sendToEnd(...args: Parameters<typeof send>): Promise<SentRequest> {
   return send(...args).waitForEnd();
 }
