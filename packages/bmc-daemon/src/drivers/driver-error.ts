@@ -5,7 +5,7 @@ import type { SettingsChange } from './snapshot/firmware-snapshot.js';
 export type DriverErrorKind =
   /** No such machine, host or disk. Or several machines have the name. */
   | 'notFound'
-  /** The host does not answer: 503 with Retry-After. */
+  /** The host does not answer, so the effect of the call may be unknown: 503 with Retry-After. */
   | 'unavailable'
   /** The machine's state does not allow it: 409. */
   | 'conflict'
@@ -68,4 +68,9 @@ export class DriverError extends Error {
     this.kind = kind;
     this.field = options.field;
   }
+}
+
+/** Returns whether an error is a {@link DriverError} of one of the kinds. */
+export function isDriverError(error: unknown, ...kinds: readonly DriverErrorKind[]): error is DriverError {
+  return error instanceof DriverError && kinds.includes(error.kind);
 }

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
-import { DriverError } from '../drivers/driver-error.js';
+import { DriverError, isDriverError } from '../drivers/driver-error.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { readHostSnapshots } from '../drivers/hosts-control.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
@@ -160,7 +160,7 @@ async function machinesPage(driver: PagesDriver, version: string, response: Repl
     ]);
     response.end(renderMachines({ hypervisor: driver.name, version, machines, hosts }));
   } catch (error) {
-    if (!(error instanceof DriverError) || error.kind !== 'unavailable') throw error;
+    if (!isDriverError(error, 'unavailable')) throw error;
     response.statusCode = 503;
     response.setHeader('Retry-After', '5');
     response.locals.error = error;

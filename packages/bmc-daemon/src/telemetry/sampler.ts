@@ -4,7 +4,7 @@
  */
 import { withDeadline } from '@rackless/daemon/deadline.js';
 import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
-import { DriverError } from '../drivers/driver-error.js';
+import { DriverError, isDriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 
@@ -108,7 +108,7 @@ export class Samplers {
       return found === null ? [] : [found];
     } catch (error) {
       // The machine was removed after the list was read.
-      if (error instanceof DriverError && error.kind === 'notFound') return [];
+      if (isDriverError(error, 'notFound')) return [];
       throw error;
     }
   }

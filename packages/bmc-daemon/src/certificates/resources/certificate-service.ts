@@ -1,6 +1,6 @@
 /** The certificate service: locations of certificates, signing requests and replacement. */
 import { z } from 'zod';
-import { DriverError } from '../../drivers/driver-error.js';
+import { isDriverError } from '../../drivers/driver-error.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
@@ -127,7 +127,7 @@ async function ifExists(machine: Promise<SystemSnapshot>): Promise<SystemSnapsho
   try {
     return await machine;
   } catch (error) {
-    if (error instanceof DriverError && error.kind === 'notFound') return undefined;
+    if (isDriverError(error, 'notFound')) return undefined;
     throw error;
   }
 }

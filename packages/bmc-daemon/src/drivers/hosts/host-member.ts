@@ -1,5 +1,5 @@
 /** One host of several: its driver, whether it answers, and its last known machines. */
-import { DriverError } from '../driver-error.js';
+import { DriverError, isDriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { HostFacts, HostRef, HostSnapshot } from '../hosts-control.js';
 import type { MachineChange } from '../machine-change.js';
@@ -144,8 +144,8 @@ export class HostMember {
       known.remember(snapshot);
       return snapshot;
     } catch (error) {
-      if (isNotFound(error)) known.remove(uuid);
-      if (!isUnavailable(error)) throw error;
+      if (isDriverError(error, 'notFound')) known.remove(uuid);
+      if (!isDriverError(error, 'unavailable')) throw error;
       const last = this.#last(uuid);
       if (last !== undefined) return last;
       // No data is known, or no check has shown a silence yet. Waits for a check, which decides: a lost
@@ -172,7 +172,7 @@ export class HostMember {
       this.#facts = found?.facts ?? this.#facts;
       if (found !== undefined) return { ...found, facts: this.#facts };
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
+      if (!isDriverError(error, 'unavailable')) throw error;
     }
     const { loss } = this.watch;
     const { reason = null, since = this.#openedAt } = loss ?? {};
@@ -208,7 +208,7 @@ export class HostMember {
     try {
       return await call();
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
+      if (!isDriverError(error, 'unavailable')) throw error;
       if (this.#ending !== undefined) throw this.#ending;
       void this.watch.check();
       throw error;
@@ -217,7 +217,7 @@ export class HostMember {
 
   /** Reports an error that no caller gets, except `unavailable` and `notFound`. */
   reportFault(call: string, error: unknown): void {
-    if (!isNotFound(error) && !isUnavailable(error)) this.#options.onFault(call, error);
+    if (!isDriverError(error, 'notFound', 'unavailable')) this.#options.onFault(call, error);
   }
 
   /** Returns the last known data of a machine while the host does not answer; else undefined. */
@@ -243,7 +243,7 @@ export class HostMember {
     } catch (error) {
       // After `unavailable`, the flag stays as it is: the host did not answer. Only a check that lists the
       // machines successfully resets the flag.
-      if (!isUnavailable(error)) this.#failsToList = true;
+      if (!isDriverError(error, 'unavailable')) this.#failsToList = true;
       if (!this.#isLost) void this.watch.check();
     }
   }
@@ -272,14 +272,6 @@ export class HostMember {
     }
   }
 }
-
-/** Returns whether an error of a driver says that the host did not answer. */
-export const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
-
-/**
- * Returns whether an error of a driver says that there is no such machine, or no such part of it.
- */
-export const isNotFound = (error: unknown): boolean => error instanceof DriverError && error.kind === 'notFound';
 
 /** Returns the error for calls that end because the new configuration lacks the host, or changes its name or URI. */
 export function endingOf({ name, uri }: HostRef, configured: readonly HostRef[]): DriverError {

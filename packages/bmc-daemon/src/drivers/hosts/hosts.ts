@@ -1,7 +1,7 @@
 /** Several hosts and their machines: lists, lookups, and the host of each call. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { onlyMachine } from '../by-machine.js';
-import { DriverError } from '../driver-error.js';
+import { DriverError, isDriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { NetworkFacts } from '../guest-network.js';
 import type { HostChange, HostChangeListener, HostRef, HostsControl } from '../hosts-control.js';
@@ -9,7 +9,7 @@ import type { BackgroundReads } from '../queue/background-reads.js';
 import { settlesWithin } from '../queue/settles-within.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../statistics-control.js';
-import { endingOf, HostMember, isNotFound, isUnavailable, LIST_WAIT_MS } from './host-member.js';
+import { endingOf, HostMember, LIST_WAIT_MS } from './host-member.js';
 import type { HostStore } from './host-store.js';
 import { LoggedFaults } from './logged-faults.js';
 import { MachineIndex } from './machine-index.js';
@@ -167,7 +167,7 @@ export class Hosts {
       return await watch
         .whileReachable(() => guestNetwork.facts(uuid))
         .catch((error: unknown) => {
-          if (isUnavailable(error)) return new Map();
+          if (isDriverError(error, 'unavailable')) return new Map();
           throw error;
         });
     });
@@ -257,7 +257,7 @@ export class Hosts {
       return await call(member, uuid);
     } catch (error) {
       // The close of a removed host can end a call halfway. Such a call does not run again on another host.
-      if (!isNotFound(error) || error === member.ending) throw error;
+      if (!isDriverError(error, 'notFound') || error === member.ending) throw error;
       await this.#look(uuid);
       const next = this.#index.owner(uuid);
       if (next === undefined || next === member) throw error;

@@ -75,9 +75,5 @@ export async function attempt<Result>(doing: string, step: () => Promise<Result>
   }
 }
 
-/** Returns whether libvirt, QEMU or the guest's agent did not answer, so that the effect of the call may be unknown. */
-export const isUnavailable = (error: unknown): error is DriverError =>
-  error instanceof DriverError && error.kind === 'unavailable';
-
 /** Returns a text of libvirt without line breaks. */
 export const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ').trim();

@@ -1,6 +1,6 @@
 /** Implements {@link CompleteDriver} for the machines of one libvirt host. */
 import { DomainEventType } from '@rackless/libvirt';
-import { DriverError } from '../driver-error.js';
+import { DriverError, isDriverError } from '../driver-error.js';
 import type { CompleteDriver } from '../driver.js';
 import type { ChangeOptions, OperationOptions } from '../operation-options.js';
 import { everyAction, type PowerAction } from '../power.js';
@@ -16,7 +16,7 @@ import type { VolumeControl } from '../volume-control.js';
 import { connectionFault, connectionRefusal, isDisconnected } from './connection-fault.js';
 import { LibvirtConsole } from './console.js';
 import { LibvirtDisplay } from './display.js';
-import { attempt, isUnavailable } from './failure.js';
+import { attempt } from './failure.js';
 import type { Host } from './machine/host.js';
 import { createParts, type LibvirtParts } from './libvirt-parts.js';
 import { type Machine } from './machine/inventory.js';
@@ -212,7 +212,7 @@ class LibvirtDriver implements CompleteDriver {
       await this.#parts.reconciler.reconcile(machine);
       return await change(machine);
     } catch (error) {
-      isAnswered = !isUnavailable(error);
+      isAnswered = !isDriverError(error, 'unavailable');
       throw error;
     } finally {
       if (isAnswered) this.#parts.reader.forget(machine.uuid);
@@ -238,7 +238,7 @@ class LibvirtDriver implements CompleteDriver {
   /** Removes the images of a transient machine that ended. libvirt reports its stop, but sends no UNDEFINED event. */
   #removeImagesIfGone(uuid: string): void {
     this.#host.inventory.find(uuid).catch((error: unknown) => {
-      if (error instanceof DriverError && error.kind === 'notFound') void this.#parts.store.removeUnused();
+      if (isDriverError(error, 'notFound')) void this.#parts.store.removeUnused();
     });
   }
 }

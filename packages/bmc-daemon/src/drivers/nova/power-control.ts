@@ -1,6 +1,6 @@
 /** Executes power actions, and waits for their results. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { DriverError } from '../driver-error.js';
+import { DriverError, isDriverError } from '../driver-error.js';
 import { endOf, type OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { Accepted, ComputeApi } from './compute/compute-api.js';
@@ -128,7 +128,7 @@ async function begin(
     // The plan says that no action is necessary. Another client may have changed the server meanwhile.
     return begun.plan === undefined ? await attempt(await readServer(id, parts)) : begun;
   } catch (error) {
-    if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
+    if (!isDriverError(error, 'conflict')) throw error;
     return attempt(await readServer(id, parts));
   }
 }

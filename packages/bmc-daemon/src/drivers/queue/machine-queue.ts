@@ -9,7 +9,7 @@
  * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty
  * drive. An eject cancels the inserts of its drive that were requested before it.
  */
-import { DriverError } from '../driver-error.js';
+import { DriverError, isDriverError } from '../driver-error.js';
 import type { OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { MediaDevice } from '../snapshot/media-snapshot.js';
@@ -128,7 +128,7 @@ export class MachineQueue {
         signal.throwIfAborted();
         await insert(signal, check);
       } catch (error) {
-        if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') {
+        if (!isDriverError(error, 'mediaInUse')) {
           this.#operations.cancelWaiting(uuid, 'power', failedInsertError(name, error), { before: 'media' });
         }
         throw error;

@@ -1,5 +1,5 @@
 /** Changes of `Boot`: override, boot mode, boot order, and the image of an HTTP boot. */
-import { DriverError } from '../../drivers/driver-error.js';
+import { DriverError, isDriverError } from '../../drivers/driver-error.js';
 import type { BootChange } from '../../drivers/snapshot/boot-snapshot.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
@@ -121,7 +121,7 @@ function isFrom(image: string | null | undefined, uri: string | undefined): bool
 
 /** Explains `mediaInUse` to clients that requested an HTTP boot and not an insert. */
 function translateDriveError(error: unknown): unknown {
-  if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') return error;
+  if (!isDriverError(error, 'mediaInUse')) return error;
   const why = 'an HTTP boot uses the CD drive of the machine, which holds another image';
   return new DriverError('conflict', `preparing the HTTP boot: ${why}`, { cause: error });
 }

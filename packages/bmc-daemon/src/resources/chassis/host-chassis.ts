@@ -2,7 +2,7 @@
  * The chassis of a host. It contains the chassis of its machines. With EMULATOR_CHASSIS, the first
  * configured chassis contains all hosts and all machines.
  */
-import { DriverError } from '../../drivers/driver-error.js';
+import { isDriverError } from '../../drivers/driver-error.js';
 import type { HostSnapshot } from '../../drivers/hosts-control.js';
 import type { SystemDetails, SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';
@@ -81,7 +81,7 @@ async function machinesOf(name: string, driver: Services['driver']): Promise<Hos
   try {
     return inOrder(await driver.listSystems(), 'ascending').filter(({ host }) => host === name);
   } catch (error) {
-    if (error instanceof DriverError && error.kind === 'unavailable') return null;
+    if (isDriverError(error, 'unavailable')) return null;
     throw error;
   }
 }

@@ -3,7 +3,7 @@
  * storage, and below the chassis, to which DMTF moved drives.
  */
 import { z } from 'zod';
-import { DriverError } from '../../drivers/driver-error.js';
+import { isDriverError } from '../../drivers/driver-error.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
@@ -158,7 +158,7 @@ async function drivesIn(
     try {
       return [await services.driver.getSystem(uuid, ['disks'])];
     } catch (error) {
-      if (error instanceof DriverError && error.kind === 'notFound') return [];
+      if (isDriverError(error, 'notFound')) return [];
       throw error;
     }
   };

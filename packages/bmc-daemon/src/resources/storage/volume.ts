@@ -4,7 +4,7 @@
  * storage pool of the host and attached to the machine.
  */
 import { z } from 'zod';
-import { DriverError } from '../../drivers/driver-error.js';
+import { isDriverError } from '../../drivers/driver-error.js';
 import type { NewVolume } from '../../drivers/volume-control.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
@@ -177,8 +177,7 @@ async function deleteVolume(
         try {
           await volumes.removeVolume(system.uuid, id);
         } catch (error) {
-          if (error instanceof DriverError && error.kind === 'unsupported')
-            throw undeletableError(sentence(error.message), error);
+          if (isDriverError(error, 'unsupported')) throw undeletableError(sentence(error.message), error);
           throw error;
         }
         return undefined;

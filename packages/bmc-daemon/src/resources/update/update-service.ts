@@ -4,7 +4,7 @@
  * firmware.
  */
 import { z } from 'zod';
-import { DriverError } from '../../drivers/driver-error.js';
+import { isDriverError } from '../../drivers/driver-error.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { toRedfishError } from '../../redfish/messages/driver-errors.js';
@@ -102,7 +102,7 @@ async function loadTarget(id: string, uri: string, { driver }: Services): Promis
   try {
     return await driver.getSystem(id);
   } catch (error) {
-    throw error instanceof DriverError && error.kind === 'notFound' ? notATargetError(uri) : error;
+    throw isDriverError(error, 'notFound') ? notATargetError(uri) : error;
   }
 }
 

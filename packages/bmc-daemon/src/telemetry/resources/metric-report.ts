@@ -2,7 +2,7 @@
  * Metric reports: one for each machine, under its UUID. `$expand` of the collection returns all
  * reports.
  */
-import { DriverError } from '../../drivers/driver-error.js';
+import { isDriverError } from '../../drivers/driver-error.js';
 import { metricReportType, renderReport, reportUri, type Report } from '../report.js';
 import { findMachine } from './metric-report-definition.js';
 import { renderCollection } from '../../resources/reference.js';
@@ -32,7 +32,7 @@ export async function loadReport(services: Services, id: string, entity: string)
   } catch (error) {
     const stored = telemetry.storedReport(id.toLowerCase());
     // If the host does not answer, clients see the latest report. Its Timestamp shows its age.
-    if (stored !== undefined && error instanceof DriverError && error.kind === 'unavailable') return stored;
+    if (stored !== undefined && isDriverError(error, 'unavailable')) return stored;
     throw error;
   }
 }

@@ -10,7 +10,7 @@
  * it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
+import { isDriverError } from '../../driver-error.js';
 import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import {
   readDefinition,
@@ -290,7 +290,7 @@ export class BootControl {
       .find(uuid)
       .then(work)
       .catch((error: unknown) => {
-        if (error instanceof DriverError && error.kind === 'notFound') return; // the machine was deleted meanwhile
+        if (isDriverError(error, 'notFound')) return; // the machine was deleted meanwhile
         this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
       });
     this.#background.add(task);

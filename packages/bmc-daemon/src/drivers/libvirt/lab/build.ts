@@ -9,8 +9,8 @@
  * The next command for this name removes an incomplete machine, and creates it again.
  */
 import type { Domain, StorageVolume } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
-import { attempt, isUnavailable } from '../failure.js';
+import { DriverError, isDriverError } from '../../driver-error.js';
+import { attempt } from '../failure.js';
 import { deleteVolume, sourceOfVolume } from '../volumes/disk-volume.js';
 import { reasonOf } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
@@ -47,7 +47,7 @@ export async function buildMachine({ hypervisor, timeoutMs }: LabHost, blueprint
     await define(blueprint.xml(disks, true));
   } catch (error) {
     // libvirt may still create a volume, so the machine stays. Its record names the volume for the next command.
-    if (isUnavailable(error)) throw incompleteError(name, error, error);
+    if (isDriverError(error, 'unavailable')) throw incompleteError(name, error, error);
     const undo = async (): Promise<void> => {
       for (const volume of made) await deleteVolume(volume);
       await domain.undefineFlags(UNDEFINE_FLAGS, { timeoutMs });

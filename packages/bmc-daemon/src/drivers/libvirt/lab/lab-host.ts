@@ -7,7 +7,7 @@ import { localFiles, remoteFiles, type HostFiles } from '../host-files.js';
 import { isOnThisHost } from '../connection-uri.js';
 import { readInactiveXml } from '../machine/definition.js';
 import type { Machine } from '../machine/inventory.js';
-import { DriverError } from '../../driver-error.js';
+import { DriverError, isDriverError } from '../../driver-error.js';
 import type { HostRef } from '../../hosts-control.js';
 import { readDomain, type Domain } from '../xml/domain.js';
 import type { CreatedRecord } from '../xml/metadata/created-record.js';
@@ -163,7 +163,7 @@ export async function readMachines({
       return knownMachine(machine, await readInactiveXml(machine, timeoutMs));
     } catch (error) {
       // Another client has deleted the machine meanwhile.
-      if (error instanceof DriverError && error.kind === 'notFound') return null;
+      if (isDriverError(error, 'notFound')) return null;
       throw error;
     }
   };

@@ -1,5 +1,5 @@
 /** Lists lab machines. */
-import { DriverError } from '../../driver-error.js';
+import { isDriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import { isOwn, readMachines, type LabHost, type OwnMachine } from './lab-host.js';
 
@@ -48,7 +48,7 @@ async function listedMachine(known: OwnMachine, timeoutMs: number): Promise<List
       macAddresses: domain.devices.interfaces.map(({ mac }) => mac),
     };
   } catch (error) {
-    if (error instanceof DriverError && error.kind === 'notFound') return null;
+    if (isDriverError(error, 'notFound')) return null;
     throw error;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path';
 import { DomainUndefineFlags, isLibvirtError, type StorageVolume } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
+import { isDriverError } from '../../driver-error.js';
 import { attempt, driverError } from '../failure.js';
 import { machineTexts } from '../machine/definition.js';
 import { DESTROY_TIMEOUT_MS } from '../machine/host.js';
@@ -64,7 +64,7 @@ export async function volumesOf(host: LabHost, { created, record, domain, uuid }
     } catch (error) {
       // With any other failure, the volume may exist. The machine is then not removed, so that its record
       // still names the volume.
-      const isMissing = error instanceof DriverError && error.kind === 'unsupported';
+      const isMissing = isDriverError(error, 'unsupported');
       if (!isMissing) throw driverError(`looking up volume ${name}`, error);
       left.push(`volume ${name} may be left: ${reasonOf(error)}`);
     }

@@ -4,7 +4,7 @@
  * QEMU (measured), but only this call writes the metadata of a running instance.
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
+import { isDriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
@@ -132,7 +132,7 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
     const other = instance === null ? await savedXml(machine, timeoutMs) : instance.xml;
     return other === null ? [xml] : [xml, other];
   } catch (error) {
-    if (error instanceof DriverError && error.kind === 'notFound') return [];
+    if (isDriverError(error, 'notFound')) return [];
     throw error;
   }
 }

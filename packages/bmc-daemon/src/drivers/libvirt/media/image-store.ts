@@ -5,8 +5,8 @@ import { storedImageName, uniqueImageName, identifiesContent } from '../../../me
 import type { ImageDownload } from '../../../media/image-download.js';
 import { downloadTimeLimit, inspectImage, openImage, type ImageServerLimits } from '../../../media/image-client.js';
 import { downloadKey, type DownloadContext } from '../../../media/shared-downloads.js';
-import { DriverError } from '../../driver-error.js';
-import { driverError, isUnavailable } from '../failure.js';
+import { DriverError, isDriverError } from '../../driver-error.js';
+import { driverError } from '../failure.js';
 import type { ImageVolumes } from './image-volumes.js';
 import { StoredImages, type ImageLease, type StoredImagesOptions } from './stored-images.js';
 
@@ -96,7 +96,7 @@ export class ImageStore {
       const failure = driverError('fetching the image', error);
       // If another host with the same pool ran the download, and that host is gone, this host
       // downloads the image.
-      if (!download.isOurs && isUnavailable(failure) && !this.#closing.signal.aborted) {
+      if (!download.isOurs && isDriverError(failure, 'unavailable') && !this.#closing.signal.aborted) {
         return await this.acquire(image, options);
       }
       throw failure;

@@ -1,6 +1,6 @@
 /** Watches guests after a request to restart, until they restart, stop, or take too long. */
 import { DomainEventType } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
+import { isDriverError } from '../../driver-error.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 
@@ -64,7 +64,7 @@ export class GracefulRestarts {
       })
       .catch((error: unknown) => {
         // Another client has switched the machine off or changed it meanwhile.
-        if (error instanceof DriverError && error.kind === 'conflict') return;
+        if (isDriverError(error, 'conflict')) return;
         host.log.warn(`restarting machine ${name} failed`, { error });
       });
     this.#background.add(task);

@@ -1,13 +1,13 @@
 /** Runs the steps of drivers/power.ts on the machines of a libvirt host. */
 import { isLibvirtError } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
+import { isDriverError } from '../../driver-error.js';
 import type { OperationOptions } from '../../operation-options.js';
 import { type PowerAction, transientError, planPower, type PowerStep } from '../../power.js';
 import type { BootControl } from '../boot/boot-control.js';
 import type { ColdStart } from './cold-start.js';
 import { withFirmwareInstalled } from './start-record.js';
 import { editRecord, readDefinition, type Definition } from '../machine/definition.js';
-import { attempt, isUnavailable, needsReset } from '../failure.js';
+import { attempt, needsReset } from '../failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
@@ -163,7 +163,7 @@ export class PowerControl {
           await this.#options.coldStart.start(machine);
         } catch (error) {
           // Another client has started the machine: it is on, as requested.
-          if (error instanceof DriverError && error.kind === 'conflict' && (await this.#isActive(machine))) return;
+          if (isDriverError(error, 'conflict') && (await this.#isActive(machine))) return;
           throw error;
         }
       });
@@ -192,7 +192,7 @@ export class PowerControl {
     try {
       await start();
     } catch (error) {
-      if (!isUnavailable(error)) await forgetRestart(this.#host, machine);
+      if (!isDriverError(error, 'unavailable')) await forgetRestart(this.#host, machine);
       throw error;
     }
   }
@@ -222,7 +222,7 @@ export class PowerControl {
     try {
       return await this.#options.boot.needsNewProcess(machine, { resetUsesOnceOrder: false });
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
+      if (!isDriverError(error, 'unavailable')) throw error;
       // libvirt returns the state even if QEMU hangs. If it does not answer, libvirtd itself hangs.
       return await attempt(`resetting machine ${machine.name}`, () => this.#isActive(machine));
     }

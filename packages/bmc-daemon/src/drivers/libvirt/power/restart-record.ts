@@ -2,8 +2,8 @@
  * Records starts and restarts in a machine's metadata. If the daemon ends meanwhile, it completes them after
  * its next start.
  */
+import { isDriverError } from '../../driver-error.js';
 import { editRecord, readDefinition, saveRecord } from '../machine/definition.js';
-import { isUnavailable } from '../failure.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { dropSavedState, hasSavedState } from '../machine/saved-state.js';
@@ -40,7 +40,7 @@ export async function tryToRememberRestart(host: Host, machine: Machine): Promis
     await rememberRestart(host, machine, { force: true });
     return true;
   } catch (error) {
-    if (isUnavailable(error)) return false;
+    if (isDriverError(error, 'unavailable')) return false;
     throw error;
   }
 }

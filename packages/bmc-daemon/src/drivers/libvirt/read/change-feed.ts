@@ -8,7 +8,7 @@ import {
   type Subscription,
 } from '@rackless/libvirt';
 import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
-import { DriverError } from '../../driver-error.js';
+import { isDriverError } from '../../driver-error.js';
 import type { SystemRef } from '../../snapshot/system-snapshot.js';
 import {
   changeOfState,
@@ -151,7 +151,7 @@ export class ChangeFeed {
     const { uuid, name } = machine;
     if (!this.#states.mustRead(uuid)) return;
     const state = await this.#options.host.inventory.state(machine).catch((error: unknown) => {
-      if (error instanceof DriverError && error.kind === 'notFound') return null;
+      if (isDriverError(error, 'notFound')) return null;
       throw error;
     });
     // Ignores a machine that was removed meanwhile. Ignores the result if an event arrived meanwhile, because

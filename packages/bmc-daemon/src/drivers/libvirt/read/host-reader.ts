@@ -1,6 +1,6 @@
 /** Reads the host itself: versions, capacity, load, and whether it answers. */
 import { isLibvirtError, type Hypervisor, type NodeStats } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
+import { DriverError, isDriverError } from '../../driver-error.js';
 import type {
   HostChangeListener,
   HostCpuTime,
@@ -10,7 +10,7 @@ import type {
   HostSnapshot,
 } from '../../hosts-control.js';
 import { connectionFault, isDisconnected } from '../connection-fault.js';
-import { attempt, isUnavailable } from '../failure.js';
+import { attempt } from '../failure.js';
 import type { Host } from '../machine/host.js';
 import { CpuLoad } from './cpu-load.js';
 
@@ -77,7 +77,7 @@ export class HostReader implements HostsControl {
       this.#facts = await attempt('reading the host', () => this.#readFacts());
       return this.#snapshot(null);
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
+      if (!isDriverError(error, 'unavailable')) throw error;
       return this.#snapshot(error.message);
     }
   }

@@ -1,14 +1,14 @@
 /** Creates volumes in a pool, attaches them to machines as disks, and removes both. */
 import { randomBytes } from 'node:crypto';
 import { isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
-import { DriverError } from '../../driver-error.js';
+import { DriverError, isDriverError } from '../../driver-error.js';
 import type { IndicatorState } from '../../snapshot/hardware-snapshot.js';
 import type { OperationOptions } from '../../operation-options.js';
 import type { NewVolume, PoolVolume } from '../../volume-control.js';
 import { forgetDone, machineTexts, readDefinition, saveRecord, type Definition } from '../machine/definition.js';
 import { DiskAttachment, freeTarget } from './disk-attachment.js';
 import { nameOfOverlay, deleteVolume, makeVolume, sourceOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
-import { attempt, isUnavailable } from '../failure.js';
+import { attempt } from '../failure.js';
 import { GuestDisks } from './guest-disks.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
@@ -96,7 +96,7 @@ export class LibvirtVolumes {
       try {
         await attempt(doing, () => deleteVolume(volume));
       } catch (error) {
-        if (!isUnavailable(error)) await this.#attachment.restore(machine, { definition, to }, target);
+        if (!isDriverError(error, 'unavailable')) await this.#attachment.restore(machine, { definition, to }, target);
         throw error;
       }
       await forgetDone(this.#host, machine, (record) => ({
@@ -158,7 +158,7 @@ export class LibvirtVolumes {
   ): Promise<void> {
     const { log } = this.#host;
     const volume = `volume ${unattached.volume} in pool ${unattached.pool}`;
-    if (isUnavailable(why)) {
+    if (isDriverError(why, 'unavailable')) {
       log.warn(`${volume} stays until libvirt reports whether it was attached`, { error: why });
       return;
     }
