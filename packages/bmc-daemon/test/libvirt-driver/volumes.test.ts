@@ -157,7 +157,10 @@ describe('a volume on a libvirt host', () => {
     // The record names this volume as unattached, but the machine uses it. So the daemon must not delete it.
     const { xml } = await readDefinition(machine, 30_000);
     const unattached = [{ pool: 'default-pool', volume: present ?? '' }];
-    await saveRecord(parts.hypervisor, machine, xml, { ...readMetadata(xml), unattached }, 30_000);
+    await saveRecord({ hypervisor: parts.hypervisor, timeoutMs: 30_000 }, machine, xml, {
+      ...readMetadata(xml),
+      unattached,
+    });
     // As in a daemon that ends as soon as the volume exists: the creation never continues.
     const real = pool.storageVolCreateXml.bind(pool);
     const made = new Promise<void>((resolve) => {

@@ -279,10 +279,9 @@ export class BootControl {
     const { domain, record } = readValues(xml);
     if (instance !== null) await this.#applyOrder(machine, instance, { domain, record: withOverrideUsed(record) });
     // Reads the definition again: a change that virsh or another daemon made meanwhile must not be lost.
-    const { hypervisor, timeoutMs } = this.#host;
-    const { xml: from } = await readDefinition(machine, timeoutMs);
+    const { xml: from } = await readDefinition(machine, this.#host.timeoutMs);
     const to = edited(from, (edit) => edit.editRecord(withOverrideUsed));
-    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+    await saveDefinition(this.#host, machine, { from, to });
   }
 
   #inBackground(uuid: string, doing: string, work: (machine: Machine) => Promise<void>): void {

@@ -266,9 +266,7 @@ export class SystemChanges {
     { from, edit, steps, intents }: Plan,
     updateGuest: () => Promise<void>,
   ): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    const save = (change: { from: string; to: string }): Promise<void> =>
-      saveDefinition(hypervisor, machine, change, timeoutMs);
+    const save = (change: { from: string; to: string }): Promise<void> => saveDefinition(this.#host, machine, change);
     // A single step without a change of the definition needs no intent, because it is atomic.
     const needsIntents = intents.length > 1 || (intents.length === 1 && edit.isChanged());
     if (needsIntents) {

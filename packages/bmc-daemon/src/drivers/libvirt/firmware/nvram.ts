@@ -44,20 +44,19 @@ export class Variables {
    * `ColdStart` recreates the variables before the next start. Never rejects.
    */
   async recreateNow(machine: Machine): Promise<void> {
-    const { queue, hypervisor, timeoutMs } = this.#options.host;
+    const { host } = this.#options;
     const recreateIfNeeded = async (): Promise<void> => {
-      const { xml, instance } = await readDefinition(machine, timeoutMs);
+      const { xml, instance } = await readDefinition(machine, host.timeoutMs);
       const record = readMetadata(xml);
-      if (instance !== null || !record.resetNvram || (await hasSavedState(machine, timeoutMs))) return;
+      if (instance !== null || !record.resetNvram || (await hasSavedState(machine, host.timeoutMs))) return;
       if (!(await this.recreate(machine, xml))) return;
-      await saveRecord(hypervisor, machine, xml, withoutVariablesReset(record), timeoutMs);
+      await saveRecord(host, machine, xml, withoutVariablesReset(record));
     };
     // `ColdStart` retries before the next start.
-    await queue.edit(machine.uuid, recreateIfNeeded).catch((error: unknown) => {
-      this.#options.host.log.debug(
-        `replacing the UEFI variables of machine ${machine.name} failed: the next start retries`,
-        { error },
-      );
+    await host.queue.edit(machine.uuid, recreateIfNeeded).catch((error: unknown) => {
+      host.log.debug(`replacing the UEFI variables of machine ${machine.name} failed: the next start retries`, {
+        error,
+      });
     });
   }
 

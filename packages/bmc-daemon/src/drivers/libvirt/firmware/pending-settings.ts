@@ -46,14 +46,14 @@ export class PendingSettings {
    *   the changed record.
    */
   async apply(machine: Machine, from: string): Promise<boolean> {
-    const { hypervisor, timeoutMs, log } = this.#options.host;
+    const { host } = this.#options;
     const settings = readMetadata(from).settings ?? noSettings;
     if (!machine.persistent || Object.keys(settings.pending).length === 0) return false;
     const save = async (edit: DefinitionEdit, done: Partial<SettingsRecord>): Promise<void> => {
       const { record } = edit;
       edit.setRecord({ ...record, settings: settingsOrNull({ ...(record.settings ?? noSettings), ...done }) });
       edit.editRecord(withStartIntent);
-      await saveDefinition(hypervisor, machine, { from, to: edit.text() }, timeoutMs);
+      await saveDefinition(host, machine, { from, to: edit.text() });
     };
     try {
       const edit = new DefinitionEdit(from);
@@ -62,7 +62,7 @@ export class PendingSettings {
       await save(edit, { kept, pending: {}, failure: null });
     } catch (error) {
       if (error instanceof DriverError && !permanentKinds.has(error.kind)) throw error;
-      log.warn(`machine ${machine.name} starts without its pending settings`, { error });
+      host.log.warn(`machine ${machine.name} starts without its pending settings`, { error });
       const reason = error instanceof DriverError ? error.message : 'the definition could not be changed';
       const failure = { reason, time: this.#options.now().toISOString() };
       await save(new DefinitionEdit(from), { pending: {}, failure });

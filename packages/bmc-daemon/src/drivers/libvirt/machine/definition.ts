@@ -3,7 +3,7 @@
  * definition, and works even while the QEMU of the machine hangs. virDomainSetMetadata waits for
  * QEMU (measured), but only this call writes the metadata of a running instance.
  */
-import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
+import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags } from '@rackless/libvirt';
 import { isDriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import type { Host } from './host.js';
@@ -26,6 +26,9 @@ export interface Definition {
   /** Null when the machine is off. */
   readonly instance: Instance | null;
 }
+
+/** The parts of a host that a write needs. */
+type Writing = Pick<Host, 'hypervisor' | 'timeoutMs'>;
 
 /** Reads both XML texts of a machine. @throws {DriverError} notFound, unavailable. */
 export async function readDefinition({ name, domain }: Machine, timeoutMs: number): Promise<Definition> {
@@ -83,17 +86,17 @@ export async function readInactiveXml({ name, domain }: Machine, timeoutMs: numb
  *   new definition.
  */
 export async function editDefinition(
-  { hypervisor, timeoutMs }: Pick<Host, 'hypervisor' | 'timeoutMs'>,
+  host: Writing,
   machine: Machine,
   edit: (definition: DefinitionEdit) => void,
 ): Promise<void> {
-  const from = await readInactiveXml(machine, timeoutMs);
-  await saveDefinition(hypervisor, machine, { from, to: edited(from, edit) }, timeoutMs);
+  const from = await readInactiveXml(machine, host.timeoutMs);
+  await saveDefinition(host, machine, { from, to: edited(from, edit) });
 }
 
 /** Changes only the record of this daemon, as {@link editDefinition}. */
 export async function editRecord(
-  host: Pick<Host, 'hypervisor' | 'timeoutMs'>,
+  host: Writing,
   machine: Machine,
   edit: (record: MachineRecord) => MachineRecord,
 ): Promise<void> {
@@ -143,10 +146,9 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
  * @throws {DriverError} notFound, unavailable; failed, if libvirt rejects the new definition.
  */
 export async function saveDefinition(
-  hypervisor: Hypervisor,
+  { hypervisor, timeoutMs }: Writing,
   machine: Machine,
   change: { readonly from: string; readonly to: string },
-  timeoutMs: number,
 ): Promise<void> {
   if (change.from === change.to) return;
   await attempt(`changing the definition of machine ${machine.name}`, async () => {
@@ -166,15 +168,9 @@ export async function saveDefinition(
 }
 
 /** Writes another record into a definition. @param xml the current definition. @throws {DriverError} */
-export async function saveRecord(
-  hypervisor: Hypervisor,
-  machine: Machine,
-  xml: string,
-  record: MachineRecord,
-  timeoutMs: number,
-): Promise<void> {
+export async function saveRecord(host: Writing, machine: Machine, xml: string, record: MachineRecord): Promise<void> {
   const to = edited(xml, (edit) => edit.setRecord(record));
-  await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
+  await saveDefinition(host, machine, { from: xml, to });
 }
 
 /**

@@ -217,10 +217,10 @@ export class LibvirtMedia {
     { definition, edit, device, plugs }: GuestChange,
     changeGuest: () => Promise<void>,
   ): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
+    const { timeoutMs } = this.#host;
     const { xml: from, instance } = definition;
     const save = (change: { readonly from: string; readonly to: string }): Promise<void> =>
-      saveDefinition(hypervisor, machine, change, timeoutMs);
+      saveDefinition(this.#host, machine, change);
     if (instance === null || !machine.persistent) {
       await changeGuest();
       await save({ from, to: edit.text() });

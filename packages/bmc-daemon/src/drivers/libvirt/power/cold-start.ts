@@ -129,8 +129,7 @@ export class ColdStart {
     const isPaused = known.instance !== null && isStarting(known.instance);
     if (!isPaused && (readMetadata(known.xml).boot?.saved ?? null) === null) return;
     await this.#host.queue.edit(machine.uuid, async () => {
-      const { hypervisor, timeoutMs } = this.#host;
-      const { xml, instance } = await readDefinition(machine, timeoutMs);
+      const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
       if (instance !== null && isStarting(instance)) {
         await this.#finishPausedStart(machine, machine.domain, xml);
         return;
@@ -138,7 +137,7 @@ export class ColdStart {
       // The daemon ended between the change of the definition and its restoration in
       // #startRedefined.
       const to = edited(xml, (edit) => removeOnceOrder(edit, { onceUsed: instance !== null }));
-      await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
+      await saveDefinition(this.#host, machine, { from: xml, to });
     });
   }
 
@@ -206,7 +205,7 @@ export class ColdStart {
    * after the start completes the record when it runs again.
    */
   async #prepare(machine: Machine): Promise<string> {
-    const { hypervisor, timeoutMs } = this.#host;
+    const { timeoutMs } = this.#host;
     const from = await readInactiveXml(machine, timeoutMs);
     if (await this.#preparations.applySettings(machine, from)) return await readInactiveXml(machine, timeoutMs);
     // A paused start needs no intent, because the process record has a mark for it.
@@ -215,7 +214,7 @@ export class ColdStart {
     const { record } = values;
     if (recordAfterStart(record, { onceUsed: onceDevice(record) !== null, booted: true }) === record) return from;
     const to = edited(from, (edit) => edit.editRecord(withStartIntent));
-    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+    await saveDefinition(this.#host, machine, { from, to });
     return to;
   }
 

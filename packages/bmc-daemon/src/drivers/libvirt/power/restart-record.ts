@@ -17,16 +17,16 @@ import { readMetadata } from '../xml/metadata/metadata.js';
  * @throws {DriverError} if libvirt cannot return or save the definition.
  */
 export async function rememberRestart(
-  { hypervisor, timeoutMs }: Host,
+  host: Host,
   machine: Machine,
   { force }: { readonly force: boolean },
 ): Promise<void> {
   if (!machine.persistent) return;
-  const { xml, instance } = await readDefinition(machine, timeoutMs);
+  const { xml, instance } = await readDefinition(machine, host.timeoutMs);
   const intent: StartIntent | RestartIntent =
     instance === null ? { kind: 'start', fresh: true } : { kind: 'restart', instance: instance.id, force };
   const record = readMetadata(xml);
-  await saveRecord(hypervisor, machine, xml, { ...record, intents: withIntent(record.intents, intent) }, timeoutMs);
+  await saveRecord(host, machine, xml, { ...record, intents: withIntent(record.intents, intent) });
 }
 
 /**

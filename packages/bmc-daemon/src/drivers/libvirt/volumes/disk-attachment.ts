@@ -136,8 +136,7 @@ export class DiskAttachment {
   }
 
   async #save(machine: Machine, from: string, to: string): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+    await saveDefinition(this.#host, machine, { from, to });
   }
 }
 

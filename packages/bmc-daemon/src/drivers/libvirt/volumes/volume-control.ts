@@ -108,14 +108,14 @@ export class LibvirtVolumes {
 
   /** @see VolumeControl.setDriveIndicator */
   async setIndicator(machine: Machine, target: string, indicator: IndicatorState): Promise<void> {
-    const { hypervisor, timeoutMs, queue } = this.#host;
+    const { timeoutMs, queue } = this.#host;
     await queue.edit(machine.uuid, async () => {
       const definition = await readDefinition(machine, timeoutMs);
       const source = diskOf(definition, machine, target).source.name;
       const record = readMetadata(definition.xml);
       const known = diskRecord(record.disks, { target, source }) ?? { name: null, capacityBytes: null, storage: null };
       const disks = withDiskRecord(record.disks, { ...known, target, source, indicator });
-      await saveRecord(hypervisor, machine, definition.xml, { ...record, disks }, timeoutMs);
+      await saveRecord(this.#host, machine, definition.xml, { ...record, disks });
     });
   }
 
