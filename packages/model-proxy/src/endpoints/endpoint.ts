@@ -19,7 +19,7 @@ export interface Endpoint {
    */
   readonly requestBody: 'json' | 'multipart';
   /**
-   * Whether all answers are JSON or events. Text and empty answers, except a 204, are then faults of the upstream.
+   * Whether all answers are JSON or events. Text and empty answers, also a 204, are then faults of the upstream.
    * False for all endpoints of audio, and for `forwarded_paths`.
    */
   readonly answersJson: boolean;

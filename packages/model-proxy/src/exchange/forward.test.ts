@@ -313,12 +313,22 @@ describe('other endpoints', () => {
     expect([answer.status, answer.text]).toEqual([200, expected]);
   });
 
+  it.each([{}, { 'content-type': 'application/octet-stream' }])(
+    'send an error if the upstream answers 204 with the headers %j, unless they answer with sound',
+    async (sent) => {
+      served.answering = (_asked, response) => void response.writeHead(204, sent).end();
+      const { status, text } = await call(`${served.url}/v1/embeddings`, { body: { model: 'public', input: 'Hi' } });
+      expect([status, text]).toEqual([502, expect.stringContaining('the upstream answered 204 with an empty body')]);
+    },
+  );
+
   it.each([{}, { 'content-type': 'text/plain', 'content-length': '3' }])(
     'forward an answer without a body and without a length if the upstream sends the headers %j',
     async (sent) => {
       served.answering = (_asked, response) => void response.writeHead(204, sent).end();
-      const { status, body, headers } = await ask();
-      expect([status, body.length, headers['content-length']]).toEqual([204, 0, undefined]);
+      const body = { model: 'public', input: 'Hi' };
+      const { status, text, headers } = await call(`${served.url}/v1/audio/speech`, { body });
+      expect([status, text.length, headers['content-length']]).toEqual([204, 0, undefined]);
     },
   );
 });

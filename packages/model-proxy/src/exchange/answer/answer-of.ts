@@ -16,7 +16,7 @@ export function answerOf(context: AnswerContext): Answer {
   if (status < 200 || status >= 300) return new ErrorAnswer(context);
   const type = mediaType(headerOf(headers, 'content-type') ?? '');
   if (context.translated !== null) return translatedAnswer(context, context.translated, type);
-  if (type === '' || (context.endpoint.answersJson && type.startsWith('text/') && type !== EVENTS))
+  if (type === '' || status === 204 || (context.endpoint.answersJson && type.startsWith('text/') && type !== EVENTS))
     return new UntypedAnswer(context);
   if (type === EVENTS) return new EventAnswer(context);
   if (type === 'application/json' || type.endsWith('+json')) return new JsonAnswer(context);

@@ -26,9 +26,9 @@ export class UntypedAnswer implements Answer {
     this.#answer.data(chunk);
   }
 
-  /** Ends the answer. @throws {ProxyError} 502: the answer is empty, not a 204, and the endpoint answers in JSON. */
+  /** Ends the answer. @throws {ProxyError} 502: the answer is empty, and the endpoint answers in JSON. */
   end(): void {
-    this.#answer ??= this.#context.status === 204 ? new RawAnswer(this.#context) : this.#answerOf(Buffer.alloc(0));
+    this.#answer ??= this.#answerOf(Buffer.alloc(0));
     this.#answer.end();
   }
 
