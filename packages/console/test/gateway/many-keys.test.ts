@@ -41,4 +41,25 @@ describe('the console with 103 keys', () => {
     expect(titles.at(-1)).toBe('Others');
     await takePictures(page, 'spend-many-keys');
   });
+
+  it('shows the buttons of all keys beside the longest alias, which breaks into lines', async () => {
+    await openFromMenu(page, 'Keys');
+    await page.getByText('103 virtual keys').waitFor();
+    const table = page.getByRole('region', { name: 'Virtual keys' });
+    await page.getByRole('rowheader', { name: LONG }).waitFor();
+    expect(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    await takePictures(page, 'many-keys');
+  });
+
+  it('shows the last page that exists after the last key of a page was revoked', async () => {
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('Page 2 of 2').waitFor();
+    for (const name of ['key-1', 'key-2', 'key-3']) {
+      await page.getByRole('button', { name: `Revoke ${name}`, exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await page.getByRole('button', { name: 'Revoke key-4', exact: true }).waitFor();
+    expect(await page.getByRole('table', { name: 'Virtual keys' }).getByRole('rowheader').count()).toBe(100);
+  });
 });

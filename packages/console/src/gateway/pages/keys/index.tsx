@@ -5,7 +5,7 @@ import { Button } from '../../../ui/button.js';
 import type { Column } from '../../../ui/table/columns.js';
 import { ConfirmDialog } from '../../../ui/confirm-dialog.js';
 import { TextField } from '../../../ui/field.js';
-import { formatDate } from '../../../ui/format.js';
+import { formatCount, formatDate } from '../../../ui/format.js';
 import { PageHeader } from '../../../ui/frame/page-header.js';
 import { useAnswerOrder } from '../../../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../../../ui/states.js';
@@ -29,6 +29,10 @@ export default function KeysPage() {
   const page = useSignal(1);
   const dialog = useSignal<OpenDialog | null>(null);
   const { found, error, read } = useKeys(page.value, search.value);
+  useEffect(() => {
+    // The last key of the last page may have been revoked.
+    if (found !== null && found.current_page > found.total_pages) page.value = Math.max(1, found.total_pages);
+  }, [found]);
   const show = (next: OpenDialog | null): void => {
     dialog.value = next;
   };
@@ -45,7 +49,7 @@ export default function KeysPage() {
     <>
       <PageHeader
         title={texts.title}
-        subtitle={found === null ? undefined : texts.count(found.total_count)}
+        subtitle={found === null ? undefined : texts.count(found.total_count, formatCount(found.total_count))}
         actions={
           <Button kind="primary" onClick={() => show({ kind: 'edit', key: null })}>
             {texts.create}
@@ -183,7 +187,7 @@ function columnsOf(show: (next: OpenDialog) => void, unblock: (key: ListedKey) =
       ),
     },
     { id: 'status', title: titles.status, render: ({ status }) => <KeyStatus status={status} /> },
-    { id: 'models', title: titles.models, class: 'wide', render: modelsOf },
+    { id: 'models', title: titles.models, class: 'wide names', render: modelsOf },
     { id: 'spend', title: titles.spend, render: (key) => <KeyBudget of={key} /> },
     {
       id: 'limits',

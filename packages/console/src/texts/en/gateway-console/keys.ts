@@ -1,7 +1,7 @@
 /** The English texts of the pages of virtual keys. */
 export const keysTexts = {
   title: 'Keys',
-  count: (count: number) => (count === 1 ? '1 virtual key' : `${count} virtual keys`),
+  count: (count: number, text: string) => (count === 1 ? '1 virtual key' : `${text} virtual keys`),
   table: 'Virtual keys',
   failed: 'The keys cannot be read',
   empty: 'There are no virtual keys yet',
