@@ -55,6 +55,6 @@ const isNative = ({ dialect, anthropicEndpoints }: Provider, path: string): bool
 /** Translates a request for a message to chat, and chat to the dialect of the provider. */
 function messagesTranslation(provider: Provider, model: string, streams: boolean): TranslatedCall {
   const chat = translationOf(provider, CHAT, model, streams);
-  const endpoint = messagesAsChat(provider.supportedParameters(CHAT, model), chat);
+  const endpoint = messagesAsChat(provider.name, provider.supportedParameters(CHAT, model), chat);
   return { endpoint, call: { endpoint: MESSAGES, model, streams }, chat };
 }

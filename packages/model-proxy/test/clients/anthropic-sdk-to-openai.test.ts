@@ -13,6 +13,7 @@ import { errorOf } from './anthropic-errors.js';
 
 const OPENAI = 'api.openai.com';
 const AZURE = 'res.openai.azure.com';
+const GEMINI = 'generativelanguage.googleapis.com';
 // The types of the SDK do not have these members, because Anthropic's latest models reject them.
 const sampling = { temperature: 0.5, top_p: 0.9 };
 const ask = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
@@ -77,10 +78,11 @@ describe("Anthropic's SDK with models of other vendors", () => {
   let proxy: TestProxy;
   let client: Anthropic;
   beforeAll(async () => {
-    vendors = await Vendors.start([OPENAI, AZURE]);
+    vendors = await Vendors.start([OPENAI, AZURE, GEMINI]);
     proxy = await vendors.proxy(
       [
         entry('gpt', { model: 'openai/gpt-4o' }),
+        entry('gemini', { model: 'gemini/gemini-3-pro-preview', api_key: 'gemini-0123456789' }),
         entry('o3', { model: 'openai/o3', extra_body: '{}' }).replace('"{}"', '{ store: false }'),
         entry('azure', {
           model: 'azure/my-gpt',
@@ -305,6 +307,38 @@ describe("Anthropic's SDK with models of other vendors", () => {
     vendors.answers.set(OPENAI, events(chunk(call(0, part('a').function, '')), chunk({}, 'stop'), '[DONE]'));
     const streamed = await client.messages.stream({ ...ask, model: 'gpt' }).finalMessage();
     expect(streamed.content).toMatchObject([{ id: 'call_0', name: 'a' }]);
+  });
+
+  // https://ai.google.dev/gemini-api/docs/thought-signatures
+  it("sends Gemini's signatures of calls back to Gemini, but not to other vendors", async () => {
+    const extra_content = { google: { thought_signature: 'Ep+/AQ==' } };
+    const made = { id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{}' }, extra_content };
+    vendors.answers.set(GEMINI, json(completion({ tool_calls: [made] }, 'stop')));
+    const plain = await client.messages.create({ ...ask, model: 'gemini' });
+    vendors.answers.set(GEMINI, events(chunk({ tool_calls: [{ index: 0, ...made }] }), chunk({}, 'stop'), '[DONE]'));
+    const streamed = await client.messages.stream({ ...ask, model: 'gemini' }).finalMessage();
+    vendors.take();
+    for (const { content } of [plain, streamed]) {
+      const [block] = content;
+      const id = block?.type === 'tool_use' ? block.id : '';
+      expect(id).toMatch(/^[\w-]+$/);
+      const result = { type: 'tool_result' as const, tool_use_id: id, content: '3 °C' };
+      const later = [
+        ...ask.messages,
+        { role: 'assistant' as const, content },
+        { role: 'user' as const, content: [result] },
+      ];
+      vendors.answers.set(GEMINI, json(completion({ content: 'Hi!' }, 'stop')));
+      await client.messages.create({ ...ask, model: 'gemini', messages: later });
+      const sent = (calls: object) => [{}, { tool_calls: [calls] }, { role: 'tool', tool_call_id: 'c1' }];
+      expect(asked().json['messages']).toMatchObject(sent(made));
+      vendors.answers.set(OPENAI, json(completion({ content: 'Hi!' }, 'stop')));
+      await client.messages.create({ ...ask, model: 'gpt', messages: later });
+      const { extra_content: _signature, ...unsigned } = made;
+      const { messages } = asked().json as { messages: object[] }; // the proxy sends messages
+      expect(messages).toMatchObject(sent(unsigned));
+      expect(JSON.stringify(messages)).not.toContain('extra_content');
+    }
   });
 
   // https://docs.mistral.ai/capabilities/reasoning, https://docs.databricks.com/aws/en/machine-learning/model-serving/query-reason-models

@@ -5,13 +5,20 @@
 import { invalidParameter } from '../../errors/model.js';
 import type { Block } from '../anthropic/content.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
+import { splitSignedId } from './thought-signature.js';
+
+/** The thinking of earlier turns that an upstream gets. */
+export interface KeptThinking {
+  readonly keepsThinking: boolean;
+  readonly needsSignatures: boolean;
+}
 
 /**
  * Translates a conversation. `cache_control` and citations are dropped.
- * @param keepsThinking whether the upstream understands LiteLLM's `thinking_blocks`.
+ * @param upstream whether it understands LiteLLM's `thinking_blocks`, and whether it needs Gemini's signatures.
  * @throws {ProxyError} 400: a message is invalid, or OpenAI's API has no counterpart for a block.
  */
-export function chatMessages(system: unknown, messages: unknown, keepsThinking: boolean): readonly Block[] {
+export function chatMessages(system: unknown, messages: unknown, upstream: KeptThinking): readonly Block[] {
   if (!Array.isArray(messages)) throw invalidParameter('messages', 'must be a list');
   const prompt = systemText(system);
   const first = prompt === '' ? [] : [{ role: 'system', content: prompt }];
@@ -19,7 +26,7 @@ export function chatMessages(system: unknown, messages: unknown, keepsThinking: 
     const message = recordOf(element);
     if (message === undefined) throw invalidParameter('messages', 'has an element that is not an object');
     const { role } = message;
-    if (role === 'assistant') return [assistantMessage(blocksOf(message), keepsThinking)];
+    if (role === 'assistant') return [assistantMessage(blocksOf(message), upstream)];
     if (role === 'user') return userMessages(blocksOf(message));
     if (role === 'system') return [{ role, content: systemText(message['content']) }];
     throw invalidParameter('messages', `has a role that is not user, assistant or system: ${JSON.stringify(role)}`);
@@ -54,7 +61,11 @@ function userMessages(blocks: readonly Block[]): readonly Block[] {
     const texts = own.filter(isText).map(({ text }) => text);
     // OpenAI's results of tools contain only text, so other parts go into a message of the user.
     parts.push(...own.filter((part) => !isText(part)));
-    results.push({ role: 'tool', tool_call_id: idOf(block['tool_use_id']), content: texts.join('\n') });
+    results.push({
+      role: 'tool',
+      tool_call_id: splitSignedId(idOf(block['tool_use_id'])).id,
+      content: texts.join('\n'),
+    });
   }
   return parts.length === 0 ? results : [...results, { role: 'user', content: simplified(parts) }];
 }
@@ -95,7 +106,7 @@ function dataUrlOf(source: Block | undefined): string | undefined {
   return data === undefined ? undefined : `data:${textOf(source?.['media_type']) ?? ''};base64,${data}`;
 }
 
-function assistantMessage(blocks: readonly Block[], keepsThinking: boolean): Block {
+function assistantMessage(blocks: readonly Block[], { keepsThinking, needsSignatures }: KeptThinking): Block {
   let content = '';
   const calls: Block[] = [];
   const thinking: Block[] = [];
@@ -103,9 +114,11 @@ function assistantMessage(blocks: readonly Block[], keepsThinking: boolean): Blo
     const { type, text, id, name, input } = block;
     if (type === 'text') content += textOf(text) ?? '';
     else if (type === 'thinking' || type === 'redacted_thinking') thinking.push(block);
-    else if (type === 'tool_use' && typeof name === 'string')
-      calls.push({ id: idOf(id), type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } });
-    else
+    else if (type === 'tool_use' && typeof name === 'string') {
+      const signed = splitSignedId(idOf(id));
+      const called = { name, arguments: JSON.stringify(input ?? {}) };
+      calls.push({ id: signed.id, type: 'function', function: called, ...(needsSignatures ? signed.members : {}) });
+    } else
       throw invalidParameter(
         'messages',
         `has a block of type ${JSON.stringify(type)}, which OpenAI's API does not have`,

@@ -9,7 +9,7 @@ import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 import type { DialectCall } from '../dialect.js';
 import { effortOfBudget } from '../openai/thinking.js';
 import { memberValue, type RequestMembers } from '../request-members.js';
-import { chatMessages } from './chat-messages.js';
+import { chatMessages, type KeptThinking } from './chat-messages.js';
 
 /** Maximum length of OpenAI's `user`. LiteLLM cuts longer texts in the same way. */
 const MAX_USER_LENGTH = 64;
@@ -29,14 +29,14 @@ const needsCompletionTokens = /(?:^|\/)(?:o\d|gpt-[5-9])/;
 
 /**
  * Translates a request. Members that are not in {@link handled} stay unchanged.
- * @param upstream OpenAI's parameters that the upstream supports, and whether it understands
- *   `thinking` and LiteLLM's `thinking_blocks`.
+ * @param upstream OpenAI's parameters that the upstream supports, whether it understands `thinking` and LiteLLM's
+ *   `thinking_blocks`, and whether it needs Gemini's signatures.
  * @throws {ProxyError} 400: OpenAI's API cannot express the request.
  */
 export function chatRequest(
   members: RequestMembers,
   { model, streams }: DialectCall,
-  upstream: { readonly supported: ReadonlySet<string>; readonly keepsThinking: boolean },
+  upstream: KeptThinking & { readonly supported: ReadonlySet<string> },
 ): Map<string, Buffer> {
   const value = (name: string): unknown => memberValue(members, name);
   for (const name of impossible)
@@ -47,7 +47,7 @@ export function chatRequest(
   };
   const { supported, keepsThinking } = upstream;
   set('model', model);
-  set('messages', chatMessages(value('system'), value('messages'), keepsThinking));
+  set('messages', chatMessages(value('system'), value('messages'), upstream));
   const maxTokens = members.bytes('max_tokens');
   if (maxTokens !== undefined)
     body.set(needsCompletionTokens.test(model) ? 'max_completion_tokens' : 'max_tokens', maxTokens);

@@ -8,6 +8,7 @@ import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { Block } from '../anthropic/content.js';
 import { chatContent, contentOf } from './chat-content.js';
 import { listOf } from './list-of.js';
+import { signedId } from './thought-signature.js';
 
 const text = z.string().nullish();
 const tokens = z.number().int().nonnegative().nullish();
@@ -33,7 +34,13 @@ const answered = z.object({
         reasoning_content: text,
         reasoning: text,
         thinking_blocks: z.unknown().optional(),
-        tool_calls: listOf(z.object({ id: text, function: z.object({ name: z.string(), arguments: text }) })).nullish(),
+        tool_calls: listOf(
+          z.object({
+            id: text,
+            function: z.object({ name: z.string(), arguments: text }),
+            extra_content: z.unknown().optional(),
+          }),
+        ).nullish(),
       }),
       finish_reason: text,
       stop_reason: z.unknown().optional(),
@@ -58,12 +65,14 @@ export function messageOf(value: unknown): object {
   const content: Block[] = thoughts.length === 0 && thought !== '' ? [thinkingBlock(thought)] : [...thoughts];
   const answer = written.text + (message.refusal ?? '');
   if (answer !== '') content.push({ type: 'text', text: answer });
-  for (const [position, { id: callId, function: called }] of (message.tool_calls ?? []).entries()) {
+  for (const [position, { id: callId, function: called, extra_content: extra }] of (
+    message.tool_calls ?? []
+  ).entries()) {
     const input = inputOf(called.arguments ?? '');
     // An answer at its limit may end inside of a call.
     if (input === undefined && reason === 'length') continue;
     if (input === undefined) throw new Error('the arguments of a call are not a JSON object');
-    content.push({ type: 'tool_use', id: callIdOf(callId, position), name: called.name, input });
+    content.push({ type: 'tool_use', id: signedId(callIdOf(callId, position), extra), name: called.name, input });
   }
   return {
     ...messageFrame(id ?? '', model ?? ''),

@@ -9,6 +9,7 @@ import type { DialectEvents, DialectStream } from '../dialect.js';
 import { chatContent, contentOf } from './chat-content.js';
 import { listOf } from './list-of.js';
 import { callIdOf, chatUsage, messageFrame, messageUsage, stopOf, thinkingBlock } from './message-answer.js';
+import { signedId } from './thought-signature.js';
 
 const text = z.string().nullish();
 
@@ -16,6 +17,7 @@ const called = z.object({
   index: z.number().nullish(),
   id: text,
   function: z.object({ name: text, arguments: text }).nullish(),
+  extra_content: z.unknown().optional(),
 });
 
 const chunk = z.object({
@@ -154,7 +156,7 @@ export class MessageStream implements DialectStream {
    * Adds a part of a call. Some servers repeat the id of a call in each event, other servers give all calls the
    * same index. So a new call begins if the index or the id differs from that of the open call.
    */
-  #call({ index, id, function: part }: z.infer<typeof called>): void {
+  #call({ index, id, function: part, extra_content: extra }: z.infer<typeof called>): void {
     const open = this.#open?.type === 'tool_use' ? this.#open : undefined;
     const call = index ?? open?.call ?? 0;
     const isNew = open === undefined || open.call !== call || (Boolean(id) && id !== open.id);
@@ -163,7 +165,10 @@ export class MessageStream implements DialectStream {
       if (name === '') throw new Error('a tool call without a name, or parts of several calls at the same time');
       this.#calls += 1;
       const callId = callIdOf(id, this.#calls);
-      this.#start({ type: 'tool_use', call, id: callId }, { type: 'tool_use', id: callId, name, input: {} });
+      this.#start(
+        { type: 'tool_use', call, id: callId },
+        { type: 'tool_use', id: signedId(callId, extra), name, input: {} },
+      );
     }
     const json = part?.arguments ?? '';
     if (json !== '') this.#delta({ type: 'input_json_delta', partial_json: json });

@@ -9,6 +9,7 @@ import { openaiErrorIn } from '../openai/errors.js';
 import { chatRequest } from './chat-request.js';
 import { messageOf } from './message-answer.js';
 import { MessageStream } from './message-stream.js';
+import { needsSignatures } from './thought-signature.js';
 
 /** The endpoint of OpenAI's API for chat. */
 export const CHAT = 'chat/completions';
@@ -21,15 +22,24 @@ interface ChatTranslation {
 
 /**
  * Makes the endpoint of the Messages API for an upstream that does not serve it.
+ * @param provider its name.
  * @param supported OpenAI's parameters that the upstream supports.
  * @param chat the translation of chat; null: the upstream has OpenAI's API.
  */
-export function messagesAsChat(supported: ReadonlySet<string>, chat: ChatTranslation | null): DialectEndpoint {
+export function messagesAsChat(
+  provider: string,
+  supported: ReadonlySet<string>,
+  chat: ChatTranslation | null,
+): DialectEndpoint {
   const chatEvents = chat === null ? openaiEvents : chat.endpoint.events;
   return {
     path: () => (chat === null ? CHAT : chat.endpoint.path(chat.call)),
     request: (members, call) =>
-      chatRequest(members, call, { supported, keepsThinking: chat !== null && supported.has('thinking') }),
+      chatRequest(members, call, {
+        supported,
+        keepsThinking: chat !== null && supported.has('thinking'),
+        needsSignatures: needsSignatures(provider),
+      }),
     answer: (value, call) => {
       const answer = chat === null ? openaiAnswer(value) : chat.endpoint.answer(value, chat.call);
       return 'value' in answer ? { value: messageOf({ model: call.model, ...answer.value }) } : answer;
