@@ -28,11 +28,11 @@ interface Header {
  * Drops the longest of the upstream's headers until the head is small enough, essential headers last.
  * @param headers name, value, name, value; changed in place.
  * @param from index of the upstream's first header. Headers before it stay.
+ * @param otherBytes size of the head's headers that are not in the list.
  * @returns how many headers were dropped.
  */
-export function dropLongHeaders(headers: string[], from: number): number {
-  let excess = RESERVED_BYTES - MAX_HEAD_BYTES;
-  for (let index = 0; index + 1 < headers.length; index += 2) excess += bytesOf(headers, index);
+export function dropLongHeaders(headers: string[], from: number, otherBytes = 0): number {
+  let excess = RESERVED_BYTES - MAX_HEAD_BYTES + otherBytes + bytesOfHeaders(headers);
   if (excess <= 0) return 0;
 
   const dropped = new Set<number>();
@@ -50,6 +50,13 @@ export function dropLongHeaders(headers: string[], from: number): number {
   }
   headers.length = keptEnd;
   return dropped.size;
+}
+
+/** Returns the size of headers in a head. @param headers name, value, name, value. */
+export function bytesOfHeaders(headers: readonly string[]): number {
+  let bytes = 0;
+  for (let index = 0; index + 1 < headers.length; index += 2) bytes += bytesOf(headers, index);
+  return bytes;
 }
 
 function longestFirst(headers: readonly string[], from: number): readonly Header[] {

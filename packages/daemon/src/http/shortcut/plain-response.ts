@@ -4,6 +4,7 @@
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { RenderedHeaders } from './rendered-headers.js';
 import { renderHead } from './response-head.js';
 
 /** Smaller bodies are joined with the head to one latin1 text, which Node writes up to this size without a buffer. */
@@ -24,8 +25,8 @@ interface PlainResponseOptions {
 }
 
 /**
- * A response. Its head must come from `writeHead` with a list of names and values. `setHeader`, trailers and interim
- * answers do not work. `write` has no callback: use the event `drain`.
+ * A response. Its head must come from `writeHead` with rendered headers, or with a list of names and values.
+ * `setHeader`, trailers and interim answers do not work. `write` has no callback: use the event `drain`.
  */
 export class PlainResponse extends ServerResponse {
   declare socket: Socket | null;
@@ -79,7 +80,8 @@ export class PlainResponse extends ServerResponse {
 
   override writeHead(status: number, headers?: unknown): this {
     if (this.#isBegun) throw new Error('the head of the response has been sent');
-    if (!Array.isArray(headers)) throw new TypeError('the shortcut needs the headers as a list');
+    if (!Array.isArray(headers) && !(headers instanceof RenderedHeaders))
+      throw new TypeError('the shortcut needs the headers as a list');
     const connection = { keepsAlive: this.shouldKeepAlive, idleSeconds: this.#idleSeconds };
     const { text, hasBody, isChunked, keepsAlive } = renderHead(status, headers, connection);
     this.#isBegun = true;

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { HeaderBlock } from '@rackless/daemon/http/shortcut/rendered-headers.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { VirtualKey } from '../../auth/virtual-key.js';
 import type { Deployment } from '../../providers/deployment.js';
@@ -13,49 +14,57 @@ import { pythonSeconds } from '../../upstream/connection-faults.js';
 import { secretMask } from '../../upstream/secret-mask.js';
 import type { Exchange } from '../exchange.js';
 import { dropLongHeaders } from '../head-limit.js';
+import { HeaderList, type HeaderSink } from './header-sink.js';
 import { costOf } from './response-cost.js';
 
 /**
- * Returns the headers of every kind of answer, without those that describe the body. Durations, retries and the cost
- * are among them if a request was sent upstream.
- * @param upstream headers of the upstream's answer; null: the proxy itself makes the answer.
+ * Returns the headers of every kind of answer, as {@link addAnswerHeaders}.
  * @returns name, value, name, value; names in lower case.
  */
 export function answerHeaders(exchange: Exchange, upstream: readonly string[] | null): string[] {
-  const { request, selection, proxy } = exchange;
-  const headers = [...fixedHeaders(selection, proxy.version)];
-  headers.push('x-request-id', exchange.id, 'x-litellm-call-id', exchange.callId);
-  if (exchange.sentAt !== 0) {
-    addDurations(headers, exchange);
-    addCallHeaders(headers, exchange);
-  }
-  if (exchange.client?.key !== undefined) addKeyHeaders(headers, exchange, exchange.client.key);
-  if (upstream !== null) {
-    const from = headers.length;
-    addUpstreamHeaders(headers, upstream, selection?.deployment ?? null);
-    exchange.droppedHeaders += dropLongHeaders(headers, from);
-  }
-  // Like LiteLLM, the proxy allows requests from every web page. Without the second header, browsers
-  // hide most headers from the page's scripts.
-  if (request.headers.origin !== undefined)
-    headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
-  if (proxy.isDraining()) headers.push('connection', 'close');
-  return headers;
+  const headers = new HeaderList();
+  addAnswerHeaders(headers, exchange, upstream);
+  return headers.list;
 }
 
-/** Headers that are the same in all answers of a selection. */
-const fixedBySelection = new WeakMap<Selection, readonly string[]>();
+/**
+ * Adds the headers of every kind of answer, without those that describe the body. Durations, retries and the cost
+ * are among them if a request was sent upstream.
+ * @param upstream headers of the upstream's answer; null: the proxy itself makes the answer.
+ */
+export function addAnswerHeaders(sink: HeaderSink, exchange: Exchange, upstream: readonly string[] | null): void {
+  const { request, selection, proxy } = exchange;
+  if (selection === null) sink.add('x-litellm-version', proxy.version);
+  else sink.addBlock(fixedHeaders(selection, proxy.version));
+  sink.add('x-request-id', exchange.id);
+  sink.add('x-litellm-call-id', exchange.callId);
+  if (exchange.sentAt !== 0) {
+    addDurations(sink, exchange);
+    addCallHeaders(sink, exchange);
+  }
+  if (exchange.client?.key !== undefined) addKeyHeaders(sink, exchange, exchange.client.key);
+  if (upstream !== null) addUpstreamHeaders(sink, upstream, exchange);
+  // Like LiteLLM, the proxy allows requests from every web page. Without the second header, browsers
+  // hide most headers from the page's scripts.
+  if (request.headers.origin !== undefined) sink.addBlock(anyOrigin);
+  if (proxy.isDraining()) sink.add('connection', 'close');
+}
 
-function fixedHeaders(selection: Selection | null, version: string): readonly string[] {
-  if (selection === null) return ['x-litellm-version', version];
+const anyOrigin = new HeaderBlock(['access-control-allow-origin', '*', 'access-control-expose-headers', '*']);
+
+/** Headers that are the same in all answers of a selection. */
+const fixedBySelection = new WeakMap<Selection, HeaderBlock>();
+
+function fixedHeaders(selection: Selection, version: string): HeaderBlock {
   const cached = fixedBySelection.get(selection);
   if (cached !== undefined) return cached;
   const { deployment, modelGroup } = selection;
   const fixed = ['x-litellm-version', version, 'x-litellm-model-id', deployment.id];
   fixed.push('x-litellm-model-api-base', shownApiBase(deployment));
   if (isHeaderText(modelGroup)) fixed.push('x-litellm-model-group', modelGroup);
-  fixedBySelection.set(selection, fixed);
-  return fixed;
+  const block = new HeaderBlock(fixed);
+  fixedBySelection.set(selection, block);
+  return block;
 }
 
 /**
@@ -73,38 +82,43 @@ function removeHeader(headers: string[], name: string): void {
 }
 
 /** Adds the headers about retries, fallbacks, the timeout and the cost. */
-function addCallHeaders(headers: string[], exchange: Exchange): void {
+function addCallHeaders(sink: HeaderSink, exchange: Exchange): void {
   const { selection, timeoutMs, usage, retries, fallbacks, maxFallbacks } = exchange;
-  headers.push(
-    'x-litellm-attempted-retries',
-    String(retries),
-    'x-litellm-attempted-fallbacks',
-    String(fallbacks),
-    'x-litellm-max-fallbacks',
-    String(maxFallbacks),
-  );
-  if (timeoutMs !== null) headers.push('x-litellm-timeout', pythonSeconds(timeoutMs));
+  if (retries === 0 && fallbacks === 0 && maxFallbacks === 0) sink.addBlock(firstAttempt);
+  else {
+    sink.add('x-litellm-attempted-retries', String(retries));
+    sink.add('x-litellm-attempted-fallbacks', String(fallbacks));
+    sink.add('x-litellm-max-fallbacks', String(maxFallbacks));
+  }
+  if (timeoutMs !== null) sink.add('x-litellm-timeout', pythonSeconds(timeoutMs));
   // The usage of a stream is known only at its end, so the head of a stream has no cost.
   const cost = usage === null || selection === null ? null : costOf(selection.deployment, usage);
-  if (cost !== null) headers.push('x-litellm-response-cost', String(cost));
+  if (cost !== null) sink.add('x-litellm-response-cost', String(cost));
 }
 
+/** The headers of a request that the first attempt has served, like most requests. */
+const firstAttempt = new HeaderBlock([
+  ...['x-litellm-attempted-retries', '0'],
+  ...['x-litellm-attempted-fallbacks', '0'],
+  ...['x-litellm-max-fallbacks', '0'],
+]);
+
 /** Adds the spend, the budget and the limits of a virtual key, and the remaining requests and tokens. */
-function addKeyHeaders(headers: string[], { proxy: { keys } }: Exchange, key: VirtualKey): void {
+function addKeyHeaders(sink: HeaderSink, { proxy: { keys } }: Exchange, key: VirtualKey): void {
   if (keys === null) return;
   const { digest, stored } = key;
-  headers.push('x-litellm-key-spend', String(keys.store.spendOf(digest).spend));
-  for (const text of limitHeaders(stored)) headers.push(text);
+  sink.add('x-litellm-key-spend', String(keys.store.spendOf(digest).spend));
+  sink.addBlock(limitHeaders(stored));
   if (stored.rpmLimit === null && stored.tpmLimit === null) return;
   const { requests, tokens } = keys.limits.remaining(key);
-  if (requests !== null) headers.push('x-ratelimit-api_key-remaining-requests', String(requests));
-  if (tokens !== null) headers.push('x-ratelimit-api_key-remaining-tokens', String(tokens));
+  if (requests !== null) sink.add('x-ratelimit-api_key-remaining-requests', String(requests));
+  if (tokens !== null) sink.add('x-ratelimit-api_key-remaining-tokens', String(tokens));
 }
 
 /** Headers that are the same in all answers to a key. */
-const fixedByKey = new WeakMap<StoredKey, readonly string[]>();
+const fixedByKey = new WeakMap<StoredKey, HeaderBlock>();
 
-function limitHeaders(stored: StoredKey): readonly string[] {
+function limitHeaders(stored: StoredKey): HeaderBlock {
   const cached = fixedByKey.get(stored);
   if (cached !== undefined) return cached;
   const { rpmLimit, tpmLimit, maxBudget } = stored;
@@ -113,18 +127,15 @@ function limitHeaders(stored: StoredKey): readonly string[] {
     fixed.push('x-litellm-key-rpm-limit', String(rpmLimit), 'x-ratelimit-api_key-limit-requests', String(rpmLimit));
   if (tpmLimit !== null)
     fixed.push('x-litellm-key-tpm-limit', String(tpmLimit), 'x-ratelimit-api_key-limit-tokens', String(tpmLimit));
-  fixedByKey.set(stored, fixed);
-  return fixed;
+  const block = new HeaderBlock(fixed);
+  fixedByKey.set(stored, block);
+  return block;
 }
 
-function addDurations(headers: string[], exchange: Exchange): void {
+function addDurations(sink: HeaderSink, exchange: Exchange): void {
   const now = performance.now();
-  headers.push(
-    'x-litellm-response-duration-ms',
-    milliseconds(now - exchange.startedAt),
-    'x-litellm-overhead-duration-ms',
-    milliseconds(overheadOf(exchange, now)),
-  );
+  sink.add('x-litellm-response-duration-ms', milliseconds(now - exchange.startedAt));
+  sink.add('x-litellm-overhead-duration-ms', milliseconds(overheadOf(exchange, now)));
 }
 
 /**
@@ -185,8 +196,10 @@ function shownName(name: string): string | null {
   return shown;
 }
 
-function addUpstreamHeaders(headers: string[], upstream: readonly string[], deployment: Deployment | null): void {
-  const mask = secretMask(deployment);
+/** Adds the upstream's headers, up to the size limit. Counts the others. */
+function addUpstreamHeaders(sink: HeaderSink, upstream: readonly string[], exchange: Exchange): void {
+  const mask = secretMask(exchange.selection?.deployment ?? null);
+  const headers: string[] = [];
   for (let index = 0; index + 1 < upstream.length; index += 2) {
     const name = upstream[index] ?? '';
     const shown = shownName(name);
@@ -197,6 +210,8 @@ function addUpstreamHeaders(headers: string[], upstream: readonly string[], depl
     // Clients look for the rate limits under the original names.
     if (name.startsWith('x-ratelimit-')) headers.push(name, value);
   }
+  exchange.droppedHeaders += dropLongHeaders(headers, 0, sink.byteLength);
+  for (let index = 0; index + 1 < headers.length; index += 2) sink.add(headers[index] ?? '', headers[index + 1] ?? '');
 }
 
 /**

@@ -6,7 +6,8 @@ import { responseTooLarge } from '../../errors/body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { errorOfFailedAnswer, interruptionFault, notJsonFault } from '../../upstream/classify.js';
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
-import { answerHeaders, writeHead } from './answer-headers.js';
+import { addAnswerHeaders } from './answer-headers.js';
+import { sendHeaders } from './header-sink.js';
 import { endAnswer } from './refusal.js';
 import { withResponseId, withResponseIdInText } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
@@ -112,10 +113,12 @@ export class JsonAnswer implements Answer {
 
   #writeHead(length: number): void {
     const { exchange, status, headers } = this.#context;
-    const ours = answerHeaders(exchange, headers);
-    const type = bodyHeaderOf(this.#context, 'content-type') ?? 'application/json';
-    ours.push('content-type', type, 'content-length', String(length));
-    writeHead(exchange.response, status, ours);
+    sendHeaders(exchange.response, status, (sink) => {
+      addAnswerHeaders(sink, exchange, headers);
+      sink.add('content-type', bodyHeaderOf(this.#context, 'content-type') ?? 'application/json');
+      // RFC 9110 §8.6: a 204 has no length, although some upstreams send it.
+      if (status !== 204) sink.add('content-length', String(length));
+    });
   }
 
   fail(error: ProxyError): void {
