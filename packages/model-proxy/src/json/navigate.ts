@@ -244,7 +244,8 @@ export function nextKey(bytes: Buffer, from: number, end: number, name: string):
   return at + quoted.length > end ? -1 : at;
 }
 
-function isSpelled(bytes: Buffer, start: number, end: number, name: string): boolean {
+/** Returns whether the bytes from `start` to `end` are a name in ASCII. */
+export function isSpelled(bytes: Buffer, start: number, end: number, name: string): boolean {
   if (end - start !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name.charCodeAt(i)) return false;
   return true;

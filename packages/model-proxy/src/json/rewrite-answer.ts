@@ -8,7 +8,8 @@ import { arrayElements, findValue, nextKey, objectMembers, skipSpace, type Span 
 import type { JsonEdit, JsonMember } from './object.js';
 import { JsonObjectScanner } from './scanner.js';
 import { memberEdits, spliceChunks } from './splice.js';
-import { bytesBetween, memberNamed } from './text.js';
+import { bytesBetween, memberNamed, textBetween } from './text.js';
+import type { FoundMembers } from './verified-members.js';
 
 /**
  * Nullable fields of the contract (among the rows MP-22 to MP-45). The proxy adds them with the value null if the
@@ -61,19 +62,24 @@ export function rewriteAnswer(chunks: readonly Buffer[], rewrite: AnswerRewrite)
   if (rewrite.model === null) return [...chunks];
 
   const place = findInLongText(chunks, length, rewrite.modelPaths);
-  const renaming =
-    place && renamingOf(bytesBetween(chunks, length, place.start, place.end), place.start, rewrite.model);
+  const renaming = place && renamingOf(textBetween(chunks, length, place.start, place.end), place, rewrite.model);
   return renaming === undefined ? [...chunks] : spliceChunks(chunks, length, [editOf(renaming)]);
 }
 
 /**
  * Rewrites a small answer as {@link rewriteAnswer}.
  * @param text the same bytes as latin1: parts of a text cost less than parts of a buffer.
+ * @param found the members of the verified answer for `modelPaths`; null: the answer was not verified.
  * @returns the answer as latin1.
  */
-export function rewriteText(bytes: Buffer, text: string, rewrite: AnswerRewrite): string {
+export function rewriteText(
+  bytes: Buffer,
+  text: string,
+  rewrite: AnswerRewrite,
+  found: FoundMembers | null = null,
+): string {
   if (rewrite.nullable !== null) return Buffer.concat(rewriteAnswer([bytes], rewrite)).toString('latin1');
-  const renaming = findRenaming(bytes, rewrite);
+  const renaming = findRenaming(bytes, rewrite, found);
   if (renaming === undefined) return text;
   const { start, end, json } = renaming;
   return text.slice(0, start) + utf8AsLatin1(json) + text.slice(end);
@@ -90,38 +96,50 @@ interface Renaming extends Span {
 }
 
 /** Finds the name, and makes the new one. @returns undefined: the name is not a string, or it stays as it is. */
-function findRenaming(bytes: Buffer, { model, modelPaths }: AnswerRewrite): Renaming | undefined {
+function findRenaming(
+  bytes: Buffer,
+  { model, modelPaths }: AnswerRewrite,
+  found: FoundMembers | null = null,
+): Renaming | undefined {
   if (model === null) return undefined;
-  for (const path of modelPaths) {
-    const place = findValue(bytes, 0, bytes.length, path);
-    const renaming = place && renamingOf(bytes.subarray(place.start, place.end), place.start, model);
+  for (let index = 0; index < modelPaths.length; index += 1) {
+    const path = modelPaths[index] ?? [];
+    const place = found === null ? findValue(bytes, 0, bytes.length, path) : valueIn(bytes, found[index], path);
+    const renaming = place && renamingOf(bytes.toString('utf8', place.start, place.end), place, model);
     if (renaming !== undefined) return renaming;
   }
   return undefined;
 }
 
+/** Finds the value at a path. @param first the value of its first member. */
+function valueIn(bytes: Buffer, first: Span | undefined, path: readonly string[]): Span | undefined {
+  return first === undefined || path.length === 1 ? first : findValue(bytes, first.start, first.end, path.slice(1));
+}
+
 /**
  * Makes the new name.
- * @param spelled the value's bytes.
- * @param start offset of the value in the answer.
+ * @param spelled the value's text.
+ * @param place the place of the value in the answer.
  * @returns as {@link findRenaming}.
  */
-function renamingOf(spelled: Buffer, start: number, model: (reported: string) => string): Renaming | undefined {
+function renamingOf(spelled: string, { start, end }: Span, model: (reported: string) => string): Renaming | undefined {
   const reported = parseText(spelled);
   if (reported === undefined) return undefined;
   const shown = model(reported);
-  return shown === reported ? undefined : { start, end: start + spelled.length, json: JSON.stringify(shown) };
+  return shown === reported ? undefined : { start, end, json: JSON.stringify(shown) };
 }
 
 function editOf({ start, end, json }: Renaming): JsonEdit {
   return { start, end, replacement: Buffer.from(json) };
 }
 
-/** Parses a JSON string. @returns undefined if the bytes are not a JSON string. */
-export function parseText(spelled: Buffer): string | undefined {
-  if (spelled[0] !== 0x22) return undefined;
+/** Parses a JSON string. @returns undefined if the text is not a JSON string. */
+export function parseText(spelled: string): string | undefined {
+  if (!spelled.startsWith('"')) return undefined;
+  // Most names need no parser.
+  if (/^"[\w./:@-]*"$/.test(spelled)) return spelled.slice(1, -1);
   try {
-    return String(JSON.parse(spelled.toString()));
+    return String(JSON.parse(spelled));
   } catch {
     // In quotes, but with control characters or invalid escapes.
     return undefined;

@@ -21,11 +21,11 @@ const BEGINNING_BYTES = 64;
  * of `/v1/responses` whose `status` is `failed` has one.
  * @param chunks the whole answer, as received.
  * @param length size of the answer in bytes.
+ * @param beginning the first bytes of the answer as latin1.
  * @returns 400 to 599; undefined: the answer is not an error.
  */
-export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): number | undefined {
-  if (length > MAX_SUCCESS_ERROR_BYTES || chunks[0]?.toString('latin1', 0, BEGINNING_BYTES).includes(errorKey) !== true)
-    return undefined;
+export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number, beginning: string): number | undefined {
+  if (length > MAX_SUCCESS_ERROR_BYTES || !beginning.slice(0, BEGINNING_BYTES).includes(errorKey)) return undefined;
   const answer = parse(Buffer.concat(chunks, length).toString());
   if (answer === undefined || 'choices' in answer) return undefined;
   return 'object' in answer && answer.object !== 'error' ? undefined : statusOfError(answer);

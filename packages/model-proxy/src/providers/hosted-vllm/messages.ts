@@ -113,7 +113,7 @@ function lastMember(members: readonly JsonMember[], name: string): JsonMember | 
 
 /** Returns the value of a member; undefined: the member is missing or not a text. */
 function textAt(bytes: Buffer, member: JsonMember | undefined): string | undefined {
-  return member && parseText(bytes.subarray(member.valueStart, member.valueEnd));
+  return member && parseText(bytes.toString('utf8', member.valueStart, member.valueEnd));
 }
 
 function jsonText(bytes: Buffer, member: JsonMember | undefined): string | undefined {
