@@ -82,6 +82,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
     proxy = await vendors.proxy(
       [
         entry('gpt', { model: 'openai/gpt-4o' }),
+        entry('newest', { model: 'openai/gpt-5.2' }),
         entry('gemini', { model: 'gemini/gemini-3-pro-preview', api_key: 'gemini-0123456789' }),
         entry('o3', { model: 'openai/o3', extra_body: '{}' }).replace('"{}"', '{ store: false }'),
         entry('azure', {
@@ -286,6 +287,19 @@ describe("Anthropic's SDK with models of other vendors", () => {
       { id: 'call_1', name: 'a', input: {} },
       { id: 'call_2', name: 'b', input: { x: 1 } },
     ]);
+  });
+
+  it.each([
+    ['o3', 'max', 'high'],
+    ['o3', 'xhigh', 'high'],
+    ['o3', 'medium', 'medium'],
+    ['newest', 'max', 'xhigh'],
+    ['newest', 'xhigh', 'xhigh'],
+  ] as const)('sends to %s for the effort %s the effort %s, which the model has', async (model, effort, sent) => {
+    vendors.answers.set(OPENAI, json(completion({ content: 'Hi!' }, 'stop')));
+    const thinking = { type: 'adaptive' as const };
+    await client.messages.create({ ...ask, model, thinking, output_config: { effort } });
+    expect(asked().json).toMatchObject({ reasoning_effort: sent });
   });
 
   it('gets the stop reason tool_use even if the server reports stop, as OpenAI does for a chosen tool', async () => {

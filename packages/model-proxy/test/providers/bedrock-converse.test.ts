@@ -304,6 +304,15 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     });
   });
 
+  it("get the effort of Anthropic's clients beside their thinking", async () => {
+    vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
+    const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0 });
+    const thinking = { type: 'adaptive' as const };
+    const more = { thinking, output_config: { effort: 'medium' as const } };
+    await anthropic.messages.create({ model: 'claude', max_tokens: 2000, messages, ...more });
+    expect(asked().json).toMatchObject({ additionalModelRequestFields: more });
+  });
+
   it('stream redacted thinking, and two thoughts that follow each other with their own signatures', async () => {
     const thoughts = [
       delta(0, { reasoningContent: { text: 'One.' } }),

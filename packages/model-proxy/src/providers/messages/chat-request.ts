@@ -65,14 +65,26 @@ export function chatRequest(
   const output = recordOf(value('output_config'));
   set('response_format', responseFormatOf(output?.['format'] ?? value('output_format')));
   const thinking = members.bytes('thinking');
-  if (thinking !== undefined && keepsThinking) body.set('thinking', thinking);
-  else if (supported.has('reasoning_effort'))
-    set('reasoning_effort', output?.['effort'] ?? effortOf(value('thinking')));
+  const effort = output?.['effort'];
+  if (thinking !== undefined && keepsThinking) {
+    body.set('thinking', thinking);
+    if (effort !== undefined) set('output_config', { effort });
+  } else if (supported.has('reasoning_effort'))
+    set('reasoning_effort', effort === undefined ? effortOf(value('thinking')) : openaiEffort(effort, model));
   for (const name of members.names) {
     const bytes = handled.has(name) ? undefined : members.bytes(name);
     if (bytes !== undefined) body.set(name, bytes);
   }
   return body;
+}
+
+/** OpenAI's models with the effort `xhigh`. */
+const hasHighestEffort = /gpt-(?:5\.1-codex-max|5\.[2-9]|[6-9])/;
+
+/** Replaces Anthropic's highest efforts by the highest effort of the model. Others stay unchanged. */
+function openaiEffort(effort: unknown, model: string): unknown {
+  if (effort !== 'max' && effort !== 'xhigh') return effort;
+  return hasHighestEffort.test(model) ? 'xhigh' : 'high';
 }
 
 /**
