@@ -124,6 +124,12 @@ describe('accounts', () => {
     expect(readFileSync(fixture.file, 'utf8')).toBe(before);
   });
 
+  it('are not created without the type Redfish, and the answer has the reason', async () => {
+    const answer = await post({ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly', AccountTypes: [] });
+    expect(statusAndKeys(answer)).toBe('400 PropertyValueError');
+    expect(answer.text).toContain('The list must contain Redfish, and each type only once.');
+  });
+
   it('cannot lose their last administrator who can log in', async () => {
     for (const body of [{ RoleId: 'Operator' }, { Enabled: false }])
       expect(statusAndKeys(await patch('admin', body))).toBe('409 AccountNotModified');

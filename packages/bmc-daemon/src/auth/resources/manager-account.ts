@@ -44,7 +44,10 @@ function checkLength(password: string | undefined, { access }: Services): void {
  */
 const accountTypes = z
   .array(z.enum(['Redfish', 'HostConsole']))
-  .refine((types) => types.includes('Redfish') && new Set(types).size === types.length)
+  .refine(
+    (types) => types.includes('Redfish') && new Set(types).size === types.length,
+    'the list must contain Redfish, and each type only once',
+  )
   .optional();
 
 const managerAccountCollection = defineResource({
