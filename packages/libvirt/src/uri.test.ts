@@ -111,6 +111,11 @@ describe('a connection URI', () => {
   it.each([
     ['', 'a libvirt URI looks like qemu:///system'],
     ['qemu', 'a libvirt URI looks like qemu:///system'],
+    ['qemu:///sytem', "the path /sytem is not one of QEMU's; use /system or /session"],
+    ['qemu:///', "the path / is not one of QEMU's; use /system or /session"],
+    ['qemu+ssh://host', "the path / is not one of QEMU's; use /system or /session"],
+    ['qemu:///system/', "the path /system/ is not one of QEMU's; use /system or /session"],
+    ['kvm:///system', 'the URI must begin with a libvirt driver, not with "kvm"; write qemu:///system'],
     ['qemu+libssh2://host/system', 'transport "libssh2" is not supported: use ssh'],
     ['qemu+ext://host/system', 'transport "ext" is not supported: use one of unix, ssh, tls, tcp'],
     ...[

@@ -49,6 +49,7 @@ const schemesWithoutDriver = new Map([
   ['ssh', 'qemu+ssh://HOST/system'],
   ['unix', 'qemu:///system'],
   ['file', 'qemu:///system'],
+  ['kvm', 'qemu:///system'],
 ]);
 
 const transports: readonly TransportName[] = ['unix', 'ssh', 'tls', 'tcp'];
@@ -93,6 +94,8 @@ function parse(text: string): LibvirtUri {
   if (transport === 'ssh' && path === '/session' && parameters.proxy === 'netcat' && parameters.socket === null) {
     throw new Error('parameter "socket" is missing: netcat cannot find the socket of a session');
   }
+  if (driver === 'qemu' && parameters.name === null && path !== '/system' && path !== '/session')
+    throw new Error(`the path ${path} is not one of QEMU's; use /system or /session`);
   return {
     text,
     driver,

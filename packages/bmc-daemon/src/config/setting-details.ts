@@ -50,6 +50,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   libvirtUri: [
     'Examples: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`, `qemu+ssh://root@host/system`, `qemu+tls://host/system`.',
+    'The path of a URI for QEMU is `/system` or `/session`. The daemon does not start with another path.',
     '[Libvirt on another host](../guides/libvirt-hosts.md#libvirt-on-another-host) lists what differs there.',
     'If libvirt is not reachable at the start, the daemon starts and waits for it.',
     "A list serves several hosts: `['qemu+ssh://root@kvm-1/system', 'qemu+ssh://root@kvm-2/system']`. " +
