@@ -53,6 +53,7 @@ export function wantedBoot(system: SystemWith<'boot'>, body: BootBody, { setting
  * Makes a change. A change of the CD drive can become a task, because it downloads an image or
  * waits for another insert.
  * @param context translates errors of the task.
+ * @param messages the client gets them with the result: of this request, or of the task.
  * @throws {DriverError} of the driver, if it comes before the request becomes a task.
  */
 export async function applyChange(
@@ -62,13 +63,17 @@ export async function applyChange(
     services,
     requester,
     context,
-  }: Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'> & { context: ErrorContext },
+    messages,
+  }: Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'> & {
+    context: ErrorContext;
+    messages: readonly Message[];
+  },
 ): Promise<WriteResult | undefined> {
   const { driver, operations } = services;
-  if (Object.keys(change).length === 0) return undefined;
+  const result = messages.length === 0 ? undefined : messages;
   if (change.cd === undefined) {
-    await driver.change(system.uuid, change, { basis: system });
-    return undefined;
+    if (Object.keys(change).length > 0) await driver.change(system.uuid, change, { basis: system });
+    return result && { messages: result };
   }
   return await runLongOperation(
     {
@@ -81,7 +86,7 @@ export async function applyChange(
         } catch (error) {
           throw translateDriveError(error);
         }
-        return undefined;
+        return result;
       },
     },
     operations,

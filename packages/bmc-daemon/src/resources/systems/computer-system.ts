@@ -143,9 +143,8 @@ async function applySystem(
     properties: bootProperties,
     path: `/redfish/v1/Systems/${system.uuid}`,
   };
-  const done = await applyChange(system, change, { services, requester, context });
   const messages = [...boot.messages, ...display.messages];
-  return messages.length === 0 ? done : { messages };
+  return await applyChange(system, change, { services, requester, context, messages });
 }
 
 /** The URI, the services and the metric links that a rendering needs. */

@@ -8,7 +8,8 @@ interface SecureBootChange {
   readonly lost: readonly string[];
 }
 
-const variables = 'All UEFI variables, such as boot entries that the guest created';
+const variables =
+  'Signed UEFI variables. If the service cannot copy the others, also those, such as the boot entries of the guest';
 
 /** The English texts of the tab Firmware. */
 export const firmwareTexts = {
