@@ -168,10 +168,10 @@ function text(name: string, value: string | null): string | null {
 const DEFAULT_PRIORITIES: ReadonlySet<string> = new Set(['NORMAL', '@LIBVIRT,SYSTEM', '@SYSTEM']);
 
 /**
- * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. OpenSSL, which Node uses, has no
- * equivalent for the other parts. A keyword such as SECURE256 also limits ciphers, groups, signatures and the keys of
- * certificates. A connection without these limits would be weaker than the URI requires, so this client rejects
- * the keyword.
+ * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`; null without a string. OpenSSL, which
+ * Node uses, has no equivalent for the other parts. A keyword such as SECURE256 also limits ciphers, groups,
+ * signatures and the keys of certificates. A connection without these limits would be weaker than the URI
+ * requires, so this client rejects the keyword.
  * @throws {Error} for a string with another part.
  */
 function tlsVersions(priority: string | null): TlsVersions | null {

@@ -50,7 +50,7 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
   };
 }
 
-/** Returns the key of a client that cannot set headers, such as a browser. */
+/** Returns the key of a client that cannot set headers, such as a browser; undefined: none. */
 function keyBeside({ headers, url = '/' }: IncomingMessage, path: string): string | undefined {
   return subprotocolKey(headers) ?? queryKey(path, url);
 }

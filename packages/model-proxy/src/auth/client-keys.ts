@@ -49,8 +49,8 @@ function digestOf(key: string): Buffer {
 }
 
 /**
- * Finds the client's key: in LiteLLM's header, in Authorization, then in the other headers. LiteLLM's header comes
- * first because, with it, Authorization may contain a key for another service.
+ * Finds the client's key: in LiteLLM's header, in Authorization, then in the other headers; undefined: there is
+ * none. LiteLLM's header comes first because, with it, Authorization may contain a key for another service.
  */
 function presentedKey(headers: IncomingHttpHeaders): string | undefined {
   const litellmKey = headers['x-litellm-api-key'];

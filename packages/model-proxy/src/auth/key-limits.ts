@@ -123,7 +123,7 @@ export function limitsOf({ rpmLimit, tpmLimit, maxParallelRequests }: StoredKey)
 }
 
 /**
- * Returns the first limit that the use has reached.
+ * Returns the first limit that the use has reached; undefined: none.
  * @param limits the limits of the key; null: not checked.
  * @param bounds the use at which a limit counts as reached: the limit itself, or the share of a proxy.
  */

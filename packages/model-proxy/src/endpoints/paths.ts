@@ -20,7 +20,7 @@ export interface Target {
 export interface Paths {
   /** Finds the usual spellings with a single table look-up. @param url as received. With a query: never found. */
   exact(url: string): Target | undefined;
-  /** Finds all spellings. @param path result of {@link plainPath}. */
+  /** Finds all spellings. @param path result of {@link plainPath}. @returns undefined: no endpoint has the path. */
   match(path: string): Target | undefined;
 }
 

@@ -42,7 +42,10 @@ export function usageIn(request: ManagementRequest): AsyncIterable<readonly Usag
   return isSelected === undefined ? days : rowsOfKeys(days, isSelected);
 }
 
-/** LiteLLM's filters for which the totals of the store have no data. Without an error, the report would be too large. */
+/**
+ * LiteLLM's filters for which the totals of the store have no data. Without an error, the report would be too
+ * large.
+ */
 const unsupportedFilters = ['request_id', 'customer_id'];
 
 /** Returns the test of the keys that a query selects, by their digests; undefined: the query selects no keys. */

@@ -100,7 +100,10 @@ function modelIdOf(path: string): string | undefined {
   return id === undefined ? undefined : (decode(id) ?? id);
 }
 
-/** Finds the page of a model. The id may contain slashes, escaped or not. */
+/**
+ * Finds the page of a model, also of an unknown one; undefined: another path. The id may contain slashes, escaped or
+ * not.
+ */
 function modelPage(path: string): PolledPage | undefined {
   const name = modelIdOf(path);
   if (name === undefined) return undefined;

@@ -6,7 +6,7 @@ const names: readonly string[] = ['api-key', 'api_key'];
 /** Also the name that clients of Gemini's API use. At other upstreams, `key` may be an ordinary parameter. */
 const namesForGemini: readonly string[] = [...names, 'key'];
 
-/** Returns the client's key in the query of a URL. @param path as `plainPath` returns it. */
+/** Returns the client's key in the query of a URL; undefined: none. @param path as `plainPath` returns it. */
 export function queryKey(path: string, url: string): string | undefined {
   return valueIn(queryOf(url), ...namesAt(path));
 }

@@ -25,7 +25,7 @@ export function queryOf(url: string): readonly QueryPair[] {
     });
 }
 
-/** Returns the first non-empty value that has one of the names. */
+/** Returns the first non-empty value that has one of the names; undefined: there is none. */
 export function valueIn(query: readonly QueryPair[], ...names: readonly string[]): string | undefined {
   return query.find(({ name, value }) => value !== '' && names.includes(name))?.value;
 }

@@ -10,9 +10,9 @@ import type { SubjectRow } from './usage-rows.js';
 
 /** The keys on which a change is based. They include earlier changes that are not stored yet. */
 export interface KeysInChange {
-  /** @param digest of the key. */
+  /** @param digest of the key. @returns undefined: there is no such key. */
   get(digest: string): StoredKey | undefined;
-  /** Returns the digest of the key with an alias. */
+  /** Returns the digest of the key with an alias; undefined: no key has it. */
   withAlias(alias: string): string | undefined;
 }
 

@@ -17,8 +17,8 @@ const speaksNoTls: ReadonlySet<number> = new Set([156, 198, 267]);
 const speaksOldTls: ReadonlySet<number> = new Set([alert(70), 258]);
 
 /**
- * Reads OpenSSL's reason number from `error:0A000410:…`. The names of reasons, which are Node's
- * `code`, change between versions of OpenSSL. The numbers do not (openssl/sslerr.h).
+ * Reads OpenSSL's reason number from `error:0A000410:…`; undefined for other messages. The names of reasons, which
+ * are Node's `code`, change between versions of OpenSSL. The numbers do not (openssl/sslerr.h).
  */
 function opensslReason({ message }: Error): number | undefined {
   const packed = /\berror:([0-9A-F]{8}):/i.exec(message)?.[1];

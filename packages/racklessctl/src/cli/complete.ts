@@ -42,7 +42,7 @@ const unquoted = (word: string): string => word.replace(/^(['"])([^]*)\1$/, '$2'
  */
 const isSafe = ({ value }: Candidate): boolean => /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(value);
 
-/** Returns an option that a word names: `--context`, `--context=…`, `-c`. */
+/** Returns the option that a word names, as in `--context`, `--context=…` or `-c`; undefined if there is none. */
 function optionNamed(options: readonly OptionDefinition[], word: string): OptionDefinition | undefined {
   const [flag = ''] = word.split('=', 1);
   return options.find(({ name, letter }) => flag === `--${name}` || (letter !== undefined && flag === `-${letter}`));

@@ -79,7 +79,7 @@ export function findConnections(
   });
 }
 
-/** Returns an environment variable. An empty one counts as missing. */
+/** Returns an environment variable; undefined if it is missing. An empty one counts as missing. */
 function variableOf(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = environment[name];
   return text === '' ? undefined : text;

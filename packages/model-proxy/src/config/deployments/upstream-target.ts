@@ -146,7 +146,7 @@ function environmentKey({ apiKeyEnvironment }: Provider, environment: Environmen
   return variable === undefined ? null : (environment[variable]?.trim() ?? null);
 }
 
-/** Returns the first variable that is set. An empty variable counts as not set. */
+/** Returns the first variable that is set; undefined: none. An empty variable counts as not set. */
 function firstSetVariable(names: readonly string[], environment: Environment): string | undefined {
   return names.find((name) => (environment[name]?.trim() ?? '') !== '');
 }

@@ -68,7 +68,7 @@ export interface AnswerContext {
 }
 
 /**
- * Returns the value of a header.
+ * Returns the first value of a header; undefined: it is absent.
  * @param headers name, value, name, value.
  * @param name in lower case.
  */
@@ -81,8 +81,8 @@ export function headerOf(headers: readonly string[], name: string): string | und
 const MAX_BODY_HEADER_LENGTH = 512;
 
 /**
- * Returns the value of a header that describes the body, with secrets masked. Drops and counts a
- * value above {@link MAX_BODY_HEADER_LENGTH}.
+ * Returns the value of a header that describes the body, with secrets masked; undefined: it is absent. Drops and
+ * counts a value above {@link MAX_BODY_HEADER_LENGTH}, and then returns undefined too.
  * @param name in lower case.
  */
 export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string): string | undefined {

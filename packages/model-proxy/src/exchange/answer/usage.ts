@@ -62,12 +62,15 @@ export function joinUsage(first: Usage, last: Usage | null, eventCount: number):
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, sources };
 }
 
-/** Reads the usage whose name is at the offset `at`; -1: there is none. */
+/** Reads the usage whose name is at the offset `at`; -1: there is none. @returns as {@link usageIn}. */
 function usageAt(bytes: Buffer, at: number): Usage | null {
   return at === -1 ? null : usageIn(bytes.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES));
 }
 
-/** Reads the usage. @param text the text after its name, as latin1. */
+/**
+ * Reads the usage; null: it is not an object, or has no number of tokens.
+ * @param text the text after its name, as latin1.
+ */
 function usageIn(text: string): Usage | null {
   const [prefix] = /^\s*:\s*(?=\{)/.exec(text) ?? [];
   if (prefix === undefined) return null;

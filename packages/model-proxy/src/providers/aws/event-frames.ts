@@ -30,7 +30,10 @@ export function faultText(frame: EventFrame): string {
   return textOf(text) ?? textOf(Message) ?? name;
 }
 
-/** Four numbers of 4 bytes: length of the message, length of its headers, checksum of both lengths, checksum of the message. */
+/**
+ * Four numbers of 4 bytes: length of the message, length of its headers, checksum of both lengths, checksum of the
+ * message.
+ */
 const MIN_BYTES = 16;
 /** AWS's limit for a message. */
 const MAX_BYTES = 24 * 1024 * 1024;

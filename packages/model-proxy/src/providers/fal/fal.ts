@@ -63,8 +63,8 @@ const images: DialectEndpoint = {
 };
 
 /**
- * Reads an error of fal. Its `detail` is a text, or for an invalid request a list of faults. Each
- * fault has the path of its parameter in `loc`.
+ * Reads an error of fal; undefined: it has another form. Its `detail` is a text, or for an invalid request a list of
+ * faults. Each fault has the path of its parameter in `loc`.
  */
 function falError(_status: number, body: unknown): UpstreamError | undefined {
   const detail = recordOf(body)?.['detail'];

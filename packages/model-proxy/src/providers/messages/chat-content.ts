@@ -24,7 +24,10 @@ export function contentOf(content: z.infer<typeof chatContent>): { readonly text
   return { text, thinking };
 }
 
-/** Mistral: `{"type": "thinking", "thinking": [{"type": "text"}]}`. Databricks: `{"type": "reasoning", "summary": […]}`. */
+/**
+ * Mistral: `{"type": "thinking", "thinking": [{"type": "text"}]}`. Databricks: `{"type": "reasoning", "summary":
+ * […]}`.
+ */
 function thoughtOf({ type, thinking, summary }: Block): string {
   if (type !== 'thinking' && type !== 'reasoning') return '';
   const whole = textOf(thinking);

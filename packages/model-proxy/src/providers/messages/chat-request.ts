@@ -88,7 +88,8 @@ function openaiEffort(effort: unknown, model: string): unknown {
 }
 
 /**
- * Translates `thinking` to an effort. Adaptive thinking has no budget, so the upstream decides.
+ * Translates `thinking` to an effort. Adaptive thinking has no budget, so the upstream decides, and the result is
+ * undefined, as without thinking.
  * @throws {ProxyError} 400: the budget is not a number of tokens.
  */
 function effortOf(value: unknown): string | undefined {
@@ -106,7 +107,10 @@ function responseFormatOf(value: unknown): Block | undefined {
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'], strict: true } };
 }
 
-/** @throws {ProxyError} 400: a tool runs at Anthropic's servers, or has no name or no schema. */
+/**
+ * Translates the tools; undefined: there are none.
+ * @throws {ProxyError} 400: a tool runs at Anthropic's servers, or has no name or no schema.
+ */
 function toolsOf(value: unknown): readonly Block[] | undefined {
   const tools = recordsOf(value);
   if (tools.length === 0) return undefined;

@@ -34,7 +34,7 @@ const openaiChat: DialectEndpoint = {
   events: { mediaType: MEDIA_TYPE, open: () => new PayloadStream(new OpenaiEvents()) },
 };
 
-/** Reads an error. `OriginalMessage` is the text of the model's container. */
+/** Reads an error; undefined: it has no text. `OriginalMessage` is the text of the model's container. */
 function sagemakerError(_status: number, body: unknown): UpstreamError | undefined {
   const { OriginalMessage, message, Message } = recordOf(body) ?? {};
   const text = textOf(OriginalMessage) ?? textOf(message) ?? textOf(Message);

@@ -12,7 +12,7 @@ import type { ModelApi, ProviderTarget } from '../target.js';
 import { embeddingsEndpoint } from './embeddings.js';
 import { geminiSpeech } from './gemini-speech.js';
 
-/** Reads Google's error: `{"error": {"code": 400, "message": …, "status": "INVALID_ARGUMENT"}}`. */
+/** Reads Google's error: `{"error": {"message": …, "status": "INVALID_ARGUMENT"}}`; undefined: it has another form. */
 function googleError(_status: number, body: unknown): UpstreamError | undefined {
   const { message, status } = recordOf(recordOf(body)?.['error']) ?? {};
   return textOf(message) === undefined ? undefined : { message: String(message), code: textOf(status) ?? null };

@@ -50,7 +50,7 @@ class ChatStream implements DialectStream {
   }
 }
 
-/** Reads `{"errors": [{"code": …, "message": …}], "status_code": 400}`. */
+/** Reads `{"errors": [{"code": …, "message": …}], "status_code": 400}`; undefined: there is no message. */
 function errorIn(value: unknown): UpstreamError | undefined {
   const { errors, status_code: status } = recordOf(value) ?? {};
   const [first] = recordsOf(errors);

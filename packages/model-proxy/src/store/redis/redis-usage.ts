@@ -239,7 +239,10 @@ export class RedisUsage {
     return String(Date.parse(day) + this.#keepDays * DAY_MS);
   }
 
-  /** Reads the rows of the stored days in a range, each day in small parts. @throws an error if Redis does not answer. */
+  /**
+   * Reads the rows of the stored days in a range, each day in small parts.
+   * @throws an error if Redis does not answer.
+   */
   async *read(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
     const today = Date.parse(dayOf(this.#now()));
     const oldest = today - (this.#keepDays - 1) * DAY_MS;

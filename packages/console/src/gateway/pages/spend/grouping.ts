@@ -9,7 +9,10 @@ export function nameOf({ name, key_alias: alias }: UsageGroup, grouping: Groupin
   return name === '' ? texts.masterKey : (alias ?? texts.unnamedKey(name));
 }
 
-/** Returns the series of a chart. If the groups are more than `MAX_SERIES`, the last series contains the smaller ones. */
+/**
+ * Returns the series of a chart. If the groups are more than `MAX_SERIES`, the last series contains the smaller
+ * ones.
+ */
 export function seriesOf({ groups, others }: DailyUsage, grouping: Grouping): readonly BarSeries[] {
   const series = groups.map((group) => ({ name: nameOf(group, grouping), values: group.daily }));
   if (series.length <= MAX_SERIES && others.count === 0) return series;
