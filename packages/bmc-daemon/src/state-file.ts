@@ -47,7 +47,7 @@ interface LargeStateFile<State> extends StateFile<State> {
 interface StateFileOptions<State> {
   /** EMULATOR_STATE_DIR; the first change creates it, for its owner only. */
   readonly folder: string;
-  /** `accounts`: the file is `accounts.json`. */
+  /** `access`: the file is `access.json`. */
   readonly name: string;
   /**
    * The schema of the file. Unknown properties of a `z.object` are dropped, or stored again if it
