@@ -23,7 +23,7 @@ export interface ConfigWithTexts {
   readonly texts: FileTexts;
 }
 
-/** Options of {@link startGroup}. */
+/** Options of {@link createGroup}. */
 interface GroupOptions {
   readonly loaded: ConfigWithTexts;
   readonly file: string | undefined;
@@ -52,18 +52,16 @@ export class GroupStartError extends Error {
   }
 }
 
-/** Starts a group. @throws {GroupStartError} a worker cannot start. */
-export async function startGroup(options: GroupOptions): Promise<Group> {
+/** Creates a group without workers. */
+export function createGroup(options: GroupOptions): Group {
   cluster.setupPrimary({ exec: fileURLToPath(new URL('worker-entry.js', import.meta.url)), args: [] });
   // Each worker accepts connections itself. So the first process is no bottleneck, and a connection that waits for a
   // worker that ends goes to another one.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  const group = new Group(options);
-  await group.start();
-  return group;
+  return new Group(options);
 }
 
-/** A running group. */
+/** A group of workers. */
 export class Group {
   readonly #options: GroupOptions;
   readonly #log: Log;
@@ -97,6 +95,7 @@ export class Group {
     const { config } = this.#loaded;
     const { numWorkers } = config.listen;
     const started = await Promise.all(Array.from({ length: numWorkers }, (_, index) => this.#startWorker(index + 1)));
+    if (this.#isClosing()) return;
     const results = started.map(({ result }) => result);
     const failed = results.find((result) => 'fault' in result);
     if (failed !== undefined && 'fault' in failed) {
@@ -145,6 +144,7 @@ export class Group {
 
   /** Completes running requests, ends all workers, and closes the store. Kills workers that do not stop in time. */
   async close(): Promise<void> {
+    // During the start, some workers may already serve clients.
     this.#closing.abort();
     this.#watch?.close();
     clearInterval(this.#pings);

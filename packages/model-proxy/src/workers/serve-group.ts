@@ -11,7 +11,7 @@ import type { OnBudgetEvent } from '../store/budget-events.js';
 import { openOwned } from '../store/open-store.js';
 import { StoreError, type OwnedStore } from '../store/store.js';
 import { loadBudgetAlerts } from '../webhooks/load-budget-alerts.js';
-import { GroupStartError, startGroup, type Group, type ConfigWithTexts } from './group.js';
+import { createGroup, GroupStartError, type Group, type ConfigWithTexts } from './group.js';
 import { recordingReader } from './recording-reader.js';
 
 /** Options of {@link serveGroup}. */
@@ -36,7 +36,16 @@ export async function serveGroup({ options, loaded, early, log }: ServeOptions):
   const alerts = hasFileStore(listen) ? await loadBudgetAlerts(listen, log) : null;
   try {
     const store = await openStore(listen, log, alerts?.send);
-    group = await startGroup({ loaded, file: options.file, flags: options.flags, load, store, log });
+    group = createGroup({ loaded, file: options.file, flags: options.flags, load, store, log });
+    const signals = handleSignalsOfStart(group, log);
+    await group.start();
+    signals.ignore();
+    if (signals.stopped !== undefined) {
+      await signals.stopped;
+      await alerts?.close();
+      log.flush();
+      return exitCode.done;
+    }
   } catch (error) {
     log.flush();
     if (!(error instanceof GroupStartError) && !(error instanceof StoreError)) throw error;
@@ -53,6 +62,32 @@ export async function serveGroup({ options, loaded, early, log }: ServeOptions):
   await alerts?.close();
   log.flush();
   return exitCode.done;
+}
+
+/**
+ * Stops the group at SIGTERM or SIGINT. Workers that start earlier than others already serve clients, so their requests
+ * must be completed and counted. At a second signal, the process exits immediately with code 1.
+ */
+function handleSignalsOfStart(group: Group, log: Log) {
+  let stopped: Promise<void> | undefined;
+  const stop = (signal: NodeJS.Signals): void => {
+    log.info(`${signal}: stopping${stopped === undefined ? '' : ' immediately'}`);
+    log.flush();
+    if (stopped !== undefined) process.exit(exitCode.failed);
+    stopped = group.close();
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  return {
+    /** Resolves when the group has stopped; undefined: there was no signal. */
+    get stopped() {
+      return stopped;
+    },
+    ignore(): void {
+      process.off('SIGTERM', stop);
+      process.off('SIGINT', stop);
+    },
+  };
 }
 
 const hasFileStore = ({ store }: ListenSettings) => store !== null && !('url' in store.place);

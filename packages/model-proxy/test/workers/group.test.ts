@@ -21,7 +21,7 @@ const until = (isReached: () => boolean, what: string) =>
     () => (isReached() ? true : undefined),
     () => what,
   );
-const hold = async (group: Group, content = 'wait') => {
+const hold = async (group: Pick<Group, 'url'>, content = 'wait') => {
   const before = held.length;
   const answer = open(`${group.url}/v1/chat/completions`, {
     headers: { authorization: `Bearer ${MASTER}` },
@@ -30,6 +30,16 @@ const hold = async (group: Group, content = 'wait') => {
   await until(() => held.length > before, 'no request came to the upstream');
   return { answer };
 };
+
+/** Returns the address of a free port. */
+async function freePort(): Promise<AddressInfo> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address() as AddressInfo; // a TCP server has an AddressInfo
+  server.close();
+  await once(server, 'close');
+  return address;
+}
 
 describe('a group of workers', () => {
   it('MP-134 serves one port with several processes, whose log lines have the number of the worker', async () => {
@@ -55,6 +65,36 @@ describe('a group of workers', () => {
     expect(await group.process.waitForExit()).toBe(0);
     expect(workers.some(isRunning)).toBe(false);
     expect(group.process.output.match(/stopping/g)).toHaveLength(1);
+  });
+
+  it('MP-134 completes and counts requests also if SIGTERM arrives before all workers have started', async () => {
+    // Node runs this file in each process before the program. The second worker waits until the group stops.
+    const slow = write(
+      'slow.mjs',
+      `import cluster from 'node:cluster';
+      import { existsSync } from 'node:fs';
+      const wait = new Int32Array(new SharedArrayBuffer(4));
+      while (cluster.worker?.id === 2 && !existsSync('go')) Atomics.wait(wait, 0, 0, 20);`,
+    );
+    const { port } = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const file = write('config.yaml', configuration());
+    const args = ['--config', file, '--host', '127.0.0.1', '--port', `${port}`, '--num_workers'];
+    const group = start([...args, '2'], { cwd: path.dirname(file), nodeFlags: ['--import', slow] });
+    await waitFor(
+      async () => (await call(`${url}/health/liveliness`, { method: 'GET' }).catch(() => undefined))?.status,
+      () => 'no worker serves',
+    );
+    const { answer } = await hold({ url });
+    process.kill(group.pid ?? 0, 'SIGTERM');
+    await group.waitForOutput(/SIGTERM: stopping/);
+    for (const response of held.splice(0)) complete(response);
+    expect((await answer).status).toBe(200);
+    write('go', '');
+    expect(await group.waitForExit()).toBe(0);
+    const next = await startGroup(configuration());
+    const rows = (await next.manage('GET', '/spend/logs?summarize=false')).json();
+    expect(rows).toEqual([expect.objectContaining({ requests: 1, failed_requests: 0 })]);
   });
 
   it('replaces a worker that is killed, and keeps the other worker', async () => {
