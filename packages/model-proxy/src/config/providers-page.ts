@@ -65,6 +65,7 @@ model_list:
 - Gemini, and models such as \`vertex_ai/meta/llama-4-maas\`, use the endpoint with OpenAI's API. A
   number as the name (\`vertex_ai/openai/5464397967697903616\`) selects an endpoint of your own model.
   Mistral and Jamba have their own addresses.
+- \`vertex_location\` is a region, \`global\`, or one of the groups of regions \`us\` and \`eu\`.
 - Google's auth library gets the access tokens: with the key in \`vertex_credentials\`, with
   \`GOOGLE_APPLICATION_CREDENTIALS\`, or from the metadata server. A relative path starts at the working
   directory.

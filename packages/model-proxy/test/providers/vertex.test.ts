@@ -13,6 +13,8 @@ import { cleanUp, entry, GOOGLE_TOKEN_HOST, json, serviceAccount, Vendors } from
 
 const HOST = 'us-east5-aiplatform.googleapis.com';
 const BASE = `https://${HOST}/v1beta1/projects/project-1/locations/us-east5`;
+/** The host of a location with several regions. */
+const EU_HOST = 'aiplatform.eu.rep.googleapis.com';
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const version = 'vertex-2023-10-16';
 const place = { vertex_project: 'project-1', vertex_location: 'us-east5', vertex_credentials: serviceAccount() };
@@ -22,8 +24,11 @@ describe('models of Anthropic on Vertex AI', () => {
   let proxy: TestProxy;
   let client: OpenAI;
   beforeAll(async () => {
-    vendors = await Vendors.start([HOST, GOOGLE_TOKEN_HOST]);
-    proxy = await vendors.proxy([entry('claude', { ...place, model: 'vertex_ai/claude-opus-4-6@20260205' })]);
+    vendors = await Vendors.start([HOST, EU_HOST, GOOGLE_TOKEN_HOST]);
+    proxy = await vendors.proxy([
+      entry('claude', { ...place, model: 'vertex_ai/claude-opus-4-6@20260205' }),
+      entry('claude-eu', { ...place, vertex_location: 'eu', model: 'vertex_ai/claude-opus-4-6' }),
+    ]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
   cleanUp(() => ({ vendors, proxy }));
@@ -52,6 +57,17 @@ describe('models of Anthropic on Vertex AI', () => {
       messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
       max_tokens: 9,
     });
+  });
+
+  it('have another host in a location with several regions', async () => {
+    answerWith(json({}));
+    vendors.answers.set(EU_HOST, json(message([{ type: 'text', text: 'Hi!' }])));
+    const { choices } = await client.chat.completions.create({ model: 'claude-eu', messages });
+    expect(choices[0]?.message.content).toBe('Hi!');
+    const lines = vendors.take().map(({ line }) => line);
+    expect(lines).toContain(
+      `POST https://${EU_HOST}/v1beta1/projects/project-1/locations/eu/publishers/anthropic/models/claude-opus-4-6:rawPredict`,
+    );
   });
 
   it('stream the text of a chat', async () => {

@@ -38,8 +38,7 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
   const project = value('vertex_project', 'VERTEXAI_PROJECT', 'GOOGLE_CLOUD_PROJECT');
   if (project === undefined && apiBase === null) return NEEDS_PROJECT;
   const location = value('vertex_location', 'VERTEXAI_LOCATION') ?? DEFAULT_LOCATION;
-  const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`;
-  const base = apiBase ?? `https://${host}/v1beta1/projects/${project}/locations/${location}`;
+  const base = apiBase ?? `https://${hostOf(location)}/v1beta1/projects/${project}/locations/${location}`;
   const token = {
     kind: 'google',
     issuer: 'Google',
@@ -50,6 +49,17 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
   if (typeof paths === 'string') return paths;
   return { apiKey: null, token, ...paths };
 };
+
+/** Locations with several regions. */
+const multiRegions: ReadonlySet<string> = new Set(['us', 'eu']);
+
+/** @see https://docs.cloud.google.com/vertex-ai/generative-ai/docs/learn/locations */
+function hostOf(location: string): string {
+  if (location === 'global') return 'aiplatform.googleapis.com';
+  return multiRegions.has(location)
+    ? `aiplatform.${location}.rep.googleapis.com`
+    : `${location}-aiplatform.googleapis.com`;
+}
 
 type Paths = Pick<ProviderTarget, 'api' | 'apiBase' | 'upstreamModel' | 'pathOf'>;
 
