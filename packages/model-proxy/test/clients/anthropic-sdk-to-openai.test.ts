@@ -377,6 +377,12 @@ describe("Anthropic's SDK with models of other vendors", () => {
     expect(streamed.content).toMatchObject(expected);
   });
 
+  it('sends no empty list of stop sequences, which OpenAI rejects', async () => {
+    vendors.answers.set(OPENAI, json(completion({ content: 'Hi!' }, 'stop')));
+    await client.messages.create({ ...ask, model: 'gpt', stop_sequences: [] });
+    expect(asked().json).not.toHaveProperty('stop');
+  });
+
   it('gets the stop sequence from servers that report it', async () => {
     vendors.answers.set(OPENAI, json(completion({ content: 'a' }, 'stop', { stop_reason: 'END' })));
     const answer = await client.messages.create({ ...ask, model: 'gpt' });

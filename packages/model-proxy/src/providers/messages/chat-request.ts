@@ -56,7 +56,9 @@ export function chatRequest(
     // The last events of a message contain the usage.
     set('stream_options', { include_usage: true });
   }
-  set('stop', value('stop_sequences'));
+  const stop = value('stop_sequences');
+  // OpenAI rejects an empty list.
+  if (!Array.isArray(stop) || stop.length > 0) set('stop', stop);
   set('tools', toolsOf(value('tools')));
   const choice = recordOf(value('tool_choice'));
   set('tool_choice', choice === undefined ? undefined : toolChoiceOf(choice));
