@@ -244,7 +244,7 @@ describe('firmware settings', () => {
     const confirm = async (button: string): Promise<void> => {
       await form.getByRole('button', { name: button }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByText('All UEFI variables').waitFor();
+      await dialog.getByText('Signed UEFI variables').waitFor();
       await takePictures(page, 'dialog-secure-boot');
       await dialog.getByRole('button', { name: button }).click();
       await dialog.waitFor({ state: 'detached' });

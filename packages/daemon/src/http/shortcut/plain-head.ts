@@ -4,6 +4,7 @@
  * a head in another way than Node's parser (RFC 9112 §11.2).
  */
 import { ownText } from '../../text/own-text.js';
+import { MAX_CACHED_LENGTH } from './rendered-headers.js';
 
 /** The head of a plain request. */
 export interface PlainHead {
@@ -44,7 +45,6 @@ const declined: ReadonlySet<string> = new Set([
  */
 const lowerNames = new Map<string, string>();
 const MAX_NAMES = 500;
-const MAX_CACHED_LENGTH = 40;
 
 /**
  * Reads a head.

@@ -17,7 +17,8 @@ interface Name {
  */
 const names = new Map<string, Name>();
 const MAX_NAMES = 1000;
-const MAX_CACHED_LENGTH = 40;
+/** Maximum length of a cached name, in characters. Usual names are shorter, but any peer may send longer ones. */
+export const MAX_CACHED_LENGTH = 40;
 /** Matches a character that the value of a header cannot have (RFC 9110 §5.5). */
 const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 

@@ -3,7 +3,7 @@ import type { StoragePool, StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import { startedPool, isDirectoryPool } from '../media/open-pool.js';
 import { makeVolume, volumeSpec } from '../volumes/disk-volume.js';
-import { LabError } from './lab-error.js';
+import { LabError, missingOnHost } from './lab-error.js';
 import type { LabHost } from './lab-host.js';
 import type { DiskVolume } from './machine-xml.js';
 
@@ -40,10 +40,7 @@ export async function openLabPool(host: LabHost, name: string | null): Promise<L
   const { hypervisor, uri, timeoutMs, storagePool } = host;
   const pools = await attempt('listing the storage pools', () => hypervisor.listAllStoragePools(0, { timeoutMs }));
   const names = pools.map((pool) => pool.name);
-  if (name !== null && !names.includes(name)) {
-    const others = names.length === 0 ? 'create it first' : `it has ${names.join(', ')}`;
-    throw new LabError([`the host has no storage pool ${name}; ${others}`]);
-  }
+  if (name !== null && !names.includes(name)) throw new LabError([missingOnHost('storage pool', name, names)]);
   const wanted = name ?? (names.includes(USUAL_POOL) ? USUAL_POOL : storagePool);
   const pool = await startedPool({ hypervisor, uri, name: wanted, create: true, timeoutMs });
   if (pool === null) throw new LabError(['the host has no storage pool']);

@@ -7,7 +7,7 @@ import { virshCommand } from '../../connection-uri.js';
 import { attempt } from '../../failure.js';
 import { parseXml } from '../../xml/parse.js';
 import { attribute, child } from '../../xml/tree.js';
-import { LabError } from '../lab-error.js';
+import { LabError, missingOnHost } from '../lab-error.js';
 import type { LabHost } from '../lab-host.js';
 import type { NetworkLink } from '../machine-spec.js';
 
@@ -51,12 +51,7 @@ async function networkProblems(
   const { hypervisor, timeoutMs, uri } = host;
   const networks = await attempt('listing the networks', () => hypervisor.listAllNetworks(0, { timeoutMs }));
   const names = networks.map(({ name }) => name);
-  const problems = wanted
-    .filter((name) => !names.includes(name))
-    .map(
-      (name) =>
-        `the host has no network ${name}; ${names.length === 0 ? 'create it first' : `it has ${names.join(', ')}`}`,
-    );
+  const problems = wanted.filter((name) => !names.includes(name)).map((name) => missingOnHost('network', name, names));
   for (const network of networks.filter(({ name }) => wanted.includes(name))) {
     const { name } = network;
     const { root } = await attempt(`reading network ${name}`, async () =>
