@@ -30,8 +30,6 @@ describe('readDomain', () => {
         loader: null,
         nvram: null,
         bootDevices: [],
-        bootMenu: false,
-        directKernel: false,
       },
       firmware: 'bios',
       emulator: '/usr/bin/qemu-system-x86_64',
@@ -51,7 +49,6 @@ describe('readDomain', () => {
       memorySlots: 0,
       serialPort: null,
       hasVncDisplay: true,
-      currentMemoryKiB: 1048576,
       devices: null,
     });
   });
@@ -74,8 +71,6 @@ describe('readDomain', () => {
         loader: null,
         nvram: null,
         bootDevices: ['hd', 'cdrom'],
-        bootMenu: false,
-        directKernel: false,
       },
       firmware: 'bios',
       emulator: '/usr/bin/qemu-system-x86_64',
@@ -96,7 +91,6 @@ describe('readDomain', () => {
       memorySlots: 0,
       serialPort: null,
       hasVncDisplay: true,
-      currentMemoryKiB: 262144,
     });
     expect(devices.disks.map(withoutElement)).toEqual([
       {

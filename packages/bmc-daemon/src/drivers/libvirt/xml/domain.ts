@@ -43,9 +43,6 @@ export interface OperatingSystem {
   readonly nvram: { readonly path: string | null; readonly template: string | null } | null;
   /** `<boot dev>` in order: `hd`, `cdrom`, `network`, `fd`. */
   readonly bootDevices: readonly string[];
-  readonly bootMenu: boolean;
-  /** The machine boots a kernel directly, so that no boot order applies. */
-  readonly directKernel: boolean;
 }
 
 /** The data of `<domain>`. */
@@ -66,8 +63,6 @@ export interface Domain {
   readonly processors: ProcessorTopology;
   /** `<memory>`: memory at boot. */
   readonly memoryKiB: number;
-  /** `<currentMemory>`: memory that the balloon leaves to the guest. */
-  readonly currentMemoryKiB: number;
   readonly memoryDevices: readonly MemoryDeviceSnapshot[];
   /** `<maxMemory slots>`; 0 if absent. */
   readonly memorySlots: number;
@@ -112,8 +107,6 @@ export function readRoot(root: XmlElement): Domain {
   }
   const id = attribute(root, 'id');
   const os = readOperatingSystem(child(root, 'os'));
-  const memoryKiB = readMemoryKiB(child(root, 'memory'));
-  const currentMemory = child(root, 'currentMemory');
   return {
     uuid: uuid?.toLowerCase() ?? '',
     name,
@@ -126,8 +119,7 @@ export function readRoot(root: XmlElement): Domain {
     emulator: textOf(child(root, 'devices', 'emulator')),
     sysinfo: readSysinfo(root),
     processors: readProcessors(root),
-    memoryKiB,
-    currentMemoryKiB: currentMemory === undefined ? memoryKiB : readMemoryKiB(currentMemory),
+    memoryKiB: readMemoryKiB(child(root, 'memory')),
     memoryDevices: readMemoryDevices(child(root, 'devices')),
     memorySlots: Number(attribute(child(root, 'maxMemory'), 'slots') ?? 0),
     devices: readDevices(child(root, 'devices')),
@@ -162,8 +154,6 @@ function readOperatingSystem(os: XmlElement | undefined): OperatingSystem {
           },
     nvram: nvram === undefined ? null : { path: textOf(nvram), template: attribute(nvram, 'template') },
     bootDevices: childElements(os, 'boot').flatMap((boot) => attribute(boot, 'dev') ?? []),
-    bootMenu: attribute(child(os, 'bootmenu'), 'enable') === 'yes',
-    directKernel: textOf(child(os, 'kernel')) !== null,
   };
 }
 
