@@ -199,7 +199,7 @@ async function loadWebhooks({ webhooks }: ListenSettings, log: Log): Promise<Req
 async function openStore(
   { store }: ListenSettings,
   log: Log,
-  onBudgetEvent?: OnBudgetEvent,
+  onBudgetEvent: OnBudgetEvent | undefined,
 ): Promise<Store | SharedKeyStore | undefined> {
   if (store === null) return undefined;
   const { place } = store;

@@ -9,10 +9,10 @@ export async function openShared(
   url: string,
   { keepDays }: StoreSettings,
   log: Log,
-  onBudgetEvent?: OnBudgetEvent,
+  onBudgetEvent: OnBudgetEvent | undefined,
 ): Promise<SharedKeyStore> {
   const { openRedisStore } = await import('./redis/redis-store.js');
-  return openRedisStore({ url, keepDays, log, ...(onBudgetEvent === undefined ? {} : { onBudgetEvent }) });
+  return openRedisStore({ url, keepDays, log, onBudgetEvent });
 }
 
 /**
@@ -23,8 +23,8 @@ export async function openOwned(
   folder: string,
   { keepDays }: StoreSettings,
   log: Log,
-  onBudgetEvent?: OnBudgetEvent,
+  onBudgetEvent: OnBudgetEvent | undefined,
 ): Promise<OwnedStore> {
   const { openEmbeddedStore } = await import('./embedded/embedded-store.js');
-  return openEmbeddedStore({ folder, keepDays, log, ...(onBudgetEvent === undefined ? {} : { onBudgetEvent }) });
+  return openEmbeddedStore({ folder, keepDays, log, onBudgetEvent });
 }

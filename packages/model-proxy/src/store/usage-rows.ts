@@ -33,45 +33,36 @@ export class UsageRows {
 
   /** Adds a request. @param onChange gets the ids of the rows that count it. */
   add(request: RequestUsage, onChange?: (id: string) => void): void {
-    this.#add('key', request.key ?? NO_KEY, request, onChange);
-    for (const tag of request.tags) this.#add('tag', tag, request, onChange);
-  }
-
-  #add(
-    subject: UsageRow['subject'],
-    name: string,
-    request: RequestUsage,
-    onChange: ((id: string) => void) | undefined,
-  ): void {
-    const id = idOf(subject, name, request.model);
-    let row = this.#rows.get(id);
-    if (row === undefined && subject === 'tag' && this.#tagRows >= MAX_TAG_ROWS && name !== OTHER_TAGS) {
-      this.#add(subject, OTHER_TAGS, request, onChange);
-      return;
-    }
-    if (row === undefined) {
-      row = { subject, name, model: request.model, ...emptyUsage() };
-      this.set(id, row);
-    }
-    addRequest(row, request);
-    onChange?.(id);
+    const count = (row: SubjectRow): void => addRequest(row, request);
+    this.#change('key', request.key ?? NO_KEY, request.model, count, onChange);
+    for (const tag of request.tags) this.#change('tag', tag, request.model, count, onChange);
   }
 
   /** Adds the numbers of a row of another process. @param onChange gets the id of the row that counts them. */
   merge(added: SubjectRow, onChange: (id: string) => void): void {
-    const { subject, name, model } = added;
+    this.#change(added.subject, added.name, added.model, (row) => addNumbers(row, added), onChange);
+  }
+
+  /** Changes a row, and creates it if there is none. Beyond the maximum, changes the row of all other tags. */
+  #change(
+    subject: UsageRow['subject'],
+    name: string,
+    model: string,
+    change: (row: SubjectRow) => void,
+    onChange: ((id: string) => void) | undefined,
+  ): void {
     const id = idOf(subject, name, model);
     let row = this.#rows.get(id);
     if (row === undefined && subject === 'tag' && this.#tagRows >= MAX_TAG_ROWS && name !== OTHER_TAGS) {
-      this.merge({ ...added, name: OTHER_TAGS }, onChange);
+      this.#change(subject, OTHER_TAGS, model, change, onChange);
       return;
     }
     if (row === undefined) {
       row = { subject, name, model, ...emptyUsage() };
       this.set(id, row);
     }
-    addNumbers(row, added);
-    onChange(id);
+    change(row);
+    onChange?.(id);
   }
 
   /** Removes and returns the oldest rows. @param count how many at most. */

@@ -100,7 +100,7 @@ const hasFileStore = ({ store }: ListenSettings) => store !== null && !('url' in
 async function openStore(
   { store }: ListenSettings,
   log: Log,
-  onBudgetEvent?: OnBudgetEvent,
+  onBudgetEvent: OnBudgetEvent | undefined,
 ): Promise<OwnedStore | undefined> {
   if (store === null || 'url' in store.place) return undefined;
   return openOwned(store.place.folder, store, log, onBudgetEvent);

@@ -29,7 +29,7 @@ export interface EmbeddedStoreOptions {
   /** Returns milliseconds since 1970. */
   readonly now?: () => number;
   /** Gets the keys that cross a threshold of their budget. */
-  readonly onBudgetEvent?: OnBudgetEvent;
+  readonly onBudgetEvent?: OnBudgetEvent | undefined;
   /** Time between two writes of usage, in milliseconds. */
   readonly flushMs?: number;
   /** How long to wait for a proxy that uses the folder and is stopping, in milliseconds. */

@@ -26,7 +26,7 @@ interface RedisStoreOptions {
   /** Returns milliseconds since 1970. Default: the clock of Redis. */
   readonly now?: () => number;
   /** Called in one of the proxies for each key that crosses a threshold of its budget. */
-  readonly onBudgetEvent?: OnBudgetEvent;
+  readonly onBudgetEvent?: OnBudgetEvent | undefined;
 }
 
 const KEY = 'key';
