@@ -210,15 +210,15 @@ function* prepareState(
 
 /** Creates the authentication and the limits of virtual keys. @param store undefined: there are no virtual keys. */
 function accessOf(store: AnyStore | undefined, log: Log) {
-  const keyLookup = store === undefined ? [] : [virtualClients(store)];
+  const findClient = store === undefined ? undefined : virtualClients(store);
   return {
-    keys: store === undefined ? null : { store, limits: createLimits(store, log) },
+    keys: store === undefined ? null : { store, limits: keyLimitsOf(store, log) },
     authenticationOf: ({ clientKeys }: ProxySettings) =>
-      clientKeys === null ? openToAll : requireKeys(clientKeys, ...keyLookup),
+      clientKeys === null ? openToAll : requireKeys(clientKeys, findClient),
   };
 }
 
-function createLimits(store: AnyStore, log: Log): KeyLimits {
+function keyLimitsOf(store: AnyStore, log: Log): KeyLimits {
   if ('shared' in store) return createSharedLimits(redisAuthority(store.shared), log);
   return 'limits' in store ? createSharedLimits(store.limits, log) : createKeyLimits();
 }

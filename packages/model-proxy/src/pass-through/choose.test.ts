@@ -25,7 +25,7 @@ function choosing(
   const settings = { deployments, unserved, modelGroupAlias: new Map(), hiddenAliases: new Set<string>() };
   return {
     settings,
-    router: createRouterNow({ ...settings, strategy: SIMPLE_SHUFFLE }, { random: () => 0.99 }),
+    router: createRouterNow({ ...settings, strategy: SIMPLE_SHUFFLE }, {}, () => 0.99),
     environmentDeployment,
   };
 }

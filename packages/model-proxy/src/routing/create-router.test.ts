@@ -25,7 +25,7 @@ function routerOf(
   const reasons = new Map(unserved.map((name) => [name, 'bedrock has its own API']));
   const strategy = SIMPLE_SHUFFLE;
   const settings = { deployments, modelGroupAlias, hiddenAliases: new Set(hidden), unserved: reasons, strategy };
-  return createRouterNow(settings, random === undefined ? {} : { random });
+  return createRouterNow(settings, {}, random);
 }
 
 describe('selecting by a public name', () => {

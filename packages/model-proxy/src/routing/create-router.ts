@@ -4,33 +4,20 @@ import type { Deployment } from '../providers/deployment.js';
 import { OTHER_NAMES, providerOfModel } from '../providers/model-names.js';
 import type { ProxySettings } from '../settings.js';
 import { choose, type ChoiceInput } from './choice.js';
-import { createDeploymentHealth } from './deployment-health.js';
-import { createLatencies } from './latencies.js';
-import { createLimits } from './limits.js';
 import type { RoutedRequest, Selection, Router } from './router.js';
+import type { Random } from './strategies.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
 
 /** The state that the choice depends on. */
-type ChoiceState = Pick<ChoiceInput, 'random' | 'limits' | 'health' | 'latencies'>;
+type ChoiceState = Pick<ChoiceInput, 'limits' | 'health' | 'latencies'>;
 
-/** Returns the state of a new process, which has had no requests. */
-const newState = (): ChoiceState => ({
-  random: Math.random,
-  limits: createLimits(),
-  health: createDeploymentHealth(),
-  latencies: createLatencies(),
-});
-
-/**
- * Creates the router of a configuration. Can pause after each deployment.
- * @param state missing members are those of a new process.
- */
+/** Creates the router of a configuration. Can pause after each deployment. */
 export function* createRouter(
   settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved' | 'strategy'>,
-  state: Partial<ChoiceState> = {},
+  { limits, health, latencies }: ChoiceState,
+  random: Random = Math.random,
 ): Steps<Router> {
   const { deployments, modelGroupAlias, hiddenAliases, unserved, strategy } = settings;
-  const { random, limits, health, latencies } = { ...newState(), ...state };
   const { byName, exact, byId, wildcards } = yield* indexOf(deployments);
   const aliasPatterns = [...modelGroupAlias]
     .filter(([alias]) => alias.includes('*'))

@@ -23,6 +23,7 @@ function setUp() {
   const health = createDeploymentHealth(
     (id, ms) => cooled.push(`${id} ${ms}`),
     () => clock.now,
+    () => undefined,
   );
   const fail = (failure: FailureKind, more: Partial<Failure> = {}, id = 'a') => {
     health.failed(id, failureOf(failure, more));
@@ -90,7 +91,8 @@ describe('during and after a cooldown', () => {
     const deployments = [makeDeployment({ id: 'a', weight: 1000 }), makeDeployment({ id: 'b' })];
     const router = createRouterNow(
       { deployments, modelGroupAlias: new Map(), strategy: SIMPLE_SHUFFLE },
-      { random: () => 0, health },
+      { health },
+      () => 0,
     );
     const select = () => {
       const id = router.select('public')?.deployment.id ?? '';
@@ -155,7 +157,7 @@ describe('a failed check', () => {
   const select = (health: ReturnType<typeof setUp>['health']) => {
     const deployments = ['a', 'b'].map((id) => makeDeployment({ id, apiBase: `https://${id}.test/v1` }));
     const settings = { deployments, modelGroupAlias: new Map<string, string>(), strategy: SIMPLE_SHUFFLE };
-    return createRouterNow(settings, { health, random: () => 0 }).select('public')?.deployment.id;
+    return createRouterNow(settings, { health }, () => 0).select('public')?.deployment.id;
   };
 
   it('moves requests to other deployments until it is too old', () => {

@@ -7,7 +7,6 @@ import type { FailureKind } from '../errors/failure-kind.js';
 import type { SiblingEvent } from './siblings.js';
 import { coolsDown, cooldownMsOf, isBlamed, type Failure, type Minute } from './cooldown-rule.js';
 import { createFailedChecks, type FailedChecks } from './failed-checks.js';
-import { hostTimeMs } from './host-clock.js';
 
 /** The health of all deployments. */
 export interface DeploymentHealth {
@@ -114,9 +113,9 @@ type HealthEvent = Extract<SiblingEvent, { readonly kind: 'cooled' | 'tried' | '
  * @param publish gets what other workers must know.
  */
 export function createDeploymentHealth(
-  onCooldown: OnCooldown = () => undefined,
-  now: () => number = hostTimeMs,
-  publish: (event: HealthEvent) => void = () => undefined,
+  onCooldown: OnCooldown,
+  now: () => number,
+  publish: (event: HealthEvent) => void,
 ): DeploymentHealth {
   const states = createStates();
   /** The ids of the configuration; null: `retain` was not called yet, so all ids count. */

@@ -36,7 +36,8 @@ describe('rpm of a deployment', () => {
     ];
     const router = createRouterNow(
       { deployments, modelGroupAlias: new Map(), strategy: SIMPLE_SHUFFLE },
-      { random: () => 0, limits },
+      { limits },
+      () => 0,
     );
     const ask = (name: string) => {
       const deployment = router.select(name)?.deployment;
