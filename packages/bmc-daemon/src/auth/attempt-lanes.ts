@@ -8,7 +8,7 @@
  *   shortens the wait for a right password. A wrong password stays in the common lane until its
  *   turn.
  */
-import type { Pace } from './attempt-pace.js';
+import type { AttemptPace } from './attempt-pace.js';
 
 /** A login that waits for its turn. */
 export interface Attempt {
@@ -33,9 +33,9 @@ export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: num
 /** The counts of the queue for one address, one pair of address and user, or one account. */
 export interface AttemptCounts {
   /** Rate limit in the common lane. */
-  readonly pace: Pace;
+  readonly pace: AttemptPace;
   /** Rate limit in the account lane. */
-  readonly accountPace: Pace;
+  readonly accountPace: AttemptPace;
   /** Number of waiting attempts. */
   waitingCount: number;
   /**

@@ -19,7 +19,7 @@ export interface PaceLimits {
  * Counts the attempts of one address, or of one user name from one address, and returns when the
  * next may begin.
  */
-export class Pace {
+export class AttemptPace {
   readonly #limits: PaceLimits;
   #count = 0;
   #nextAt = 0;

@@ -14,7 +14,7 @@ import {
   type QueuedAttempt,
   type Verdict,
 } from './attempt-lanes.js';
-import { Pace, type PaceLimits } from './attempt-pace.js';
+import { AttemptPace, type PaceLimits } from './attempt-pace.js';
 import { RecentMap } from './recent-map.js';
 
 /** Limits on the rate of logins; times in milliseconds. */
@@ -128,7 +128,7 @@ export class AttemptQueue {
     }
     const limits = map === this.#addresses ? this.#limits.address : this.#limits.pair;
     const order = (this.#order += 1);
-    const [pace, accountPace] = [new Pace(limits), new Pace(limits)];
+    const [pace, accountPace] = [new AttemptPace(limits), new AttemptPace(limits)];
     const counts = { pace, accountPace, waitingCount: 0, order, firstSeen: order, accountLaneTries: 0, usedAt: now };
     map.set(key, counts);
     return counts;

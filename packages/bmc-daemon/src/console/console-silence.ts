@@ -113,13 +113,13 @@ export class SilenceWatch {
   onInput(): void {
     // Without a check, the times below are infinite, and their sum is not a number.
     if (this.#pace.afterInputMs === Infinity) return;
-    this.#checkBy(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
+    this.#scheduleBy(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
   }
 
   /** Call this when the machine has started, restarted, moved or stopped, which may end the stream. */
   onMachineChange(): void {
     const now = performance.now();
-    if (now - this.#startedAt >= this.#pace.noticeMs) this.#checkBy(now + this.#pace.afterChangeMs);
+    if (now - this.#startedAt >= this.#pace.noticeMs) this.#scheduleBy(now + this.#pace.afterChangeMs);
   }
 
   /** Call this when a check has found that the stream still works. */
@@ -136,7 +136,7 @@ export class SilenceWatch {
     this.#setTimer();
   }
 
-  #checkBy(at: number): void {
+  #scheduleBy(at: number): void {
     if (at >= this.#dueAt) return;
     this.#dueAt = at;
     this.#isUrgent = true;

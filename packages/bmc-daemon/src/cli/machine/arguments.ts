@@ -1,6 +1,6 @@
 /** Parses the values of options. A wrong value is an error of the command line. */
 import { InvalidArgumentError } from 'commander';
-import { BOOT_STEPS, type BootStep } from '../../drivers/libvirt/lab/machine-spec.js';
+import { BOOT_STEPS, type LabBootDevice } from '../../drivers/libvirt/lab/machine-spec.js';
 
 const UNITS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 
@@ -58,7 +58,7 @@ export function parseMac(text: string): string {
   if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac))
     throw new InvalidArgumentError('Use six bytes, for example 52:54:00:12:34:56.');
   if (mac === '00:00:00:00:00:00') throw new InvalidArgumentError('No network card has this address.');
-  return checkUnicast(mac);
+  return parseUnicast(mac);
 }
 
 /** Parses the first one to five bytes of MAC addresses. @throws {InvalidArgumentError} */
@@ -66,17 +66,17 @@ export function parseMacPrefix(text: string): string {
   const prefix = text.toLowerCase().replaceAll('-', ':').replace(/:$/, '');
   if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){0,4}$/.test(prefix))
     throw new InvalidArgumentError('Use one to five bytes, for example 52:54:00:aa.');
-  return checkUnicast(prefix);
+  return parseUnicast(prefix);
 }
 
 /** Parses a boot order, `network,disk`. @throws {InvalidArgumentError} */
-export function parseSteps(text: string): readonly BootStep[] {
+export function parseSteps(text: string): readonly LabBootDevice[] {
   const steps = text.split(',').flatMap((name) => BOOT_STEPS.find((step) => step === name.trim()) ?? []);
   if (steps.length === text.split(',').length && new Set(steps).size === steps.length) return steps;
   throw new InvalidArgumentError(`Use each of ${BOOT_STEPS.join(', ')} at most once, separated by commas.`);
 }
 
-function checkUnicast(mac: string): string {
+function parseUnicast(mac: string): string {
   if ((Number.parseInt(mac.slice(0, 2), 16) & 1) === 0) return mac;
   throw new InvalidArgumentError('The first byte must be even: odd ones are multicast addresses.');
 }

@@ -9,7 +9,7 @@ import { readDefinition, type Definition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, needsUnplug, plugIn, removeImage } from '../media/drive-hotplug.js';
+import { changeDrive, ejectFromGuest, needsUnplug, plugIn } from '../media/drive-hotplug.js';
 import { driveState } from '../media/drive-state.js';
 import { isHotplugged } from '../xml/devices/cdrom.js';
 import { mediaSourceOf, type MediaSource } from '../xml/devices/disk-source.js';
@@ -77,7 +77,7 @@ export function driveStep(
       await setMedia(image.source);
       return () => setMedia(former);
     }
-    await removeImage(host, machine, definition, target);
+    await ejectFromGuest(host, machine, definition, target);
     if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => setMedia(former);
     // The drive was unplugged together with its image, so the revert plugs it in.
     return async () => {
@@ -103,7 +103,7 @@ async function plug(
 ): Promise<() => Promise<void>> {
   const plugged = await plugIn(host, machine, instance, { device: 'cdrom', target, readonly: true }, source);
   if (plugged === null) return noRevert;
-  return async () => removeImage(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
+  return async () => ejectFromGuest(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
 }
 
 /**

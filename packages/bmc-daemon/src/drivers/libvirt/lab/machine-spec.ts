@@ -14,11 +14,11 @@ export const NIC_MODELS = ['virtio', 'e1000e', 'e1000', 'igb', 'rtl8139', 'vmxne
 
 type DiskBus = (typeof DISK_BUSES)[number];
 
-/** Steps of a boot order. */
+/** Kinds of devices in a boot order. */
 export const BOOT_STEPS = ['network', 'disk', 'cdrom'] as const;
 
-/** A step of a boot order. */
-export type BootStep = (typeof BOOT_STEPS)[number];
+/** A kind of devices in a boot order. */
+export type LabBootDevice = (typeof BOOT_STEPS)[number];
 
 /** The firmware of a machine. */
 export type LabFirmware = 'bios' | 'uefi' | 'secure-boot';
@@ -37,7 +37,7 @@ export interface MachineSpec {
   readonly nicModel: (typeof NIC_MODELS)[number];
   readonly firmware: LabFirmware;
   readonly tpm: boolean;
-  readonly bootOrder: readonly BootStep[];
+  readonly bootOrder: readonly LabBootDevice[];
   /** True: no KVM. False: KVM. Null: KVM if guests run with it on the host. */
   readonly emulate: boolean | null;
   /** libvirt's name of a CPU; null: the CPU of the host, or with emulation the CPU with most features. */

@@ -88,7 +88,7 @@ export function needsUnplug(drive: Disk, defined: Domain): boolean {
  * does not have the drive.
  * @throws {DriverError} unavailable, also if the guest does not release the drive; the kind of libvirt's error.
  */
-export async function removeImage(
+export async function ejectFromGuest(
   host: Host,
   machine: Machine,
   { xml, instance }: Definition,

@@ -10,7 +10,7 @@ import { MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.j
 import { readDefinition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, removeImage, plugIn } from './drive-hotplug.js';
+import { changeDrive, ejectFromGuest, plugIn } from './drive-hotplug.js';
 import { driveState } from './drive-state.js';
 import { isHotplugged } from '../xml/devices/cdrom.js';
 import type { Disk } from '../xml/devices/device.js';
@@ -63,7 +63,7 @@ async function unplugEjected(host: Host, machine: Machine): Promise<void> {
     isStoredImage(disk.source.name) &&
     !wanted.has(disk.source.name);
   for (const { target } of instance?.domain.devices.disks.filter(isEjected) ?? []) {
-    await removeImage(host, machine, definition, target);
+    await ejectFromGuest(host, machine, definition, target);
   }
 }
 
@@ -75,7 +75,8 @@ async function changeOrPlug(host: Host, machine: Machine, device: MediaDevice): 
   if (instance === null || defined === null) return;
   const wanted = defined.source.name;
   if (wanted === null) {
-    if (running !== null && running.source.name !== null) await removeImage(host, machine, definition, running.target);
+    if (running !== null && running.source.name !== null)
+      await ejectFromGuest(host, machine, definition, running.target);
     return;
   }
   // The image may be in another device: the image of a floppy drive is a USB stick if it was

@@ -20,7 +20,7 @@ import type { ImageLease } from './stored-images.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, needsUnplug, removeImage, plugIn } from './drive-hotplug.js';
+import { changeDrive, ejectFromGuest, needsUnplug, plugIn } from './drive-hotplug.js';
 import { driveState } from './drive-state.js';
 import { checkEarly } from './early-check.js';
 import { ejectMedia, insertMedia, type Insertion } from './media-definition.js';
@@ -202,7 +202,7 @@ export class LibvirtMedia {
     const edit = new DefinitionEdit(xml);
     ejectMedia(machine, edit, device);
     await this.#carryOut(machine, { definition, edit, device, plugs }, async () => {
-      for (const { target } of fullDrives) await removeImage(this.#host, machine, definition, target);
+      for (const { target } of fullDrives) await ejectFromGuest(this.#host, machine, definition, target);
     });
   }
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { ActionRecord } from '../../hypervisor-logs.js';
-import { plainLine } from '../http/plain-text.js';
+import { shortLine } from '../http/plain-text.js';
 
 /** Maximum number of actions of a server in its log. */
 export const MAX_ACTIONS = 500;
@@ -34,10 +34,10 @@ export function actionRecords(newestFirst: readonly unknown[]): readonly ActionR
     const { action, request_id: id, user_id: user, start_time: time, message } = data;
     const record: ActionRecord = {
       id,
-      action: plainLine(action),
+      action: shortLine(action),
       startedAt: cloudTime(time),
       hasFailed: message === 'Error',
-      user: plainLine(user ?? '') || null,
+      user: shortLine(user ?? '') || null,
     };
     return [record];
   });

@@ -7,7 +7,7 @@ import { listOf, textsSchema, type IgnoredLog } from '../http/answer-forms.js';
 import { jsonOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { PageWalk } from '../http/page-walk.js';
-import { plainLine } from '../http/plain-text.js';
+import { shortLine } from '../http/plain-text.js';
 import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/session.js';
 import type { CloudAnswer } from '../http/exchange.js';
 import type { ActionRecord } from '../../hypervisor-logs.js';
@@ -136,7 +136,7 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
       const ports = bodyOf(portsSchema, answer, session).interfaceAttachments;
       return ports.slice(0, MAX_PORTS).map(({ mac_addr: mac, net_id: network, port_state }) => ({
         mac,
-        network: plainLine(network),
+        network: shortLine(network),
         isActive: port_state === 'ACTIVE',
       }));
     },

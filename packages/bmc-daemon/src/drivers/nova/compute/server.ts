@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { MachineFault } from '../../snapshot/system-snapshot.js';
 import { listOf, textsSchema } from '../http/answer-forms.js';
-import { plainLine, plainName } from '../http/plain-text.js';
+import { shortLine, plainName } from '../http/plain-text.js';
 import { cloudTime } from './action-records.js';
 
 /** A MAC address, which becomes part of URIs. Addresses of InfiniBand are longer. */
@@ -151,7 +151,7 @@ function serverOf(full: z.infer<typeof fullSchema>): Server {
   return {
     id,
     name: plainName(name),
-    description: description === null || description === undefined ? null : plainLine(description),
+    description: description === null || description === undefined ? null : shortLine(description),
     metadata,
     tags,
     flavor: {
@@ -171,8 +171,8 @@ function serverOf(full: z.infer<typeof fullSchema>): Server {
       .slice(0, MAX_VOLUMES),
     // A port has an entry for each of its addresses.
     macs: [...new Set(macs)].slice(0, MAX_PORTS),
-    task: task === null ? null : plainLine(task),
-    vmState: plainLine(full['OS-EXT-STS:vm_state']),
+    task: task === null ? null : shortLine(task),
+    vmState: shortLine(full['OS-EXT-STS:vm_state']),
     powerState: full['OS-EXT-STS:power_state'],
   };
 }
@@ -186,7 +186,7 @@ function parseFault({
   'OS-EXT-STS:vm_state': vmState,
 }: Pick<z.infer<typeof fullSchema>, 'fault' | 'OS-EXT-STS:vm_state'>): MachineFault | null {
   if (fault === undefined || fault === null || vmState !== 'error') return null;
-  return { message: plainLine(fault.message), at: cloudTime(fault.created) };
+  return { message: shortLine(fault.message), at: cloudTime(fault.created) };
 }
 
 /** Returns whether a server is deleted. With `changes-since`, Nova also lists deleted servers. */

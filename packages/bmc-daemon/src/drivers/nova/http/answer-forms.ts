@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
-import { plainLine } from './plain-text.js';
+import { shortLine } from './plain-text.js';
 
 /** Returns the schema of a list that ignores members with an unexpected form. */
 export function listOf<T>(member: z.ZodType<T>): z.ZodType<T[]> {
@@ -45,7 +45,7 @@ export function createIgnoredLog(log: Log): IgnoredLog {
       if (logged.has(key) || logged.size >= MAX_LOGGED) return;
       logged.add(key);
       const at = error.issues[0]?.path.map(String).join('.') ?? '';
-      log.warn(`ignored an object of ${title} with an unexpected form`, { id, at: plainLine(at) });
+      log.warn(`ignored an object of ${title} with an unexpected form`, { id, at: shortLine(at) });
     },
   };
 }
@@ -53,5 +53,5 @@ export function createIgnoredLog(log: Log): IgnoredLog {
 /** Returns the id of an object for the log; empty if it has none. */
 function idIn(value: unknown): string {
   const id: unknown = typeof value === 'object' && value !== null && 'id' in value ? value.id : '';
-  return typeof id === 'string' ? plainLine(id) : '';
+  return typeof id === 'string' ? shortLine(id) : '';
 }

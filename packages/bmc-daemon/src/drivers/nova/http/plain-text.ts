@@ -13,7 +13,7 @@ export function plainName(text: string): string {
 }
 
 /** Returns a text as one line without control characters. Shortens it to {@link MAX_LINE} characters. */
-export function plainLine(text: string): string {
+export function shortLine(text: string): string {
   // Only the beginning is needed, and the text may have megabytes.
   const line = text
     .slice(0, 4 * MAX_LINE)

@@ -3,7 +3,7 @@ import type { FirmwareSnapshot, FirmwareType } from '../../snapshot/firmware-sna
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
 import type { ImageProperties } from './image-properties.js';
-import { plainLine } from '../http/plain-text.js';
+import { shortLine } from '../http/plain-text.js';
 
 const types: ReadonlyMap<string, FirmwareType> = new Map([
   ['uefi', 'efi'],
@@ -27,7 +27,7 @@ export function imageFirmware(
   if (properties === undefined) return { firmware };
   const { os_secure_boot: wanted, hw_machine_type: machineType = '' } = properties;
   const secure = secureBootOf(flavor.secureBoot ?? wanted);
-  const shownType = plainLine(machineType);
+  const shownType = shortLine(machineType);
   return {
     firmware: {
       ...firmware,

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SystemDetails, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
-import { plainLine } from '../http/plain-text.js';
+import { shortLine } from '../http/plain-text.js';
 import type { CloudSession } from '../http/session.js';
 import { createVolumes, describeDisks } from './described-disks.js';
 import { createBootModes } from './boot-modes.js';
@@ -95,7 +95,7 @@ export function createInventory(
  * has a newer and an older name.
  */
 function architectureBy(properties: ImageProperties | undefined, architecture: string): Partial<SystemDetails> {
-  const named = plainLine(properties?.['hw_architecture'] ?? properties?.['architecture'] ?? '');
+  const named = shortLine(properties?.['hw_architecture'] ?? properties?.['architecture'] ?? '');
   const known = named === '' ? architecture : named;
   return known === '' ? {} : { architecture: known };
 }

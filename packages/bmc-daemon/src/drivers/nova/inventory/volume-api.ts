@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { listOf, textsSchema } from '../http/answer-forms.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { successOf, type CloudSession } from '../http/session.js';
-import { plainLine } from '../http/plain-text.js';
+import { shortLine } from '../http/plain-text.js';
 
 /** A volume. */
 export interface Volume {
@@ -58,7 +58,7 @@ export async function readVolume(id: string, session: CloudSession): Promise<Vol
   if (!parsed.success)
     throw new CloudFailure('interrupted', `reading volume ${id}: Cinder's answer has an unexpected form`);
   const { name, size, bootable, attachments, volume_image_metadata: properties } = parsed.data.volume;
-  const shown = plainLine(name ?? '');
+  const shown = shortLine(name ?? '');
   return {
     name: shown === '' ? null : shown,
     sizeGiB: size,

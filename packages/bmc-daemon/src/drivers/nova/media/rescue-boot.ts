@@ -235,7 +235,7 @@ export class RescueBoot {
     const onAccepted = (): Promise<void> => this.#tryToStore(id, () => states.keepMark(id, booting));
     try {
       await executePlan(await read(id), { body, goal: isRescued }, { doing, onAccepted, ...options }, this.#options);
-      await this.#checkMark(id, { doing, ...options });
+      await this.#endUnmarkedBoot(id, { doing, ...options });
     } catch (error) {
       // If this fails too, the mark stays in the metadata. A later operation or another daemon
       // removes it.
@@ -248,7 +248,7 @@ export class RescueBoot {
    * Ends a boot whose mark another daemon has removed. No daemon could switch this server off, because
    * without the mark the owner of the server seems to have rescued it.
    */
-  async #checkMark(id: string, options: OperationOptions & { readonly doing: string }): Promise<void> {
+  async #endUnmarkedBoot(id: string, options: OperationOptions & { readonly doing: string }): Promise<void> {
     // The poll that has seen the end of the boot has read the metadata.
     const server = this.#options.list.find(id)?.server;
     if (server?.vmState !== 'rescued' || isMarked(server)) return;
