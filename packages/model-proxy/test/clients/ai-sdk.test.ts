@@ -75,9 +75,9 @@ describe('the ai SDK', () => {
   });
 
   it('throws an error with the status and the message of the answer', async () => {
-    const asked = generateText({ model: provider('nobody'), prompt: 'x', maxRetries: 0 });
-    await expect(asked).rejects.toBeInstanceOf(APICallError);
-    await expect(asked).rejects.toMatchObject({
+    const pendingAnswer = generateText({ model: provider('nobody'), prompt: 'x', maxRetries: 0 });
+    await expect(pendingAnswer).rejects.toBeInstanceOf(APICallError);
+    await expect(pendingAnswer).rejects.toMatchObject({
       statusCode: 400,
       message: expect.stringContaining('Invalid model name'),
     });

@@ -77,14 +77,14 @@ describe('a list of models', () => {
   it('ends all requests at the upstreams when the client disconnects', async () => {
     const leaving = new AbortController();
     const before = ['one', 'two'].map((name) => [`${name}.example`, vendors.answers.get(`${name}.example`)] as const);
-    let asked = 0;
+    let requestCount = 0;
     const closed = before.map(
       ([host]) =>
         new Promise<void>((resolve) => {
           vendors.answers.set(host, (_request, response) => {
             response.once('close', resolve);
-            asked += 1;
-            if (asked === 2) leaving.abort();
+            requestCount += 1;
+            if (requestCount === 2) leaving.abort();
           });
         }),
     );

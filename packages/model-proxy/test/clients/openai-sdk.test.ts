@@ -157,8 +157,8 @@ describe('the openai SDK', () => {
           description: 'Weather of a city',
           parameters: { type: 'object' as const, properties: { city: { type: 'string', enum: ['Oslo', 'Rome'] } } },
           parse: JSON.parse as (text: string) => { city: string }, // the schema
-          function: (asked: { city: string }) => {
-            weather.push(asked);
+          function: (query: { city: string }) => {
+            weather.push(query);
             return 'rain, as ever';
           },
         },
@@ -293,13 +293,13 @@ describe('the openai SDK', () => {
 
   it('aborts before the first token, also at the upstream', async () => {
     const abort = new AbortController();
-    const asked = client.chat.completions.create(
+    const pendingAnswer = client.chat.completions.create(
       { ...scripted({ hang: true }), stream: true },
       { signal: abort.signal },
     );
     const received = await upstream.waitForRequest(({ body }) => body !== undefined);
     abort.abort();
-    await expect(asked).rejects.toBeInstanceOf(APIUserAbortError);
+    await expect(pendingAnswer).rejects.toBeInstanceOf(APIUserAbortError);
     expect(await upstream.ended(received)).toBe('aborted');
   });
 

@@ -142,16 +142,16 @@ describe('systemd', () => {
       const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL], { env: { NOTIFY_SOCKET: socket } });
       const url = await proxy.address();
       const text = () => (existsSync(received) ? readFileSync(received, 'utf8') : '');
-      const heard = (pattern: RegExp) =>
+      const waitForNotification = (pattern: RegExp) =>
         waitFor(
           () => (pattern.test(text()) ? true : undefined),
           () => `systemd got no ${String(pattern)}: ${text()}`,
         );
-      await heard(new RegExp(`READY=1\\nSTATUS=serving at ${url}`));
+      await waitForNotification(new RegExp(`READY=1\\nSTATUS=serving at ${url}`));
       proxy.signal('SIGHUP');
-      await heard(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
+      await waitForNotification(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
       proxy.signal('SIGTERM');
-      await heard(/STOPPING=1/);
+      await waitForNotification(/STOPPING=1/);
       expect(await proxy.waitForExit()).toBe(0);
     } finally {
       listener.kill('SIGKILL');

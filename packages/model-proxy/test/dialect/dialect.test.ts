@@ -24,9 +24,9 @@ afterEach(async () => {
 /** Starts a proxy in front of a server with the invented API. The server rejects a wrong key or signature with 401. */
 async function start(answering: AnswerHandler, { deployment, ...more }: ServeOptions = {}): Promise<ServedApp> {
   served = await serveApp({ ...more, deployment: { provider: inventedProvider, upstreamModel: MODEL, ...deployment } });
-  served.answering = (asked, response) => {
-    if (asked.headers['x-parley-key'] === KEY && isSigned(asked)) answering(asked, response);
-    else json({ trouble: { kind: 'stranger', words: 'who are you?' } }, 401)(asked, response);
+  served.answering = (request, response) => {
+    if (request.headers['x-parley-key'] === KEY && isSigned(request)) answering(request, response);
+    else json({ trouble: { kind: 'stranger', words: 'who are you?' } }, 401)(request, response);
   };
   return served;
 }
@@ -60,7 +60,7 @@ async function writeSlowly(response: ServerResponse, bytes: Buffer, size: number
   response.end();
 }
 
-const said = 'event: said\ndata: Good\n\n: wait\n\nevent: said\ndata: day 雪\n\nevent: over\ndata: {}\n\n';
+const chatEvents = 'event: said\ndata: Good\n\n: wait\n\nevent: said\ndata: day 雪\n\nevent: over\ndata: {}\n\n';
 const sse = (text: string, size = 7) => inPieces('text/event-stream', Buffer.from(text), size);
 const eventsOf = (text: string): unknown[] =>
   text
@@ -104,11 +104,11 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
   });
 
   it("gives OpenAI's client an answer, a stream and an error", async () => {
-    const proxy = await start((asked, response) => {
-      if (asked.body.includes('shout'))
-        json({ trouble: { kind: 'loud', words: 'not so loud', about: 'lines' } }, 422)(asked, response);
-      else if (asked.url.endsWith('?live=events')) sse(said)(asked, response);
-      else json({ says: 'Good day' })(asked, response);
+    const proxy = await start((request, response) => {
+      if (request.body.includes('shout'))
+        json({ trouble: { kind: 'loud', words: 'not so loud', about: 'lines' } }, 422)(request, response);
+      else if (request.url.endsWith('?live=events')) sse(chatEvents)(request, response);
+      else json({ says: 'Good day' })(request, response);
     });
     const client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
     const messages = [{ role: 'user', content: 'hello' }] as const;
@@ -128,7 +128,7 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
   });
 
   it.each([1, 2, 5, 1000])('translates a stream that arrives in pieces of %i bytes', async (size) => {
-    const proxy = await start(sse(said, size));
+    const proxy = await start(sse(chatEvents, size));
     const answer = await post('/v1/chat/completions', { ...chat, stream: true }, proxy);
     expect(proxy.requests[0]?.url).toBe('/v1/talk/orator%2F9%20b?live=events');
     expect({ status: answer.status, type: answer.headers.get('content-type') }).toEqual({
@@ -290,8 +290,8 @@ describe("the proxy with a provider whose API is not OpenAI's", () => {
 
   it('closes the connection to the upstream when the client disconnects during a stream', async () => {
     let ended: Promise<unknown> | undefined;
-    const proxy = await start((asked, response) => {
-      ended = once(asked.request.socket, 'close');
+    const proxy = await start((request, response) => {
+      ended = once(request.request.socket, 'close');
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: said\ndata: Good\n\n');
     });
     const leave = new AbortController();

@@ -121,7 +121,7 @@ describe('random valid JSON', () => {
     expect(faults).toEqual([]);
   });
 
-  const asked = (script: readonly Step[], stream: boolean) =>
+  const answerTo = (script: readonly Step[], stream: boolean) =>
     call(`${fixture().proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages, stream, script } });
   const writes = (bytes: Buffer, random: Random, max: number): readonly Step[] =>
     cut(bytes, random, max).map((piece) => ({ base64: piece.toString('base64') }));
@@ -129,7 +129,7 @@ describe('random valid JSON', () => {
   it('reaches the client with only the model changed, in any chunks', async () => {
     const faults = await rounds(async (random, seed) => {
       const text = objectText(random, [['"model"', '"the-reported-one"']]);
-      const { text: got } = await asked([...writes(Buffer.from(text), random, 400), { end: true }], false);
+      const { text: got } = await answerTo([...writes(Buffer.from(text), random, 400), { end: true }], false);
       return differ(seed, got, text.replace('"the-reported-one"', '"hosted_vllm/the-reported-one"'));
     });
     expect(faults).toEqual([]);
@@ -154,7 +154,7 @@ describe('random valid JSON', () => {
       // At least one event is a part of an answer, because the proxy rejects a stream without one.
       events.splice(random.integer(events.length + 1), 0, event());
       const text = `${events.join('')}data: [DONE]${line}${line}`;
-      const { text: got } = await asked([...writes(Buffer.from(text), random, 300), { end: true }], true);
+      const { text: got } = await answerTo([...writes(Buffer.from(text), random, 300), { end: true }], true);
       return differ(seed, got, text.replaceAll('"the-reported-one"', '"hosted_vllm/the-reported-one"'));
     });
     expect(faults).toEqual([]);

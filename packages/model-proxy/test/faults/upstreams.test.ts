@@ -127,10 +127,10 @@ describe('an upstream', () => {
 
   it('causes a 408 that names the timeout if it does not answer in time, and the upstream request ends', async () => {
     const { ask, upstream, works } = fixture();
-    const asked = ask({ hang: true });
+    const pendingAnswer = ask({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
     await passTime(1200);
-    const { status, text } = await asked;
+    const { status, text } = await pendingAnswer;
     expect(status).toBe(408);
     expect(errorOf(text)).toMatchObject({
       type: 'timeout_error',
@@ -142,13 +142,13 @@ describe('an upstream', () => {
 
   it('causes a 408 or a closed connection if it stops inside its answer, never an incomplete answer', async () => {
     const { ask, upstream } = fixture();
-    const asked = ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
+    const pendingAnswer = ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
       ({ status, text }) => [status, errorOf(text).code],
       () => 'broken',
     );
     await upstream.waitForRequest(({ sent }) => sent.length > 0);
     await passTime(1200);
-    const outcome = await asked;
+    const outcome = await pendingAnswer;
     expect([[408, '408'], 'broken']).toContainEqual(outcome);
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });

@@ -51,18 +51,18 @@ describe('scripts/start proxy', () => {
     const args = ['proxy', '--port', String(port)];
     // Starts a session, like a terminal, so that Ctrl-C reaches all its processes.
     running = spawn(start, args, { cwd: tmpdir(), env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    running.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
-    running.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    running.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
+    running.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
     await waitFor(
       () => {
-        if (running?.exitCode !== null) throw new Error(`it ended before it served:\n${said}`);
-        return / {2}curl .*\/v1\/models\n/.test(said) ? true : undefined;
+        if (running?.exitCode !== null) throw new Error(`it ended before it served:\n${output}`);
+        return / {2}curl .*\/v1\/models\n/.test(output) ? true : undefined;
       },
-      () => `it does not print its lines:\n${said}`,
+      () => `it does not print its lines:\n${output}`,
       1_200_000,
     );
-    const lines = said.split('\n').filter((line) => line.startsWith('  curl '));
+    const lines = output.split('\n').filter((line) => line.startsWith('  curl '));
     expect(lines).toHaveLength(3);
     const answers = await Promise.all(
       lines.map(async (line) => (await run('bash', ['-c', `${line} --fail-with-body --silent --show-error`])).stdout),

@@ -429,7 +429,7 @@ describe('a virtual key', () => {
   it('has a limit for parallel requests; a client that disconnects frees its place', async () => {
     const key = await app.create({ max_parallel_requests: 2 });
     const waiting: (() => void)[] = [];
-    app.answering = (asked, response) => void waiting.push(() => json({ model: 'x' })(asked, response));
+    app.answering = (request, response) => void waiting.push(() => json({ model: 'x' })(request, response));
     const send = () =>
       open(`${app.url}/v1/chat/completions`, {
         headers: { authorization: `Bearer ${key}` },

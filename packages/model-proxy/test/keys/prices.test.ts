@@ -60,9 +60,9 @@ describe('prices of cached tokens and of thinking', () => {
     app = await serveKeys({ deployment: { modelInfo, provider: findProvider('anthropic') } });
     const counted = { input_tokens: 5, cache_creation_input_tokens: 30, cache_read_input_tokens: 65, output_tokens: 1 };
     const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'end_turn' };
-    app.answering = (asked, response) => {
+    app.answering = (request, response) => {
       if (!stream) {
-        json({ ...message, usage: { ...counted, output_tokens: 10 } })(asked, response);
+        json({ ...message, usage: { ...counted, output_tokens: 10 } })(request, response);
         return;
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -263,10 +263,10 @@ describe('usage', () => {
 describe('a list of models', () => {
   it('is counted for the models that have answered when the client disconnects', async () => {
     const answered = app.answering;
-    let asked = 0;
+    let requestCount = 0;
     app.answering = (request, response) => {
-      asked += 1;
-      if (asked === 1) answered(request, response);
+      requestCount += 1;
+      if (requestCount === 1) answered(request, response);
     };
     const key = await app.create();
     const leaving = new AbortController();
@@ -277,8 +277,8 @@ describe('a list of models', () => {
       signal: leaving.signal,
     });
     await waitFor(
-      () => (asked === 2 ? true : undefined),
-      () => `two requests: ${asked}`,
+      () => (requestCount === 2 ? true : undefined),
+      () => `two requests: ${requestCount}`,
     );
     leaving.abort();
     await expect(request).rejects.toThrow();

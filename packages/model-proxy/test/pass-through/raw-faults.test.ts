@@ -96,10 +96,10 @@ describe('an upstream of raw requests', () => {
     const { upstream } = fixture();
     upstream.intercept = () => true;
     const { get: ask } = await proxyWith([param]);
-    const asked = ask();
-    const last = await upstream.asked();
+    const pendingAnswer = ask();
+    const last = await upstream.waitForRequest();
     await passTime(300);
-    const answer = await asked;
+    const answer = await pendingAnswer;
     expect([answer.status, messageOf(answer)]).toEqual([408, expect.stringContaining(words)]);
     await waitFor(
       () => (last.request.socket.destroyed ? true : undefined),
@@ -110,7 +110,7 @@ describe('an upstream of raw requests', () => {
   it('has answered in time if its answer arrived while the proxy was blocked', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { get: ask } = await proxyWith(['first_byte_timeout: 0.2', 'idle_timeout: 0.2'], {}, server.apiBase);
-    const asked = ask();
+    const pendingAnswer = ask();
     const connection = await server.waitForConnection(1);
     await waitFor(
       () => requestBody(connection.text),
@@ -118,7 +118,7 @@ describe('an upstream of raw requests', () => {
     );
     connection.socket.write(answerOf('late'));
     holdUp(10_000);
-    expect((await asked).text).toBe('late');
+    expect((await pendingAnswer).text).toBe('late');
   });
 
   it.each([
@@ -128,10 +128,10 @@ describe('an upstream of raw requests', () => {
   ])('without an answer causes a 408 after %s of the client, with the headers %j', async (name, more, words) => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
-    const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
-    await upstream.asked();
+    const pendingAnswer = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
+    await upstream.waitForRequest();
     await passTime(300);
-    const answer = await asked;
+    const answer = await pendingAnswer;
     expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
       408,
       expect.stringContaining(words),
@@ -157,13 +157,13 @@ describe('an upstream of raw requests', () => {
     silent.on('connection', (socket) => held.push(socket));
     const { port } = silent.address() as AddressInfo; // a TCP server has an AddressInfo
     const { get: ask } = await proxyWith(['connect_timeout: 0.2'], {}, `https://127.0.0.1:${port}/v1`);
-    const asked = ask();
+    const pendingAnswer = ask();
     await waitFor(
       () => held[0],
       () => 'nothing connected',
     );
     await passTime(300);
-    const answer = await asked;
+    const answer = await pendingAnswer;
     expect([answer.status, messageOf(answer)]).toEqual([408, expect.stringContaining('within the connect timeout')]);
     for (const socket of held) socket.destroy();
     silent.close();
@@ -218,9 +218,9 @@ describe('an upstream of raw requests', () => {
   });
 
   it('is reached through a forward proxy with a password: by a tunnel for https, by absolute URLs for http', async () => {
-    const asked: string[] = [];
+    const received: string[] = [];
     const forward = createServer((request, response) => {
-      asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
+      received.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
       const headers = { ...request.headers };
       delete headers['proxy-authorization'];
       request.pipe(
@@ -231,7 +231,7 @@ describe('an upstream of raw requests', () => {
       );
     });
     forward.on('connect', (request: IncomingMessage, socket: Socket) => {
-      asked.push(`CONNECT ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
+      received.push(`CONNECT ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
       const onward = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
         onward.pipe(socket).pipe(onward);
@@ -248,7 +248,7 @@ describe('an upstream of raw requests', () => {
     const plain = closing(await RawUpstream.start({ secure: false }));
     const { get: ask } = await proxyWith([], { environment }, plain.apiBase);
     expect((await ask('/openai/v1/x?u=http://a//b')).status).toBe(200);
-    expect(asked).toEqual([
+    expect(received).toEqual([
       `CONNECT localhost:${upstream.port} ${account}`,
       `GET http://localhost:${plain.port}/v1/x?u=http://a//b ${account}`,
     ]);
@@ -423,7 +423,7 @@ describe('a key of OpenAI in the environment', () => {
       return true;
     };
     const first = ask();
-    await plain.asked();
+    await plain.waitForRequest();
     await proxy.reload();
     release();
     expect((await first).status).toBe(200);

@@ -155,7 +155,7 @@ export class RawUpstream {
    * Waits for a request.
    * @returns the last one.
    */
-  asked(): Promise<Seen> {
+  waitForRequest(): Promise<Seen> {
     return waitFor(
       () => this.seen.at(-1),
       () => 'the upstream has received no request',

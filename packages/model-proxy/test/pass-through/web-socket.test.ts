@@ -195,8 +195,8 @@ describe('a WebSocket', () => {
   it('gets 405 with another method than GET', async () => {
     const { proxy } = fixture();
     const head = `POST /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
-    const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n`;
-    expect(await exchangeBytes(proxy.port, Buffer.from(asked))).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET\r\n/);
+    const handshake = `${head}connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n`;
+    expect(await exchangeBytes(proxy.port, Buffer.from(handshake))).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET\r\n/);
   });
 
   it.each([
@@ -213,8 +213,8 @@ describe('a WebSocket', () => {
     async (_what, version, lines, status, words) => {
       const { proxy, upstream } = fixture();
       const head = `GET /v1/realtime?model=gpt ${version}\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
-      const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\n${lines}\r\n`;
-      const answer = await exchangeBytes(proxy.port, Buffer.from(asked));
+      const handshake = `${head}connection: upgrade\r\nupgrade: websocket\r\n${lines}\r\n`;
+      const answer = await exchangeBytes(proxy.port, Buffer.from(handshake));
       expect([answer.startsWith(`HTTP/1.1 ${status} `), answer.includes(words)]).toEqual([true, true]);
       expect(upstream.seen).toEqual([]);
     },
@@ -225,9 +225,9 @@ describe('a WebSocket', () => {
     const offered = `sec-websocket-protocol: openai-insecure-api-key.${MASTER}\r\n`;
     for (const more of ['', 'upgrade: websocket\r\n', 'connection: close\r\n']) {
       for (const path of ['POST /v1/chat/completions', 'GET /v1/models', 'GET /openai/v1/x']) {
-        const asked = `${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${offered}${more}\r\n{}`;
+        const handshake = `${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${offered}${more}\r\n{}`;
         const until = (text: string) => text.includes('\r\n\r\n');
-        expect(await exchangeBytes(proxy.port, Buffer.from(asked), { until })).toMatch(/^HTTP\/1\.1 401 /);
+        expect(await exchangeBytes(proxy.port, Buffer.from(handshake), { until })).toMatch(/^HTTP\/1\.1 401 /);
       }
     }
     expect(upstream.seen).toEqual([]);
@@ -355,7 +355,7 @@ describe('a WebSocket', () => {
     try {
       upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
       const refusal = refused('/v1/realtime?model=slow', { port: proxy.port });
-      await upstream.asked();
+      await upstream.waitForRequest();
       await passTime(300);
       const { status, text } = await refusal;
       expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
@@ -369,7 +369,7 @@ describe('a WebSocket', () => {
     upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
     const headers = { ...withKey, 'x-litellm-stream-timeout': '0.2' };
     const refusal = refused('/v1/realtime?model=gpt', { headers });
-    await upstream.asked();
+    await upstream.waitForRequest();
     await passTime(300);
     const { status, text } = await refusal;
     expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
@@ -387,7 +387,7 @@ describe('a WebSocket', () => {
     };
     try {
       const cut = expect(refused('/v1/realtime?model=slow', { port: proxy.port })).rejects.toThrow('aborted');
-      await upstream.asked();
+      await upstream.waitForRequest();
       const sent = await waitFor(
         () => socket,
         () => 'the upstream got no request',
@@ -473,10 +473,10 @@ describe('a WebSocket', () => {
       };
       const proxy = await shortLived();
       const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
-      const [said, end] = [message(socket), closed(socket)];
+      const [firstMessage, end] = [message(socket), closed(socket)];
       const ended = proxy.close();
       await passTime(1000);
-      expect([(await said).data.toString(), await end]).toEqual(['0123456789', leaving]);
+      expect([(await firstMessage).data.toString(), await end]).toEqual(['0123456789', leaving]);
       await ended;
       for (const one of sockets) one.destroy();
     });

@@ -346,9 +346,11 @@ describe('SSO of AWS', () => {
     vendors.answers.set(SSO, json({ roleCredentials }));
     await serve({ aws_profile_name: 'sso' });
     expect((await ask()).status).toBe(200);
-    const [asked] = at(SSO);
-    expect(asked?.line).toBe(`GET https://${SSO}/federation/credentials?role_name=Models&account_id=123456789012`);
-    expect(asked?.headers['x-amz-sso_bearer_token']).toBe('sso-access-token');
+    const [upstreamRequest] = at(SSO);
+    expect(upstreamRequest?.line).toBe(
+      `GET https://${SSO}/federation/credentials?role_name=Models&account_id=123456789012`,
+    );
+    expect(upstreamRequest?.headers['x-amz-sso_bearer_token']).toBe('sso-access-token');
     expect(lastKey()).toEqual(['ASIASSO', 'sso-session']);
   });
 

@@ -369,10 +369,10 @@ describe('vendors with APIs of their own', () => {
     const answer = await client.chat.completions.create({ model: 'giga', messages, max_completion_tokens: 5 });
     expect(answer.choices).toEqual(choices);
     const requests = vendors.take();
-    const asked = requests.find(({ line }) => line.includes(`//${GIGACHAT}/`));
-    expect(asked?.line).toBe(`POST https://${GIGACHAT}/api/v1/chat/completions`);
-    expect(asked?.headers.authorization).toBe('Bearer giga-token');
-    expect(JSON.parse(asked?.body ?? '')).toEqual({ model: 'GigaChat-2-Max', messages, max_tokens: 5 });
+    const upstreamRequest = requests.find(({ line }) => line.includes(`//${GIGACHAT}/`));
+    expect(upstreamRequest?.line).toBe(`POST https://${GIGACHAT}/api/v1/chat/completions`);
+    expect(upstreamRequest?.headers.authorization).toBe('Bearer giga-token');
+    expect(JSON.parse(upstreamRequest?.body ?? '')).toEqual({ model: 'GigaChat-2-Max', messages, max_tokens: 5 });
     const token = tokenRequests.find(({ line }) => line.includes(GIGACHAT_TOKENS));
     expect(token).toMatchObject({ body: 'scope=GIGACHAT_API_PERS', headers: { authorization: 'Basic Zm9vOmJhcg==' } });
     expect(token?.headers['rquid']).toMatch(/^[\w-]{36}$/);

@@ -168,9 +168,9 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(failure.text + logged()).not.toContain(SECRET);
     expect(at(AZURE_HOST)).toEqual([]);
     // The next requests fail without another request to the login server.
-    const asked = at(LOGIN_HOST).length;
+    const loginsBefore = at(LOGIN_HOST).length;
     await Promise.all([ask('entra'), ask('entra')]);
-    expect(at(LOGIN_HOST)).toHaveLength(asked);
+    expect(at(LOGIN_HOST)).toHaveLength(loginsBefore);
   });
 
   it.each([{ expires_in: 1e12 }, { expires_in: '3599' }, { expires_in: undefined }])(

@@ -36,9 +36,13 @@ it("MP-105 Models of Bedrock: chat requests are signed, and translated from and 
     model: 'bedrock/m',
     choices: [{ message: { content: 'Hi!' }, finish_reason: 'stop' }],
   });
-  const [asked] = served.requests;
-  expect(asked?.url).toBe('/v1/model/m/converse');
-  expect(asked?.headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d+\/us-east-1\/bedrock\//);
-  expect(JSON.parse(asked?.body.toString() ?? '')).toEqual({ messages: [{ role: 'user', content: [{ text: 'hi' }] }] });
+  const [upstreamRequest] = served.requests;
+  expect(upstreamRequest?.url).toBe('/v1/model/m/converse');
+  expect(upstreamRequest?.headers.authorization).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d+\/us-east-1\/bedrock\//,
+  );
+  expect(JSON.parse(upstreamRequest?.body.toString() ?? '')).toEqual({
+    messages: [{ role: 'user', content: [{ text: 'hi' }] }],
+  });
   await served.close();
 });

@@ -61,10 +61,10 @@ describe('a configuration of LiteLLM', () => {
     const running = await start(sampleConfig(upstream));
     const client = new AbortController();
     const body = JSON.stringify({ ...chat, script: [{ hang: true }] });
-    const asked = fetch(`${running.url}/v1/chat/completions`, { method: 'POST', body, signal: client.signal });
+    const pendingAnswer = fetch(`${running.url}/v1/chat/completions`, { method: 'POST', body, signal: client.signal });
     const received = await upstream.waitForRequest(({ json }) => json?.['script'] !== undefined);
     client.abort();
-    await expect(asked).rejects.toThrow();
+    await expect(pendingAnswer).rejects.toThrow();
     expect(await upstream.ended(received)).toBe('aborted');
   });
 

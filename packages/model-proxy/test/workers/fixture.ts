@@ -49,7 +49,7 @@ export interface GroupFixture extends DaemonFixture {
   /** Answers requests with this status from now on; null: with 200. */
   readonly failWith: (status: number | null) => void;
   /** Number of requests at the upstream. */
-  readonly asked: () => number;
+  readonly requestCount: () => number;
   /** Returns a configuration with the upstream. @param general more general settings. */
   readonly configuration: (general?: object, more?: object) => string;
   /** Completes a held answer. */
@@ -63,16 +63,16 @@ export function groupFixture(): GroupFixture {
   const held: ServerResponse[] = [];
   let upstream: Server;
   let status: number | null = null;
-  let asked = 0;
+  let requestCount = 0;
   beforeEach(async () => {
     held.length = 0;
     status = null;
-    asked = 0;
+    requestCount = 0;
     upstream = createServer((received, response) => {
       let body = '';
       received.on('data', (chunk: Buffer) => (body += chunk.toString()));
       received.on('end', () => {
-        asked += 1;
+        requestCount += 1;
         if (body.includes('wait')) held.push(response);
         else if (status !== null) response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
         else complete(response);
@@ -89,7 +89,7 @@ export function groupFixture(): GroupFixture {
   return {
     ...daemon,
     held,
-    asked: () => asked,
+    requestCount: () => requestCount,
     complete,
     failWith: (next) => void (status = next),
     configuration(general = { store: 'state' }, more = {}) {

@@ -12,7 +12,7 @@ import { waitFor } from '../harness/wait.js';
 import { LOCAL } from '../daemon/fixture.js';
 import { childrenOf, groupFixture, MASTER, type Group } from './fixture.js';
 
-const { held, complete, configuration, startGroup, run, write, start, failWith, asked } = groupFixture();
+const { held, complete, configuration, startGroup, run, write, start, failWith, requestCount } = groupFixture();
 
 const DIST = path.join(import.meta.dirname, '../../dist');
 const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
@@ -298,12 +298,12 @@ describe('a cooldown of a deployment', () => {
       async () => ((await isCooling()) ? true : undefined),
       () => 'the deployment does not cool down at the other worker',
     );
-    const sent = asked();
+    const sent = requestCount();
     const [killed = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
     await group.process.waitForOutput(/a worker serves clients again/);
     for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(429);
-    expect(asked()).toBe(sent);
+    expect(requestCount()).toBe(sent);
     const status = await call(`${group.url}/model/status`, {
       method: 'GET',
       headers: { authorization: `Bearer ${MASTER}` },
