@@ -3,8 +3,8 @@ import { Html, html } from '@rackless/daemon/text/html.js';
 import type { HostSnapshot } from '../drivers/hosts-control.js';
 import type { BootSnapshot } from '../drivers/snapshot/boot-snapshot.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import { sizeText } from '../findings/disk-space.js';
 import { hostTable } from './hosts.js';
-import { sizeText } from './size-text.js';
 
 /** A machine and its current state; `system` is null if it could not be read. */
 export interface MachineRow {

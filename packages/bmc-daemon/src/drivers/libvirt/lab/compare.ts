@@ -32,8 +32,8 @@ export async function differencesOf(
   const pools = [...new Set(created.volumes.map(({ pool }) => pool))].join(', ');
   const all: readonly Difference[] = [
     ['cpus', String(domain.processors.count), String(spec.cpus)],
-    ['memory', sizeText(domain.memoryKiB * 1024), sizeText(spec.memoryMiB * 1024 ** 2)],
-    ['disks', disks.map(sizeText).join(', '), spec.diskBytes.map(sizeText).join(', ')],
+    ['memory', exactSize(domain.memoryKiB * 1024), exactSize(spec.memoryMiB * 1024 ** 2)],
+    ['disks', disks.map(exactSize).join(', '), spec.diskBytes.map(exactSize).join(', ')],
     ['disk bus', diskBuses(own), spec.diskBus],
     ['networks', interfaces.map(({ type, source }) => `${type} ${source ?? ''}`).join(', '), networkText(spec)],
     ['network cards', distinct(interfaces.map(({ model }) => model ?? '')), spec.nicModel],
@@ -95,7 +95,7 @@ function currentFirmware({ domain }: OwnMachine, catalog: FirmwareCatalog): LabF
 const yesNo = (value: boolean): string => (value ? 'yes' : 'no');
 
 /** Returns a size with the largest unit that divides it, such as `16 GiB`. */
-function sizeText(bytes: number): string {
+function exactSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let [value, unit] = [bytes, 0];
   while (value !== 0 && value % 1024 === 0 && unit < units.length - 1) [value, unit] = [value / 1024, unit + 1];
