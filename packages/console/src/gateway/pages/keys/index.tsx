@@ -178,6 +178,7 @@ function columnsOf(show: (next: OpenDialog) => void, unblock: (key: ListedKey) =
     {
       id: 'name',
       title: titles.name,
+      class: 'names',
       isRowHeader: true,
       render: (key) => (
         <>

@@ -193,6 +193,7 @@ function columnsOf(grouping: Grouping): readonly Column<UsageGroup>[] {
     {
       id: 'name',
       title: texts.groups[grouping],
+      class: 'names',
       isRowHeader: true,
       compare: (a, b) => compareNames(nameOf(a, grouping), nameOf(b, grouping)),
       render: (group) => nameOf(group, grouping),
