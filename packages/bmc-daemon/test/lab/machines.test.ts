@@ -267,6 +267,14 @@ describe('machine create', () => {
     ]);
   });
 
+  it('warns if a machine has more memory than the host, and creates the machine', async () => {
+    const { code, stderr } = await lab.machine('create', 'node', ...small, '--memory', '8191T');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^bmc-daemon: --memory is 8588886016 MiB and the host has \d+ MiB, so a machine may not start\n$/,
+    );
+  });
+
   it('warns if the network is not active, and creates the machine', async () => {
     await lab.virsh('net-destroy', 'default');
     const { code, stderr } = await lab.machine('create', 'node', ...small);

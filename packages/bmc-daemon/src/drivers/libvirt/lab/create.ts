@@ -1,4 +1,5 @@
 /** Creates lab machines. */
+import { attempt } from '../failure.js';
 import { chooseFirmware } from '../firmware/firmware-choice.js';
 import { chooseAddresses, type Addresses } from './addresses.js';
 import { buildMachine, type Blueprint } from './build.js';
@@ -93,6 +94,7 @@ async function plan(
   readOthers: ReadOtherUuids,
 ): Promise<ReadonlyMap<string, Planned>> {
   await checkNetworks(host, spec.networks, onAdvice);
+  await compareMemory(host, spec, onAdvice);
   const platform = await readGuestPlatform(host, spec);
   if (platform.isKvmBroken) {
     onAdvice('guests do not run with KVM on this host, so the new machines are emulated, which is slow');
@@ -144,6 +146,18 @@ function planned(plan: MachinePlan, volumes: readonly PlannedVolume[]): Planned 
     blueprint: { name, volumes, xml },
     report: { name, uuid, outcome: 'created', macAddresses: macs, volumes: places, serialLog, notes: [] },
   };
+}
+
+/** Warns if a machine has more memory than the host. It may start nevertheless, because a guest rarely uses all. */
+async function compareMemory(
+  { hypervisor, timeoutMs }: LabHost,
+  spec: MachineSpec,
+  onAdvice: CreateRequest['onAdvice'],
+) {
+  const { memoryKiB } = await attempt('reading the memory of the host', () => hypervisor.nodeGetInfo({ timeoutMs }));
+  const hostMiB = Math.floor(memoryKiB / 1024);
+  if (spec.memoryMiB > hostMiB)
+    onAdvice(`--memory is ${spec.memoryMiB} MiB and the host has ${hostMiB} MiB, so a machine may not start`);
 }
 
 /** Returns the addresses that an existing machine must have; null if the user has not given any. */
