@@ -9,6 +9,7 @@
 import { ChunkList } from './chunk-list.js';
 import { isHex, isShortEscape } from './escape.js';
 import { JsonError, type JsonMember, type JsonObject } from './object.js';
+import { keyName } from './key-names.js';
 import { KeySketch } from './key-sketch.js';
 import { plainRuns } from './plain-run.js';
 import type { PlainRuns } from './plain-run-words.js';
@@ -139,7 +140,7 @@ export class JsonObjectScanner {
           if (special === 0x22) {
             i++;
             if (this.#isKey) {
-              if (this.#depth === 1) this.#endKey(base + i);
+              if (this.#depth === 1) this.#endKey(chunk, i, base);
               else this.#sketchKey(chunk, i - 1, base);
               state = COLON;
               // Fast path for `:"` after a name and `,"` after a value: no state changes in
@@ -393,9 +394,16 @@ export class JsonObjectScanner {
     this.#escaped = false;
   }
 
-  #endKey(end: number): void {
-    const spelled = textBetween(this.#received.chunks, this.#length, this.#keyStart, end);
+  /** @param end the position in the chunk after the closing quote. @param base offset of the chunk. */
+  #endKey(chunk: Buffer, end: number, base: number): void {
     this.#keyEscaped = this.#escaped;
+    const start = this.#keyStart + 1 - base;
+    const name = start > 0 && !this.#escaped ? keyName(chunk, start, end - 1) : undefined;
+    if (name !== undefined) {
+      this.#key = name;
+      return;
+    }
+    const spelled = textBetween(this.#received.chunks, this.#length, this.#keyStart, base + end);
     this.#key = this.#escaped ? String(JSON.parse(spelled)) : spelled.slice(1, -1);
   }
 
