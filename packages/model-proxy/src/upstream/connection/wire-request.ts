@@ -1,4 +1,6 @@
 /** Serializes requests to HTTP/1.1. */
+import { ownText } from '@rackless/daemon/text/own-text.js';
+import { secretHeader } from '../../secret-names.js';
 import { BodyStream } from '../body-stream.js';
 import type { UpstreamRequest } from '../upstream.js';
 
@@ -73,9 +75,21 @@ export function wireRequest(
 
 const bodyMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Caches valid header names. */
-const validNames = new Set<string>();
+/** A header that was sent before. Its name is valid. */
+interface SentHeader {
+  /** null: only the name is cached. */
+  readonly value: string | null;
+  readonly line: string;
+}
+
+/**
+ * Caches the first header of each name. Most headers are the same in all requests to an upstream, such as
+ * `accept`. Does not store secrets, which a reload may remove.
+ */
+const sentHeaders = new Map<string, SentHeader>();
 const MAX_NAMES = 1000;
+/** Longer values are not cached. */
+const MAX_CACHED_VALUE = 256;
 /**
  * Headers that decide where a request ends and how its connection is used. Only the proxy sets
  * them.
@@ -83,13 +97,18 @@ const MAX_NAMES = 1000;
 const framingHeaders = /^(?:host|connection|keep-alive|transfer-encoding|content-length|upgrade|expect|te|trailer)$/;
 
 function headerLine(name: string, value: string): string {
-  if (!validNames.has(name)) {
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || framingHeaders.test(name))
-      throw new UnsendableError(`invalid ${JSON.stringify(name)} header`);
-    if (validNames.size < MAX_NAMES) validNames.add(name);
-  }
+  const sent = sentHeaders.get(name);
+  if (sent?.value === value) return sent.line;
+  if (sent === undefined && (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || framingHeaders.test(name)))
+    throw new UnsendableError(`invalid ${JSON.stringify(name)} header`);
   if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new UnsendableError(`invalid ${name} header`);
-  return `${name}: ${value}\r\n`;
+  const line = `${name}: ${value}\r\n`;
+  if (sent === undefined && sentHeaders.size < MAX_NAMES) {
+    const isCached = value.length <= MAX_CACHED_VALUE && !secretHeader.test(name);
+    // Copies: V8 keeps a whole head in memory for a text that was cut out of it.
+    sentHeaders.set(ownText(name), { value: isCached ? ownText(value) : null, line: isCached ? ownText(line) : '' });
+  }
+  return line;
 }
 
 /** Reduces the number of writes. Joins adjacent views of the same memory, and small buffers. */
