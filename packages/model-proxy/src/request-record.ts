@@ -68,7 +68,7 @@ function record(exchange: Exchange, metrics: Metrics, log: Log): void {
     const outcome = status >= 400 || error !== null ? 'failure' : 'success';
     exchange.proxy.reports.add(outcome, () => reportOf(exchange, entry));
   }
-  settle(exchange);
+  settle(exchange, entry.costUsd);
   log.request({
     id: exchange.id,
     user: exchange.client?.alias ?? null,

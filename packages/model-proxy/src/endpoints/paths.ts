@@ -69,12 +69,16 @@ export function endpointPaths(endpoints: readonly Endpoint[]): readonly string[]
   return [...prefixes.flatMap((prefix) => endpoints.map(({ path }) => prefix + path)), COHERE_RERANK];
 }
 
+/** Matches most URLs: a path without empty segments, query and fragment. */
+const PLAIN = /^(?:\/[\w.-]+)+$/;
+
 /**
  * Returns the path of a request without query, without doubled slashes and without a slash at its
  * end. A proxy may send the whole URL (RFC 9112 §3.2.2).
  * @returns never empty.
  */
 export function plainPath(url: string): string {
+  if (PLAIN.test(url)) return url;
   const origin = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
   const pathEnd = origin.search(/[?#]/);
   const path = (pathEnd === -1 ? origin : origin.slice(0, pathEnd)).replace(/\/{2,}/g, '/');

@@ -1,5 +1,5 @@
 /** Counts a finished request for its virtual key and for the reports of usage. */
-import { countedCost, countedUsage } from './counted-usage.js';
+import { countedUsage } from './counted-usage.js';
 import type { Exchange } from './exchange.js';
 
 /** Tags of a request beyond this number are dropped. */
@@ -10,8 +10,9 @@ const MAX_TAG_LENGTH = 100;
  * Frees the request's place at its virtual key, if it has one, and counts its tokens for the limits of that key.
  * Counts the usage in the store if a deployment was selected, also without a virtual key. Does nothing without a
  * store. The caller calls it once, at the end of the request.
+ * @param costUsd result of `countedCost`.
  */
-export function settle(exchange: Exchange): void {
+export function settle(exchange: Exchange, costUsd: number): void {
   const { selection, admittedKey, proxy, error, response, client } = exchange;
   const { keys } = proxy;
   if (keys === null) return;
@@ -26,7 +27,7 @@ export function settle(exchange: Exchange): void {
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     totalTokens: usage.totalTokens,
-    cost: countedCost(exchange),
+    cost: costUsd,
   });
 }
 
