@@ -215,6 +215,20 @@ describe('the console of model-proxy', () => {
     await page.unroute('**/chat/completions');
   });
 
+  it.each([
+    ['ends without its end mark', 'data: {"choices":[{"delta":{"content":"Half an"}}]}\n\n'],
+    ['has an event that is null', 'data: {"choices":[{"delta":{"content":"Half an"}}]}\n\ndata: null\n\n'],
+  ])('says in the playground that an answer is not complete if its stream %s', async (_what, body) => {
+    await openFromMenu(page, 'Playground');
+    await page.route('**/v1/chat/completions', (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+    const turns = page.locator('.turn');
+    const before = await turns.count();
+    await send(page, 'Tell me all');
+    await turns.nth(before).getByText('Half an').waitFor();
+    await turns.nth(before).getByText('The answer is not complete.').waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   it('shows notifications above the Send button, not over it', async () => {
     await openFromMenu(page, 'Playground');
     for (const width of [900, 375, 1440]) {

@@ -92,7 +92,10 @@ function bodyOf({ model, messages, temperature, maxTokens, stop }: ChatRequest):
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Reads the events of a stream until `[DONE]`, or until the stream ends. An event without a line end is dropped. */
+/**
+ * Reads the events of a stream until `[DONE]`.
+ * @throws {ApiFailure} the stream ends earlier, or an event is not an object.
+ */
 async function* eventsOf(response: Response): AsyncGenerator<ChatEvent> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -100,7 +103,8 @@ async function* eventsOf(response: Response): AsyncGenerator<ChatEvent> {
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      // A server between the browser and the proxy may end a broken answer as if it were complete.
+      if (done) throw new ApiFailure(0, apiTexts.brokenStream);
       const lines = (rest + value).split(/\r\n|\r|\n/);
       rest = lines.pop() ?? '';
       for (const line of lines) {
@@ -117,8 +121,10 @@ async function* eventsOf(response: Response): AsyncGenerator<ChatEvent> {
 
 function parse(data: string): ChatEvent {
   try {
-    return JSON.parse(data) as ChatEvent; // `streamChat` checks the members
+    const event = JSON.parse(data) as ChatEvent | null; // `streamChat` checks the members
+    if (event !== null) return event;
   } catch (error) {
     throw new ApiFailure(0, apiTexts.brokenStream, { cause: error });
   }
+  throw new ApiFailure(0, apiTexts.brokenStream);
 }
