@@ -40,7 +40,10 @@ const listMedia = defineCommand({
 
 async function insert(call: Call): Promise<void> {
   const url = call.argument('url');
-  if (!URL.canParse(url)) throw usageFailure(`'${maskUrl(url)}' is not a URL`);
+  if (!URL.canParse(url)) {
+    // Other commands have the machine first, so users exchange the two arguments.
+    throw usageFailure(`'${maskUrl(url)}' is not a URL. Use: racklessctl media insert URL MACHINE`);
+  }
   const drive = call.text('drive') ?? 'cd';
   const user = call.text('image-user');
   const file = call.text('image-password-file');

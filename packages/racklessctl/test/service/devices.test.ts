@@ -39,6 +39,11 @@ describe('racklessctl boot', () => {
 
   it.each([
     [['boot', 'set', 'usb', 'node-1'], 1, 'cannot boot from Usb. It can boot from: Pxe, Cd, Hdd'],
+    [
+      ['media', 'insert', 'node-1', 'http://192.0.2.9/x.iso'],
+      64,
+      "'node-1' is not a URL. Use: racklessctl media insert URL MACHINE",
+    ],
     [['boot', 'set', 'tape', 'node-1'], 64, "'tape' is not a boot target. The targets are: pxe, cd"],
     [['boot', 'set', 'pxe', 'node-1', '--once', '--always'], 64, 'exclude each other'],
     [['boot', 'set', 'pxe', 'node-1', '--mode', 'bios'], 64, "--mode must be one of uefi, legacy, not 'bios'"],
