@@ -196,11 +196,14 @@ describeSpec('endpoints', (spec) => {
     expect(JSON.stringify(unreachable.body)).toContain('http://127.0.0.1:1/disc.iso');
   });
 
-  it('RF-71 Request bodies: 415 for a content type other than JSON, 400 for malformed JSON', async () => {
+  it('RF-71 Request bodies: 415 for a content type other than JSON and for a compressed body, 400 for malformed JSON', async () => {
     const path = `${systemPath()}/Actions/ComputerSystem.Reset`;
     const text = await spec().call('POST', path, { ResetType: 'On' }, { 'Content-Type': 'text/plain' });
     expect(text.status).toBe(415);
-    const broken = await spec().call('POST', path, '{"ResetType":', { 'Content-Type': 'application/json' });
+    const json = { 'Content-Type': 'application/json' };
+    const compressed = await spec().call('POST', path, { ResetType: 'On' }, { ...json, 'Content-Encoding': 'gzip' });
+    expect(compressed.status).toBe(415);
+    const broken = await spec().call('POST', path, '{"ResetType":', json);
     expect(broken.status).toBe(400);
     expect(spec().messageIds(broken)).toEqual(['MalformedJSON']);
   });

@@ -68,6 +68,19 @@ describe('readBody', () => {
     },
   );
 
+  it.each(['gzip', 'deflate, br', 'zstd'])('rejects a body with the coding %s with 415', async (coding) => {
+    expect(await readError(request('{}', { 'content-encoding': coding }))).toEqual([
+      415,
+      'Base.1.22.HeaderInvalid',
+      { 'Accept-Encoding': 'identity' },
+    ]);
+  });
+
+  it('accepts the coding identity, and a character set in place of a coding', async () => {
+    for (const coding of ['identity', 'utf-8'])
+      expect(await readBody(request('{"a":1}', { 'content-encoding': coding }))).toEqual({ a: 1 });
+  });
+
   it.each(['{', '{"a":1,}', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])])(
     'rejects %j as malformed',
     async (body) => {

@@ -1,5 +1,5 @@
 /** Reads a request's body: from bytes to a JSON object. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { checkStructure } from './body-limits.js';
 import { RedfishError, redfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
@@ -29,7 +29,7 @@ const retryAfterSeconds = 1;
  * (DSP0266, PATCH). A nested object with `@odata.id` as its only member is a link and is not changed.
  * @param limit in bytes. Default and maximum: {@link maximumBodyBytes}.
  * @returns undefined for an empty body, whatever its content type.
- * @throws {RedfishError} 413 PayloadTooLarge, 415 for a content type other than JSON, 400
+ * @throws {RedfishError} 413 PayloadTooLarge, 415 for a compressed body or a content type other than JSON, 400
  *   MalformedJSON, 400 UnrecognizedRequestBody for JSON that is not an object and for a client that
  *   disconnects, 400 StringValueTooLong or ArraySizeTooLong, 503 while the bodies of other clients
  *   use the whole budget.
@@ -46,7 +46,7 @@ export function createBodyReader(): ReadBody {
     try {
       const bytes = await collect(request, collector);
       if (bytes.length === 0) return undefined;
-      requireJson(request.headers['content-type']);
+      requireJson(request.headers);
       checkStructure(bytes);
       const parsed = parse(bytes);
       if (!isObject(parsed)) throw redfishError('UnrecognizedRequestBody');
@@ -139,8 +139,12 @@ function collect(request: IncomingMessage, collector: Collector): Promise<Buffer
   });
 }
 
-/** Rejects a content type other than JSON in UTF-8. A body without a type counts as JSON. */
-function requireJson(contentType: string | undefined): void {
+/** Rejects a compressed body, and a content type other than JSON in UTF-8. A body without a type counts as JSON. */
+function requireJson({ 'content-type': contentType, 'content-encoding': coding }: IncomingHttpHeaders): void {
+  if (coding !== undefined && /gzip|deflate|compress|\bbr\b|zstd/i.test(coding)) {
+    // RFC 9110 §12.5.3: the answer names the codings that the service accepts.
+    throw new RedfishError(415, [message('HeaderInvalid', 'Content-Encoding')], { 'Accept-Encoding': 'identity' });
+  }
   const [type = '', ...parameters] = (contentType ?? 'application/json').toLowerCase().split(';');
   const charset = parameters
     .map((parameter) => parameter.trim())
