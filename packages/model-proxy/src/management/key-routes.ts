@@ -177,6 +177,9 @@ export function listKeys({ store, query, now }: ManagementRequest): object {
   };
 }
 
+/** LiteLLM's filters for groups of keys that do not exist here. Without them, the list would contain all keys. */
+const groupsWithoutKeys = ['organization_id', 'project_id', 'agent_id'];
+
 type KeyEntry = readonly [digest: string, key: StoredKey];
 const newestFirst = ([, left]: KeyEntry, [, right]: KeyEntry) => right.createdAt - left.createdAt;
 
@@ -188,6 +191,7 @@ function isListed(query: URLSearchParams, digest: string, key: StoredKey, now: n
     matches('key_hash', digest) &&
     matches('user_id', key.userId) &&
     matches('team_id', key.teamId) &&
+    groupsWithoutKeys.every((name) => (query.get(name) ?? '') === '') &&
     matches('status', statusOf(key, now)) &&
     (search === undefined || digest === search || key.alias?.toLowerCase().includes(search) === true)
   );
