@@ -9,7 +9,7 @@ import { delaysOf, failuresOf } from './planned-failures.js';
 
 /** The machines of a file. */
 export interface FileMachines {
-  /** The machines as in EMULATOR_FAKE_SYSTEMS, for notifications. */
+  /** The machines in the form of EMULATOR_FAKE_SYSTEMS, which the external notifier sends. */
   readonly systems: readonly FakeSystem[];
   readonly machines: readonly CompleteSnapshot[];
   /** Delays and failures by UUID. */
@@ -124,8 +124,8 @@ function hardwareOf(machine: MachineMembers, number: number): Parameters<typeof 
 }
 
 /**
- * Adds the delays and failures of an entry or an override to a schedule. These delays replace those of the
- * schedule. These failures come first.
+ * Adds the delays and failures of an entry or an override to a schedule. Each of these delays replaces the delay of
+ * the schedule with the same name. These failures come first.
  */
 function scheduleOf(schedule: Schedule, { delays, failures = [] }: MachineMembers, path: EntryPath): Schedule {
   return {
