@@ -24,7 +24,8 @@ const ssdpAttack = {
     const found = JSON.parse(stdout);
     const summary = JSON.stringify(found);
     if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${summary}`);
-    // Two seconds more: the limit of the first second counts twice, and the last second is not complete.
+    // Two seconds more: the daemon may send 20 answers at once at the start, and 20 more in the first second. One more
+    // second is a tolerance.
     if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${summary}`);
     if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${summary}`);
     if (found.unicast > 0) throw new Error(`answers to searches that were sent to the host alone: ${summary}`);

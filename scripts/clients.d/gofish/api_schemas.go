@@ -14,7 +14,8 @@ type (
 	VirtualMedia   = schemas.VirtualMedia
 )
 
-// This version of gofish reads ETags only from @odata.etag in bodies, but the service sends them in headers.
+// The service sends ETags in headers, but this version of gofish reads them only from @odata.etag in bodies. So it
+// sends no If-Match.
 const sendsEtags = false
 
 func readTasks(service *gofish.Service) error {

@@ -6,7 +6,7 @@ import { AttemptQueue, attemptLimits, type AttemptLimits } from './attempt-queue
 /** How long one verification takes in these tests. */
 const VERIFY_MS = 100;
 const { pair: pairLimits, address: addressLimits, waitMs } = attemptLimits;
-/** Number of gaps that are longer than the one before: from 500 ms to 5 s for a pair, 100 ms to 1 s for an address. */
+/** Number of gaps before the longest one: 500 ms, 1, 2 and 4 s for a pair; 100, 200, 400 and 800 ms for an address. */
 const GROWING_GAPS = 4;
 
 /**
@@ -215,6 +215,7 @@ describe('the queue of logins', () => {
 
   it('serves addresses in turn, and the users of an address in turn', async () => {
     const simulation = new Simulation({ waitMs: 60_000 });
+    // The first `a 1` starts at once, before the other addresses arrive. So `a` precedes them again in the next turn.
     const names = ['a 1', 'a 1', 'a 1', 'a 2', 'b 1', 'b 1', 'c 1'];
     const sent = names.map((name) => simulation.ask({ address: name.charAt(0), user: name, exists: false }));
     await simulation.run();

@@ -29,7 +29,8 @@ export interface ReportSubscriber {
 /** The source of metric reports. */
 export interface ReportSource {
   /**
-   * Delivers the latest periodic reports that are not due for renewal yet, and each new one from now on.
+   * Delivers at once each periodic report whose successor is not due yet, and then each new periodic report. Does not
+   * deliver reports of definitions that are made only on request.
    * @returns a function that ends the subscription.
    */
   subscribe(subscriber: ReportSubscriber): () => void;

@@ -71,7 +71,7 @@ const logs: Row = {
   // Console output may contain a password, so reading it needs the privilege to use the console.
   secret: { uriPattern: /^\/redfish\/v1\/Systems\/[^/]+\/LogServices\/ConsoleLog\/Entries(?:\/|$)/, read: components },
 };
-/** Reading the registry of the service's settings needs a privilege, because it contains addresses and paths. */
+/** Reading the registry of the service's settings needs ConfigureManager, because it contains addresses and paths. */
 const registries: Row = {
   ...byManager,
   secret: { uriPattern: /^\/redfish\/v1\/Registries\/RacklessServiceAttributeRegistry\.[^/]+\/./, read: manager },

@@ -38,7 +38,7 @@ describe('a request', () => {
 });
 
 describe('power', () => {
-  it('has the expected state after each reset type, in the order of the checkers', async () => {
+  it('has the expected state after ForceOff, ForceRestart, PowerCycle, On, ForceOn, in the order of the checkers', async () => {
     for (const machine of machines) {
       for (const [type, state] of [
         ['ForceOff', 'Off'],
@@ -204,7 +204,7 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
     }
   });
 
-  it('shows its VLAN, if any', () => {
+  it('shows its VLAN, or VLANEnable false without one', () => {
     expect(shown['VLAN']).toMatchObject({ VLANEnable: different.vlan !== undefined, VLANId: different.vlan ?? 0 });
   });
 });

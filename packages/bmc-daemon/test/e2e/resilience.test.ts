@@ -10,7 +10,7 @@ const pending = { enabled: 'Once', target: 'Cd' } as const;
 const used = { enabled: 'Disabled', target: 'None' };
 const root = '/redfish/v1';
 
-describeEndToEnd('a daemon that is killed, or whose libvirtd stops, at any time', () => {
+describeEndToEnd('a daemon that is killed, or whose libvirtd stops or hangs', () => {
   let lab: Lab;
   let guest: Guest;
   let image: string;
@@ -39,7 +39,7 @@ describeEndToEnd('a daemon that is killed, or whose libvirtd stops, at any time'
     return await Promise.all(read);
   };
 
-  it('keeps an image and a pending boot over a restart of the daemon while the guest is off', async () => {
+  it('keeps an image and a pending boot over its restart while the guest is off', async () => {
     await guest.insert(image);
     await guest.setBoot(pending);
     const before = await state();
@@ -52,7 +52,7 @@ describeEndToEnd('a daemon that is killed, or whose libvirtd stops, at any time'
     expect(await guest.nextEvent()).toBe(disk);
   });
 
-  it('keeps an image and a pending boot while the guest runs, and a later restart boots the image', async () => {
+  it('keeps an image and a pending boot over its restart while the guest runs; a reboot then boots the image', async () => {
     await guest.setBoot(pending);
     const before = await state();
     await restartDaemon();
@@ -75,7 +75,7 @@ describeEndToEnd('a daemon that is killed, or whose libvirtd stops, at any time'
     expect(await guest.nextEvent()).toBe(disk);
   });
 
-  it('returns 503 in time while libvirtd hangs, still serves the root, and recovers', async () => {
+  it('returns 503 while libvirtd hangs, still serves the root, and recovers', async () => {
     lab.libvirtd.signal('SIGSTOP');
     try {
       const { status, headers, body } = await lab.bmc.send('GET', guest.path);

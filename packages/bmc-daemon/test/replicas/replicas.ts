@@ -21,12 +21,16 @@ export interface Service {
   readonly redis: PrivateRedis;
   readonly servers: ListedServers;
   readonly cloud: CloudServer;
-  /** Starts a replica with its own files, and waits until it serves. @param lines more lines of its configuration. */
+  /**
+   * Starts a replica with its own configuration and state folder, and waits until it serves. All replicas share the
+   * password file.
+   * @param lines more lines of its configuration.
+   */
   start(lines?: string): Promise<Replica>;
   stop(): Promise<void>;
 }
 
-/** The administrator of the password files. */
+/** The administrator in the password file. */
 export const ADMIN = { UserName: 'admin', Password: 'secret words' };
 
 /** Starts the parts that the replicas share: a Redis, and a cloud with one server. */

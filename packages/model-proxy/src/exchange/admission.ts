@@ -50,7 +50,7 @@ export function pathFault({ request, client }: Exchange, kind: RouteKind | null)
 
 /**
  * Returns the error if the client has a virtual key, and the route needs the master key.
- * @param names returns all names of the route in `closedPages`. Called only if they matter.
+ * @param names returns all names that `closedPages` may contain for this route. Called only if they matter.
  */
 export function closedFault(
   { request, client, proxy }: Exchange,
@@ -87,7 +87,7 @@ export function allowsModel(key: VirtualKey | undefined, requested: string, grou
 
 /**
  * Returns the error for a raw request whose model the proxy does not check, if the client's key is
- * limited to a list of models. Such a key could use other models.
+ * limited to a list of models. Without this error, such a key could use models that are not in its list.
  */
 export function uncheckedModelFault({ request, client }: Exchange): ProxyError | undefined {
   return client?.key?.isRestricted === true ? modelUnchecked(plainPath(request.url ?? '/')) : undefined;

@@ -1,4 +1,7 @@
-/** The usage and the cost of a request that count for limits, budgets, reports and metrics. */
+/**
+ * The usage of a request that counts for limits, budgets and reports, and the cost that also counts for metrics. The
+ * tokens in metrics are only those that upstreams reported.
+ */
 import { costOf } from './answer/response-cost.js';
 import type { Usage } from './answer/usage.js';
 import type { Exchange } from './exchange.js';

@@ -6,9 +6,10 @@ import type { FailedCheck } from './failed-checks.js';
 /**
  * Something that all workers must know. Times are those of `hostTimeMs`.
  * - `cooled`: a deployment cools down until a time. `recovered`: it works again.
- * - `tried`: a request tries a deployment after its cooldown, until a time at most.
+ * - `tried`: a request tests a deployment after its cooldown. The test ends at `until` at the latest.
  * - `checked`: a check in the background has ended.
- * - `uncounted`: a response has no usage yet. `counted`: a worker has counted it.
+ * - `uncounted`: a stored response has no usage yet. `counted`: a worker has counted its usage. Here, `id` is that of
+ *   the response; elsewhere that of the deployment.
  */
 export type SiblingEvent =
   | { readonly kind: 'cooled'; readonly id: string; readonly until: number }

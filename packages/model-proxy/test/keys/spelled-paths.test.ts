@@ -1,4 +1,4 @@
-/** Requests a closed route by other spellings of its path: with a limited key, and without a key. */
+/** Requests a route of `admin_only_routes` by other spellings of its path: with a virtual key, and without a key. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { call, exchangeBytes } from '../harness/call.js';
 import { configOf, entry, useRawProxy } from '../pass-through/fixture.js';
@@ -30,7 +30,7 @@ const master = useRawProxy({
 
 const escaped = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');
 
-/** The start of a path of an endpoint, of files, of batches, of a stored response or of a WebSocket. */
+/** Matches the place of a provider's name in a path of these routes: `/v1`, or nothing before the route. */
 const forwarded = /^(?:\/v1)?(?=\/(?:chat|embeddings|responses|fim|batches|files|realtime)\b)/;
 
 /** A valid request to each endpoint. */

@@ -110,6 +110,7 @@ async function poll(
 ): Promise<void> {
   const interval = call.milliseconds('interval') ?? DEFAULT_INTERVAL_SECONDS * 1000;
   let before = watched.all;
+  // URIs of machines that no read has returned yet. The first successful read of such a machine is not an event.
   let unseen = watched.unreadUris();
   let reported = unseen;
   const link = { isLost: false };
@@ -121,7 +122,8 @@ async function poll(
       for (const event of eventsBetween(before, after, unseen, new Date().toISOString())) show(event);
       before = after;
       const unread = watched.unreadUris();
-      // Forgets a machine that has answered or is gone. If its URI appears again later, the machine is new.
+      // Removes each machine that was read, or that no longer exists. If its URI appears again later, the machine
+      // is new.
       unseen = new Set([...unseen].filter((uri) => unread.has(uri)));
       const failing = watched.shownUnread().filter(({ uri }) => !reported.has(uri));
       for (const line of unreadLines(failing)) printer.complain(line);

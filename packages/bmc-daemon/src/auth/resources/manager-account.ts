@@ -1,4 +1,4 @@
-/** Accounts: the users of the password file. */
+/** Accounts: the users of the password file, or of the shared store. */
 import { z } from 'zod';
 import type { Account } from '../account-list.js';
 import type { Accounts } from '../accounts.js';

@@ -98,7 +98,7 @@ function renderSsdp({ enabled: isEnabled, port, notifyIntervalSeconds, notifyTtl
     Port: port,
     NotifyMulticastIntervalSeconds: notifyIntervalSeconds,
     NotifyTTL: notifyTtl,
-    // The service sends no announcements over IPv6, but OCP's profile requires the property.
+    // The service sends no announcements over IPv6, but the Open Compute Project's profile requires the property.
     NotifyIPv6Scope: null,
   };
 }

@@ -62,7 +62,8 @@ export function relatedItems({ machines }: ChassisEntity): readonly JsonObject[]
 }
 
 /**
- * Power (deprecated, but used by Ironic and OCP) and PowerSubsystem of a chassis.
+ * Power and PowerSubsystem of a chassis. Power is deprecated, but Ironic and the profiles of the Open Compute Project
+ * still use it.
  * @see DSP2046, Power, PowerSubsystem
  */
 export const powerResources = [power, powerSubsystem];

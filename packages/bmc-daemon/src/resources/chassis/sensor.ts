@@ -1,6 +1,6 @@
 /**
- * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so
- * each sensor is `Absent` with a null reading. host-sensor.ts has the sensors of hosts.
+ * The sensors that the profiles of Ironic and of the Open Compute Project (OCP) require. A virtual machine has no
+ * sensors, so each sensor is `Absent` with a null reading. host-sensor.ts has the sensors of hosts.
  */
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';

@@ -42,7 +42,8 @@ const thermalSubsystem = defineResource({
 });
 
 /**
- * Thermal (deprecated, but used by Ironic and OCP) and ThermalSubsystem of a chassis.
+ * Thermal and ThermalSubsystem of a chassis. Thermal is deprecated, but Ironic and the profiles of the Open Compute
+ * Project still use it.
  * @see DSP2046, Thermal, ThermalSubsystem
  */
 export const thermalResources = [thermal, thermalSubsystem];

@@ -40,7 +40,7 @@ const telemetryService = defineResource({
     ServiceEnabled: isEnabled,
     Status: isEnabled ? enabled : { State: 'Disabled' },
     MinCollectionInterval: durationText(MIN_INTERVAL_SECONDS),
-    // Reports contain counters and their rates, and no aggregates.
+    // Clients cannot request a CollectionFunction (Average, Maximum, …) over several values of a metric.
     SupportedCollectionFunctions: [],
     MetricDefinitions: reference(`${self}/MetricDefinitions`),
     MetricReportDefinitions: reference(`${self}/MetricReportDefinitions`),

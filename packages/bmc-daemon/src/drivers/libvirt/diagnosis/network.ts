@@ -10,7 +10,7 @@ const NAME = 'default';
 const DEFINITION = '/usr/share/libvirt/networks/default.xml';
 
 /**
- * Examines the network `default`. A session libvirt may create no network, so it has no findings.
+ * Examines the network `default`. Returns no findings for a session libvirt, because it cannot create networks.
  * @throws {LibvirtError} if libvirt does not answer, or answers with an unexpected error.
  */
 export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost): Promise<readonly Finding[]> {
@@ -43,7 +43,7 @@ export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost)
 function missingNetwork(host: ExaminedHost): Finding {
   const message = `The host has no network ${NAME}, so "bmc-daemon machine create" needs --network or --bridge.`;
   const names = ['net-start', 'net-autostart'].map((command) => [command, NAME]);
-  // virsh reads the file on this host, and sends it to the other host.
+  // virsh reads the file on this host, also if libvirt runs on another host.
   const fix = existsSync(DEFINITION) ? host.virshEach(['net-define', DEFINITION], ...names) : null;
   return note(SUBJECT, message, fix);
 }

@@ -47,7 +47,8 @@ export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
 /**
  * Removes the incomplete machines of a survey. Checks their volumes first, because another program
  * may have created a volume with a planned name.
- * @throws {LabError} for a volume that something else uses; also for data, except in an incomplete clone.
+ * @throws {LabError} if another machine or volume uses one of the volumes, or if the volumes of a machine that is not
+ *   a clone contain data. Then no machine is removed.
  * @throws {DriverError} if libvirt fails.
  */
 export async function removeIncomplete(host: LabHost, { incomplete, remaining }: Survey): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Reads the serial port that `virsh console` would use.
+ * Reads the serial port that the daemon opens: the first one that libvirt offers as a stream.
  * @see https://libvirt.org/formatdomain.html#consoles-serial-parallel-channel-devices
  */
 import { attribute, child, childElements, type XmlElement } from '../tree.js';
