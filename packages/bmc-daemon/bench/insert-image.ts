@@ -89,7 +89,7 @@ async function startDaemon(
   const config = join(libvirtd.dir, 'tmp', 'bench.conf');
   await writeFile(
     config,
-    `EMULATOR_STORAGE_POOL = ${pool === null ? 'None' : `'${pool}'`}\nEMULATOR_VMEDIA_INSERT_WAIT_SECONDS = 100\n`,
+    `EMULATOR_STORAGE_POOL = ${pool === null ? 'None' : `'${pool}'`}\nEMULATOR_TASK_AFTER_SECONDS = 100\n`,
   );
   const child = spawn(
     process.execPath,

@@ -137,7 +137,7 @@ sushy-emulator works without changes if its settings use only the code that this
   - \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and \`joinpath\`
   - \`str\`, and \`+\` between strings or lists
 - With other code in a setting, the daemon does not start. The message shows the line to write instead.
-  The daemon ignores such code in an assignment to any other name.
+  The daemon ignores calls and calculations in assignments to other names.
 - A port may be in quotes. \`'Uefi'\` in \`EMULATOR_BOOT_LOADER_MAP\` means \`'UEFI'\`, and causes a warning.
 - \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates machines in memory.
 - \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. The

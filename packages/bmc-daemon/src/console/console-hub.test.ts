@@ -348,7 +348,7 @@ describe('a stream that libvirt may have lost', () => {
       expect.stringMatching(/^open: connected again, output since 20[^ ]*Z may be missing$/),
     ]);
     expect(lost.destroyed).toBe(true);
-    expect(port.infos).toEqual(['libvirt lost the console of a machine: connected again']);
+    expect(port.infos).toEqual(['the console of a machine was lost: connected again']);
     next.push('hello');
     await listener.receives('hello');
     await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));

@@ -115,7 +115,7 @@ export function createConsoleHub(options: ConsoleHubOptions): ConsoleHub {
       silence,
       isChecked,
       inTurn,
-      onReplaced: () => log.info('libvirt lost the console of a machine: connected again', { machine: uuid }),
+      onReplaced: () => log.info('the console of a machine was lost: connected again', { machine: uuid }),
     });
     const shared = { line, keyboard: new Keyboard(times) };
     consoles.set(uuid, shared);

@@ -17,8 +17,7 @@ interface Recorded {
 /**
  * Returns the boot of a connection, and the note before its text. The note is undefined if the daemon
  * connected soon after the start. The boot is the last recorded one if the run of the machine is the
- * same and the machine was not reset; otherwise it is a new one.
- * @throws the errors of node:fs if the folder must be read again and is unreadable.
+ * same and the machine was not reset; otherwise it is a new one. Never rejects.
  */
 export async function bootOf(
   connection: Connection,
@@ -42,7 +41,7 @@ export async function bootOf(
     const opening = 'the log begins here: the machine was running already';
     return { boot: { began: time, instance, number: undefined }, opening };
   }
-  const since = closedAt ?? (last.number === undefined ? undefined : await folder.lastWrittenAt(last.number));
+  const since = closedAt ?? (await lastWrite(folder, last, onFailed));
   const from = since === undefined ? 'the beginning' : iso(since);
   const why = hasMoved ? ', while the machine moved to another host' : '';
   return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}${why}` };
@@ -60,6 +59,20 @@ async function lastRecorded(
       : { began: Date.parse(last.began), instance: last.instance, number: last.number };
   } catch (error) {
     // The recording begins a new boot.
+    onFailed(error);
+    return undefined;
+  }
+}
+
+/** Returns when text of a boot was last written, in milliseconds since 1970; undefined: unknown, or no text. */
+async function lastWrite(
+  folder: ConsoleLogFolder,
+  { number }: RunningBoot,
+  onFailed: Recorded['onFailed'],
+): Promise<number | undefined> {
+  try {
+    return number === undefined ? undefined : await folder.lastWrittenAt(number);
+  } catch (error) {
     onFailed(error);
     return undefined;
   }

@@ -28,15 +28,21 @@ const kinds = [
  * @param folder EMULATOR_STATE_DIR.
  * @throws {StateFileError} if a key cannot be read or stored, or is damaged. A damaged key is
  *   not replaced, because clients would report an attack.
- * @throws the errors of node:fs if the folder cannot be searched.
  */
 export function openHostKeys(folder: string): readonly HostKey[] {
   return kinds.map(({ file, make }) => {
     const name = path.join(folder, file);
     removeLeftovers(name);
-    const isThere = statSync(name, { throwIfNoEntry: false }) !== undefined;
-    return readKey(name, isThere ? storedKey(name) : newKey(name, make));
+    return readKey(name, isThere(name) ? storedKey(name) : newKey(name, make));
   });
+}
+
+function isThere(name: string): boolean {
+  try {
+    return statSync(name, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw new StateFileError(`reading ${name}: ${fileReason(error)}`, { cause: error });
+  }
 }
 
 function storedKey(name: string): string {

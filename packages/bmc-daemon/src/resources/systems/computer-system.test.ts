@@ -32,6 +32,7 @@ it('a PATCH that becomes a task gives the messages of its other properties in th
       Messages: [{ MessageId: expect.stringMatching(/\.ResetRequired$/) }],
     });
   } finally {
+    finish();
     await served.close();
   }
 });
