@@ -34,7 +34,7 @@ describe('the trace', () => {
     );
   });
 
-  it('writes each request as one shell command, whatever the client sent', () => {
+  it('writes a request as one shell command, also if its body contains quotes and commands', () => {
     const line = curlLine(request(`{"content":"it's $(id) \`id\`"}`)).replace(/^curl /, "printf '%s\\n' ");
     expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8' }).stdout.trimEnd().split('\n').at(-1)).toBe(
       `{"content":"it's $(id) \`id\`"}`,

@@ -607,7 +607,7 @@ describe('the pipeline, for logins and failed requests,', () => {
     expect((await client.get('/redfish/v1/Systems', { Authorization: 'Basic odd' })).status).toBe(503);
   });
 
-  it('checks for OData-Version 4.0 before anything else', async () => {
+  it('checks for OData-Version 4.0 before it looks for the resource', async () => {
     const { status, json } = await client.get('/redfish/v1/nothing', { 'OData-Version': '4.1' });
     expect([status, ids(json)]).toEqual([412, ['HeaderInvalid']]);
     expect((await get('/redfish/v1', { 'OData-Version': '4.0' })).status).toBe(200);
@@ -621,7 +621,7 @@ describe('the pipeline, for logins and failed requests,', () => {
     },
   );
 
-  it('answers 404 for an unknown id in every method', async () => {
+  it('answers 404 to a GET, PATCH or DELETE with an unknown id', async () => {
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const { status, json } = await send(
         method,

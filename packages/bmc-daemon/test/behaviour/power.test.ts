@@ -1,14 +1,14 @@
-/** Reset actions, beyond the rows of the contract. */
+/** Reset actions, the power restore policy and the asset tag of a machine, beyond the rows of the contract. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 
-describeSpec('a reset of a machine', (spec) => {
+describeSpec('a machine', (spec) => {
   const path = (): string => `/redfish/v1/Systems/${spec().uuid}`;
   const reset = (type: string) => spec().call('POST', `${path()}/Actions/ComputerSystem.Reset`, { ResetType: type });
   const power = async (): Promise<unknown> => (await spec().get(path()))['PowerState'];
 
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'])(
-    'fails for %s if the machine is off, with 409 and a specific message',
+    'rejects %s while it is off, with 409 and a specific message',
     async (type) => {
       const answer = await reset(type);
       expect(answer.status).toBe(409);
@@ -18,25 +18,25 @@ describeSpec('a reset of a machine', (spec) => {
     },
   );
 
-  it('accepts On and ForceOn for a running machine, and ForceOff for a machine that is off', async () => {
+  it('accepts On and ForceOn while it runs, and ForceOff while it is off', async () => {
     expect((await reset('ForceOff')).status).toBe(204);
     await expect(power()).resolves.toBe('Off');
     for (const type of ['On', 'On', 'ForceOn']) expect((await reset(type)).status).toBe(204);
     await expect(power()).resolves.toBe('On');
   });
 
-  it('is On after ForceRestart of a machine that is off', async () => {
+  it('is On after a ForceRestart while it is off', async () => {
     expect((await reset('ForceRestart')).status).toBe(204);
     await expect(power()).resolves.toBe('On');
   });
 
-  it('accepts GracefulShutdown and Nmi for a running machine', async () => {
+  it('accepts GracefulShutdown and Nmi while it runs', async () => {
     await spec().reset('On');
     expect((await reset('Nmi')).status).toBe(204);
     expect((await reset('GracefulShutdown')).status).toBe(204);
   });
 
-  it('is Paused after Pause and On after Resume, and rejects a shutdown of a paused machine', async () => {
+  it('is Paused after Pause and On after Resume, and rejects a shutdown while it is paused', async () => {
     await spec().reset('On');
     for (const type of ['Pause', 'Pause']) await spec().reset(type);
     await expect(power()).resolves.toBe('Paused');
@@ -46,7 +46,7 @@ describeSpec('a reset of a machine', (spec) => {
     await expect(power()).resolves.toBe('On');
   });
 
-  it('is On after PowerCycle of a machine that is off, runs or is paused', async () => {
+  it('is On after a PowerCycle while it is off, runs or is paused', async () => {
     for (const before of ['ForceOff', 'On', 'Pause']) {
       await spec().reset(before);
       await spec().reset('PowerCycle');
@@ -54,13 +54,13 @@ describeSpec('a reset of a machine', (spec) => {
     }
   });
 
-  it('is On after PushPowerButton of a machine that is off', async () => {
+  it('is On after PushPowerButton while it is off', async () => {
     await spec().reset('PushPowerButton');
     await expect(power()).resolves.toBe('On');
     expect((await reset('PushPowerButton')).status).toBe(204);
   });
 
-  it('rejects Pause, Resume and Suspend while the machine is off', async () => {
+  it('rejects Pause, Resume and Suspend while it is off', async () => {
     for (const type of ['Pause', 'Resume', 'Suspend']) {
       const answer = await reset(type);
       expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['ChassisPowerStateOnRequired']]);
@@ -80,7 +80,7 @@ describeSpec('a reset of a machine', (spec) => {
     expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueNotInList']]);
   });
 
-  it('changes AssetTag of a machine and its chassis together, whichever of both gets the PATCH', async () => {
+  it('has the same AssetTag as its chassis, whichever of both gets the PATCH', async () => {
     const chassis = `/redfish/v1/Chassis/${spec().uuid}`;
     const tags = async () => Promise.all([path(), chassis].map(async (uri) => (await spec().get(uri))['AssetTag']));
     await expect(tags()).resolves.toEqual([null, null]);
@@ -97,7 +97,7 @@ describeSpec('a reset of a machine', (spec) => {
     await expect(tags()).resolves.toEqual([null, null]);
   });
 
-  it('fails for an unsupported reset type, a wrong JSON type and an unknown parameter', async () => {
+  it('rejects an unsupported reset type, a wrong JSON type and an unknown parameter', async () => {
     const post = (body: unknown) => spec().call('POST', `${path()}/Actions/ComputerSystem.Reset`, body);
     const full = await post({ ResetType: 'FullPowerCycle' });
     expect([full.status, spec().messageIds(full)]).toEqual([400, ['ActionParameterValueNotInList']]);

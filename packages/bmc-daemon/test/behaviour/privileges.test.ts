@@ -24,7 +24,7 @@ describe('privileges', () => {
   const patch = async (user: User, uri: string, body: object) =>
     statusAndKeys(await fixture.client.send('PATCH', uri, { headers: headersOf(user), body }));
 
-  it('are those of the role: ReadOnly reads, Operator changes power, Administrator changes everything', async () => {
+  it('are those of the role: ReadOnly reads, Operator also resets, Administrator also changes AccountService', async () => {
     expect((await fixture.client.get(fixture.machine, headersOf('rick'))).status).toBe(200);
     expect(statusAndKeys(await reset('rick'))).toBe('403 InsufficientPrivilege');
     expect((await reset('olga')).status).toBe(204);

@@ -262,7 +262,7 @@ describe('a daemon in the journal of systemd', () => {
 });
 
 describe('the running daemon', () => {
-  it('serves pages, health, metrics and Redfish on one port, logs each request and ends with 0 on SIGTERM', async () => {
+  it('serves pages, health, metrics and Redfish on one port, logs requests and ends with 0 on SIGTERM', async () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     expect((await getJson(`${address}/redfish/v1/Systems/`)).body['Members@odata.count']).toBeGreaterThan(0);

@@ -69,7 +69,7 @@ for (const [firmware, platform, name] of [
       expect(await guest.definition()).toBe(definition);
     });
 
-    it('boots the ISO at the next restart of any kind if a client sets Once while the machine runs', async () => {
+    it('boots the ISO at the next restart, by the guest or over Redfish, if a client sets Once while the machine runs', async () => {
       const definition = await guest.definition();
       await guest.reset('On');
       expect(await guest.nextEvent()).toBe(disk);

@@ -78,7 +78,7 @@ describe('a domain', () => {
   });
   afterAll(() => domain.undefine());
 
-  it('changes its state and the reason of the state with each power action', async () => {
+  it('has the state and the reason that belong to the last power action', async () => {
     expect(await domain.getState()).toEqual({ state: SHUTOFF, reason: DomainShutoffReason.UNKNOWN });
     const started = await domain.create();
     expect(started).toMatchObject({ name: 'powered', uuid: domain.uuid });

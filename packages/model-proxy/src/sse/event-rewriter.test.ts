@@ -118,7 +118,7 @@ describe('a stream of events', () => {
     }
   });
 
-  it('is forwarded in one buffer for each chunk, whatever the number of events in the chunk', () => {
+  it('is forwarded in one buffer for each chunk, also if the chunk has several events', () => {
     const made = rewriter();
     const out = made.push(Buffer.from(chunk('a') + chunk('b') + chunk('c')));
     expect(out.map(String)).toEqual([renamed(chunk('a') + chunk('b') + chunk('c'))]);

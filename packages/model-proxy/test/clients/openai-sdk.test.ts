@@ -238,7 +238,7 @@ describe('the openai SDK', () => {
     expect(upstream.last.url).toBe('/v1/audio/transcriptions');
   });
 
-  it('throws the matching exception for each status', async () => {
+  it('throws the matching exception for 400, 401, 403, 404, 422, 429, 500 and 503', async () => {
     const code = 'context_length_exceeded';
     expect(
       await failure(refusal(400, { message: 'too long', type: 'invalid_request_error', param: 'messages', code })),

@@ -69,7 +69,7 @@ describe('a group of deployments', () => {
     expect(streaming.upstreams[0]?.count).toBe(1);
   });
 
-  it('serves all requests with each strategy, and uses all deployments', async () => {
+  it('serves all requests with four strategies, and uses all deployments', async () => {
     for (const name of ['least-busy', 'usage-based-routing-v2', 'latency-based-routing', 'cost-based-routing']) {
       const { askMany, upstreams } = await setUp([{}, {}], { router_settings: { routing_strategy: name } });
       expect(statuses([...(await askMany(100)), ...(await askMany(100, { stream: true }))])).toEqual({ 200: 200 });

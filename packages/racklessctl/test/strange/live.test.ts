@@ -91,7 +91,7 @@ describe('watch', () => {
     expect(service.lines.at(-1)).toBe('DELETE /sessions/2');
   });
 
-  it('connects again at once after a new login', async () => {
+  it('connects again with a new login if the service answers 401', async () => {
     let streams = 0;
     const service = await serve({
       ...withEvents((_, response) => {
