@@ -1,4 +1,7 @@
-/** Writes the password file and the stored state of accounts together. */
+/**
+ * Writes the password file and the stored state of accounts together. With a shared store, an entry of the store
+ * replaces both files.
+ */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { withRenamedUser, withUserLine } from '../password-file/password-file-writer.js';
 import type { PasswordFile } from '../password-file/password-file.js';

@@ -1,6 +1,7 @@
 /**
  * Combines the password file (users and hashes) and the state file (roles, locks, whether an
- * account is enabled or must change its password) into the list of accounts.
+ * account is enabled or must change its password) into the list of accounts. With a shared store, an entry of the store
+ * replaces both files.
  */
 import type { HtpasswdEntry } from '../password-file/htpasswd.js';
 import type { PasswordFile } from '../password-file/password-file.js';
@@ -13,7 +14,7 @@ import { administrator, predefinedRoles, type Role } from './roles.js';
 /** The current state of an account; never mutated. */
 export interface Account {
   readonly user: string;
-  /** The hash in the password file. A new hash means a new password. */
+  /** The hash of the password. A new hash means a new password. */
   readonly hash: string;
   readonly roleId: string;
   readonly enabled: boolean;

@@ -1,6 +1,7 @@
 /**
  * Accounts: the users of the password file, with the roles, locks and flags of the state file. Both
- * files may change at any time: `htpasswd` writes the first, the AccountService both.
+ * files may change at any time: `htpasswd` writes the first, the AccountService both. With a shared store, an entry of
+ * the store replaces both files (shared/shared-access.ts).
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
@@ -92,7 +93,7 @@ interface AccountsOptions {
 /** `OperationQueue` has a queue for each key. All changes of accounts have this key. */
 const QUEUE_KEY = '';
 
-/** Returns the accounts in a password file. The result needs no close. */
+/** Returns the accounts of a service with a password file. The result needs no close. */
 export function createAccounts(options: AccountsOptions): Accounts {
   return new FileAccounts(options);
 }

@@ -18,8 +18,8 @@ interface LockoutOptions {
 }
 
 /**
- * Creates the lockout of a service. Counts are in memory; locks are in the state file, so a restart
- * does not unlock accounts.
+ * Creates the lockout of a service. Counts are in memory, so each replica counts by itself. Locks are in the state file
+ * or in the shared store, so a restart does not unlock accounts.
  */
 export function createLockout(state: StateFile<AccessState>, { log, clock }: LockoutOptions): Lockout {
   const wrong = new Map<string, { readonly count: number; readonly at: number }>();

@@ -55,7 +55,7 @@ export interface RefusedAttempt {
 
 /** An account, as consoles and event streams check it. */
 interface LoginAccount {
-  /** The hash in the password file. A new hash means a new password. */
+  /** The hash of the password. A new hash means a new password. */
   readonly hash: string;
   readonly enabled: boolean;
   /** The identity of this account's requests, without a session. */

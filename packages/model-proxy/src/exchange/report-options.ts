@@ -1,4 +1,4 @@
-/** The usage of requests: who requests it, and the options of a request for its reports. */
+/** Decides whether the proxy needs the usage of a stream, and stores the tags and the user of a request for reports. */
 import { clientTagsForbidden } from '../errors/model.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { ProxySettings } from '../settings.js';

@@ -1,4 +1,4 @@
-/** Our own reports of usage: all rows as a file, and the largest keys, models or tags of each day. */
+/** Our own reports of usage: all rows as a file, and the largest keys, models or tags with their values of each day. */
 import { invalidParameter } from '../errors/model.js';
 import type { UsageRow } from '../store/usage.js';
 import { integerIn, type ManagementRequest } from './request.js';

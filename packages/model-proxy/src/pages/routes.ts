@@ -1,6 +1,6 @@
 /**
- * The pages that Express serves: home page, health, deployments, routes and metrics. Loaded after the
- * start.
+ * The pages that Express serves: the home page, `/routes`, `/metrics`, `/health`, `/model/info` and `/model/status`.
+ * Loaded after the start.
  */
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { answerJson, answerText } from '../exchange/answer/answer-json.js';

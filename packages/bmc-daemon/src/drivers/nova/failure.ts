@@ -29,7 +29,7 @@ export function rejectionError(
 ): DriverError {
   const message = `${doing}: Nova answers ${reason}`;
   if (status === 404) return new DriverError(isKnownServer ? 'unavailable' : 'notFound', message);
-  // If the reason is a running task, the client may retry soon. If it is the state, a retry does
+  // If the reason is a running task of Nova, the client may retry soon. If it is the state, a retry does
   // not help.
   if (status === 409) {
     const isTemporary = isBuilding || reason.includes('task_state');

@@ -59,7 +59,7 @@ export async function executeAction(
 interface PlanOptions extends OperationOptions {
   /** Describes the action in errors. */
   readonly doing: string;
-  /** Called after Nova has accepted the action, while the server has the task. */
+  /** Called after Nova has accepted the action, while Nova executes its task. */
   readonly onAccepted?: () => Promise<void>;
 }
 
@@ -135,7 +135,7 @@ async function begin(
 
 /**
  * Returns the last known state; undefined if it is too old, if the cell of the server did not answer, or
- * if it shows a task, which may have ended.
+ * if it shows a task of Nova, which may have ended.
  */
 function lastReading(id: string, list: ServerList): Server | undefined {
   const known = list.find(id);

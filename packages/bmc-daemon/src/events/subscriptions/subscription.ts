@@ -45,7 +45,7 @@ const pushRecord = z.object({
   after: z.string().exactOptional(),
   wanted,
 });
-/** A listener as the state file stores it. */
+/** A listener as the state file or the shared store has it. */
 export type PushRecord = z.infer<typeof pushRecord>;
 
 const stateForm = z.object({
@@ -53,9 +53,9 @@ const stateForm = z.object({
   retryIntervalSeconds: z.number().int(),
   subscriptions: z.array(pushRecord),
 });
-/** The retry settings and the listeners of the state file. */
+/** The retry settings and the listeners, as the state file or the shared store has them. */
 export type SubscriptionsState = z.infer<typeof stateForm>;
-/** The content of the state file. It keeps members that a newer version of the daemon has added. */
+/** The schema of {@link SubscriptionsState}. It keeps members that a newer version of the daemon has added. */
 export const subscriptionsState: z.ZodType<SubscriptionsState> = stateForm
   .extend({ subscriptions: z.array(pushRecord.extend({ wanted: wanted.loose() }).loose()) })
   .loose();

@@ -56,7 +56,7 @@ export function taskOf(body: NonNullable<PowerPlan['body']>): string | undefined
  * Returns the plan of an action; undefined if there is nothing to do, because the server is already in the
  * requested state or a graceful shutdown already runs.
  * @throws {DriverError} conflict, if the action needs a guest and the server is off; unavailable, if another
- *   task must end first; unsupported, for the power button.
+ *   task of Nova must end first; unsupported, for the power button.
  */
 export function planAction(action: PowerAction, server: Server): PowerPlan | undefined {
   const { name, task, vmState } = server;

@@ -101,7 +101,7 @@ export interface Server {
   readonly volumeIds: readonly string[];
   /** MAC addresses of ports with an IP address, in lower case. */
   readonly macs: readonly string[];
-  /** The running task, for example `powering-off`; null: none. */
+  /** The running task of Nova (`task_state`), for example `powering-off`; null: none. */
   readonly task: string | null;
   /** `active`, `stopped`, `paused`, `suspended`, `rescued`, `error`, … */
   readonly vmState: string;

@@ -8,25 +8,26 @@ import type { Server } from './server.js';
 /** No machine of QEMU has more processors. */
 const MAX_SOCKETS = 4096;
 /**
- * Tasks after which a server is off. Tasks of no set neither start nor stop a guest, or are not known.
+ * Tasks of Nova (`task_state`) after which a server is off. Tasks of no set neither start nor stop a guest, or are not
+ * known.
  * @see https://opendev.org/openstack/nova/src/branch/master/nova/compute/task_states.py
  */
 const stopping: ReadonlySet<string> = new Set([
   ...['powering-off', 'suspending', 'deleting', 'soft-deleting'],
   ...['shelving', 'shelving_image_pending_upload', 'shelving_image_uploading', 'shelving_offloading'],
 ]);
-/** Tasks after which a guest runs. */
+/** Tasks of Nova after which a guest runs. */
 const starting: ReadonlySet<string> = new Set([
   ...['scheduling', 'block_device_mapping', 'networking', 'spawning'],
   ...['rebooting', 'reboot_pending', 'reboot_started', 'rebooting_hard', 'reboot_pending_hard', 'reboot_started_hard'],
   ...['powering-on', 'resuming', 'rescuing', 'unrescuing', 'restoring', 'unshelving'],
 ]);
-/** Tasks that start the guest again, unless the server was off before. */
+/** Tasks of Nova that start the guest again, unless the server was off before. */
 const restarting: ReadonlySet<string> = new Set([
   ...['resize_migrating', 'resize_migrated', 'resize_finish', 'resize_reverting'],
   ...['rebuilding', 'rebuild_block_device_mapping', 'rebuild_spawning'],
 ]);
-/** Tasks during which a running guest continues, and after which it still runs. */
+/** Tasks of Nova during which a running guest continues, and after which it still runs. */
 const harmless: ReadonlySet<string> = new Set([
   ...['image_snapshot', 'image_snapshot_pending', 'image_pending_upload', 'image_uploading', 'image_backup'],
   ...['updating_password', 'migrating', 'resize_confirming'],
@@ -42,7 +43,7 @@ const CRASHED = 6;
 const SUSPENDED = 7;
 
 /**
- * Returns the state of a server, without regard to its running task. Nova may notice late that a
+ * Returns the state of a server, without regard to its running task of Nova. Nova may notice late that a
  * guest has stopped.
  */
 export function stateOf({ vmState, powerState }: Pick<Server, 'vmState' | 'powerState'>): DomainState {
@@ -54,13 +55,15 @@ export function stateOf({ vmState, powerState }: Pick<Server, 'vmState' | 'power
   return vmState === 'error' && powerState === NO_STATE ? 'shutoff' : 'running';
 }
 
-/** Returns whether a task ends with a running server. */
+/** Returns whether Nova executes a task that ends with a running server. */
 export function isStarting({ task, vmState, powerState }: Pick<Server, 'task' | 'vmState' | 'powerState'>): boolean {
   if (task === null) return false;
   return starting.has(task) || (restarting.has(task) && vmState !== 'stopped' && powerState !== OFF);
 }
 
-/** Returns whether a server runs, and continues to run during and after its task. Without a task: whether it runs. */
+/**
+ * Returns whether a server runs, and continues to run during and after its task of Nova. Without a task: whether it runs.
+ */
 export function staysOn(server: Pick<Server, 'task' | 'vmState' | 'powerState'>): boolean {
   return stateOf(server) === 'running' && (server.task === null || harmless.has(server.task));
 }

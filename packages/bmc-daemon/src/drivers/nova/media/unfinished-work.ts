@@ -27,8 +27,8 @@ interface Mark {
   /** `bootedAfter` of the stored state; empty if only a power-off is unfinished. */
   readonly text: string;
   /**
-   * Time of {@link performance.now} when this daemon first saw the mark, or last saw a task or a
-   * rescue.
+   * Time of {@link performance.now} when this daemon first saw the mark, or last saw a task of Nova
+   * or a rescue.
    */
   readonly at: number;
   /** Whether this daemon has already tried to complete its own power-off. */
