@@ -1,6 +1,6 @@
 /**
- * Validates every answer with DMTF's schemas in both modes, and tests the differences between the
- * modes.
+ * Validates all resources that a client can reach, and some errors, with DMTF's schemas in both modes. Also tests the
+ * differences between the modes.
  */
 import { describe, expect, it } from '@jest/globals';
 import { dmtfSchemas, type DmtfSchemas } from './dmtf-schemas.js';

@@ -1,6 +1,6 @@
 /**
- * Kills a daemon before and after each write of each operation. A client repeats its request at the
- * daemon that starts next.
+ * Kills a daemon before and after each write of an operation: by default of some operations in each state of a server,
+ * with RACKLESS_KILL=all of all. A client repeats its request at the daemon that starts next.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../../daemon/process.js';
