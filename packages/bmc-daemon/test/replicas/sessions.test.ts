@@ -66,7 +66,7 @@ it('a service never loses one of many changes that replicas make at the same tim
   expect(body['Members']).toHaveLength(3 + names.length);
 });
 
-it('a service has the same resources and the same ETags at all replicas', async () => {
+it('a service shows the same systems and accounts, with the same ETags, at both replicas', async () => {
   const uris = [root, `${root}/Systems`, `${root}/AccountService`, accounts, `${accounts}/admin`];
   const { body } = await read(a, `${root}/Systems`, admin);
   const [system] = body['Members'] as { readonly '@odata.id': string }[]; // The answer is a collection.

@@ -62,7 +62,8 @@ export function isStarting({ task, vmState, powerState }: Pick<Server, 'task' | 
 }
 
 /**
- * Returns whether a server runs, and continues to run during and after its task of Nova. Without a task: whether it runs.
+ * Returns whether a server runs, and continues to run during and after its task of Nova. Without a task: whether it
+ * runs.
  */
 export function staysOn(server: Pick<Server, 'task' | 'vmState' | 'powerState'>): boolean {
   return stateOf(server) === 'running' && (server.task === null || harmless.has(server.task));
