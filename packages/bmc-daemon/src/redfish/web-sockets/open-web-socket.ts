@@ -16,9 +16,9 @@ export class OpenWebSocket implements WebSocketClient {
   /** The number of received and sent bytes, without the frames' headers. */
   readonly bytes = { in: 0, out: 0 };
   /**
-   * The code and the reason for the log. A client never receives 1006 or 4429: the service terminates its
-   * connection, or the library has sent another code. Undefined: the connection is open, or the client
-   * ended it.
+   * The code and the reason for the log. The client receives the code only after `close`. If it reads too slowly (4429)
+   * or does not answer a ping (1006), the service terminates the connection without a code. After an error (1006), the
+   * library may have sent another code. Undefined: the connection is open, or the client ended it.
    */
   end: { readonly code: number; readonly reason: string } | undefined;
   readonly #socket: WebSocket;
