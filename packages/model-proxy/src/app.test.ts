@@ -429,7 +429,7 @@ describe('settings that restrict access', () => {
   afterEach(() => replace({}));
 
   it('can require the key for /metrics and other open pages', async () => {
-    replace({ ...closed, closedPages: new Set(['/metrics', '/routes']) });
+    replace({ ...closed, masterKeyRoutes: new Set(['/metrics', '/routes']) });
     const statuses = async (headers = {}) =>
       Promise.all(
         ['/metrics', '//metrics/', '/routes', '/health/liveliness'].map(
@@ -695,7 +695,7 @@ describe('Express and prom-client', () => {
       const { createApp } = await import('${new URL('../dist/app.js', import.meta.url).href}');
       const silent = () => undefined;
       const log = { error: silent, warn: silent, info: silent, debug: silent, request: silent, flush: silent };
-      const settings = { deployments: [], modelGroupAlias: new Map(), modelNameInResponse: 'provider', fillNullFields: false, forwardedPaths: new Set(), allowedRoutes: null, allowedIps: null, closedPages: new Set(),
+      const settings = { deployments: [], modelGroupAlias: new Map(), modelNameInResponse: 'provider', fillNullFields: false, forwardedPaths: new Set(), allowedRoutes: null, allowedIps: null, masterKeyRoutes: new Set(),
         alwaysIncludeStreamUsage: false, maxRequestBytes: 1000, maxResponseBytes: 1000000, forwardClientHeaders: false, clientKeys: null };
       const app = createApp({ settings, upstream: {}, log, version: '1', detailedDebug: false });
       const server = createServer(app.handler).listen(0, '127.0.0.1');

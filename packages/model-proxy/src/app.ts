@@ -133,7 +133,7 @@ export function createApp(options: AppOptions): App {
     };
   };
   const pages = pagesOnDemand(metrics);
-  siblings?.onSnapshot(() => metrics.snapshot(scrapedState(proxy)));
+  siblings?.setSnapshotSource(() => metrics.snapshot(scrapedState(proxy)));
 
   const answer = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     const exchange = begin(request, response, awaitsContinue);

@@ -165,8 +165,8 @@ const pagesOfKeys: ReadonlySet<string> = new Set([
  * Also rejects a virtual key that may not request the page.
  */
 function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {
-  const { closedPages } = exchange.proxy.settings;
-  const isClosed = (modelPagePaths(path) ?? [path]).some((spelling) => closedPages.has(spelling));
+  const { masterKeyRoutes } = exchange.proxy.settings;
+  const isClosed = (modelPagePaths(path) ?? [path]).some((spelling) => masterKeyRoutes.has(spelling));
   if (!authorize(exchange, open && !isClosed)) return false;
   const kind = open || pagesOfKeys.has(exchange.routeLabel) ? 'info' : null;
   const fault = isClosed && exchange.client?.key !== undefined ? adminOnly(path) : pathFault(exchange, kind);

@@ -184,8 +184,8 @@ export interface ProxySettings {
    * Routes that need the master key here (`require_auth_for_metrics_endpoint`, `admin_only_routes`): all paths of
    * a page, `/v1/chat/completions` for an endpoint, `rawName` and `nameAtAnyProvider` of a raw path.
    */
-  readonly closedPages: ReadonlySet<string>;
-  /** The paths of `closedPages`, as the operator wrote them. */
+  readonly masterKeyRoutes: ReadonlySet<string>;
+  /** The paths of `masterKeyRoutes`, as the operator wrote them. */
   readonly adminOnlyRoutes: readonly string[];
   /** Whether model requests must contain `user` (`enforce_user_param`). */
   readonly enforceUserParam: boolean;

@@ -54,7 +54,7 @@ const listeners = {
 const listenerAttack = {
   name: `${Object.keys(listeners).length + 1} kinds of hostile listeners for events`,
   expected:
-    'GETs meanwhile are answered, memory grows by less than 150 MiB, another listener gets its events, no redirect is followed',
+    'GETs meanwhile are answered, memory grows by less than 150 MiB, another listener still gets events, no redirect is followed',
   seconds: 90,
   run: async (arena) => {
     const daemon = await arena.startBmc();

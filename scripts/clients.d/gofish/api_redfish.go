@@ -18,7 +18,7 @@ type (
 )
 
 // Each PATCH and POST has the object's ETag from the answer's header in If-Match.
-const sendsEtags = true
+const sendsIfMatch = true
 
 func readTasks(service *gofish.Service) error {
 	return one(service.Tasks())

@@ -16,7 +16,7 @@ type (
 
 // The service sends ETags in headers, but this version of gofish reads them only from @odata.etag in bodies. So it
 // sends no If-Match.
-const sendsEtags = false
+const sendsIfMatch = false
 
 func readTasks(service *gofish.Service) error {
 	tasks, err := service.Tasks()

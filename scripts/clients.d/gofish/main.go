@@ -152,7 +152,7 @@ func changeSystem(client *gofish.APIClient, system *ComputerSystem) {
 	step("a-second-action-on-the-same-object", func() error {
 		return firstOf(func() error { return reset(system, "ForceOff") }, func() error { return waitForPower(client, "Off") })
 	})
-	if sendsEtags {
+	if sendsIfMatch {
 		step("refuses-a-stale-change", func() error {
 			// Without another change, the system may look as it did when it was read.
 			current, err := systemOf(client)

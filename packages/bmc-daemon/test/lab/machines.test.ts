@@ -178,7 +178,7 @@ describe('machine create', () => {
     );
     const foreign = await lab.machine('create', 'node', '--count', '3', ...small);
     expect(foreign).toMatchObject({ code: 1, stdout: '' });
-    expect(foreign.stderr).toBe('bmc-daemon: machine node-2 exists, and this command has not created it\n');
+    expect(foreign.stderr).toBe('bmc-daemon: machine node-2 exists, and bmc-daemon machine did not create it\n');
     expect(await lab.contents()).toMatchObject({ domains: ['node-2'], files: [] });
     await lab.virsh('undefine', 'node-2');
 
@@ -369,7 +369,7 @@ describe('machine clone', () => {
     expect((await definition('ours')).devices.disks[0]?.source.name).toBe(join(folder, 'ours.img'));
     expect((await stat(join(folder, 'ours.img'))).size).toBe(1024 ** 2);
     const { code, stderr } = await lab.machine('delete', 'theirs');
-    expect([code, stderr]).toEqual([1, 'bmc-daemon: machine theirs stays: this command has not created it\n']);
+    expect([code, stderr]).toEqual([1, 'bmc-daemon: machine theirs stays: bmc-daemon machine did not create it\n']);
     await lab.results('delete', 'ours', '--yes');
     await expect(stat(join(folder, 'ours.img'))).rejects.toThrow('ENOENT');
     await lab.virsh('undefine', 'theirs');
@@ -483,7 +483,7 @@ describe('machine delete', () => {
     expect(copy).toContain(node?.uuid);
     await lab.define('domain', copy);
     const { code, stderr } = await lab.machine('delete', 'copy');
-    expect([code, stderr]).toEqual([1, 'bmc-daemon: machine copy stays: this command has not created it\n']);
+    expect([code, stderr]).toEqual([1, 'bmc-daemon: machine copy stays: bmc-daemon machine did not create it\n']);
     await lab.virsh('undefine', '--nvram', 'copy');
   });
 

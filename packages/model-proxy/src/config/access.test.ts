@@ -30,7 +30,7 @@ describe('settings that restrict access', () => {
       allowedRoutes: ['/v1/chat/completions', '/vllm/*'],
       enforceUserParam: true,
     });
-    expect(proxy.closedPages).toEqual(new Set(['/routes', '/metrics']));
+    expect(proxy.masterKeyRoutes).toEqual(new Set(['/routes', '/metrics']));
   });
 
   it.each([
@@ -78,8 +78,10 @@ describe('settings that restrict access', () => {
     ['/openai/v1/Fine%5ftuning/jobs', ['/openai/fine_tuning/jobs']],
     ['/models/a%2Fb', ['/models/a/b', '/v1/models/a/b']],
   ])('restrict all paths of a route to the master key: %s', (entry, names) => {
-    const { closedPages } = load(general(`forwarded_paths: [fim/completions], admin_only_routes: [${entry}]`)).proxy;
-    expect([...closedPages].sort()).toEqual([...names].sort());
+    const { masterKeyRoutes } = load(
+      general(`forwarded_paths: [fim/completions], admin_only_routes: [${entry}]`),
+    ).proxy;
+    expect([...masterKeyRoutes].sort()).toEqual([...names].sort());
   });
 
   it.each([
@@ -90,17 +92,17 @@ describe('settings that restrict access', () => {
     const printed = renderEffectiveConfig(loaded);
     expect(printed).toContain(`  admin_only_routes: ["${entry}"]\n`);
     const again = load(printed.replace('  master_key: "***"', '  master_key: k'));
-    expect(again.proxy.closedPages).toEqual(loaded.proxy.closedPages);
+    expect(again.proxy.masterKeyRoutes).toEqual(loaded.proxy.masterKeyRoutes);
   });
 
   it.each(['/model/info', '/v1/model/info'])('close both paths of the model information: %s', (entry) => {
-    const { closedPages } = load(general(`admin_only_routes: [${entry}]`)).proxy;
-    expect(closedPages).toEqual(new Set(['/model/info', '/v1/model/info']));
+    const { masterKeyRoutes } = load(general(`admin_only_routes: [${entry}]`)).proxy;
+    expect(masterKeyRoutes).toEqual(new Set(['/model/info', '/v1/model/info']));
   });
 
   it.each(['/models/gpt/4', '/v1/models/gpt/4'])('close both paths of a model: %s', (entry) => {
-    const { closedPages } = load(general(`admin_only_routes: [${entry}]`)).proxy;
-    expect(closedPages).toEqual(new Set(['/models/gpt/4', '/v1/models/gpt/4']));
+    const { masterKeyRoutes } = load(general(`admin_only_routes: [${entry}]`)).proxy;
+    expect(masterKeyRoutes).toEqual(new Set(['/models/gpt/4', '/v1/models/gpt/4']));
   });
 
   it('need a master key if they require the key for a page', () => {

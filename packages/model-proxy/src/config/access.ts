@@ -27,7 +27,7 @@ type Access = Pick<
   | 'allowedRoutes'
   | 'allowedIps'
   | 'useXForwardedFor'
-  | 'closedPages'
+  | 'masterKeyRoutes'
   | 'adminOnlyRoutes'
   | 'enforceUserParam'
 >;
@@ -40,7 +40,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
   const forwarded = new Set(general.values.forwardedPaths);
   const routes = [...(adminOnlyRoutes ?? []), ...(settings.values.requireAuthForMetrics === true ? ['/metrics'] : [])];
-  const closedPages = new Set(routes.flatMap((route) => namesOfRoute(plainPath(route), forwarded)));
+  const masterKeyRoutes = new Set(routes.flatMap((route) => namesOfRoute(plainPath(route), forwarded)));
 
   const routesPlace = general.places.get('adminOnlyRoutes');
   for (const [index, route] of (adminOnlyRoutes ?? []).entries()) {
@@ -61,7 +61,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
     allowedRoutes: allowedRoutes ?? null,
     allowedIps: allowedIps ?? null,
     useXForwardedFor: useXForwardedFor ?? false,
-    closedPages,
+    masterKeyRoutes,
     adminOnlyRoutes: [...new Set(routes)],
     enforceUserParam: enforceUserParam ?? false,
     rejectClientTags: general.values.rejectClientTags ?? false,
@@ -69,7 +69,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
 }
 
 /**
- * Returns the names of a route in `closedPages`. An operator who closes one path of a page or of an endpoint means
+ * Returns the names of a route in `masterKeyRoutes`. An operator who closes one path of a page or of an endpoint means
  * all its paths, also those of raw requests to the same endpoint of a provider.
  */
 function namesOfRoute(path: string, forwarded: ReadonlySet<string>): readonly string[] {

@@ -77,7 +77,7 @@ describe('a configuration', () => {
       allowedRoutes: null,
       allowedIps: null,
       useXForwardedFor: false,
-      closedPages: new Set(),
+      masterKeyRoutes: new Set(),
       adminOnlyRoutes: [],
       enforceUserParam: false,
       forwardClientHeaders: false,

@@ -50,15 +50,15 @@ export function pathFault({ request, client }: Exchange, kind: RouteKind | null)
 
 /**
  * Returns the error if the client has a virtual key, and the route needs the master key.
- * @param names returns all names that `closedPages` may contain for this route. Called only if they matter.
+ * @param names returns all names that `masterKeyRoutes` may contain for this route. Called only if they matter.
  */
 export function closedFault(
   { request, client, proxy }: Exchange,
   names: () => readonly string[],
 ): ProxyError | undefined {
-  const { closedPages } = proxy.settings;
-  if (client?.key === undefined || closedPages.size === 0) return undefined;
-  if (!names().some((name) => closedPages.has(name))) return undefined;
+  const { masterKeyRoutes } = proxy.settings;
+  if (client?.key === undefined || masterKeyRoutes.size === 0) return undefined;
+  if (!names().some((name) => masterKeyRoutes.has(name))) return undefined;
   return adminOnly(plainPath(request.url ?? '/'));
 }
 

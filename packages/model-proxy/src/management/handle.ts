@@ -15,7 +15,7 @@ const MAX_BODY_BYTES = 1_048_576;
 export function handleManagement(exchange: Exchange, path: ManagementPath): void {
   const { keys, settings } = exchange.proxy;
   const key = exchange.client?.key;
-  const isForKeys = pathsForVirtualKeys.has(path) && !settings.closedPages.has(path);
+  const isForKeys = pathsForVirtualKeys.has(path) && !settings.masterKeyRoutes.has(path);
   if (key !== undefined && !isForKeys) refuse(exchange, adminOnly(path));
   else if (keys === null) refuse(exchange, noStore(path));
   else {

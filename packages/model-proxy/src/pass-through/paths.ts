@@ -103,11 +103,11 @@ export function nameAtAnyProvider(path: string): string {
   return `*/${endpoint?.endpoint.path ?? bare.slice(1)}`;
 }
 
-/** Returns the names in `closedPages` that close a raw request. @param path result of `plainPath`. */
+/** Returns the names in `masterKeyRoutes` that close a raw request. @param path result of `plainPath`. */
 export const closingNames = (path: string): readonly string[] => [rawName(path) ?? path, nameAtAnyProvider(path)];
 
 /**
- * Returns the names in `closedPages` of an entry for a raw path. If the entry has no provider, or if it is for files
+ * Returns the names in `masterKeyRoutes` of an entry for a raw path. If the entry has no provider, or if it is for files
  * or batches, it closes the path at all providers: requests may reach the same upstream through each of them.
  * @param path result of `plainPath`. @returns empty if the path is not raw.
  */

@@ -45,5 +45,5 @@ export interface Siblings {
   /** Returns the metrics of the other workers, also what ended workers have counted. */
   snapshots(): Promise<readonly MetricsSnapshot[]>;
   /** Sets the function that returns the metrics of this worker. */
-  onSnapshot(take: () => Promise<MetricsSnapshot>): void;
+  setSnapshotSource(take: () => Promise<MetricsSnapshot>): void;
 }

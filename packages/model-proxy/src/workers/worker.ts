@@ -94,7 +94,7 @@ class Worker {
       const own = await this.#takeSnapshot?.();
       return own === undefined ? [] : this.#channel.call('snapshots', own);
     },
-    onSnapshot: (take) => (this.#takeSnapshot = take),
+    setSnapshotSource: (take) => (this.#takeSnapshot = take),
   };
 
   #learn(event: SiblingEvent): void {

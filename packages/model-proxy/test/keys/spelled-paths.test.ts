@@ -13,7 +13,7 @@ const closedPaths = [
   ...['/openai/v1/fine_tuning/jobs', '/openai/models', '/vllm/tokenize', '/v1/responses/resp_1', '/v1/realtime'],
 ];
 
-const master = useRawProxy({
+const fixture = useRawProxy({
   config: (upstream) =>
     configOf(
       upstream,
@@ -31,7 +31,7 @@ const master = useRawProxy({
 const escaped = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');
 
 /** Matches the place of a provider's name in a path of these routes: `/v1`, or nothing before the route. */
-const forwarded = /^(?:\/v1)?(?=\/(?:chat|embeddings|responses|fim|batches|files|realtime)\b)/;
+const versionPrefix = /^(?:\/v1)?(?=\/(?:chat|embeddings|responses|fim|batches|files|realtime)\b)/;
 
 /** A valid request to each endpoint. */
 const BODY = JSON.stringify({ model: 'gpt', messages: [{ role: 'user', content: 'Hello' }], input: 'Hello' });
@@ -80,23 +80,26 @@ const spellings: readonly (readonly [string, Spelling])[] = [
   ['Azure’s form', (path) => path.replace(/^\/v1(?=\/(?:chat|embeddings))/, '/openai/deployments/gpt')],
   ['other name of the provider', (path) => path.replace(/^\/openai\//, '/openai_passthrough/')],
   ['without the version of the provider', (path) => path.replace(/^\/openai\/v1/, '/openai')],
-  ['below openai', (path) => path.replace(forwarded, '/openai/v1')],
-  ['below openai without the version', (path) => path.replace(forwarded, '/openai')],
-  ['below openai in capitals', (path) => path.replace(forwarded, '/openai/V1').replace(/\w$/, escaped)],
-  ['below openai_passthrough', (path) => path.replace(forwarded, '/openai_passthrough/v1')],
+  ['below openai', (path) => path.replace(versionPrefix, '/openai/v1')],
+  ['below openai without the version', (path) => path.replace(versionPrefix, '/openai')],
+  [
+    'below openai with V1 and an escaped letter',
+    (path) => path.replace(versionPrefix, '/openai/V1').replace(/\w$/, escaped),
+  ],
+  ['below openai_passthrough', (path) => path.replace(versionPrefix, '/openai_passthrough/v1')],
   [
     'below openai with the model',
     (path) => path.replace(/^\/v1(?=\/(?:chat|embeddings))/, '/openai/engines/a%252525b'),
   ],
-  ['below vllm', (path) => path.replace(forwarded, '/vllm/v1')],
-  ['below vllm without the version', (path) => path.replace(forwarded, '/vllm')],
-  ['below hosted_vllm', (path) => path.replace(forwarded, '/hosted_vllm/v1')],
-  ['below openai as a provider', (path) => path.replace(forwarded, '/OpenAI/v1')],
+  ['below vllm', (path) => path.replace(versionPrefix, '/vllm/v1')],
+  ['below vllm without the version', (path) => path.replace(versionPrefix, '/vllm')],
+  ['below hosted_vllm', (path) => path.replace(versionPrefix, '/hosted_vllm/v1')],
+  ['below OpenAI in capitals', (path) => path.replace(versionPrefix, '/OpenAI/v1')],
 ];
 
 /** Sends each spelling of a path, with each method. @returns the spellings that did not get an error. */
 async function accepted(path: string, authorization: string | null): Promise<readonly string[]> {
-  const { proxy, upstream } = master();
+  const { proxy, upstream } = fixture();
   const found: string[] = [];
   for (const [name, spelling] of spellings) {
     const target = spelling(path);
@@ -121,7 +124,7 @@ async function accepted(path: string, authorization: string | null): Promise<rea
 describe('a route of admin_only_routes', () => {
   let key: string;
   beforeAll(async () => {
-    const answer = await call(`${master().proxy.url}/key/generate`, {
+    const answer = await call(`${fixture().proxy.url}/key/generate`, {
       headers: { authorization: `Bearer ${MASTER}` },
       body: {},
     });
@@ -137,7 +140,7 @@ describe('a route of admin_only_routes', () => {
   });
 
   it('serves the master key, and virtual keys at other routes', async () => {
-    const { proxy, upstream } = master();
+    const { proxy, upstream } = fixture();
     const status = async (path: string, authorization: string) =>
       (await call(proxy.url + path, { method: 'GET', headers: { authorization: `Bearer ${authorization}` } })).status;
     for (const path of ['/metrics', '/models/gpt', '/key/list', '/v1/batches', '/vllm/tokenize'])

@@ -70,7 +70,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
     allowedRoutes: null,
     allowedIps: null,
     useXForwardedFor: false,
-    closedPages: new Set(),
+    masterKeyRoutes: new Set(),
     adminOnlyRoutes: [],
     enforceUserParam: false,
     forwardClientHeaders: false,

@@ -43,7 +43,7 @@ export function expandEntries(entries: readonly FileEntry[], options: ExpandOpti
   for (const [index, entry] of entries.entries()) {
     total += entry.count ?? 1;
     if (total > MAX_MACHINES) {
-      onFault([index], `makes the machines of the file more than ${MAX_MACHINES}`);
+      onFault([index], `exceeds the maximum of ${MAX_MACHINES} machines in a file`);
       return { systems: [], machines: [], plans };
     }
     if (!checkEntry(entry, (member, message) => onFault([index, member], message))) continue;

@@ -186,7 +186,7 @@ machines:
       'lab.yaml:11: machines[4] makes a second machine with the UUID 27946b59-9e44-4fa7-8e91-f3527a1ef094: machine c already has it',
     ]);
     expect(faultsOf('machines: [{name: "a{n}", count: 2}, {name: "b{n}", count: 99999}]')).toEqual([
-      'lab.yaml:1: machines[1] makes the machines of the file more than 100000',
+      'lab.yaml:1: machines[1] exceeds the maximum of 100000 machines in a file',
     ]);
     expect(faultsOf('machines: 5')).toEqual(['lab.yaml:1: machines must be a list, not the number 5']);
     expect(faultsOf('')).toEqual(['lab.yaml: the file is empty']);

@@ -122,7 +122,7 @@ const settings: readonly SettingGroup[] = [
     suppress_debug_info log_raw_request_response store_audit_logs disable_end_user_cost_tracking 
     disable_add_user_agent_to_request_tags global_disable_no_log_param standard_logging_payload_excluded_fields`,
   ),
-  fulfilled('the proxy fetches no address of a request', 'user_url_validation user_url_allowed_hosts'),
+  fulfilled('the proxy fetches no URL from a request', 'user_url_validation user_url_allowed_hosts'),
   fulfilled('the proxy already does this', 'return_response_headers'),
 ];
 

@@ -42,8 +42,8 @@ export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost)
 
 function missingNetwork(host: ExaminedHost): Finding {
   const message = `The host has no network ${NAME}, so "bmc-daemon machine create" needs --network or --bridge.`;
-  const names = ['net-start', 'net-autostart'].map((command) => [command, NAME]);
+  const startCommands = ['net-start', 'net-autostart'].map((command) => [command, NAME]);
   // virsh reads the file on this host, also if libvirt runs on another host.
-  const fix = existsSync(DEFINITION) ? host.virshEach(['net-define', DEFINITION], ...names) : null;
+  const fix = existsSync(DEFINITION) ? host.virshEach(['net-define', DEFINITION], ...startCommands) : null;
   return note(SUBJECT, message, fix);
 }

@@ -36,7 +36,7 @@ export async function planDeletion(host: LabHost, names: readonly string[]): Pro
   const named = all.filter(isNamed);
   const foreign = named.filter((known) => !isOwn(known));
   if (foreign.length > 0) {
-    throw new LabError(foreign.map(({ name }) => `machine ${name} stays: this command has not created it`));
+    throw new LabError(foreign.map(({ name }) => `machine ${name} stays: bmc-daemon machine did not create it`));
   }
   const own = named.filter(isOwn);
   const found = await Promise.all(own.map((each) => volumesOf(host, each)));

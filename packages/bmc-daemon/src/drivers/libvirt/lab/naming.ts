@@ -30,7 +30,7 @@ export async function survey(host: LabHost, naming: Naming): Promise<Survey> {
   const wanted = all.filter(({ name }) => names.includes(name));
   const foreign = wanted.filter((known) => !isOwn(known));
   if (foreign.length > 0) {
-    throw new LabError(foreign.map(({ name }) => `machine ${name} exists, and this command has not created it`));
+    throw new LabError(foreign.map(({ name }) => `machine ${name} exists, and bmc-daemon machine did not create it`));
   }
   const own = wanted.filter(isOwn);
   const existing = new Map(own.filter(({ created }) => created.complete).map((known) => [known.name, known]));
