@@ -29,7 +29,7 @@ interface Wanted {
   readonly subordinateResources: boolean;
   readonly severities: readonly Severity[];
   /**
-   * `Alert` matches every event: it is Ironic's default, and many controllers send only this type.
+   * `Alert` matches every event, because it is Ironic's default: many BMCs send events of no other type.
    */
   readonly eventTypes: readonly string[];
 }

@@ -90,7 +90,7 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
     expect(await redfishtool(served, 'odata')).toMatchObject({ '@odata.context': '/redfish/v1/$metadata' });
   });
 
-  it('accepts boot, media and power requests from curl with the credentials in the URL', async () => {
+  it('accepts boot, media and power requests from curl with the credentials, if any, in the URL', async () => {
     const json = (method: string, body: object) => [
       ...['-X', method, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)],
     ];
@@ -112,7 +112,7 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
     expect(await curl(served, drive)).toMatchObject({ status: 200, body: { Inserted: false } });
   });
 
-  it('never logs a password', () => {
+  it('logs requests, and the user but not the password if the client has credentials', () => {
     expect(served.log()).toContain(system);
     if (served.credentials === undefined) return;
     expect(served.log()).toContain(served.credentials.user);

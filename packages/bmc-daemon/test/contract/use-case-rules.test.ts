@@ -240,7 +240,7 @@ describe('a query', () => {
   });
 
   it.each(['*', '.', '~', '*($levels=1)', '.($levels=1)', '~($levels=1)'])(
-    'expands links of the service root, and those in Links only if requested: %s',
+    'expands only the requested links of the service root, those outside or inside of Links: %s',
     async (expand) => {
       const body = bodyOf(await service.ask('GET', `${root}/?$expand=${expand}`));
       const isExpanded = (link: unknown) => Object.keys(link ?? {}).length > 1;
@@ -251,7 +251,7 @@ describe('a query', () => {
     },
   );
 
-  it('returns the only member, the collection if it has more, and an error if the resource is no collection', async () => {
+  it('returns for "only" a single member, the collection if it has more, and an error at other resources', async () => {
     const [account] = await service.members(accounts);
     expect(bodyOf(await service.ask('GET', `${accounts}?only`))['@odata.id']).toBe(account);
     expect(bodyOf(await service.ask('GET', `${roles}?only`))['@odata.id']).toBe(roles);

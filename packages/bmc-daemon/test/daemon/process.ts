@@ -126,7 +126,7 @@ export class DaemonProcess {
   }
 }
 
-/** Runs a command to its end, with its own state folder. @throws {Error} if it does not end, as `finished`. */
+/** Runs a command to its end, with its own state folder. @throws {Error} as {@link DaemonProcess.waitForExit}. */
 export async function run(args: readonly string[], { env, ...options }: RunOptions = {}): Promise<Finished> {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-state-'));
   const child = new DaemonProcess(args, { input: '', ...options, env: { STATE_DIRECTORY: folder, ...env } });

@@ -53,6 +53,7 @@ describe("a machine's manager by its own name", () => {
     expect([path, status]).toEqual([path, 200]);
     return json as Body; // Every resource is an object.
   };
+  /** Returns the number of members at the manager's name, and at the service's own address. */
   const count = async (path: string): Promise<readonly unknown[]> => [
     (await read(path))['Members@odata.count'],
     (await lab.get(path))['Members@odata.count'],

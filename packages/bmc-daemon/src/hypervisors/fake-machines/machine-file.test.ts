@@ -165,7 +165,7 @@ machines:
     ]);
   });
 
-  it('reports machines with the same name or UUID, and overrides without a machine', () => {
+  it('reports faults between entries, too many machines, and a file without a list of machines', () => {
     const text = `machines:
   - name: a
     count: 3

@@ -2,7 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { RedfishError } from '../messages/errors.js';
 import { parseQuery } from './parse.js';
 
-/** Returns the parsed query with a text in place of the filter; or the status and the messages of the error. */
+/**
+ * Returns the parsed query with a text in place of the filter, and without the member `parameters`; or the status and
+ * the messages of the error.
+ */
 const parsed = (query: string, own: readonly string[] = []) => {
   try {
     const asked = Object.entries(parseQuery(query, own) ?? {}).filter(([name]) => name !== 'parameters');

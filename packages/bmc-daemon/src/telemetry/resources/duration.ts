@@ -13,7 +13,10 @@ export function durationSeconds(text: string): number | undefined {
   return units.reduce((sum, unit, index) => sum + Number(found[index + 1] ?? 0) * unit, 0);
 }
 
-/** Formats seconds, rounded to milliseconds, as a duration in its shortest form, such as `PT1M`. */
+/**
+ * Formats seconds as a duration in its shortest form, such as `PT1M`. Rounds only the rest below a minute, to
+ * milliseconds, so 59.9996 becomes `PT60S`.
+ */
 export function durationText(seconds: number): string {
   const whole = Math.floor(seconds / 60) * 60;
   const [days, hours, minutes] = [

@@ -6,5 +6,6 @@ export interface Instance {
   readonly id: number;
   /** XML of the running machine. */
   readonly xml: string;
+  /** The parsed {@link xml}. */
   readonly domain: Domain;
 }
