@@ -4,7 +4,7 @@ import type { Siblings } from './siblings.js';
 /** The oldest id beyond this number is dropped: its response is not counted. */
 const MAX_IDS = 10_000;
 
-/** The responses without usage. */
+/** The ids of the stored responses whose usage is not counted yet. */
 export interface UncountedResponses {
   has(id: string): boolean;
   add(id: string): void;

@@ -197,7 +197,7 @@ describe('a stream', () => {
       89,
     ],
     ['one write, with a comment before the first event', [`: hello\n\n${documentedStreams.text}`], 25, 15],
-  ])("includes the cached tokens of Anthropic's Messages API: %s", async (_what, writes, input, output) => {
+  ])("is counted with the cached tokens, if any, of Anthropic's API: %s", async (_what, writes, input, output) => {
     await app.close();
     app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
     streams(writes);
@@ -238,7 +238,7 @@ describe('usage', () => {
     expect((await rowsOf('tag')).map(({ name }) => name)).toEqual(tags.slice(0, 10));
   });
 
-  it('is counted only for the tags of keys with reject_clientside_metadata_tags', async () => {
+  it('is counted only for the tags of keys if reject_clientside_metadata_tags is set', async () => {
     await app.close();
     app = await serveKeys({ settings: { rejectClientTags: true } });
     const key = await app.create({ tags: ['of-key'] });
@@ -260,8 +260,8 @@ describe('usage', () => {
   });
 });
 
-describe('a list of models', () => {
-  it('is counted for the models that have answered when the client disconnects', async () => {
+describe('a request to two models', () => {
+  it('is counted as two requests, with the tokens of the answered one, when the client disconnects', async () => {
     const answered = app.answering;
     let requestCount = 0;
     app.answering = (request, response) => {

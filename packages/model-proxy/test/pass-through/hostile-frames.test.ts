@@ -21,11 +21,11 @@ const frames: readonly ((random: Random) => Buffer)[] = [
   // Complete frames, masked and unmasked.
   (random) => frame(random, 0x81, random.integer(126)),
   (random) => frame(random, 0x82, 126 + random.integer(2000)),
-  // Reserved bits, unknown opcodes, long and fragmented control frames.
+  // Reserved bits, unknown opcodes, fragmented control frames.
   (random) => frame(random, random.integer(256), random.integer(126)),
   // A close frame in the middle.
   () => Buffer.from([0x88, 0x02, 0x03, 0xe8]),
-  // Lengths that never arrive, or that exceed any number.
+  // A length above Number.MAX_SAFE_INTEGER, and one of 4 GiB, of which only a part arrives.
   () => Buffer.from([0x82, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
   () => Buffer.from([0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0, 1]),
   // Incomplete heads, and empty frames.
@@ -179,7 +179,7 @@ describe('WebSockets after their handshake', () => {
     for (const { number, client, closed } of ends) {
       client.socket.end();
       await closed;
-      // Only the close frame may follow.
+      // Ignores what follows: the proxy's close frame, if the proxy could send one.
       expect(client.behind.subarray(0, Buffer.concat(piecesOf(2 * number)).length)).toEqual(
         Buffer.concat(piecesOf(2 * number)),
       );
