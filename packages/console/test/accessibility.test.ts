@@ -1,6 +1,7 @@
 /**
- * Every page, every tab of a machine and the dialogs, at three widths in both themes: axe finds no fault, and nothing
- * is wider than the window. The first tests compare the lists with the sources, so a new page cannot be forgotten.
+ * The pages, the tabs of a machine and the dialogs of the console of bmc-daemon, at three widths in both themes: axe
+ * finds no fault, and nothing is wider than the window. The first tests compare the lists with the sources in
+ * `src/bmc`, so a new page of this console cannot be forgotten.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -199,7 +200,7 @@ beforeAll(async () => {
     readonly Members: readonly { readonly Id: string; readonly Name: string }[]; // a collection
   };
   machines = new Map(Members.map(({ Id, Name }) => [Name, Id]));
-  // The machine has power actions that lose something, and an event in its log.
+  // Stops and starts the machine, so that it offers actions with a confirmation, and has events in its log.
   for (const ResetType of ['ForceOff', 'On']) {
     await bmc.ask('POST', `/redfish/v1/Systems/${machines.get('node-1') ?? ''}/Actions/ComputerSystem.Reset`, {
       ResetType,
@@ -233,7 +234,10 @@ async function tooWide(): Promise<readonly string[]> {
   );
 }
 
-/** Returns the tables that hide rows in a low window, in which the page scrolls. Virtual tables scroll themselves. */
+/**
+ * Returns the tables that do not show all their rows. In a low window, only the page must scroll, except that virtual
+ * tables have their own scroll bar.
+ */
 function hiddenRows(): Promise<readonly string[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll('.scroll:not(.virtual)')]

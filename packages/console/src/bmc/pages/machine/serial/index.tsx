@@ -70,7 +70,7 @@ function SerialView({
       onNotice: (text) => terminal.note(text),
       onDropped: (bytes, why) => (dropped.value = texts.dropped(bytes, why)),
     });
-    // A terminal also answers queries of the guest. Without the keyboard, the terminal of this client must not answer.
+    // A terminal also answers queries of the guest. It must not answer while another client has the keyboard.
     const stop = link.keyboard.subscribe(({ holder, yours }) => {
       terminal.setWritable(yours || holder === null);
       if (yours) dropped.value = null;
