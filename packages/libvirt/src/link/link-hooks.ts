@@ -58,7 +58,7 @@ export class LinkHooks {
     }
   }
 
-  /** Runs the hooks that were added after `runAll` has ended, and before `add` knew the connection. */
+  /** Runs the hooks that were added after the end of `runAll`, while the link still passed null to `add`. */
   runAdded(connection: Connection): void {
     for (const entry of this.#entries) if (entry.connection !== connection) this.#runOnOpen(entry, connection);
   }

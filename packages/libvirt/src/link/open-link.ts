@@ -70,7 +70,7 @@ class OpenLink implements Link {
         return connection;
       },
       onUp: (connection) => {
-        // Runs the hooks that were added while `connect` ran the others. Each runs once.
+        // Runs the hooks that were added after the end of `runAll`. Each hook runs once for a connection.
         this.#hooks.runAdded(connection);
         this.#changeState('connected');
       },
