@@ -1,16 +1,12 @@
 /** Metrics of the hosts. A host that does not answer has only `bmc_host_up`. */
-import type * as Prometheus from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { readHostSnapshots, type HostFacts, type HostsControl } from './drivers/hosts-control.js';
 
 /**
  * Registers the metrics of the hosts.
  * @returns the function that reads the hosts. Call it before each scrape.
  */
-export function registerHostMetrics(
-  { Counter, Gauge }: Pick<typeof Prometheus, 'Counter' | 'Gauge'>,
-  hosts: HostsControl,
-  register: Prometheus.Registry,
-): () => Promise<void> {
+export function registerHostMetrics(hosts: HostsControl, register: Registry): () => Promise<void> {
   const registers = [register];
   const up = new Gauge({
     name: 'bmc_host_up',

@@ -3,10 +3,10 @@
  * hypervisor answers, and its hosts.
  */
 import { Distribution, distributionLines } from '@rackless/daemon/metrics/histogram.js';
-import type * as Prometheus from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { registerHostMetrics } from './host-metrics.js';
-import { WebSocketCounts, type WebSocketMetrics } from './web-socket-metrics.js';
+import { registerWebSocketMetrics, type WebSocketMetrics } from './web-socket-metrics.js';
 
 /** An answered request. */
 interface AnsweredRequest {
@@ -37,64 +37,16 @@ export interface Metrics {
  * @param driver each scrape asks it whether the hypervisor answers, and reads its hosts.
  */
 export function createMetrics(driver: Pick<HypervisorDriver, 'ping' | 'hosts'>): Metrics {
-  const requests = new RequestCounts();
-  const webSockets = new WebSocketCounts();
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  const requests = new RequestCounts(register);
   let inFlight = 0;
-  let exposition: Promise<Exposition> | undefined;
-  let created: Prometheus.Registry | undefined;
-
-  const createExposition = async (): Promise<Exposition> => {
-    // prom-client and its imports are 80 files, so the first scrape loads them, not the start. The module is
-    // CommonJS: all its exports are on `default`.
-    const { default: prometheus } = await import('prom-client');
-    const register = new prometheus.Registry();
-    created = register;
-    prometheus.collectDefaultMetrics({ register });
-    requests.register(prometheus, register);
-    registerServiceMetrics(prometheus, register, driver, () => inFlight);
-    webSockets.register(prometheus, register);
-    const { hosts } = driver;
-    return { register, readHosts: hosts === undefined ? undefined : registerHostMetrics(prometheus, hosts, register) };
-  };
-
-  return {
-    requestStarted() {
-      inFlight += 1;
-    },
-    requestAnswered(request) {
-      inFlight -= 1;
-      requests.add(request);
-    },
-    webSockets,
-    expose: async () => {
-      const { register, readHosts } = await (exposition ??= createExposition());
-      await readHosts?.();
-      return { contentType: register.contentType, text: `${await register.metrics()}\n${requests.durations()}` };
-    },
-    clear: () => created?.clear(),
-  };
-}
-
-/** What a scrape needs. */
-interface Exposition {
-  readonly register: Prometheus.Registry;
-  /** Reads the hosts of a driver that has some. */
-  readonly readHosts: (() => Promise<void>) | undefined;
-}
-
-/** Adds the requests in flight, and whether the hypervisor answers. */
-function registerServiceMetrics(
-  { Gauge }: Pick<typeof Prometheus, 'Gauge'>,
-  register: Prometheus.Registry,
-  driver: Pick<HypervisorDriver, 'ping'>,
-  inFlight: () => number,
-): void {
   new Gauge({
     name: 'bmc_http_requests_in_flight',
     help: 'Requests not answered yet, this one included.',
     registers: [register],
     collect() {
-      this.set(inFlight());
+      this.set(inFlight);
     },
   });
   new Gauge({
@@ -110,6 +62,25 @@ function registerServiceMetrics(
       );
     },
   });
+
+  const webSockets = registerWebSocketMetrics(register);
+  const readHostMetrics = driver.hosts === undefined ? undefined : registerHostMetrics(driver.hosts, register);
+
+  return {
+    requestStarted() {
+      inFlight += 1;
+    },
+    requestAnswered(request) {
+      inFlight -= 1;
+      requests.add(request);
+    },
+    webSockets,
+    expose: async () => {
+      await readHostMetrics?.();
+      return { contentType: register.contentType, text: `${await register.metrics()}\n${requests.durations()}` };
+    },
+    clear: () => register.clear(),
+  };
 }
 
 /** The requests of one method at one route. */
@@ -126,8 +97,7 @@ interface RequestSeries {
 class RequestCounts {
   readonly #series = new Map<string, Map<string, RequestSeries>>();
 
-  /** Adds the counter to a registry. */
-  register({ Counter }: Pick<typeof Prometheus, 'Counter'>, register: Prometheus.Registry): void {
+  constructor(register: Registry) {
     const all = () => this.#all();
     new Counter({
       name: 'bmc_http_requests_total',
