@@ -16,9 +16,10 @@ interface StoredResponse {
 export const PREVIOUS_RESPONSE = 'previous_response_id';
 
 const PREFIX = 'resp_';
-const content = /^litellm:custom_llm_provider:[^;]*;model_id:([^;]+);response_id:([\w-]+)$/;
+/** The upstream chooses the form of its ids: LiteLLM's end with `=`. Dots would be a step in the path of a request. */
+const content = /^litellm:custom_llm_provider:[^;]*;model_id:([^;]+);response_id:(?!\.{1,2}$)(.+)$/s;
 /** Longer texts are not ids. */
-const MAX_LENGTH = 1024;
+const MAX_LENGTH = 4096;
 
 /** Returns the id that clients see. */
 export function encodeResponseId(provider: string, { deploymentId, upstreamId }: StoredResponse): string {
