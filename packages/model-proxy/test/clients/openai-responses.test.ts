@@ -10,9 +10,11 @@ import { entry, json, Vendors, type VendorAnswer } from '../providers/vendors.js
 
 const HOSTS = ['one.example', 'two.example'];
 
-const response = (id: string) => ({
+/** @param earlier the upstream's id of the response that this one continues. */
+const response = (id: string, earlier: string | null = null) => ({
   id,
   object: 'response',
+  previous_response_id: earlier,
   created_at: 1,
   status: 'completed',
   model: 'm-1',
@@ -28,6 +30,7 @@ const server =
     const [method, url = ''] = line.split(' ');
     const path = new URL(url).pathname;
     const known = path.startsWith(`/v1/responses/${id}`);
+    const earlier = /"previous_response_id":"([^"]*)"/.exec(body)?.[1] ?? null;
     if (path === '/v1/moderations') {
       json({ id: 'modr-1', model: 'omni-moderation-latest', results: [{ flagged: false }] })(
         { line, headers: {}, body },
@@ -46,7 +49,7 @@ const server =
       answer.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const [index, type] of ['response.created', 'response.completed'].entries())
         answer.write(
-          `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: index, response: response(id) })}\n\n`,
+          `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: index, response: response(id, earlier) })}\n\n`,
         );
       answer.end();
       return;
@@ -61,7 +64,7 @@ const server =
         }
       : method === 'DELETE'
         ? { id, object: 'response', deleted: true }
-        : response(id);
+        : response(id, earlier);
     json(value)({ line, headers: {}, body }, answer);
   };
 
@@ -147,6 +150,17 @@ describe("OpenAI's SDK with stored responses", () => {
           model: 'm-1',
         });
       }
+    }
+  });
+
+  it('gets the id of the earlier response as it sent it, so that it can read that response', async () => {
+    for (const [, id] of await oneOfEach()) {
+      const next = await client.responses.create({ model: 'm', input: 'more', previous_response_id: id });
+      expect(next.previous_response_id).toBe(id);
+      const body = { model: 'm', input: 'more', previous_response_id: id, stream: true } as const;
+      for await (const event of await client.responses.create(body))
+        if ('response' in event) expect(event.response.previous_response_id).toBe(id);
+      expect((await client.responses.retrieve(next.previous_response_id ?? '')).id).toBe(id);
     }
   });
 

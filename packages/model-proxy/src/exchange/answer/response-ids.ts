@@ -1,41 +1,63 @@
 /** Changes the ids in answers of `/v1/responses`, so that later requests find the deployment again. */
-import { rewriteAnswer, rewriteText } from '../../json/rewrite-answer.js';
-import { encodeResponseId } from '../../providers/response-id.js';
+import { rewriteAnswer, rewriteText, type AnswerRewrite } from '../../json/rewrite-answer.js';
+import { encodeResponseId, PREVIOUS_RESPONSE } from '../../providers/response-id.js';
 import { chainedRewriter } from '../../sse/chained-rewriter.js';
 import { createEventRewriter, type EventRewriter } from '../../sse/event-rewriter.js';
 import type { AnswerContext } from './answer.js';
 
 type IdContext = Pick<AnswerContext, 'endpoint' | 'exchange'>;
 
-/** Returns the function that makes the id for clients, and stores the upstream's; null: ids do not change. */
-function idOf({ endpoint, exchange }: IdContext): ((upstreamId: string) => string) | null {
+/** The change of one id. */
+interface IdRewrite {
+  /** The member of a response that has the id. */
+  readonly member: string;
+  /** Returns the id for clients. */
+  readonly toClientId: (upstreamId: string) => string;
+}
+
+/**
+ * Returns the changes for the ids of a response: its own, which is stored in the exchange, and that of the response
+ * that it continues. Empty: ids do not change.
+ */
+function rewritesOf({ endpoint, exchange }: IdContext): readonly IdRewrite[] {
   const deployment = exchange.selection?.deployment;
-  if (!endpoint.storesAnswers || deployment === undefined) return null;
-  return (upstreamId) => {
+  if (!endpoint.storesAnswers || deployment === undefined) return [];
+  const { id: deploymentId, provider } = deployment;
+  const toClientId = (upstreamId: string) => encodeResponseId(provider.name, { deploymentId, upstreamId });
+  const ownId = (upstreamId: string) => {
     exchange.responseId = upstreamId;
-    return encodeResponseId(deployment.provider.name, { deploymentId: deployment.id, upstreamId });
+    return toClientId(upstreamId);
   };
+  return [
+    { member: 'id', toClientId: ownId },
+    { member: PREVIOUS_RESPONSE, toClientId },
+  ];
 }
 
-/** Changes the id of a JSON answer if the endpoint stores answers. */
+const inAnswer = ({ member, toClientId }: IdRewrite): AnswerRewrite => ({
+  modelPaths: [[member]],
+  model: toClientId,
+  nullable: null,
+});
+
+/** Changes the ids of a JSON answer if the endpoint stores answers. */
 export function withResponseId(context: IdContext, chunks: Buffer[]): Buffer[] {
-  const toClientId = idOf(context);
-  return toClientId === null
-    ? chunks
-    : rewriteAnswer(chunks, { modelPaths: [['id']], model: toClientId, nullable: null });
+  return rewritesOf(context).reduce((answer, rewrite) => rewriteAnswer(answer, inAnswer(rewrite)), chunks);
 }
 
-/** Changes the id as {@link withResponseId}. @param text a small answer, as latin1. */
+/** Changes the ids as {@link withResponseId}. @param text a small answer, as latin1. */
 export function withResponseIdInText(context: IdContext, text: string): string {
-  const toClientId = idOf(context);
-  return toClientId === null
-    ? text
-    : rewriteText(Buffer.from(text, 'latin1'), text, { modelPaths: [['id']], model: toClientId, nullable: null });
+  return rewritesOf(context).reduce(
+    (answer, rewrite) => rewriteText(Buffer.from(answer, 'latin1'), answer, inAnswer(rewrite)),
+    text,
+  );
 }
 
 /** Returns a rewriter that also changes the ids in events if the endpoint stores answers, otherwise `rewriter`. */
 export function withResponseIds(context: IdContext, rewriter: EventRewriter): EventRewriter {
-  const toClientId = idOf(context);
-  if (toClientId === null) return rewriter;
-  return chainedRewriter(rewriter, createEventRewriter({ modelPaths: [['response', 'id']], model: toClientId }));
+  return rewritesOf(context).reduce(
+    (first, { member, toClientId }) =>
+      chainedRewriter(first, createEventRewriter({ modelPaths: [['response', member]], model: toClientId })),
+    rewriter,
+  );
 }
