@@ -8,7 +8,7 @@ import { imageEdits, imageGenerations, imageVariations } from './images.js';
 import { countTokens, messages } from './messages.js';
 import { moderations } from './moderations.js';
 import { rerank } from './rerank.js';
-import { inputTokens, responses } from './responses.js';
+import { compact, inputTokens, responses } from './responses.js';
 import { classify, detokenize, pooling, score, tokenize } from './vllm.js';
 
 /** All endpoints, without those that `general_settings.forwarded_paths` adds. */
@@ -18,6 +18,7 @@ export const endpoints: readonly Endpoint[] = [
   embeddings,
   responses,
   inputTokens,
+  compact,
   rerank,
   moderations,
   transcriptions,

@@ -14,3 +14,9 @@ export const responses = defineEndpoint({
 
 /** Counts the tokens of a {@link responses} request. */
 export const inputTokens = defineEndpoint({ path: 'responses/input_tokens', mode: 'responses' });
+
+/**
+ * Shortens a long conversation. The client sends the output with its next {@link responses} request, so the id of the
+ * answer needs no deployment.
+ */
+export const compact = defineEndpoint({ path: 'responses/compact', mode: 'responses' });

@@ -23,6 +23,7 @@ const callTypes: ReadonlyMap<string, string> = new Map([
   ['completions', 'atext_completion'],
   ['embeddings', 'aembedding'],
   ['responses', 'aresponses'],
+  ['responses/compact', 'acompact_responses'],
   ['messages', 'anthropic_messages'],
   ['moderations', 'amoderation'],
   ['rerank', 'arerank'],

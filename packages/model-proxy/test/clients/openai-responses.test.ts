@@ -38,7 +38,7 @@ const server =
       );
       return;
     }
-    if (path !== '/v1/responses' && !known) {
+    if (!['/v1/responses', '/v1/responses/compact'].includes(path) && !known) {
       json({ error: { message: `Response with id '${path.split('/')[3]}' not found.`, type: 'x' } }, 404)(
         { line, headers: {}, body },
         answer,
@@ -179,6 +179,18 @@ describe("OpenAI's SDK with stored responses", () => {
     for (const host of HOSTS) vendors.answers.set(host, json({ error: { message: 'gone', type: 'x' } }, 404));
     await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
     for (const host of HOSTS) vendors.answers.set(host, server(host));
+  });
+
+  it('shortens a conversation at the upstream that has it', async () => {
+    for (const [host, id] of await oneOfEach()) {
+      await client.responses.compact({ model: 'm', previous_response_id: id });
+      const [request] = vendors.take();
+      expect(request?.line).toBe(`POST https://${host}/v1/responses/compact`);
+      expect(JSON.parse(request?.body ?? '')).toEqual({
+        model: 'm-1',
+        previous_response_id: `resp_${host.split('.')[0]}`,
+      });
+    }
   });
 
   it('gets 405 for a method that the path does not have', async () => {
