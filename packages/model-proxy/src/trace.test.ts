@@ -76,6 +76,28 @@ describe('the trace', () => {
     expect(logged.at(-1)).toBe('RAW RESPONSE: 401 [x-reason: no key: ****; x-team: blue] no key: ****, ****, blue');
   });
 
+  it('hides the key of a request in headers with harmless names and in the path of the URL', () => {
+    const line = curlLine({ ...request('{}'), url: `https://host/${key}/v1`, headers: ['x-team', `a ${key} b`] });
+    expect(line).toBe("curl -X POST 'https://host/sk****ij/v1' -H 'x-team: a sk****ij b' -d '{}'");
+  });
+
+  it.each([4, 12, key.length - 1])('hides the first %i characters of a key if the rest is cut off', (length) => {
+    const logged: string[] = [];
+    const trace = createTrace({ debug: (message) => logged.push(message) }, shown);
+    const cut = key.slice(0, length);
+    const long = trace.sending('r1', request(`${'x'.repeat(16_384 - length)}${key}`));
+    long.head(200, []);
+    long.data(Buffer.from(`${'y'.repeat(16_384 - length)}${key}`));
+    long.end();
+    const broken = trace.sending('r2', request('{}'));
+    broken.head(200, []);
+    broken.data(Buffer.from(`your key ${cut}`));
+    broken.fail(new ProxyError({ status: 500, kind: 'connection', message: 'reset' }));
+    expect(logged[0]).toContain(`xx****… (${key.length - length} bytes more)`);
+    expect(logged[1]).toContain(`yy****… (${key.length - length} bytes more)`);
+    expect(logged[3]).toBe('RAW RESPONSE broke off, connection: reset: 200 [] your key ****');
+  });
+
   it('shows an incomplete answer and why it is incomplete', () => {
     const logged: string[] = [];
     const call = createTrace({ debug: (message) => logged.push(message) }, shown).sending('r1', request('{}'));

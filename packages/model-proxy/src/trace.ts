@@ -57,8 +57,8 @@ export function createTrace(log: Pick<Log, 'debug'>, { hidesBodies }: TraceOptio
       log.debug(`POST Request Sent from LiteLLM: ${curlLine(request, newExcerpt())}`, { id });
       const excerpt = newExcerpt();
       let answer = '';
-      const logAnswer = (how: string) =>
-        log.debug(`RAW RESPONSE${how}: ${answer}${masked(excerpt.text, secrets)}`, { id });
+      const logAnswer = (how: string, isComplete: boolean) =>
+        log.debug(`RAW RESPONSE${how}: ${answer}${excerpt.shown(secrets, isComplete)}`, { id });
       return {
         head: (status, headers) => {
           // Upstreams repeat keys also in headers with harmless names.
@@ -66,8 +66,8 @@ export function createTrace(log: Pick<Log, 'debug'>, { hidesBodies }: TraceOptio
           answer = `${status} [${shown.join('; ')}] `;
         },
         data: (chunk) => excerpt.add(chunk),
-        end: () => logAnswer(''),
-        fail: (error) => logAnswer(` broke off, ${error.kind}: ${error.message}`),
+        end: () => logAnswer('', true),
+        fail: (error) => logAnswer(` broke off, ${error.kind}: ${error.message}`, false),
       };
     },
   };
@@ -80,17 +80,25 @@ export function createTrace(log: Pick<Log, 'debug'>, { hidesBodies }: TraceOptio
 export function curlLine(request: TracedRequest, excerpt: BodyExcerpt = new Excerpt()): string {
   const { method, url, headers, body } = request;
   for (const chunk of body) excerpt.add(chunk);
+  const secrets = secretsOf(request);
   // In JSON, a line end is only white space, so a space means the same. A form is shown in one
   // line, although it needs its line ends.
-  const data = masked(excerpt.text.replaceAll(/\r?\n/g, ' '), secretsOf(request));
-  const options = pairs(headers).map(([name, value]) => `-H ${quoted(`${name}: ${maskedHeader(name, value)}`)}`);
-  return [`curl -X ${method}`, quoted(maskUrl(url)), ...options, `-d ${quoted(data)}`].join(' ');
+  const data = excerpt.shown(secrets, true).replaceAll(/\r?\n/g, ' ');
+  // Configurations repeat the key also in headers with harmless names, and in the path of `api_base`.
+  const options = pairs(headers).map(
+    ([name, value]) => `-H ${quoted(`${name}: ${masked(maskedHeader(name, value), secrets)}`)}`,
+  );
+  return [`curl -X ${method}`, quoted(masked(maskUrl(url), secrets)), ...options, `-d ${quoted(data)}`].join(' ');
 }
 
 /** Collects a body, and shows a part of it. */
 interface BodyExcerpt {
   add(chunk: Buffer): void;
-  readonly text: string;
+  /**
+   * Returns the shown part, with the secrets masked.
+   * @param isComplete whether {@link add} got the whole body.
+   */
+  shown(secrets: readonly string[], isComplete: boolean): string;
 }
 
 /** Shows only the length of a body. The text is LiteLLM's. */
@@ -101,7 +109,7 @@ class BodySize implements BodyExcerpt {
     this.#length += chunk.length;
   }
 
-  get text(): string {
+  shown(): string {
     return `redacted-by-litellm (${this.#length} bytes)`;
   }
 }
@@ -121,9 +129,11 @@ class Excerpt implements BodyExcerpt {
     this.#stored += part.length;
   }
 
-  get text(): string {
-    const text = Buffer.concat(this.#chunks).toString();
-    return this.#length > this.#stored ? `${text}… (${this.#length - this.#stored} bytes more)` : text;
+  shown(secrets: readonly string[], isComplete: boolean): string {
+    const text = masked(Buffer.concat(this.#chunks).toString(), secrets);
+    const missing = this.#length - this.#stored;
+    if (missing > 0) return `${withoutCutSecret(text, secrets)}… (${missing} bytes more)`;
+    return isComplete ? text : withoutCutSecret(text, secrets);
   }
 }
 
@@ -186,6 +196,18 @@ const secretMember =
 function masked(text: string, secrets: readonly string[]): string {
   const plain = secrets.reduce((rest, secret) => rest.replaceAll(secret, maskedKey(secret)), text);
   return plain.replace(secretMember, '$1"****"');
+}
+
+/** A shorter beginning of a key tells nothing: many keys begin with `sk-`. */
+const MIN_CUT_SECRET_LENGTH = 4;
+
+/** Masks the beginning of a secret at the end of a text. The rest of the secret was cut off. */
+function withoutCutSecret(text: string, secrets: readonly string[]): string {
+  for (const secret of secrets) {
+    for (let length = secret.length - 1; length >= MIN_CUT_SECRET_LENGTH; length -= 1)
+      if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}****`;
+  }
+  return text;
 }
 
 function quoted(text: string): string {
