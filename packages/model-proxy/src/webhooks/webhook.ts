@@ -13,6 +13,8 @@ const MAX_QUEUED = 10_000;
 const CLOSE_MS = 5000;
 /** Time between two warnings. */
 const WARNING_MS = 60_000;
+/** The reason of losses at the end of the proxy. */
+const ENDING = 'the proxy ends';
 /** The longest wait before a batch is sent again. */
 const MAX_DELAY_MS = 60_000;
 
@@ -28,8 +30,9 @@ export class Webhook {
   #timer: NodeJS.Timeout | undefined;
   /** The transfer of the queue; null: none. */
   #sending: Promise<void> | null = null;
-  /** Number of reports that the receiver did not get. */
+  /** Number of reports that the receiver did not get, and that number in the last warning. */
   #lost = 0;
+  #warnedLost = 0;
   #warnedAt = -Infinity;
 
   constructor(settings: WebhookSettings, log: Pick<Log, 'warn'>) {
@@ -52,7 +55,10 @@ export class Webhook {
     else this.#timer ??= setTimeout(() => this.#flush(), this.#settings.flushMs).unref();
   }
 
-  /** Sends the queue once, without further attempts, and waits for at most five seconds. */
+  /**
+   * Sends the queue once, without further attempts, and waits for at most five seconds. Logs the number of all lost
+   * reports if the last warning had another number.
+   */
   async close(): Promise<void> {
     this.#closing.abort();
     const end = (async () => {
@@ -61,8 +67,13 @@ export class Webhook {
       await this.#sending;
     })();
     await Promise.race([end, delay(CLOSE_MS, undefined, { ref: false })]);
+    const unsent = this.#queue.length;
+    this.#queue = [];
     this.#ended.abort();
-    if (this.#queue.length > 0) this.#lose(this.#queue.length, 'the proxy ends');
+    // The running request ends at once, and counts its reports.
+    await end;
+    this.#lost += unsent;
+    if (this.#lost > this.#warnedLost) this.#warn(ENDING);
   }
 
   #flush(): void {
@@ -115,16 +126,19 @@ export class Webhook {
       const { ok, status } = response;
       return { reason: ok ? null : `status ${status}`, isFinal: status < 500 && status !== 408 && status !== 429 };
     } catch (error) {
-      return { reason: reasonOf(error), isFinal: false };
+      return { reason: this.#ended.signal.aborted ? ENDING : reasonOf(error), isFinal: false };
     }
   }
 
   /** Counts reports that the receiver does not get, and logs this at most once a minute. */
   #lose(count: number, reason: string): void {
     this.#lost += count;
-    const now = performance.now();
-    if (now - this.#warnedAt < WARNING_MS) return;
-    this.#warnedAt = now;
+    if (performance.now() - this.#warnedAt >= WARNING_MS) this.#warn(reason);
+  }
+
+  #warn(reason: string): void {
+    this.#warnedAt = performance.now();
+    this.#warnedLost = this.#lost;
     this.#log.warn('a callback did not get reports', { callback: this.#settings.name, lost: this.#lost, reason });
   }
 }

@@ -155,7 +155,21 @@ describe('a callback of callback_settings', () => {
     await proxy.close();
     expect(performance.now() - startedAt).toBeLessThan(60_000);
     expect(receiver.requests).toHaveLength(1);
-    expect(proxy.logged().join('\n')).toMatch(/a callback did not get reports.*199/);
+    expect(proxy.logged().join('\n')).toMatch(/a callback did not get reports.*200/);
+  });
+
+  it('gets nothing while it answers 400, and the log reports at the end how many reports are lost in all', async () => {
+    receiver.status = 400;
+    const { proxy, ask, askMany } = await setUp([{}], reporting());
+    const warnings = () => proxy.logged().filter((line) => line.includes('a callback did not get reports'));
+    await ask();
+    await waitFor(
+      () => (warnings().length > 0 ? true : undefined),
+      () => 'no warning',
+    );
+    await askMany(20);
+    await proxy.close();
+    expect(warnings().map((line) => /\blost=(\d+)/.exec(line)?.[1])).toEqual(['1', '21']);
   });
 
   it('gets a report only once if it answers 400 or a redirect', async () => {
