@@ -103,8 +103,10 @@ async function startWith(
   };
   const alerts = added(group?.store === undefined ? await loadBudgetAlerts(listen, log) : null);
   const store = added(group?.store ?? (await openStore(listen, log, alerts?.send)));
-  const reports = added(await loadWebhooks(listen, log));
-  const telemetry = added(await loadTelemetry(listen, log));
+  const reports = await loadWebhooks(listen, log);
+  const telemetry = await loadTelemetry(listen, log);
+  // Each may wait for a receiver that hangs. One after the other, they could delay the store's last data too long.
+  added({ close: async () => void (await Promise.all([reports?.close(), telemetry?.close()])) });
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
   const passThrough = createPassThrough({ upstream });

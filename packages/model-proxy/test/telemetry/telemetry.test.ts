@@ -157,6 +157,27 @@ describe('the callback otel', () => {
     expect((await ask()).status).toBe(200);
   });
 
+  it('delays the end only once if its receiver and that of a webhook hang', async () => {
+    const server = createServer((request) => void request.resume());
+    const port = await listen(server);
+    closing.push(() => {
+      server.close().closeAllConnections();
+      return Promise.resolve();
+    });
+    const url = `http://127.0.0.1:${port}`;
+    const hook = { callback_type: 'generic_api', endpoint: url, batch_size: 1 };
+    const { ask, end } = await setUp(
+      [{}],
+      { litellm_settings: { callbacks: ['otel', 'hook'] }, callback_settings: { hook } },
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url },
+    );
+    expect((await ask()).status).toBe(200);
+    const startedAt = performance.now();
+    await end();
+    // Each of the two waits for five seconds.
+    expect(performance.now() - startedAt).toBeLessThan(9500);
+  });
+
   it('logs why an answer of the receiver cannot be read', async () => {
     const server = createServer((request, response) => void request.resume().on('end', () => response.end('{}')));
     const port = await listen(server);
