@@ -252,7 +252,7 @@ export const generalTable = {
     name: 'enforce_user_param',
     default: 'false',
     protects: true,
-    doc: 'Whether a model request needs the member `user`. Without it, the client gets 400. In a form, `user` must precede `model`. [Raw requests](#paths) get 403, except GET, HEAD and DELETE. WebSockets get 403 too.',
+    doc: 'Whether a model request needs the member `user`. Without it, the client gets 400. The proxy stores a form until `user` has arrived, so put it before the file. [Raw requests](#paths) get 403, except GET, HEAD and DELETE. WebSockets get 403 too.',
   }),
   startWithout: texts({
     name: 'start_without',

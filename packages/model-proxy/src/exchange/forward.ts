@@ -19,6 +19,7 @@ import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
 import { admitClient } from './admission.js';
 import { announcedBody } from './request/request-head.js';
+import { awaitsUser } from './request/required-members.js';
 import { clientTimeoutsOf, requestTimeouts, shownTimeout } from './request-timeouts.js';
 import { watchUpload } from './stalled-uploads.js';
 
@@ -91,7 +92,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
       if (length > limit) throw requestTooLarge(limit, undefined);
       chunkLimit?.add(chunk);
       body.push(chunk);
-      if (exchange.call !== null || !body.canBeSent) return;
+      if (exchange.call !== null || !body.canBeSent || awaitsUser(body, proxy.settings)) return;
       exchange.receivedAt = performance.now();
       new Attempts(exchange, target, body).start();
     } catch (error) {

@@ -85,10 +85,11 @@ const END = '\r\n--xx--\r\n';
 
 /** A client that sends bytes on demand. */
 class Client {
-  readonly socket = connect(served.port, '127.0.0.1');
+  readonly socket: Socket;
   text = '';
 
-  constructor(framing: string, path = '/v1/audio/transcriptions') {
+  constructor(framing: string, path = '/v1/audio/transcriptions', { port }: Pick<ServedApp, 'port'> = served) {
+    this.socket = connect(port, '127.0.0.1');
     clients.push(this.socket);
     this.socket.on('error', () => undefined);
     this.socket.on('data', (piece: Buffer) => (this.text += piece.toString('latin1')));
@@ -174,6 +175,28 @@ describe('a form', () => {
     client.send('0\r\n\r\n');
     expect((await client.answer())[0]).toBe(200);
     expect(textOf(upstreamSide)).toBe(`${expected}--xx\r\n\r\nlast\r\n--xx--`);
+  });
+
+  it('waits for the field `user` if requests need it, wherever the field is', async () => {
+    const guarded = await serveApp({ settings: { enforceUserParam: true } });
+    try {
+      for (const [rest, status] of [
+        [`abc\r\n${field('user', 'ann')}--xx--\r\n`, 200],
+        [`abc${END}`, 400],
+      ] as const) {
+        const beginning = field('model', 'public') + FILE;
+        const client = new Client(`Content-Length: ${beginning.length + rest.length}`, undefined, guarded);
+        client.send(beginning);
+        // The proxy has read the beginning when it answers a later request.
+        await fetch(`${guarded.url}/health/liveliness`);
+        client.send(rest);
+        expect((await client.answer())[0]).toBe(status);
+      }
+      expect(guarded.requests).toHaveLength(1);
+      expect(guarded.requests[0]?.body.toString()).toContain('name="user"\r\n\r\nann');
+    } finally {
+      await guarded.close();
+    }
   });
 
   it('goes to the model in the path as soon as its model field has arrived', async () => {

@@ -16,3 +16,11 @@ export function checkRequiredMembers(
   if (requiredParameter !== null && !body.has(requiredParameter)) throw missingParameter(path, requiredParameter);
   if (enforceUserParam && !body.has('user')) throw missingUser();
 }
+
+/**
+ * Returns whether a form cannot be sent yet, because a field that the request needs may still arrive. The order of the
+ * fields then does not matter.
+ */
+export function awaitsUser(body: RequestBody, { enforceUserParam }: ProxySettings): boolean {
+  return enforceUserParam && !body.has('user');
+}
