@@ -145,7 +145,8 @@ callback_settings:
 - The proxy repeats a failed request, so a report can arrive twice, with the same \`id\`. After a status below
   500, the proxy repeats a report only for 408 and 429.
 - At most 10,000 reports wait. If the server does not answer, the proxy drops further reports. SIGKILL loses
-  all that wait. The log has a warning at most once a minute. For exact sums, use [the store](../guides/keys.md).
+  all that wait. The log has a warning at most once a minute, and one with the sum of the lost reports at the end of
+  the proxy. For exact sums, use [the store](../guides/keys.md).
 - The proxy follows no redirects. It verifies certificates with Node's CA certificates, and those of
   \`NODE_EXTRA_CA_CERTS\`.
 - A change needs a restart.`;
