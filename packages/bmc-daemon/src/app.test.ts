@@ -146,7 +146,7 @@ describe('the log', () => {
     ]);
   });
 
-  it("uses a client's X-Request-Id as the id if it has at most 64 safe characters; otherwise makes one", async () => {
+  it("shares its id with the answer: the client's X-Request-Id if it has at most 64 safe characters", async () => {
     const ids = [];
     for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
       ids.push((await client.get('/redfish', { 'X-Request-Id': id })).headers['x-request-id']);
@@ -224,7 +224,7 @@ describe('malformed requests', () => {
 
 describe('the pages outside of Redfish', () => {
   it.each(['/', '/ui/systems/1', '/ui/plain', '/healthz', '/metrics/'])(
-    'answer 405 to requests that write at %s, and name the allowed methods, also for OPTIONS',
+    'answer 405 to requests that write at %s, and 204 to OPTIONS, each with the allowed methods',
     async (path) => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
         const { status, headers, json } = await client.send(method, path, { body: '{}', headers: authorization });

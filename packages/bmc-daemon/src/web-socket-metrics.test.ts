@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createMetrics } from './metrics.js';
 
-it('counts WebSockets before and after the first scrape', async () => {
+it('the metrics count WebSockets before and after the first scrape', async () => {
   const metrics = createMetrics({ ping: () => Promise.resolve() });
   const lines = async () => {
     const { text } = await metrics.expose();

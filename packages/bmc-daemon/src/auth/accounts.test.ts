@@ -283,7 +283,7 @@ describe('the lock of an account', () => {
 });
 
 describe('roles', () => {
-  it('include the three roles of Redfish and those of administrators; names must differ not only in case', async () => {
+  it('include the three roles of Redfish and created ones; two names must differ in more than their case', async () => {
     await access.roles.create('Nurse', ['Login']);
     expect(access.roles.list()).toEqual([
       {

@@ -294,7 +294,7 @@ describe('an unusable certificate', () => {
     expect(await faultOf(`${good.certificate}${good.key}`)).toMatch(/^value: the certificate is not valid before /);
   });
 
-  it('is rejected if its key is encrypted and the passphrase is wrong; the stored key is not encrypted', async () => {
+  it('is rejected if the passphrase of its key is missing or wrong; the key is stored without encryption', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);

@@ -183,7 +183,7 @@ describe('the inspection of settings', () => {
     expect(inspect(`${map}EMULATOR_LIBVIRT_URI = 'qemu+ssh://root@host/system'\n`).warnings).toEqual([]);
   });
 
-  it('warns about a reachable address without authentication, and about empty lists', () => {
+  it('warns about a reachable address without authentication, and about empty lists and mappings', () => {
     expect(inspect("EMULATOR_LISTEN_IP = '0.0.0.0'").warnings).toEqual([
       'no EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off',
     ]);

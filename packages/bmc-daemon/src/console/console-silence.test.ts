@@ -67,7 +67,7 @@ describe('a silent console', () => {
     expect(checks).toEqual(['11!']);
   });
 
-  it('is not checked before its first output, except after input or a change of its machine', () => {
+  it('is not checked before its first output without input, and is checked after input', () => {
     watch.start();
     advanceSeconds(3_000);
     expect(checks).toEqual([]);

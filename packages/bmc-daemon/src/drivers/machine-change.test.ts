@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { changeOfState } from './machine-change.js';
 
 describe('changeOfState', () => {
-  it('returns the change from an old to a new state; undefined for some pairs of states', () => {
+  it('returns the change between two states; undefined for equal states, a block and a cancelled shutdown', () => {
     expect(changeOfState('running', 'shutoff')).toBe('stopped');
     expect(changeOfState('shutoff', 'running')).toBe('started');
     expect(changeOfState('crashed', 'running')).toBe('started');

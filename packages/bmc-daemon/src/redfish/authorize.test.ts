@@ -28,7 +28,7 @@ describe('the guard of a resource', () => {
     expect(session(identityWith('ConfigureManager'), 'DELETE', isNotOwn)).toBeNull();
   });
 
-  it('returns null if a client may change all properties, and otherwise the properties that it may change', () => {
+  it('returns null if a client may change all properties, else those that it may change, if any', () => {
     expect(account(identityWith('ConfigureUsers'), 'PATCH', isNotOwn)).toBeNull();
     expect(account(identityWith('ConfigureSelf'), 'PATCH', isOwn)).toEqual(new Set(['Password']));
     expect(() => account(identityWith('ConfigureSelf'), 'PATCH', isNotOwn)).toThrow(refusal);

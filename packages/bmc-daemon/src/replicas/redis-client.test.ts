@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 
-it('loads the Redis client with the first connection, so that the daemon starts faster without Redis', async () => {
+it('the daemon loads the Redis client with the first connection, so it starts faster without Redis', async () => {
   // Runs in a separate process, because this process may have loaded the client already.
   const script = `
     import { createRequire } from 'node:module';

@@ -309,7 +309,7 @@ describe('the console log', () => {
     expect(await recordTexts()).toEqual(['1:', 'early', '2:', 'late']);
   });
 
-  it('keeps the beginning and the end of a long boot, with a note about the gap', async () => {
+  it('keeps the beginning and the end of a long boot; only its text has a note about the gap', async () => {
     await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, maxPending: 10_000 });
     ports.restartMachine('1');
     const lines = Array.from({ length: 100 }, (_, index) => `line ${String(index).padStart(4, '0')}`);

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { createEventBus, type ServiceEvent } from '../event-bus.js';
 import { publishHostChanges } from './host-events.js';
 
-it('publishes each change of a host as an event of its chassis', () => {
+it('publishHostChanges publishes each change of a host as an event of its chassis', () => {
   const bus = createEventBus((error) => {
     throw error;
   });

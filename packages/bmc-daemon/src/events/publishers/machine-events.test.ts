@@ -38,7 +38,7 @@ describe('changes that a driver reports', () => {
       time: new Date(),
     });
 
-  it('are published at once, with the reason, if they are about power', () => {
+  it('are published at once, with their reason, if any, if they are about power or a crash', () => {
     machines.onChange({ ...machine, kind: 'stopped', reason: 'shut down by its guest' });
     machines.onChange({ ...machine, kind: 'crashed' });
     expect(publishedEvents).toEqual([

@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange.js';
 import { inTurn } from './received-write.js';
 import { WriteTurns } from './write-turns.js';
 
-it('rejects a waiting write whose client disconnects with 499, which is no failure of the service', async () => {
+it('inTurn rejects a waiting write with 499 if its client disconnects, and never starts the write', async () => {
   const writeTurns = new WriteTurns({ running: 1, slowMs: 1_000_000 });
   let end = (): void => undefined;
   const first = writeTurns.run(

@@ -24,7 +24,7 @@ describe('the queue of writes', () => {
     await expect(started).resolves.toBe(false);
   });
 
-  it('starts one write in a turn of the event loop, so that reads run in between', async () => {
+  it('starts at most four of twenty writes before a read that arrives after them', async () => {
     const writes = new WriteTurns({ running: 100, shortTurnMs: Infinity });
     const order: string[] = [];
     const all = Array.from({ length: 20 }, () =>
@@ -39,7 +39,7 @@ describe('the queue of writes', () => {
     expect(order).toHaveLength(21);
   });
 
-  it('starts no write after a long turn of the event loop, but after the maximum pause', async () => {
+  it('starts no write after a long turn of the event loop, until the maximum pause has passed', async () => {
     let now = 0;
     const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, { now: () => (now += 9) });
     let started = 0;
@@ -51,7 +51,7 @@ describe('the queue of writes', () => {
     expect(now).toBeGreaterThan(40);
   });
 
-  it('starts no write while others arrive, but one after the maximum pause', async () => {
+  it('starts no write while others arrive, except one after the maximum pause', async () => {
     let now = 0;
     const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, { now: () => now });
     let started = 0;

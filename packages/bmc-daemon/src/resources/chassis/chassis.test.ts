@@ -168,7 +168,7 @@ describe('EMULATOR_CHASSIS', () => {
     expect((await send('GET', own)).status).toBe(404);
   });
 
-  it('makes all resources of a machine link to the first chassis', async () => {
+  it('makes system, processors, memory, interfaces and storage of a machine link to the first chassis', async () => {
     const { get } = await serve({ settings: shared });
     const system = `/redfish/v1/Systems/${uuid}`;
     const Chassis = link(`/redfish/v1/Chassis/${rack}`);

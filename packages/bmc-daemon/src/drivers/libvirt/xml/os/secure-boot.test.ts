@@ -52,7 +52,7 @@ describe('secureBootState', () => {
     expect(state(machine('', efi), catalogOfFileNames)).toEqual({ enabled: null, enrolled: null });
   });
 
-  it('depends on the NVRAM template if the definition has one', () => {
+  it('depends on the NVRAM template and the image if the definition has a template', () => {
     const machineWithFiles = (loader: string, template: string): string =>
       machine(`<loader type='pflash'>${loader}</loader><nvram template='${template}'/>`);
     expect(state(machineWithFiles('/fw/enrolled.fd', '/fw/enrolled-vars.fd'))).toEqual({
