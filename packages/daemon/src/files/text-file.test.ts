@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const inFolder = (name: string) => join(folder, name);
 
 describe('a text file', () => {
-  it('is read whole, without a byte order mark', () => {
+  it('is read whole in UTF-8 or UTF-16, without its byte order mark', () => {
     writeFileSync(inFolder('a'), '\ufeffé 漢');
     expect(readTextFile(inFolder('a'))).toBe('é 漢');
     writeFileSync(inFolder('le'), '\ufeffé 漢', 'utf16le');

@@ -10,7 +10,7 @@ describe('hasOneHost', () => {
     ['no Host header', ['Accept', 'host'], '1.1', false],
     ['no Host header in HTTP/1.0', [], '1.0', true],
     ['a value that is a name', ['x', 'Host', 'Host', 'a'], '1.1', true],
-  ])('returns the right result for a request with %s', (_what, rawHeaders, httpVersion, expected) => {
+  ])('returns whether there is one Host, or none in HTTP/1.0: %s', (_what, rawHeaders, httpVersion, expected) => {
     expect(hasOneHost({ rawHeaders, httpVersion })).toBe(expected);
   });
 });

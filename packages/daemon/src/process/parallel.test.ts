@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { forEachInParallel } from './parallel.js';
 
-it('calls the work for all items in order, with at most as many calls at a time as the limit', async () => {
+it('forEachInParallel calls the work for all items in order, at most as many at once as the limit', async () => {
   const begun: number[] = [];
   let running = 0;
   let most = 0;
@@ -15,7 +15,7 @@ it('calls the work for all items in order, with at most as many calls at a time 
   expect([begun, most, running]).toEqual([[1, 2, 3, 4, 5], 2, 0]);
 });
 
-it('rejects with the first failure, and still calls the work for the remaining items', async () => {
+it('forEachInParallel rejects with the first failure, and still calls the work for the remaining items', async () => {
   const done: number[] = [];
   const all = forEachInParallel([1, 2, 3, 4], 2, async (item) => {
     if (item === 1) throw new Error('first');

@@ -453,7 +453,7 @@ describe('a connection of the shortcut without a request', () => {
     expect(await client.end()).toBe('ERR_HTTP_REQUEST_TIMEOUT');
   });
 
-  it('closes after the last answer', async () => {
+  it('closes when its idle time after the last answer has passed', async () => {
     const port = await open(50, 60_000);
     const client = await Client.connect(port);
     client.socket.write(post('a'));
