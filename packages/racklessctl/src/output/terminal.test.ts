@@ -7,7 +7,7 @@ it.each<[string, (terminal: Terminal) => void, string]>([
   ['printTabbed', (terminal) => terminal.printTabbed([['a', 'b']]), 'a\tb\n'],
   ['printJson', (terminal) => terminal.printJson(['a']), '[\n  "a"\n]\n'],
   ['printJsonLine', (terminal) => terminal.printJsonLine(['a']), '["a"]\n'],
-])('removes the status line before the output of %s', (_, print, output) => {
+])('the terminal removes the status line before the output of %s', (_, print, output) => {
   // Both streams write into the same text, as on a terminal. Terminal uses only `write` and `isTTY`.
   const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true }) as unknown as NodeJS.WriteStream;
   const terminal = new Terminal({ stdin: process.stdin, stdout: stream, stderr: stream });

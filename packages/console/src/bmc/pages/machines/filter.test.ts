@@ -67,7 +67,7 @@ describe('patternOf', () => {
   });
 });
 
-it('ranksOf orders names by their numbers', () => {
+it('ranksOf orders names alphabetically, and the numbers in them by their value', () => {
   const ranks = ranksOf(new Map(machines.map((each) => [each.Id, each])));
   expect([...ranks.keys()]).toEqual(['jump', 'node-2', 'node-10', 'web-1']);
 });
