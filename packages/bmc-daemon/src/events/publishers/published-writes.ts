@@ -1,4 +1,4 @@
-/** Publishes clients' writes as events, for all resources. */
+/** Publishes clients' writes as events, for all resources. Exceptions: {@link ChangeListener}. */
 import type { Change, ChangeListener } from '../../redfish/exchange.js';
 import { machineUuidOf } from '../../redfish/machine-of.js';
 import { resourceEventRegistry } from '../../redfish/messages/resource-event-registry.js';

@@ -33,9 +33,10 @@ export function writeableOf(schema: unknown): Writeable | undefined {
 }
 
 /**
- * Returns the object with annotations: in the object itself and in each nested object. An annotation
- * names the writeable properties of its own object. It does not name a nested object that has its own
- * annotations. It also names properties that GET does not show, such as a password.
+ * Returns the object with annotations: in the object itself and in the nested objects that have writeable
+ * properties, but not in objects of lists. An annotation names the writeable properties of its own object.
+ * It does not name a nested object that has its own annotations. It also names properties that GET does
+ * not show, such as a password.
  */
 export function withWriteableProperties(object: JsonObject, writeable: Writeable | undefined): JsonObject {
   if (writeable === undefined) return object;

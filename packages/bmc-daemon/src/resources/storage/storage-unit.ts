@@ -76,9 +76,9 @@ export function hasStorage({ uuid, disks }: SystemSnapshot, { storage }: Pick<In
 }
 
 /**
- * Returns the storages of a machine: those of EMULATOR_STORAGE, or else one for each bus with disks. If
- * the driver can create volumes, a machine without disks has one for the default bus. A machine whose
- * disks are unknown has none.
+ * Returns the storages of a machine: those of EMULATOR_STORAGE. If it has no entry for the machine: one for
+ * each bus with disks; none if the disks are unknown; one for the default bus if the machine has no disks and
+ * the driver can create volumes.
  */
 export function storageUnits(
   system: SystemSnapshot,
