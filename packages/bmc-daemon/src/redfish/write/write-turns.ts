@@ -78,7 +78,10 @@ interface WaitingWrite {
   readonly settle: (running: RunningWrite | undefined) => void;
 }
 
-/** The queue of all writes. It alternates between the clients; the writes of one client start in their order. */
+/**
+ * The queue of all writes except logins. It alternates between the clients; the writes of one client start in
+ * their order.
+ */
 export class WriteTurns {
   readonly #limits: WriteTurnLimits;
   readonly #now: () => number;

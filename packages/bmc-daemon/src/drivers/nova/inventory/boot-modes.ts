@@ -15,7 +15,7 @@ type ServerImage = Parameters<ImagePropertyReader['propertiesOf']>[0];
 /** Access to boot modes. */
 interface BootModes {
   /**
-   * Returns the mode of a server; null: unknown. It never throws.
+   * Returns the mode of a server; null: unknown. Never rejects.
    * @param options.readsImage whether to read the properties of the image first, also if the mode is
    *   known. {@link ImagePropertyReader} caches them.
    */

@@ -42,7 +42,7 @@ interface Mark {
 const ABANDONED_MS = 60_000;
 
 /**
- * Returns the function to call after each listing of the servers. The function never throws. While
+ * Returns the function to call after each listing of the servers. Its promise never rejects. While
  * an earlier call runs, it returns the promise of that call, which may wait for Glance, or for an
  * operation of another replica.
  */

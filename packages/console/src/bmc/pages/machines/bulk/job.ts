@@ -36,7 +36,10 @@ export const job = signal<Job | null>(null);
 /** Whether the dialog with the results is open. */
 export const isJobShown = signal(false);
 
-/** The service runs at most eight changes at the same time. This number leaves two to other clients. */
+/**
+ * The service runs at most eight changes at the same time; those that take long do not count. This number
+ * leaves two to other clients.
+ */
 const AT_ONCE = 6;
 /** Results within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
