@@ -13,7 +13,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   sslCert: [
     'With this setting and `EMULATOR_SSL_KEY`, the daemon serves HTTPS (TLS 1.2 or newer) instead of HTTP.',
     'One of the two settings without the other prevents the start.',
-    'An empty string means None. It causes a warning.',
+    'An empty string means None. In the file and in a flag, it causes a warning.',
     'SIGHUP reloads the file.',
   ],
   osCloud: [
@@ -90,8 +90,8 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   featureSet: [
     "`'full'`: all resources.",
-    "`'vmedia'`: systems with boot settings, managers, virtual media and Ethernet interfaces.",
-    "`'minimum'`: systems with boot settings.",
+    "`'vmedia'`: those of `'minimum'`, managers, virtual media, certificates and Ethernet interfaces.",
+    "`'minimum'`: systems with boot settings, tasks, sessions and accounts.",
   ],
   taskAfterSeconds: [
     'If an action such as InsertMedia takes longer than this, the daemon answers 202 with a task, and the action continues.',
@@ -120,7 +120,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   fakeSystems: [
     'The setting works with `EMULATOR_FAKE_DRIVER` or `--fake` only.',
-    'None: three sample machines.',
+    'None: the machines of `EMULATOR_FAKE_MACHINES`, or three sample machines without that setting.',
     'The format is that of sushy-tools. A mapping may have ' +
       '`uuid`, `name`, `power_state`, `nics`, `boot_device`, `boot_mode`, `secure_boot` and `external_notifier`.',
     'A restart of the daemon discards the changes that clients made.',
@@ -146,7 +146,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     '`bmc-daemon machine` uses it for new machines without Secure Boot.',
   ],
   disablePowerOff: [
-    'True: the daemon rejects ForceOff, GracefulShutdown and Suspend. For a running machine, it also rejects PushPowerButton.',
+    'True: the daemon rejects ForceOff, GracefulShutdown and Suspend. Unless the machine is off or sleeps, it also rejects PushPowerButton.',
   ],
   gracefulRestartWaitSeconds: ['If the guest still runs after this time, the daemon resets the machine.'],
   libvirtTimeoutSeconds: [
