@@ -49,7 +49,7 @@ describe('client keys', () => {
     { 'sec-websocket-protocol': 'realtime' },
     { authorization: '' },
     { cookie: 'key=sk-one' },
-  ])("cause LiteLLM's error for a missing key in %j", (headers) => {
+  ])("are missing in %j, so the client gets LiteLLM's error for a missing key", (headers) => {
     const refused = ask(headers);
     if (!(refused instanceof ProxyError)) throw new Error('accepted');
     expect(refused.body).toEqual(noKeyPassed().body);

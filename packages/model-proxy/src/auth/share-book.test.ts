@@ -3,7 +3,7 @@ import { ShareBook } from './share-book.js';
 
 /**
  * Returns a book with a clock. `report` sends the same numbers for the limits of requests and of parallel requests:
- * in use, needed and in reserve. There is no limit of tokens.
+ * in use, needed, and wanted as reserve. There is no limit of tokens.
  */
 function bookAt(clock: { ms: number }) {
   const book = new ShareBook(() => clock.ms);
@@ -17,7 +17,7 @@ function bookAt(clock: { ms: number }) {
 }
 
 describe('the shares of workers', () => {
-  it('never add up to more than the limit, and contain an eighth of the rest as reserve', () => {
+  it('never add up to more than the limit, and contain at most an eighth of the rest as reserve', () => {
     const { report } = bookAt({ ms: 1000 });
     expect(report(1, 100, [0, 1, 50])).toEqual([61_000, 60_000, 13, 0, 0, 0, 13, 0]);
     expect(report(2, 100, [0, 1, 50])).toEqual([61_000, 60_000, 11, 13, 0, 0, 11, 13]);
@@ -25,7 +25,7 @@ describe('the shares of workers', () => {
     expect(report(2, 100, [11, 1, 50])).toEqual([61_000, 60_000, 11, 89, 0, 0, 11, 89]);
   });
 
-  it('have no reserve below a limit of 8', () => {
+  it('have no reserve if less than 8 of the limit is left', () => {
     const { report } = bookAt({ ms: 0 });
     expect(report(1, 7, [0, 1, 50]).slice(2, 4)).toEqual([1, 0]);
   });
@@ -50,7 +50,7 @@ describe('the shares of workers', () => {
     expect(report(2, 10, [0, 10, 0]).slice(2, 4)).toEqual([10, 0]);
   });
 
-  it('have no numbers for a limit that the key does not have', () => {
+  it('are 0 for a limit that the key does not have', () => {
     const { report } = bookAt({ ms: 0 });
     expect(report(1, '', [5, 1, 1])).toEqual([60_000, 60_000, 0, 0, 0, 0, 0, 0]);
   });

@@ -65,7 +65,7 @@ describe('flags and environment', () => {
     expect(listen({}, {}, 'litellm_settings: {json_logs: false}\n').jsonLogs).toBe(false);
   });
 
-  it('prevent the start with all faults at once if they are invalid', () => {
+  it('prevent the start with all faults at once if they are invalid; LITELLM_LOG only causes a warning', () => {
     expect(
       faults(oneModel(), {
         flags: { host: '', port: '70000', drain_delay: '-1', drain_timeout: 'long', ssl_keyfile_path: 'one.key' },

@@ -23,7 +23,7 @@ const verify = (params: readonly string[], settings = '', environment = {}) => {
 };
 
 describe('ssl_verify', () => {
-  it('comes from the deployment, then the environment, then the general settings; the default is true', () => {
+  it('comes from the deployment, else the environment, else litellm_settings; the default is true', () => {
     const environment = { SSL_VERIFY: 'other.pem' };
     expect(verify(['ssl_verify: ca.pem'], 'ssl_verify: false', environment)).toBe('ca.pem');
     expect(verify([], 'ssl_verify: false', environment)).toBe('other.pem');

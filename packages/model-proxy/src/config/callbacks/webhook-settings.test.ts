@@ -34,7 +34,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('need an address', () => {
+  it('need a valid address', () => {
     expect(faults(withCallbacks('generic_api'))).toEqual([
       'environment: the callback generic_api needs GENERIC_LOGGER_ENDPOINT: set it',
     ]);
@@ -46,7 +46,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('reject headers that are not valid, without showing them', () => {
+  it('report invalid headers in the environment as a fault, without showing them', () => {
     for (const text of ['geheimnis', '{geheimnis', 'a b=geheimnis', '{"A": "geheimnis\\n"}']) {
       const environment = { GENERIC_LOGGER_ENDPOINT: 'https://a.example', GENERIC_LOGGER_HEADERS: text };
       expect(faults(withCallbacks('generic_api'), { environment })).toEqual([

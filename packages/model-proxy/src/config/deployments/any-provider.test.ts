@@ -82,7 +82,7 @@ describe('an entry with the model "*"', () => {
     expect(targetOf(params, 'humanloop/a')).toEqual(['openai', 'humanloop/a', 'http://own/v1', 'own', '*']);
   });
 
-  it('reads no provider from the name if it has its own; a prefix of model_name is removed first', () => {
+  it('reads no provider from the name if its params name one; a prefix of model_name is removed first', () => {
     expect(targetOf('{model: "openai/*"}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(targetOf('{model: "*", custom_llm_provider: openai}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(targetOf('{model: "*"}', 'any/groq/a', 'any/*')?.slice(0, 2)).toEqual(['groq', 'a']);

@@ -160,7 +160,7 @@ describe('timeouts', () => {
     return [timeouts.totalMs, streamTimeouts.firstByteMs, timeouts.idleMs];
   };
 
-  it('come from the deployment, else the router, else the general settings, else the environment', () => {
+  it('come from the deployment, else router_settings, else litellm_settings, else the environment', () => {
     const general = 'litellm_settings: {request_timeout: 40, idle_timeout: 5}\n';
     const router = `router_settings: {timeout: 30, stream_timeout: 3}\n${general}`;
     const environment = { REQUEST_TIMEOUT: '50' };
@@ -286,7 +286,7 @@ describe('a provider', () => {
     ['vertex_ai/semantic-ranker-default@latest', 'https://ranking.example'],
     ['vertex_ai/imagen-4.0-generate-001', 'https://private.example'],
     ['vertex_ai/text-embedding-005', 'https://private.example/'],
-  ])('needs the project of Vertex AI if the path has it, also with api_base: %s', (model, base) => {
+  ])('needs vertex_project if the path upstream contains the project, also with api_base: %s', (model, base) => {
     const { proxy } = load(`model_list:\n${entry('m', `{model: "${model}", api_base: "${base}"}`)}`);
     expect([...(proxy.unserved ?? [])]).toEqual([['m', 'vertex_ai needs vertex_project, or VERTEXAI_PROJECT']]);
   });
@@ -318,7 +318,7 @@ describe('a provider', () => {
 });
 
 describe('rpm of a deployment', () => {
-  it('comes from its params, or from its entry', () => {
+  it('comes from its params, else from its entry, and is at least 1', () => {
     const rpm = (text: string) => load(text).proxy.deployments.map((one) => one.rpm);
     expect(rpm(oneModel(['rpm: 6'], '    rpm: 7\n'))).toEqual([6]);
     expect(rpm(oneModel([], '    rpm: "7"\n'))).toEqual([7]);

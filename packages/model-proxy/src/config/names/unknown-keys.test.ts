@@ -36,7 +36,7 @@ describe('a key that is not a setting', () => {
 });
 
 describe("LiteLLM's settings that are ignored", () => {
-  it('are listed in one line for each file', () => {
+  it('are listed in one warning for the file, with their lines', () => {
     const text = oneModel(
       ['s3_bucket_name: b', 'max_retries: 2'],
       [
@@ -66,7 +66,7 @@ describe("LiteLLM's settings that are ignored", () => {
   });
 });
 
-describe("LiteLLM's settings that restrict access and are not implemented", () => {
+describe("LiteLLM's settings that restrict access", () => {
   it.each([
     ['general_settings', 'custom_auth: my.auth', 'custom_auth: authenticates clients'],
     ['general_settings', 'enable_jwt_auth: true', 'enable_jwt_auth: authenticates clients'],
@@ -84,7 +84,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ],
     ['router_settings', 'provider_budget_config: {openai: {}}', 'provider_budget_config: limits spending'],
     ['router_settings', 'enable_tag_filtering: true', 'enable_tag_filtering: reserves deployments for some clients'],
-  ])('prevent the start unless start_without names them: %s: %s', (block, line, sentence) => {
+  ])('prevent the start if not implemented, unless start_without names them: %s: %s', (block, line, sentence) => {
     const name = line.replace(/:.*/, '');
     const text = (more: string) => oneModel([], `${block}:\n  ${line}\n${more}`);
     expect(faults(text(''))).toEqual([
@@ -98,7 +98,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ]);
   });
 
-  it('prevent the start at the top of the file and in an entry as well', () => {
+  it('prevent the start if not implemented, also at the top of the file and in an entry', () => {
     const fault = (text: string) => faults(text).map((line) => line.replace(/, and this is not implemented.*/, ''));
     const guard = (mode: string) => oneModel([], `guardrails:\n  - {guardrail_name: g, litellm_params: {${mode}}}\n`);
     expect(fault(guard('default_on: true'))).toEqual([
