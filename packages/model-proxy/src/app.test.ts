@@ -62,15 +62,18 @@ describe('paths', () => {
     ['POST', '/nowhere', 404, 'There is no POST /nowhere here.', undefined],
     ['POST', '/v1/a%2fb', 404, 'There is no POST /v1/a%2fb here.', undefined],
     ['POST', '/v1', 404, 'There is no POST /v1 here.', undefined],
-  ])("get an error in OpenAI's format: %s %s is %d", async (method, path, status, message, allow) => {
-    const answer = await visit(path, {}, method);
-    expect([answer.status, answer.json(), answer.headers.allow]).toEqual([
-      status,
-      error(message, String(status)),
-      allow,
-    ]);
-    expect(served.requests).toEqual([]);
-  });
+  ])(
+    "are rejected in OpenAI's format if unknown or with a wrong method: %s %s is %d",
+    async (method, path, status, message, allow) => {
+      const answer = await visit(path, {}, method);
+      expect([answer.status, answer.json(), answer.headers.allow]).toEqual([
+        status,
+        error(message, String(status)),
+        allow,
+      ]);
+      expect(served.requests).toEqual([]);
+    },
+  );
 
   it('answer OPTIONS without an Origin header with Allow, and without CORS headers', async () => {
     const { status, headers } = await visit('/v1/chat/completions', {}, 'OPTIONS');

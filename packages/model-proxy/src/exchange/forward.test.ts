@@ -170,7 +170,7 @@ describe('a chat request', () => {
   });
 });
 
-describe('other endpoints', () => {
+describe('the endpoints', () => {
   it.each([
     ['/v1/completions', { prompt: 'Hi' }, '/v1/completions'],
     ['/embeddings', { input: 'Hi' }, '/v1/embeddings'],
@@ -314,7 +314,7 @@ describe('other endpoints', () => {
   });
 
   it.each([{}, { 'content-type': 'application/octet-stream' }])(
-    'send an error if the upstream answers 204 with the headers %j, unless they answer with sound',
+    'send the error 502 if the upstream answers 204 with the headers %j to a request for embeddings',
     async (sent) => {
       served.answering = (_asked, response) => void response.writeHead(204, sent).end();
       const { status, text } = await call(`${served.url}/v1/embeddings`, { body: { model: 'public', input: 'Hi' } });
@@ -323,7 +323,7 @@ describe('other endpoints', () => {
   );
 
   it.each([{}, { 'content-type': 'text/plain', 'content-length': '3' }])(
-    'forward an answer without a body and without a length if the upstream sends the headers %j',
+    'forward the answer 204 to a request for speech, without a length, if the upstream sends the headers %j',
     async (sent) => {
       served.answering = (_asked, response) => void response.writeHead(204, sent).end();
       const body = { model: 'public', input: 'Hi' };
@@ -334,7 +334,7 @@ describe('other endpoints', () => {
 });
 
 describe('the headers of an answer', () => {
-  it("contain LiteLLM's headers, and the upstream's as llm_provider-…", async () => {
+  it("contain LiteLLM's headers, and the upstream's as llm_provider-…, except cookies and empty ones", async () => {
     served.answering = json({ model: 'served/model' }, 200, {
       'set-cookie': 'a=b',
       'x-request-id': 'of-the-upstream',

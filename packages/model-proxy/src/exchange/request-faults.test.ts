@@ -69,7 +69,7 @@ describe('a body', () => {
       `{"model":"Public",${messages}}`,
       '/chat/completions: Invalid model name passed in model=Public. Call `/v1/models` to view available models for your key. Known models: public.',
     ],
-  ])('is rejected with a reason: %s: %s', async (text, message) => {
+  ])('is rejected if its model is missing, unknown or unclear: %s: %s', async (text, message) => {
     const answer = await post(text);
     expect([answer.status, answer.json()]).toEqual([400, fault(message, 'model')]);
     expect(served.requests).toEqual([]);

@@ -9,7 +9,7 @@ describe('the cache of names', () => {
     expect([keyName(twice, 1, 6), keyName(twice, 9, 14), nameOf('')]).toEqual(['model', 'model', '']);
   });
 
-  it('leaves other names than short ones in ASCII to the caller', () => {
+  it('leaves long, escaped and non-ASCII names to the caller', () => {
     expect(['é', 'a\\u0062', 'a'.repeat(41)].map(nameOf)).toEqual([undefined, undefined, undefined]);
   });
 

@@ -69,7 +69,7 @@ describe('navigating JSON', () => {
     ] as const) {
       for (let end = 0; end <= text.length; end++) expect(found(name, end)).toBe(end >= whole(name) + length);
     }
-    // At the end of the text, 12 may be the beginning of 123.
+    // At the limit, 12 may be the beginning of 123.
     for (let end = 0; end <= text.length; end++) expect(found('n', end)).toBe(end > whole('n') + 2);
     expect(findValue(text, 0, text.length, ['model', 'deeper'])).toBeUndefined();
     expect(findValue(text, 0, text.length, ['absent'])).toBeUndefined();

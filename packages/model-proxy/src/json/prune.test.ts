@@ -46,7 +46,7 @@ describe('pruning JSON', () => {
     expect(prune(text, null, () => 'keep')).toBe(text);
   });
 
-  it('visits each value once at the maximum nesting depth', () => {
+  it('visits each value once, even in 500 nested objects and arrays', () => {
     const text = Buffer.from(`${'{"deep":['.repeat(250)}1,2${',3]}'.repeat(250)}`);
     let asked = 0;
     prune(text, null, (context, key) => {

@@ -324,7 +324,7 @@ describe('the JSON scanner', () => {
     }
   });
 
-  it('reports the first byte that is not UTF-8, in any chunk', () => {
+  it('reports the last byte of the first sequence that is not UTF-8, in any chunk', () => {
     const line = Buffer.from('{"a":"éé€x');
     for (const wrong of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
       const text = Buffer.concat([line, Buffer.from(wrong), Buffer.from('y"}')]);

@@ -56,7 +56,7 @@ describe('the head of a form', () => {
   });
 
   it.each(['', 'no form at all', '--b o', '--b ox\r\n', '\r\n--b o\r\n', field('purpose', 'cut').slice(0, 40)])(
-    'is forwarded unchanged if the form is %j',
+    'has no fields, and only unchanged bytes, if the form is %j',
     (text) => {
       const { head } = read(text, 3);
       expect(head.fields.size).toBe(0);

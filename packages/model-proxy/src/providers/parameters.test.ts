@@ -141,7 +141,7 @@ describe('providers and their parameters', () => {
     expect(isConsumed('messages', chat)).toBe(false);
   });
 
-  it('have the addresses and variables of LiteLLM', () => {
+  it('have the addresses, variables and names of exceptions of LiteLLM', () => {
     const { name, exceptionName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase } = findProvider('hosted_vllm');
     expect({ name, exceptionName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase }).toEqual({
       name: 'hosted_vllm',

@@ -126,12 +126,12 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p","n":2}', { to: 'mistral' })).toBe('n');
   });
 
-  it('treats null as missing', () => {
+  it('is not rejected for unsupported parameters that are null, and has defaults instead of null', () => {
     expect(sent('{"model":"p","verbosity":null,"temperature":null}')).toBe('{"model":"served","temperature":null}');
     expect(sent('{"model":"p","seed":null}', { defaults: { seed: 7 } })).toBe('{"model":"served","seed":7}');
   });
 
-  it('has the parameters in allowed_openai_params of the deployment and of the request', () => {
+  it('has the parameters in allowed_openai_params of the deployment and of the request, but no address', () => {
     expect(sent('{"model":"p","verbosity":true}', { allowedOpenaiParams: ['verbosity'] })).toBe(
       '{"model":"served","verbosity":true}',
     );
@@ -226,7 +226,7 @@ describe('the body for the upstream', () => {
     expect(sent('{"model":"p","max_completion_tokens":5}')).toBe('{"model":"served","max_completion_tokens":5}');
   });
 
-  it('is forwarded with all parameters for other endpoints', () => {
+  it('is forwarded with all parameters for endpoints other than chat, completions and embeddings', () => {
     const text = '{"model":"served","verbosity":true,"reasoning":{},"input":"x","user":"u"}';
     for (const endpoint of ['responses', 'rerank', 'moderations', 'anything'])
       expect(sent(text, { endpoint })).toBe(text);
@@ -351,7 +351,7 @@ describe('the body for vLLM', () => {
     expect(sent(given)).toBe(given);
   });
 
-  it('has messages that need no change in their received chunks', () => {
+  it('consists of the received chunks if its messages need no change', () => {
     const text = `{"model":"served","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'A'.repeat(200_000)}"}}]}]}`;
     const body = prepare(text, { to, chunkBytes: 65_536 });
     expect(body.length).toBeGreaterThan(4);

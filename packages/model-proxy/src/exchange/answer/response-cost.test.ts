@@ -77,7 +77,7 @@ describe('the cost of an answer', () => {
     expect(cost(usage, { input_cost_per_token: 10, cache_read_input_token_cost: '1e0' })).toBe(415);
   });
 
-  it("counts the first and the last usage of Anthropic's stream", () => {
+  it("counts the first and the last usage of Anthropic's stream, or an estimated output without the last one", () => {
     const first = usageOf({
       input_tokens: 5,
       cache_creation_input_tokens: 30,
@@ -95,7 +95,7 @@ describe('the cost of an answer', () => {
     ['a negative number', { cached_tokens: -5 }, 1000],
     ['a text', { cached_tokens: '60' }, 1000],
     ['a list', [60], 1000],
-  ])('never counts a token twice, with %s', (_name, details, expected) => {
+  ])('counts each token exactly once, even if the usage has %s', (_name, details, expected) => {
     const usage = { prompt_tokens: 100, completion_tokens: 0, total_tokens: 100, prompt_tokens_details: details };
     expect(cost(usage)).toBe(expected);
   });

@@ -23,7 +23,7 @@ interface Received {
 
 const LIMIT = 200_000_000;
 const received: Received[] = [];
-/** Called when the upstream gets the head of a request. By default, the upstream only reads the body. */
+/** Called when the upstream gets the head of a request. By default, the upstream answers only after the whole body. */
 let onHead: (received: Received) => void = () => undefined;
 let onWhole: (received: Received) => void;
 const answerWhole = ({ response, bytes }: Received): void => {
@@ -253,7 +253,7 @@ describe('a form', () => {
       '\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\n\r\n--xx--',
       'a part has two names',
     ],
-  ])('%s is rejected, and stays incomplete upstream if it has begun', async (_what, rest, message) => {
+  ])('%s is rejected after its beginning went upstream, and stays incomplete there', async (_what, rest, message) => {
     const beginning = `${field('model', 'public')}--xx`;
     for (const isChunked of [false, true]) {
       received.length = 0;
@@ -338,7 +338,7 @@ describe('an answer while the client still sends its form', () => {
     );
   });
 
-  it('is an error if the upstream resets the connection instead, and gets no second request', async () => {
+  it('is an error if the upstream resets the connection instead, and the proxy sends no second request', async () => {
     onHead = ({ request }) => void request.socket.resetAndDestroy();
     const client = Client.announcing(1000);
     client.send(field('model', 'public') + FILE);

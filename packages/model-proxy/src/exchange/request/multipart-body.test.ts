@@ -129,7 +129,7 @@ describe('a form', () => {
     expect(served.requests).toEqual([]);
   });
 
-  it('is rejected if it is incomplete, and so is a body that is not a form', async () => {
+  it('is rejected if it is incomplete or its type names no boundary, and so is a body that is not a form', async () => {
     const { type, body } = await formOf(['model', 'public'], ['file', sound]);
     const cut = await send('/v1/audio/transcriptions', { type, body: body.subarray(0, -20) });
     expect([cut.status, cut.text]).toEqual([400, expect.stringContaining('the closing boundary is missing')]);

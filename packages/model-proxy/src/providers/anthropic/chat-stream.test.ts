@@ -146,7 +146,7 @@ describe("a stream of Anthropic's API", () => {
     ['rate_limit_error', 429],
     ['invalid_request_error', 400],
     ['a new type', 500],
-  ])('ends with an error of type %s, which means %i', (type, status) => {
+  ])('ends with an error of type %s, which means the status %i', (type, status) => {
     const { end } = whole(eventsText([start, { type: 'error', error: { type, message: 'Overloaded' } }]));
     expect(end).toEqual({ events: [], isDone: false, error: { message: 'Overloaded', type, status } });
   });

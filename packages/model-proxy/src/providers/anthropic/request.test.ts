@@ -176,7 +176,7 @@ describe("a chat in Anthropic's form", () => {
     expect(translated({ reasoning_effort: effort }, model)).toMatchObject(expected);
   });
 
-  it('prefers thinking to reasoning_effort', () => {
+  it('prefers thinking to reasoning_effort, and has no thinking with the effort none', () => {
     const thinking = { type: 'disabled' };
     expect(translated({ thinking, reasoning_effort: 'high' })).toMatchObject({ thinking });
     expect(translated({ reasoning_effort: 'none' })).not.toHaveProperty('thinking');
@@ -221,7 +221,7 @@ describe("a chat in Anthropic's form", () => {
     ['an unknown effort', { reasoning_effort: 'heroic' }],
     ['an unknown format', { response_format: { type: 'grammar' } }],
     ['a json_schema without its member schema', { response_format: { type: 'json_schema' } }],
-  ])('rejects %s with 400', (_what, request) => {
+  ])('rejects %s as an invalid request', (_what, request) => {
     expect(() => translated(request)).toThrow(ProxyError);
     expect(() => translated(request)).toThrow(/^Invalid request: /);
   });
