@@ -38,7 +38,7 @@ describe('a deployment cools down', () => {
       expect(setUp().fail(failure)).toBe(5000);
   });
 
-  it('after five requests of a minute if more than half of them failed', () => {
+  it('after at least five requests in a minute if more than half of them failed', () => {
     const { clock, fail, health, cooled } = setUp();
     expect(Array.from({ length: 5 }, () => fail('internalServer'))).toEqual([0, 0, 0, 0, 5000]);
     expect([fail('internalServer'), cooled]).toEqual([5000, ['a 5000']]);
@@ -74,7 +74,7 @@ describe('a deployment cools down', () => {
     expect(setUp().fail('timeout', alone)).toBe(5000);
   });
 
-  it('never because of the client, without another deployment, or with disable_cooldowns', () => {
+  it('never because of the client, without another deployment and allowed_fails, or with disable_cooldowns', () => {
     const { fail, health } = setUp();
     for (let count = 0; count < 100; count += 1) {
       expect(fail('badRequest') + fail('contextWindow') + fail('contentPolicy')).toBe(0);

@@ -6,7 +6,7 @@ describe('the wait before a retry', () => {
   const wait = (retries: number, afterMs: number | null = null, random = 0.999_999) =>
     Math.round(waitMs({ retries, afterMs, minMs: 0, random }) ?? -1);
 
-  it('is random, up to a limit that doubles to 8 s', () => {
+  it('is random, from its minimum to a limit that doubles to 8 s', () => {
     expect([0, 1, 2, 3, 4, 50].map((retries) => wait(retries))).toEqual([500, 1000, 2000, 4000, 8000, 8000]);
     expect(wait(3, null, 0)).toBe(0);
     expect(waitMs({ retries: 0, afterMs: null, minMs: 700, random: 0 })).toBe(700);

@@ -224,8 +224,8 @@ describe('a key that the upstream repeats', () => {
   });
 });
 
-describe('secrets in configured headers', () => {
-  it('are masked', () => {
+describe('configured secrets', () => {
+  it('are masked if they are in headers', () => {
     const extraHeaders = { 'x-api-key': 'geheimnis', authorization: 'Bearer other-key', 'x-team': 'blue' };
     const deployment = deploymentAt('https://host/v1', { apiKey: null, extraHeaders });
     const body = Buffer.from('{"error":{"message":"wrong: geheimnis, other-key, of blue"}}');

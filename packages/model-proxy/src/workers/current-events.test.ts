@@ -4,7 +4,7 @@ import { CurrentEvents } from './current-events.js';
 
 const failed = { until: 5000, steersRouting: true, provesFailure: true };
 
-/** Returns a check that has ended at a time; `result` is absent if the check does not count. */
+/** Returns a check that has ended at a time; `result` is empty if the check does not count. */
 const checked = (checkedAt: number, result: { failed?: typeof failed | null }): SiblingEvent => ({
   kind: 'checked',
   id: 'a',

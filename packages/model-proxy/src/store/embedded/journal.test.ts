@@ -165,7 +165,7 @@ describe('a journal', () => {
 });
 
 describe('a compaction', () => {
-  it('leaves one line for each entry, and one more for each change that comes meanwhile', async () => {
+  it('leaves one line for each entry, and at most one more for each change that comes meanwhile', async () => {
     const { journal, content } = await openJournal();
     for (let n = 0; n < 2000; n += 1) content.set(`${n % 1000}`, { n });
     await journal.append(

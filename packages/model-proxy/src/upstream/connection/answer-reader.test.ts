@@ -5,7 +5,7 @@ import { AnswerFault } from './answer-fault.js';
 import { AnswerReader } from './answer-reader.js';
 
 /**
- * Reads answers in chunks, and records the sink's calls. Each call of the sink may pause the
+ * Reads answers in chunks, and records the sink's calls. With `pauses`, the head and each piece of a body pause the
  * reader.
  */
 function readAll(pieces: readonly Buffer[], { ends = false, pauses = false } = {}) {
@@ -79,7 +79,7 @@ describe('AnswerReader', () => {
     expect(pieces.slice(4096)).toEqual([event, 'a', event, 'bc', event, 'd', 'end']);
   });
 
-  it('counts the small chunks of each answer', () => {
+  it('counts the small chunks of each answer separately', () => {
     const wire = `${head}${small.slice(0, 4000).map(chunk).join('')}0\r\n\r\n`;
     expect([piecesOf(wire, 2).length, piecesOf(wire, 1).length]).toEqual([2 * 4001, 4001]);
   });
@@ -167,7 +167,7 @@ describe('an answer', () => {
     'HTTP/1.1 204 No\r\ncontent-length: 1\r\n\r\n',
     'HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n',
     'HTTP/1.1 304 No\r\ncontent-length: 1\r\n\r\n',
-  ])('closes its connection if an unexpected body may follow: %j', (text) => {
+  ])('does not keep its connection alive if its body or its Connection header is unclear: %j', (text) => {
     const { callbacks } = readAll([Buffer.from(text)]);
     expect([callbacks[1]?.split(' ').at(-2), callbacks.at(-1)]).toEqual(['false', 'end false']);
   });

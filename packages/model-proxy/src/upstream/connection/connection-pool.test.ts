@@ -23,7 +23,7 @@ describe('idle connections', () => {
       pool.giveBack(link);
       now += 600;
     }
-    // c at 1.0 and 1.6 s; then a and b, idle since 0; then the last one used.
+    // c at 1.0 and 1.6 s; then a and b, idle since 0; then b, the last one used; then c, idle since 1.6 s.
     expect(taken).toEqual(['c', 'c', 'a', 'b', 'b', 'c']);
     await pool.retire();
   });

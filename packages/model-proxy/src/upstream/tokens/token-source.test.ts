@@ -23,7 +23,7 @@ describe('a token source', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('fetches one token for all waiting requests except cancelled ones', async () => {
+  it('fetches one token for all waiting requests, and gives it to those that are not cancelled', async () => {
     const { source, pending } = controlled();
     const [first, second, third] = [results(source), results(source), results(source)];
     second.cancel();
@@ -93,7 +93,7 @@ describe('a token source', () => {
     source.close();
   });
 
-  it('reports nothing after it was closed', async () => {
+  it('reports no fault and fetches nothing after it was closed, and gives the waiting request one result', async () => {
     const { source, pending, faults } = controlled();
     const { seen } = results(source);
     source.close();
