@@ -1,4 +1,4 @@
-/** Alerts about budgets, with a real receiver: one process, several workers, and proxies that share a Redis. */
+/** Alerts about budgets, with a real receiver and one or two workers, and with stores that share a Redis. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 import type { BudgetEvent } from '../../src/store/budget-events.js';
@@ -142,7 +142,7 @@ describe('the setting `alerting`', () => {
     expect(() => load({ alerting: ['webhook'] }, { WEBHOOK_URL: 'ftp://x' })).toThrow(/WEBHOOK_URL must be/);
   });
 
-  it('ignores receivers other than webhook, with a warning, and alert_types without budget_alerts', () => {
+  it('ignores receivers other than webhook, with a warning, and sends nothing without the type budget_alerts', () => {
     const { listen, warnings } = load({ alerting: ['slack'] });
     expect(listen.budgetAlerts).toBeNull();
     expect(warnings.join('\n')).toContain('general_settings.alerting');

@@ -1,7 +1,7 @@
 /** Errors of Anthropic's SDK. */
 import { APIError } from '@anthropic-ai/sdk';
 
-/** Returns the error of a request that must fail. */
+/** Returns the error of a request. @throws {Error} if the request succeeds, or fails with another error. */
 export async function errorOf(request: PromiseLike<unknown>): Promise<APIError> {
   try {
     await request;

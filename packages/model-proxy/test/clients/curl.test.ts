@@ -64,7 +64,7 @@ describe('curl', () => {
   const body = (more: object = {}) =>
     JSON.stringify({ model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'who are you' }], ...more });
 
-  it('gets a chat completion (rows MP-26 to MP-40)', async () => {
+  it('gets a chat completion', async () => {
     const { status, text } = await curl('--location', `${url}/chat/completions`, ...JSON_TYPE, '--data', body());
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({
@@ -98,7 +98,7 @@ describe('curl', () => {
     }
   });
 
-  it('sends a body of megabytes after 100 Continue', async () => {
+  it('sends a body of megabytes with Expect: 100-continue', async () => {
     const file = join(folder, 'large.json');
     writeFileSync(file, body({ padding: 'x'.repeat(3_000_000) }));
     const { status } = await curl(
@@ -134,7 +134,7 @@ describe('curl', () => {
     expect(status).toBe(200);
   });
 
-  it('can send a chunked body', async () => {
+  it('can send a chunked body, which goes upstream with its length', async () => {
     const { status } = await curl(
       `${url}/v1/chat/completions`,
       ...JSON_TYPE,

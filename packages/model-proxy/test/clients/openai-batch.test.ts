@@ -56,7 +56,7 @@ describe('a list of models', () => {
     ]);
   });
 
-  it('has a line in the log and numbers in the metrics for each model', async () => {
+  it('has a line in the log for each model, and counts a failed model in the metrics', async () => {
     const headers = { 'x-request-id': 'list-1' };
     await client.chat.completions.create({ model: 'two,broken', messages }, { headers });
     const lines = await waitFor(

@@ -105,7 +105,7 @@ describe("OpenAI's SDK with stored responses", () => {
     return ids;
   };
 
-  it('reads, cancels and deletes each response at its upstream, and lists its input, also after a restart', async () => {
+  it('reads, cancels and deletes each response at its upstream, and lists its input, after a restart', async () => {
     const ids = await oneOfEach();
     await proxy.close();
     await start();

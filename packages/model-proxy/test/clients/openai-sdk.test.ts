@@ -108,7 +108,7 @@ describe('the openai SDK', () => {
     expect(response.headers.get('x-litellm-call-id')).toMatch(/^[\da-f-]{36}$/);
   });
 
-  it('streams a chat, token by token, with the requested usage', async () => {
+  it('streams a chat, with the requested usage', async () => {
     const stream = await client.chat.completions.create({
       ...chat,
       stream: true,
@@ -267,7 +267,7 @@ describe('the openai SDK', () => {
     });
   });
 
-  it('waits for Retry-After and retries the request', async () => {
+  it('gets Retry-After, and retries the request', async () => {
     const limited = refusal(429, { message: 'slow down' }, { 'retry-after': '17', 'retry-after-ms': '3' });
     const error = await failure(limited);
     expect(error).toBeInstanceOf(RateLimitError);
@@ -315,7 +315,7 @@ describe('the openai SDK', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('throws errors within a stream', async () => {
+  it('throws an error within a stream that breaks off', async () => {
     const chunk =
       '{"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}';
     const stream = await client.chat.completions.create({ ...scripted(event(chunk), { cut: 'reset' }), stream: true });

@@ -172,7 +172,7 @@ describe('--validate_config', () => {
     expect(stdout).toMatch(/^# http, ::1 port 5; .*\nmodel_list:\n {2}- model_name: "chat"\n/);
   });
 
-  it('ends at SIGHUP, which a closed terminal sends, also while it reads a pipe', async () => {
+  it('ends at SIGHUP, which a closed terminal sends, even while it reads a pipe', async () => {
     const pipe = at('config.yaml');
     execFileSync('mkfifo', [pipe]);
     const writer = openSync(pipe, 'r+');
