@@ -1,4 +1,4 @@
-/** Streams that break off at any byte: the counters of the key and of the deployment stay exact. */
+/** Streams that break off at any byte: the usage of the key, and the slots of key and deployment, stay exact. */
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';

@@ -7,6 +7,7 @@ import { waitFor } from './wait.js';
  * proxies wait. Then they apply limits alone, with a warning, and this function ends them and measures other proxies.
  * @param start starts the proxies.
  * @returns the result of the first measurement during which Redis answered all proxies in time.
+ * @throws {Error} if there is no such measurement within the time limit of {@link waitFor}.
  */
 export async function whileRedisAnswers<
   Proxies extends readonly { readonly process: Pick<ProxyProcess, 'output' | 'dispose'> }[],

@@ -88,7 +88,7 @@ export async function call(url: string, options: CallOptions = {}): Promise<Answ
   return { status, headers, body, text, json: () => JSON.parse(text) as unknown };
 }
 
-/** Returns the data of each server-sent event, without comments. */
+/** Returns the first line of data of each server-sent event with data. The line ends must be LF. */
 export function eventData(text: string): readonly string[] {
   return text
     .split('\n\n')

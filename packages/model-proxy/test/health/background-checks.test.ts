@@ -214,7 +214,7 @@ describe('rounds of many checks', () => {
     expect(seen.max).toBeLessThanOrEqual(2);
   });
 
-  it('end with the proxy, also while upstreams hang', async () => {
+  it('end with the proxy, even while upstreams hang', async () => {
     const server = createServer(() => undefined);
     const port = await listen(server);
     const models = Array.from({ length: 30 }, (_item, index) => modelAt(`http://127.0.0.1:${port}/${index}/v1`, index));

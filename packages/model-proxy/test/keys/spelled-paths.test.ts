@@ -97,7 +97,7 @@ const spellings: readonly (readonly [string, Spelling])[] = [
   ['below OpenAI in capitals', (path) => path.replace(versionPrefix, '/OpenAI/v1')],
 ];
 
-/** Sends each spelling of a path, with each method. @returns the spellings that did not get an error. */
+/** Sends each spelling of a path, with GET and POST. @returns those that got no error, or reached the upstream. */
 async function accepted(path: string, authorization: string | null): Promise<readonly string[]> {
   const { proxy, upstream } = fixture();
   const found: string[] = [];

@@ -101,7 +101,7 @@ describe('vendors with APIs of their own', () => {
   });
   cleanUp(() => ({ vendors, proxy }));
 
-  /** Returns the first request to a host since the last call. */
+  /** Removes all requests so far. @returns the first one to this host. @throws {Error} if it got none. */
   const requestTo = (host: string) => {
     const request = vendors.take().find(({ line }) => line.includes(`//${host}/`));
     if (request === undefined) throw new Error(`${host} got no request`);

@@ -147,7 +147,7 @@ export class Vendors {
   }
 }
 
-/** Forgets requests and answers after each test of a suite, and stops its servers after all of them. */
+/** Forgets requests and answers after each test of a suite, and closes its proxy and servers after all of them. */
 export function cleanUp(suite: () => { readonly vendors: Vendors; readonly proxy: TestProxy }): void {
   afterEach(() => {
     const { vendors } = suite();

@@ -95,7 +95,7 @@ describe('a cooldown', () => {
     expect(alone.upstreams[0]?.count).toBe(20);
   });
 
-  it('does not begin after a 404, or after a timeout that the client has set', async () => {
+  it('does not begin after a 404 of every deployment, or after a timeout that the client has set', async () => {
     const { ask, proxy, upstreams } = await setUp([{ behavior: { status: 404 } }, { behavior: { status: 404 } }], long);
     for (let count = 0; count < 10; count += 1) expect((await ask()).status).toBe(404);
     for (const upstream of upstreams) upstream.behavior = 'hang';

@@ -1,4 +1,4 @@
-/** Tests upstreams whose JSON is nested so deep that `JSON.stringify` would exceed the stack. */
+/** Tests upstreams whose JSON is unusual, too large, or so deep that `JSON.stringify` would exceed the stack. */
 import { describe, expect, it } from '@jest/globals';
 import { ANSWER, type Behavior } from './faulty-upstream.js';
 import { messages, useSetups } from './fixture.js';
@@ -37,7 +37,7 @@ const answers: Readonly<Record<string, readonly [string, Behavior, boolean]>> = 
   ],
 };
 
-describe('an upstream with deep JSON', () => {
+describe('an upstream with deep or unusual JSON', () => {
   const setUp = useSetups();
   const settings = { router_settings: { num_retries: 2 } };
 

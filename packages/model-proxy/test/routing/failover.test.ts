@@ -66,7 +66,7 @@ describe('a group of deployments', () => {
     expect(upstreams.reduce((sum, { count }) => sum + count, 0)).toBe(50);
   });
 
-  it('gets a request only once if retries are disabled', async () => {
+  it('answers with the error of the first deployment if retries are disabled', async () => {
     const weights = [{ behavior: { status: 500 }, params: { weight: 1 } }, { params: { weight: 0 } }];
     const { ask } = await setUp(weights, { litellm_settings: { num_retries: 0 } });
     expect((await ask()).status).toBe(500);
@@ -121,7 +121,7 @@ describe('a group of deployments', () => {
 describe('a failing deployment', () => {
   const setUp = useSetups();
 
-  it('gets a request again after a wait', async () => {
+  it('gets a request two more times by default', async () => {
     const { ask, upstreams } = await setUp([{ behavior: { status: 503 } }]);
     const { status, text, headers } = await ask();
     expect([status, upstreams[0]?.count, headers['x-litellm-attempted-retries']]).toEqual([503, 3, '2']);

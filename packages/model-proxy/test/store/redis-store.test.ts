@@ -242,7 +242,7 @@ describe('a Redis that is killed and starts again', () => {
     expect(spend(await open())).toBe(sent);
   });
 
-  it('makes the proxies read the spends again if it returns with an older state', async () => {
+  it('makes the proxies read the keys and spends again if it returns empty', async () => {
     const [one, two] = [await open(), await open()];
     await put(one, 'k', keyOf());
     one.addUsage(requestOf({ cost: 1 }));

@@ -45,7 +45,7 @@ export interface ServedApp {
   close(): Promise<void>;
 }
 
-/** Makes a deployment of `hosted_vllm` with default settings. */
+/** Makes a deployment of `hosted_vllm` with a model and a key, by default without other settings. */
 export function deploymentAt(apiBase: string, changed: Partial<Deployment> = {}): Deployment {
   return makeDeployment({ upstreamModel: 'served/model', apiBase, apiKey: 'sk-upstream-0123456789', ...changed });
 }

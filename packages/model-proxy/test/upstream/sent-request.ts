@@ -12,7 +12,7 @@ export function deploymentAt(apiBase: string, settings: Partial<Deployment> = {}
   return makeDeployment({ modelName: 'public-model', upstreamModel: 'sample-model', apiBase, ...settings });
 }
 
-/** Makes an upstream client without environment variables, and records its log. */
+/** Makes an upstream client, by default without environment variables, and records its log. */
 export function upstreamFor(
   deployments: readonly Deployment[],
   environment: Readonly<Record<string, string>> = {},
