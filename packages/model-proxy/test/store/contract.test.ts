@@ -287,7 +287,7 @@ describe.each([
       expect(await days(await open(2))).toEqual([at(2), at(3)]);
     });
 
-    it('has a limited number of tags for each day', async () => {
+    it('has at most 10,000 tags in a day, and counts the other tags together', async () => {
       const first = await open();
       for (let n = 0; n < 10_100; n += 1) first.addUsage(requestOf({ tags: [`t${n}`] }));
       const again = await open();

@@ -88,7 +88,7 @@ async function change(id: string): Promise<{ readonly error: unknown; readonly m
   return { error, ms: performance.now() - startedAt };
 }
 
-/** Checks the store after the end of a fault: it has everything that was added before and meanwhile, once. */
+/** Checks the store after the end of a fault: it accepts changes, keeps its keys, and counts the one request once. */
 async function recovers(): Promise<void> {
   mode = { kind: 'honest' };
   await until(() => store.isAvailable, 'the store is not available again');
@@ -111,7 +111,7 @@ describe('a store whose Redis', () => {
     ['has no memory left', "-OOM command not allowed when used memory > 'maxmemory'."],
     ['has another type', '-WRONGTYPE Operation against a key holding the wrong kind of value'],
     ['is busy with a script', '-BUSY Redis is busy running a script.'],
-  ])('%s reports this once, keeps the keys, and recovers', async (_what, answer) => {
+  ])('%s reports this in at most 3 lines, keeps the keys, and recovers', async (_what, answer) => {
     mode = { kind: 'rejects', answer: `${answer}\r\n` };
     store.addUsage(requestOf());
     const { error, ms } = await change('x');

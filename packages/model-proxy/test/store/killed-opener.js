@@ -1,5 +1,5 @@
 /**
- * Opens the store in the folder of the first argument. Counts the calls that change a file, and sends
+ * Opens the store in the folder of the first argument. Counts the calls that open or change a file, and sends
  * itself SIGKILL before the call with the number in the second argument.
  */
 import fs from 'node:fs';

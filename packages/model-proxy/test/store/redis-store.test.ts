@@ -1,4 +1,4 @@
-/** The store in Redis: several proxies, and a Redis that stops, is killed, or loses its content. */
+/** The store in Redis: several proxies, a host whose clock jumps, and a Redis that hangs, is killed, or is emptied. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { connectRedis, type RedisLink } from '../../../daemon/src/shared-store/redis-link.js';
@@ -147,7 +147,7 @@ describe('the content of Redis', () => {
     expect([await lifeOf(today), await command('EXISTS', name(old))]).toEqual([10 * day, 0]);
   });
 
-  it('has one spend for each key, also after many periods, and none for a deleted key', async () => {
+  it('has one spend for a key, even after three periods, and none for a deleted key', async () => {
     const command = await connect();
     const store = await open();
     await put(store, 'k', keyOf({ budgetDuration: '1s' }));
@@ -185,7 +185,7 @@ describe('a Redis that does not answer for a while', () => {
     expect([spend(store), spend(await open())]).toEqual([7, 7]);
   });
 
-  it('rejects a new spend, and does not apply it later', async () => {
+  it('makes the proxy reject a new spend, and does not apply it later', async () => {
     const store = await open();
     await put(store, 'k', keyOf());
     store.addUsage(requestOf({ cost: 4 }));
@@ -200,7 +200,7 @@ describe('a Redis that does not answer for a while', () => {
     expect([spend(store), spend(await open())]).toEqual([4, 4]);
   });
 
-  it('makes the proxy keep at most as many tags in memory as in Redis', async () => {
+  it('has at most 10,000 tags for the requests of this time, and all of these requests', async () => {
     const store = await open();
     redis.pause();
     for (let n = 0; n < 10_100; n += 1) store.addUsage(requestOf({ tags: [`t${n}`] }));

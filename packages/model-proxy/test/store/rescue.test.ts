@@ -1,5 +1,5 @@
 /**
- * Kills starts of the embedded store: the first start before its first call that changes a file, the next start
+ * Kills starts of the embedded store: the first one before its first call that opens or changes a file, the next one
  * before its second call, and so on, until a start succeeds.
  */
 import { spawnSync } from 'node:child_process';

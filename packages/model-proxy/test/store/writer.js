@@ -1,4 +1,4 @@
-/** Opens a store in the folder of the first argument, changes it, and prints what the store has confirmed. */
+/** Changes a store in the folder of the first argument until it is killed. Prints stored keys, requests and the log. */
 const { openEmbeddedStore } = await import(
   new URL('../../dist/store/embedded/embedded-store.js', import.meta.url).href
 );
