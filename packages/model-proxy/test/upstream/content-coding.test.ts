@@ -28,7 +28,7 @@ async function start(answer: RequestListener) {
 
 const text = JSON.stringify({ model: 'm', text: 'é'.repeat(100_000) });
 
-describe('an answer that is compressed although the proxy accepts only identity', () => {
+describe('an answer with a Content-Encoding header', () => {
   it.each([
     ['gzip', gzipSync(text)],
     ['GZIP', gzipSync(text)],

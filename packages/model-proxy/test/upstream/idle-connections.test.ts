@@ -46,7 +46,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     expect(requestBody(server.connections[1]?.text ?? '') === Buffer.concat(body).toString()).toBe(true);
   });
 
-  it('loses no request if it was closed while it was idle', async () => {
+  it('loses no request, even if the upstream closed it before the request', async () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     await sendToEnd(upstream, deployment);
     for (let at = 1; at < 4; at += 1) {
@@ -126,7 +126,7 @@ describe('a request that must not be repeated', () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  it('is a request that was aborted before', async () => {
+  it('is a request that was aborted before its connection ended', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, _visit, request) => (request === 0 ? answerOf('{}') : null)),
     );

@@ -133,7 +133,7 @@ describe('a timeout', () => {
     );
   });
 
-  it('for the request is reported if the upstream stops reading', async () => {
+  it('for the first byte is reported if the upstream stops reading the request', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
     const sent = send(upstream, deployment, { body });
@@ -149,7 +149,7 @@ describe('a timeout', () => {
     expect(sent.error?.message).toContain('read nothing more of the request for the whole first-byte timeout');
   });
 
-  it('for the connection is reported if the upstream does not accept the connection', async () => {
+  it('for the connection is reported if the TLS handshake does not end', async () => {
     // TLS needs an answer: with a silent server, the handshake does not end.
     const server = closing(await ScriptedServer.start(() => undefined));
     const deployment = deploymentAt(`https://127.0.0.1:${server.port}/v1`, {

@@ -39,7 +39,7 @@ interface HttpsOptions {
   readonly maxVersion?: SecureVersion;
 }
 
-/** Starts an HTTPS server that counts handshakes and connections. */
+/** Starts an HTTPS server. It counts handshakes, and keeps their server names and its connections. */
 async function startHttps({ files = certificate, clientCa, answer, maxVersion }: HttpsOptions = {}) {
   const counted = { handshakes: 0, resumed: 0, serverNames: [] as unknown[] };
   const sockets: Socket[] = [];
@@ -95,7 +95,7 @@ describe('ssl_verify', () => {
     expect(counted.serverNames).toEqual([false, 'localhost']);
   });
 
-  it('with a path trusts no other certificates: the bundle replaces the roots', async () => {
+  it('with a path trusts no other authority, and the error names the bundle', async () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'other-bundle.pem');
     copyFileSync(other.caFile, bundle);
@@ -260,7 +260,7 @@ describe('a client certificate', () => {
     },
   );
 
-  it('is used with its own key, at any position in the key file', async () => {
+  it('is used with its own key, even if this is the second one in the key file', async () => {
     const { port } = await startHttps({ clientCa: authority.caFile });
     const client = await authority.issue('renewed', { hosts: ['client'] });
     const keyFile = join(folder, 'two.key');
@@ -271,7 +271,7 @@ describe('a client certificate', () => {
 });
 
 describe('connections with TLS', () => {
-  it('make a single handshake for many consecutive requests, also for streams', async () => {
+  it('make a single handshake for 20 consecutive streams', async () => {
     const { port, counted } = await startHttps({
       answer: (request, response) => {
         request.resume();
@@ -434,7 +434,7 @@ describe('a reload', () => {
 });
 
 describe('certificates that cannot be read', () => {
-  it('cause a log line at the start, and an error with the name of the file for each request', async () => {
+  it('cause a log line at the start, and an error with the name of the file for a request', async () => {
     const missing = join(folder, 'missing.pem');
     const { upstream, deployment } = open(443, tlsOf(missing));
     const sent = await sendToEnd(upstream, deployment);

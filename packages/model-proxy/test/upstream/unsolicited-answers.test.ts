@@ -72,7 +72,11 @@ describe('an idle connection', () => {
   });
 });
 
-/** Sends two requests over one connection, one after the other. @returns the bodies of their answers. */
+/**
+ * Sends two requests over one connection, one after the other.
+ * @param between called right after the second request was sent.
+ * @returns the names in their answers.
+ */
 async function sendTwice(port: number, path: string, between: () => void): Promise<readonly string[]> {
   const client = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';

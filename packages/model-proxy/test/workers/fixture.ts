@@ -50,7 +50,7 @@ export interface GroupFixture extends DaemonFixture {
   readonly failWith: (status: number | null) => void;
   /** Number of requests at the upstream. */
   readonly requestCount: () => number;
-  /** Returns a configuration with the upstream. @param general more general settings. */
+  /** Returns a configuration with the upstream. @param general settings, by default a store. @param more blocks. */
   readonly configuration: (general?: object, more?: object) => string;
   /** Completes a held answer. */
   readonly complete: (response: ServerResponse) => void;

@@ -97,7 +97,7 @@ describe('a group of workers', () => {
     expect(rows).toEqual([expect.objectContaining({ requests: 1, failed_requests: 0 })]);
   });
 
-  it('replaces a worker that is killed, and keeps the other worker', async () => {
+  it('replaces a worker that is killed, after a pause that doubles, and keeps the other worker', async () => {
     const group = await startGroup(configuration());
     const [killed = 0, other = 0] = group.workers();
     process.kill(killed, 'SIGKILL');
