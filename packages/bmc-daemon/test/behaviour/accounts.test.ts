@@ -186,7 +186,7 @@ describe('accounts', () => {
     expect(fixture.outcomes.at(-1)?.error).toMatchObject({ name: 'PasswordFileWriteError' });
   });
 
-  it('are locked after AccountLockoutThreshold wrong passwords, until a client unlocks them', async () => {
+  it('are locked after AccountLockoutThreshold wrong passwords; an administrator can unlock them', async () => {
     const service = `${root}/AccountService`;
     const settings = { AccountLockoutThreshold: 2, AccountLockoutDuration: 60, AccountLockoutCounterResetAfter: 60 };
     const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: headersOf('admin'), body });
@@ -251,7 +251,7 @@ describe('accounts', () => {
     expect([created.status, created.headers.location]).toEqual([201, `${accounts}/ada`]);
   });
 
-  it('log in only by session while HTTPBasicAuth is Disabled, and a 401 has no Basic challenge', async () => {
+  it('log in only by session if HTTPBasicAuth is Disabled; it and Unadvertised remove the Basic challenge', async () => {
     const service = `${root}/AccountService`;
     const admin = tokenHeader(await fixture.logIn('admin', USERS.admin));
     const setBasicAuth = (HTTPBasicAuth: string) =>

@@ -83,7 +83,7 @@ describeSpec('BIOS attributes', (spec) => {
     SysPassword: null,
   };
 
-  it('have the values of the machine, and the attribute registry describes exactly them', async () => {
+  it('have the values of the machine; the registry describes all of them, and no others except MachineType', async () => {
     expect(await currentAttributes()).toEqual(first);
     expect(await pendingAttributes()).toEqual(first);
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}/BIOS`)).toEqual(await spec().get(path()));
@@ -168,7 +168,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect(await pendingAttributes()).toEqual(first);
   });
 
-  it('accept a password without storing it, and accept the apply time OnReset', async () => {
+  it('accept a password without showing it, and accept only the apply time OnReset', async () => {
     expect((await setPending({ SysPassword: 'secret' })).status).toBe(200);
     expect(JSON.stringify(await spec().get(`${path()}/Settings`))).not.toContain('secret');
     const patchWithApplyTime = (time: string) =>
@@ -181,7 +181,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await pendingAttributes())['NumCores']).toBe(1);
   });
 
-  it('for the boot mode are replaced by a later change of the mode in Boot', async () => {
+  it('for the boot mode are replaced by a later mode in Boot, and Bios conflicts with Secure Boot', async () => {
     await setPending({ BootMode: 'Bios' });
     expect((await pendingAttributes())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });

@@ -44,7 +44,7 @@ describeSpec('the manager', (spec) => {
     expect(await spec().get(path())).not.toHaveProperty(['@Redfish.WriteableProperties']);
   });
 
-  it('accepts changes of SSDP and rejects changes of the HTTP and HTTPS ports', async () => {
+  it('accepts valid changes of SSDP and rejects changes of HTTP, HTTPS and NTP', async () => {
     const self = `${path()}/NetworkProtocol`;
     const changed = await spec().call('PATCH', self, { SSDP: { ProtocolEnabled: true, NotifyTTL: 5 } });
     expect([changed.status, spec().objectAt(changed.body ?? {}, 'SSDP')]).toEqual([

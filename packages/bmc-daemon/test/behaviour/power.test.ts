@@ -54,7 +54,7 @@ describeSpec('a machine', (spec) => {
     }
   });
 
-  it('is On after PushPowerButton while it is off', async () => {
+  it('is On after PushPowerButton while it is off, and accepts PushPowerButton while it runs', async () => {
     await spec().reset('PushPowerButton');
     await expect(power()).resolves.toBe('On');
     expect((await reset('PushPowerButton')).status).toBe(204);
@@ -113,7 +113,7 @@ describeSpec('a machine', (spec) => {
 describeSpec(
   'a machine with power-off disabled',
   (spec) => {
-    it('rejects only actions that switch it off', async () => {
+    it('rejects actions that switch it off, and accepts ForceRestart', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}/Actions/ComputerSystem.Reset`;
       await spec().reset('On');
       for (const ResetType of ['ForceOff', 'GracefulShutdown', 'PushPowerButton', 'Suspend']) {

@@ -58,7 +58,7 @@ describe('roles', () => {
     expect(statusAndKeys(await fixture.client.get(uri, headersOf('admin')))).toBe('404 ResourceNotFound');
   });
 
-  it('are limited to 100, because each change writes the whole state file', async () => {
+  it('are limited to 100 beyond the predefined ones, because each change writes the whole state file', async () => {
     const create = (index: number) => send('POST', roles, { RoleId: `Role${index}`, AssignedPrivileges: ['Login'] });
     for (let index = 0; index < 100; index += 1) await create(index);
     expect(statusAndKeys(await create(100))).toBe('400 CreateLimitReachedForResource');

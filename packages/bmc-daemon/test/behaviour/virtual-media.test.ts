@@ -70,7 +70,7 @@ describeSpec('virtual media', (spec) => {
     expect(await drive()).toMatchObject(empty);
   });
 
-  it('sends user name and password of parameters or URL to the image server, and never shows them', async () => {
+  it('sends user name and password of parameters or URL to the image server, and never shows the password', async () => {
     const secret = spec().image('secret.iso');
     await expect(refusal({ Image: secret })).resolves.toEqual([400, 'ResourceAtUriUnauthorized']);
     const inUrl = secret.replace('http://', 'http://user:pass%20word@');
@@ -88,7 +88,7 @@ describeSpec('virtual media', (spec) => {
     expect(spec().logged().join()).not.toMatch(/pass(%20| )word|guess/);
   });
 
-  it("masks the query of an image's URL in messages", async () => {
+  it("masks the query of an image's URL in messages and in the log", async () => {
     const answer = await insert({ Image: `${spec().image('gone.iso')}?signature=hidden` });
     expect(answer.status).toBe(400);
     expect(JSON.stringify(answer.body)).toContain('/gone.iso');
