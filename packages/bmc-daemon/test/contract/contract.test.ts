@@ -179,7 +179,7 @@ describeSpec(
       }
     });
 
-    it('rejects every PATCH and DELETE with a stale If-Match, but no POST', async () => {
+    it('rejects every PATCH and DELETE with a stale If-Match with 412, and ignores If-Match in a POST', async () => {
       const stale = { 'If-Match': '"stale"' };
       const writes = [];
       for (const path of paths) {

@@ -1,5 +1,5 @@
 /**
- * Checks rules of DMTF's validators beyond JSON schemas: URIs, methods, and forbidden annotations
+ * Checks rules of DMTF's validators beyond JSON schemas: URIs, Ids, methods, and forbidden annotations
  * (the schemas allow any `@Redfish.*`).
  */
 import { existsSync, readFileSync } from 'node:fs';
