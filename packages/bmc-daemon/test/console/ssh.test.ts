@@ -396,7 +396,7 @@ describe('a console', () => {
     await expect(driver.console.open('node-2')).resolves.toBeDefined();
   });
 
-  it('accepts lines from a pipe, and shows output to clients that send nothing', async () => {
+  it('accepts lines from a pipe, reports them lost if the machine is off, and shows output to silent clients', async () => {
     await start();
     const asking = ssh('admin/node-2', { ...admin, options: ['-T'] });
     asking.type('hello\nworld\r\n');

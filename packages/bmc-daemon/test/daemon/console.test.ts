@@ -88,7 +88,7 @@ describe('consoles over SSH', () => {
     taken.close();
   });
 
-  it('are disabled if the host keys cannot be stored and no setting enables them', async () => {
+  it('are disabled if the host keys cannot be read and no setting enables them', async () => {
     const file = config(authFileSetting());
     mkdirSync(at('state/ssh_host_ed25519_key'), { recursive: true });
     const daemon = start([...FAKE, '--config', file], { env: { EMULATOR_CONSOLE_SSH_PORT: "'auto'" } });

@@ -321,7 +321,8 @@ describe('the network default', () => {
       host: 'localhost',
       message: 'The host has no network default, so "bmc-daemon machine create" needs --network or --bridge.',
     });
-    // The definition of libvirt's packages creates a bridge and rules in the network of this host.
+    // The definition of libvirt's packages creates a bridge and rules in the network of this host. So the test does
+    // not run this command, and defines a network that changes nothing.
     if (missing.fix !== null) expect(missing.fix).toContain(' net-define /usr/share/libvirt/networks/default.xml ');
     const definition = path.join(libvirtd.dir, 'tmp', 'network.xml');
     writeFileSync(definition, `<network><name>default</name><forward mode='bridge'/><bridge name='br0'/></network>`);

@@ -37,7 +37,7 @@ describe('a host without problems', () => {
     expect(existsSync(at('state'))).toBe(false);
   });
 
-  it('gives a summary without a table', async () => {
+  it('gives a summary, without colors because the output is no terminal', async () => {
     const { code, stdout } = await run(['doctor', '--fake', ...QUIET]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/0 problems, \d+ warnings?, \d+ notes?\.\n$/);
@@ -170,7 +170,7 @@ describe('a port', () => {
     expect(report.code).toBe(0);
   });
 
-  asRoot('for root is a problem for other accounts', async () => {
+  asRoot('below 1024 is a problem for accounts other than root', async () => {
     const through = [
       'unshare',
       '--net',
@@ -253,15 +253,18 @@ describe('the certificate', () => {
     expect(readFileSync(at('server.key.old'), 'utf8')).toBe('no key');
   });
 
-  it.each(['server.pem', 'other.pem'])('stays if the path of the key leads to a certificate (%s)', async (key) => {
-    const { certificate } = createAuthority(at('')).issue('bmc');
-    for (const name of ['server.pem', 'other.pem']) writeFileSync(at(name), certificate, { mode: 0o600 });
-    const file = config(`EMULATOR_SSL_CERT = '${at('server.pem')}'\nEMULATOR_SSL_KEY = '${at(key)}'\n`);
-    const report = await doctor(['--fake', '--config', file]);
-    expect(findingsAbout(report, 'settings')).toEqual([
-      expect.objectContaining({ severity: 'problem', fix: `"\${EDITOR:-vi}" +2 ${file}` }),
-    ]);
-  });
+  it.each(['server.pem', 'other.pem'])(
+    'is not replaced by the command if the path of the key leads to a certificate (%s)',
+    async (key) => {
+      const { certificate } = createAuthority(at('')).issue('bmc');
+      for (const name of ['server.pem', 'other.pem']) writeFileSync(at(name), certificate, { mode: 0o600 });
+      const file = config(`EMULATOR_SSL_CERT = '${at('server.pem')}'\nEMULATOR_SSL_KEY = '${at(key)}'\n`);
+      const report = await doctor(['--fake', '--config', file]);
+      expect(findingsAbout(report, 'settings')).toEqual([
+        expect.objectContaining({ severity: 'problem', fix: `"\${EDITOR:-vi}" +2 ${file}` }),
+      ]);
+    },
+  );
 
   it('is a warning if it expires soon', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: names });
@@ -360,7 +363,7 @@ describe('the command for an unusable password file', () => {
 });
 
 describe('files', () => {
-  it('with secrets that all accounts can read are a warning, and the command removes this permission', async () => {
+  it('with secrets are a warning if all accounts can read them, until the command runs, and a problem if all can write', async () => {
     makeUsers(at('users'));
     chmodSync(at('users'), 0o644);
     const runDoctor = () => doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: at('users') } });
