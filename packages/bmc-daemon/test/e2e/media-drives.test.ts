@@ -113,7 +113,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await guest.reset('ForceOff');
   });
 
-  it('can be booted, and so can a CD whose image QEMU streams', async () => {
+  it('can be booted if they are USB sticks, and so can a CD whose image QEMU streams', async () => {
     const machine = await lab.guest();
     const stick = `${machine.path}/VirtualMedia/Usb/Actions/VirtualMedia.InsertMedia`;
     const usb = await lab.images.publish('usb.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'USB' }));

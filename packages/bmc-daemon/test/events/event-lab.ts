@@ -36,7 +36,7 @@ export type EventRecord = Body;
 export interface Lab {
   readonly client: Client;
   readonly services: AllServices;
-  /** Returns the body of a GET with status 200. */
+  /** Returns the body of a GET. @throws {Error} if the status is not 200. */
   get(path: string): Promise<Body>;
   post(path: string, body?: object): Promise<Received>;
   /** Publishes an event of a machine with the given text. */
@@ -144,7 +144,7 @@ export async function openLab(
   };
 }
 
-/** Waits for a condition, for at most two minutes. */
+/** Waits for a condition. @throws {Error} after two minutes. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (!(await holds())) {

@@ -207,7 +207,7 @@ describe('the logs', () => {
     expect(readdirSync(join(folder.path, name)).sort()).toEqual([`${uuid}.jsonl`, 'service.jsonl']);
   });
 
-  it('keep the last 1,000 entries, in memory and on the disk', async () => {
+  it('keep the last 1,000 entries, also after a restart, in a file of about 2,000 lines at most', async () => {
     for (let count = 1; count <= 4_500; count += 1) {
       lab.publish(uuid, `${count}.`);
       // Some entries are written together, some later.

@@ -109,7 +109,7 @@ describe("a machine's manager by its own name", () => {
     expect(JSON.stringify(await read(log))).not.toContain('node-1');
   });
 
-  it('sends only events of its machine to its subscriptions and streams, also after a restart', async () => {
+  it('sends only events of its machine to its streams and, also after a restart, to its subscriptions', async () => {
     const body = { Destination: listener.url, Protocol: 'Redfish', Context: 'own' };
     expect((await send('POST', subscriptions, body)).status).toBe(201);
     const stream = await openStream(lab.client, undefined, { host });

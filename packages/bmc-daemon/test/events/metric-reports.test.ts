@@ -297,7 +297,7 @@ describe('metric reports to a listener', () => {
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(1_500);
   });
 
-  it('are sent to all subscriptions without selected definitions if they are test reports', async () => {
+  it('are sent only to subscriptions without selected definitions if they are test reports', async () => {
     const stream = await open("EventFormatType eq 'MetricReport'");
     const one = await open(`MetricReportDefinition eq '${definition(off)}'`);
     const values = [{ MetricId: 'CPUUtilization', MetricValue: '12' }];

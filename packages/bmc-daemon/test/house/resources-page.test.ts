@@ -29,7 +29,7 @@ describe('docs/reference/resources.md', () => {
     expect(rows.length).toBeGreaterThan(resources.length);
   });
 
-  it('lists the privileges that the service checks', () => {
+  it('lists the privileges that the service checks, here for a reset and for a PATCH of an account', () => {
     const reset = '/redfish/v1/Systems/{systemId}/Actions/ComputerSystem.Reset';
     expect(rows.find(({ uri }) => uri === reset)?.privilege).toBe(
       requirementOf('ComputerSystem', '/redfish/v1/Systems/{systemId}', 'POST').any.join(' or '),

@@ -12,7 +12,7 @@ export interface Fingerprint {
   readonly definition: string;
   /** Target and source of each disk of the running guest. */
   readonly guestDisks: readonly string[];
-  /** Devices that the running QEMU boots from at its next reset. */
+  /** Disks and drives that the running QEMU boots from at its next reset, in order. */
   readonly guestOrder: readonly string[];
   readonly autostart: string;
   readonly system: unknown;
@@ -89,7 +89,7 @@ async function drive({ bmc, manager }: Subject, id: string): Promise<unknown> {
   return [Inserted, Image];
 }
 
-/** Returns the aliases of the boot devices that QEMU has numbered, in boot order. */
+/** Returns the aliases of the disks and drives that QEMU has numbered, in boot order. */
 async function guestOrder(subject: Subject): Promise<readonly string[]> {
   const { name } = subject;
   const live = await subject.virsh('dumpxml', name);

@@ -19,7 +19,7 @@ afterAll(async () => {
   await lab.stop();
 });
 
-it('reads the serial port of a guest that a running daemon has opened first', async () => {
+it('runsWithKvm reads the serial port of a guest that a running daemon has opened first', async () => {
   let opened = 0;
   const create = command.domainCreateXml.bind(command);
   command.domainCreateXml = async (...args) => {

@@ -251,7 +251,7 @@ describe('machine create', () => {
     [['--bridge', 'lo'], /the interface lo of the host is not a bridge/],
     [['--pool', 'nowhere'], /the host has no storage pool nowhere; it has default/],
     [['--cpu-model', 'pentium99'], /the host has no CPU model pentium99; it has .*qemu64/],
-  ])('reports what the host does not have: %j', async (option, message) => {
+  ])('reports what the host does not have, and an interface that is no bridge: %j', async (option, message) => {
     const { code, stderr } = await lab.machine('create', 'node', ...small, ...option);
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
