@@ -369,7 +369,7 @@ describeLab('a daemon before a faulty cloud', () => {
     await relay.down();
   });
 
-  it('answers 503 to an action if Nova has another task or answers 504, and sends no action twice', async () => {
+  it('answers 503 to an action if Nova has another task or answers 504, and does not send it again after the 504', async () => {
     await serve();
     const id = String((await read(url, `${systems}/lab-2`))['Id']);
     const message = `Cannot 'trigger_crash_dump' instance ${id} while it is in task_state rebooting`;

@@ -11,7 +11,10 @@ export interface Answer {
   readonly body: Body;
 }
 
-/** Sends a request to a daemon. If the answer is a task, waits for its end. @throws {Error} without an answer. */
+/**
+ * Sends a request to a daemon. If the answer is a task, waits for its end.
+ * @throws {Error} without an answer, or if the task does not end in time.
+ */
 export async function send(url: string, method: string, path: string, body?: object): Promise<Answer> {
   const headers = { 'content-type': 'application/json' };
   const first = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });

@@ -88,7 +88,7 @@ it('sends no further requests for volumes to a Cinder that has answered 400', as
   expect(cinderRequests()).toHaveLength(asked);
 });
 
-it('limits the number of volumes and their names, and removes control characters from the names', async () => {
+it('limits the number of volumes and the length of their names, and removes control characters from the names', async () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `v${index}`);
   cloud.servers.put(1, attached('../../Managers', 'a b', ...ids));
   const name = `<script>alert(1)</script>\u0000\u001b[31m\ud800\u202e${'x'.repeat(100_000)}`;

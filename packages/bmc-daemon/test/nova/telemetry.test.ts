@@ -1,4 +1,4 @@
-/** Tests of metric reports, which come from the diagnostics of servers. */
+/** Tests metric reports, which come from the diagnostics of servers. */
 import { expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { waitFor } from '../daemon/process.js';

@@ -26,7 +26,7 @@ export interface CloudServer {
    * it.
    */
   keystone: NovaHandler;
-  /** Answers requests to Nova. A test can replace it. */
+  /** Answers requests to Nova, by default with {@link apiVersion}. A test can replace it. */
   nova: NovaHandler;
   /**
    * Other services of the catalog by type, for example `image`, with the answers below `/<type>`.
@@ -144,7 +144,7 @@ export function settingsFor(
   };
 }
 
-/** Settings of virtual media for a driver whose cloud has no image service. */
+/** Settings of virtual media for a driver: limits that no test reaches, and no image for network boots. */
 export const mediaSettings = {
   limits: {
     ...{ connectTimeoutMs: 60_000, answerTimeoutMs: 60_000, idleTimeoutMs: 60_000, downloadTimeoutMs: 600_000 },

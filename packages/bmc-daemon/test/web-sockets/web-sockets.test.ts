@@ -236,13 +236,16 @@ describe('a WebSocket', () => {
   it.each([
     ['gone', 404, 4404],
     ['bare', 409, 4409],
-  ])('is rejected for the machine %s with HTTP %s, or with the code %s', async (machine, status, code) => {
-    await start();
-    expect(await rejection(open(machine, [], { headers: basic('admin') }))).toBe(status);
-    const [received, reason] = await end(open(machine, ['rackless'], { headers: basic('admin') }));
-    expect([received, reason.length]).toEqual([code, expect.any(Number)]);
-    expect(reason).not.toBe('');
-  });
+  ])(
+    'is rejected for the machine %s with HTTP %s, or with the code %s if it names a subprotocol',
+    async (machine, status, code) => {
+      await start();
+      expect(await rejection(open(machine, [], { headers: basic('admin') }))).toBe(status);
+      const [received, reason] = await end(open(machine, ['rackless'], { headers: basic('admin') }));
+      expect([received, reason.length]).toEqual([code, expect.any(Number)]);
+      expect(reason).not.toBe('');
+    },
+  );
 
   it('is refused with 426 for a request without a handshake, and another path ignores a handshake', async () => {
     await start();
