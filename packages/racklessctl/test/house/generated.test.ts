@@ -53,7 +53,7 @@ describe('the man pages', () => {
 });
 
 describe('a summary of a command or an option', () => {
-  it('is one line without a period at its end', () => {
+  it('is one line of at most 120 characters without a period at its end', () => {
     const runnable = commands.flatMap((command) => runnableCommands(command)).map(({ definition }) => definition);
     const texts = [...commands, ...runnable].flatMap((each) => [
       each.summary,

@@ -92,14 +92,14 @@ describe('racklessctl completion', () => {
     });
   });
 
-  it('never offers the name of a machine if a shell would interpret it', async () => {
+  it('never offers a name or an id of a machine that a shell would interpret', async () => {
     const service = await ScriptedService.start(oneMachine({ Name: '$(touch${IFS}x)', Id: 'a;b' }));
     services.push(service);
     const { stdout } = await run(['__complete', '--', 'power', 'on', ''], { RACKLESSCTL_URL: service.url });
     expect(stdout).toBe('');
   });
 
-  it('offers the UUIDs of machines with one name, and the names of the others', async () => {
+  it('offers the UUIDs (otherwise the ids) of machines with the same name, and the names of the others', async () => {
     const members = [
       { Id: 'a', Name: 'same', UUID: '3a1d7f0e-8c5b-4f7e-9d61-0c2f5a9b7e44', PowerState: 'On' },
       { Id: 'b', Name: 'Same', PowerState: 'Off' },

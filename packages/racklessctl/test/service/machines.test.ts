@@ -42,7 +42,7 @@ describe('racklessctl list', () => {
     ['a UUID', `${UUID}3`, 'node-3'],
     ['the beginning of a serial number', 'ES1000', 'node-2'],
     ['a pattern', '*[13]', 'node-1 node-3'],
-  ])('selects a machine by %s', async (_, pattern, names) => {
+  ])('selects machines by %s', async (_, pattern, names) => {
     const rows = (await json(['list', pattern], bmc.env)) as readonly { readonly name: string }[];
     expect(rows.map(({ name }) => name).join(' ')).toBe(names);
   });
@@ -171,7 +171,7 @@ describe('a context', () => {
     expect(await run(['list', '-c', 'other'])).toMatchObject({ code: 66 });
   });
 
-  it('gets its password from a command', async () => {
+  it('gets its password from a command; if that fails or prints too much, racklessctl exits with 78', async () => {
     const password = write('password', `${bmc.env['RACKLESSCTL_PASSWORD'] ?? ''}\n`);
     const file = write(
       'contexts.yaml',

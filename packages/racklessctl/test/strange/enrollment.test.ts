@@ -1,4 +1,7 @@
-/** Enrollment files of machines that a format cannot describe, or whose names are not unique. */
+/**
+ * Enrollment files of machines that a format cannot describe, that the service cannot reach, or whose names
+ * are not unique, and of services with http.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
 import {
@@ -60,12 +63,17 @@ describe('machines with the same name', () => {
     expect(stdout.match(/systemName: .*/g)).toEqual(['systemName: same', 'systemName: same']);
   });
 
-  it.each(['ironic', 'metal3', 'ansible', 'maas'])('have different names in two files for %s', async (format) => {
-    const service = await machines(twins);
-    const files = await Promise.all(['a', 'b'].map((id) => run(['inventory', id, '-f', format, '--url', service.url])));
-    // A file for one machine must not replace the machine of the other file.
-    for (const { stdout } of files) expect(stdout).not.toMatch(/\bsame\b/);
-  });
+  it.each(['ironic', 'metal3', 'ansible', 'maas'])(
+    'do not have their common name in a file for %s, even if it contains only one of them',
+    async (format) => {
+      const service = await machines(twins);
+      const files = await Promise.all(
+        ['a', 'b'].map((id) => run(['inventory', id, '-f', format, '--url', service.url])),
+      );
+      // A file for one machine must not replace the machine of the other file.
+      for (const { stdout } of files) expect(stdout).not.toMatch(/\bsame\b/);
+    },
+  );
 });
 
 it('a machine without a MAC address is left out of the script for MAAS, with exit code 1', async () => {
@@ -79,7 +87,7 @@ it('a machine without a MAC address is left out of the script for MAAS, with exi
   expect(stdout).toContain('# Left out: b: MAAS needs a MAC address\n');
 });
 
-it('two contexts whose names differ only in a hyphen share a group of Ansible', async () => {
+it('two contexts whose names differ only in a hyphen and an underscore share a group of Ansible', async () => {
   const [one, two] = [await machines({ a: {} }), await machines({ b: {} })];
   const file = write('contexts.yaml', `contexts: {rack-1: {url: '${one.url}'}, rack_1: {url: '${two.url}'}}\n`);
   const { stdout } = await run(['inventory', '-f', 'ansible', '-c', '*', '--config', file]);
@@ -105,7 +113,7 @@ describe('a machine that the service cannot reach', () => {
     },
   );
 
-  it('is in the table and in the facts, because these only show it', async () => {
+  it('is in the facts as JSON, because these only show it', async () => {
     const service = await machines({ good: {}, lost });
     const { code, stdout } = await run(['inventory', '--json', '--url', service.url]);
     expect({ code, facts: JSON.parse(stdout) as unknown }).toEqual({

@@ -146,9 +146,9 @@ describe('a service that is always busy', () => {
     });
 
   it.each([
-    ['repeats a request with a long Retry-After once', '30', 2],
-    ['repeats a request with a short Retry-After three times', '0', 4],
-    ['repeats no request after the pauses have lasted for --timeout', '0.8', 2],
+    ['gets a request again once if Retry-After is long', '30', 2],
+    ['gets a request again three times if Retry-After is short', '0', 4],
+    ['gets a request again only while all pauses together fit into --timeout', '0.8', 2],
   ])('%s', async (_, seconds, count) => {
     const service = await busy(seconds);
     const { code, stderr } = await run(['list', '--url', service.url, '--timeout', '1.5']);
@@ -263,7 +263,7 @@ describe('racklessctl with another service', () => {
     expect(await json(['list', '--url', service.url])).toHaveLength(1);
   });
 
-  it('lists a machine that is on two pages only once, and acts on it', async () => {
+  it('lists a machine that is on two pages only once, and finds it by its name', async () => {
     const service = await serve({
       ...oneMachine(),
       'GET /redfish/v1/Systems': {
@@ -280,7 +280,7 @@ describe('racklessctl with another service', () => {
     expect(await run(['boot', 'show', 'first', '--url', service.url])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('lists machines in the order of their names', async () => {
+  it('lists machines in the order of their names, with 2 before 10', async () => {
     const names = ['kvm-1-node-10', 'kvm-2-node-1', 'kvm-1-node-2'];
     const members = names.map((name) => ({ '@odata.id': `/redfish/v1/Systems/${name}`, Name: name }));
     const service = await serve({

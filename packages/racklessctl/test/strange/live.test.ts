@@ -91,7 +91,7 @@ describe('watch', () => {
     expect(service.lines.at(-1)).toBe('DELETE /sessions/2');
   });
 
-  it('connects again with a new login if the service answers 401', async () => {
+  it('reports only the broken connection if the service answers 401 to the next one', async () => {
     let streams = 0;
     const service = await serve({
       ...withEvents((_, response) => {
@@ -292,7 +292,7 @@ describe('console', () => {
     });
     await command.waitForOutput('connected');
     command.child.kill('SIGTERM');
-    // `finished` waits until all processes have closed standard error, so ssh has ended.
+    // `waitForExit` waits until all processes have closed standard error, so ssh has ended.
     const { code, stderr } = await command.waitForExit();
     expect(code).toBe(130);
     expect(stderr).toContain('racklessctl: interrupted');

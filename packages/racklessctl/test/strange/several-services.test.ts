@@ -1,4 +1,4 @@
-/** Commands for several services, of which some fail. */
+/** Commands for machines with the same name, and for several services, of which some fail. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
 import { oneMachine, sendJson, scriptedServices, type ScriptedAnswer } from '../support/scripted-service.js';

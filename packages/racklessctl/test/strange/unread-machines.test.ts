@@ -1,4 +1,4 @@
-/** Services of which some machines do not answer. */
+/** Services with machines that cannot be read, or that the service cannot reach. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture, type Finished } from '../support/command.js';
@@ -60,7 +60,7 @@ describe('list', () => {
     expect([...namesIn(finished)].sort()).toEqual(['m-1', 'm-2', 'm-3', 'm-4']);
   });
 
-  it('contains the reason for a machine that answers 503 in --json', async () => {
+  it('prints JSON with the reason for a machine that answers 503', async () => {
     const service = await machines(2, { 'm-2': answers503 });
     const { code, stdout } = await run(['list', '--json', '--url', service.url]);
     const error = reasonOf('m-2');
