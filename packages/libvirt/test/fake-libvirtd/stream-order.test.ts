@@ -128,7 +128,7 @@ describe('a download with messages before the reply', () => {
     });
   });
 
-  it('fails to open if the reply is an error, and leaves no connection', async () => {
+  it('fails to open if the reply is an error, and leaves only the control connection', async () => {
     fake.on(download, (_args, { client, serial }) => {
       client.stream(download, serial, MessageStatus.continue, Buffer.from(CONTENT));
       throw new Refusal(50, 18, 'Storage volume not found');

@@ -170,7 +170,7 @@ describe('an upload', () => {
     expect(peer.client.streamBytes).toBe(total * STREAM_CHUNK_BYTES);
   });
 
-  it('fails to open if libvirtd rejects it, and leaves no connection', async () => {
+  it('fails to open if libvirtd rejects it, and leaves only the control connection', async () => {
     fake.on(upload, () => {
       throw new Refusal(50, 18, 'Storage volume not found');
     });
@@ -327,7 +327,7 @@ describe('aborting a stream', () => {
     await streamConnectionClosed();
   });
 
-  it('with a signal that is aborted before the opening opens no connection', async () => {
+  it('with a signal that is aborted before the opening opens no second connection', async () => {
     await link.connected();
     const signal = AbortSignal.abort();
     await expect(link.openStream(upload, transfer, { signal })).rejects.toMatchObject({ code: 'CALL_ABORTED' });
@@ -461,7 +461,7 @@ describe('aborting a stream', () => {
     await streamConnectionClosed();
   });
 
-  it('by closing the link before the stream connects opens no connection', async () => {
+  it('by closing the link before the stream connects opens no second connection', async () => {
     await link.connected();
     const opening = failureOf(link.openStream(upload, transfer));
     await link.close();

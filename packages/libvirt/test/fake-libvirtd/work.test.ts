@@ -124,7 +124,7 @@ describe('work', () => {
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('does not count an aborted call any more after libvirtd has answered it', async () => {
+  it('no longer counts an aborted call as running after libvirtd has answered it', async () => {
     await link.connected();
     await link.work(null, getHostname, undefined);
     for (const number of [1, 2, 3]) await giveUp(number);

@@ -121,7 +121,7 @@ async function outerPid(holderPid: number, inner: number): Promise<number | unde
   return undefined;
 }
 
-/** Waits until a server listens at a socket, or at a port of loopback. */
+/** Waits until a server listens at a socket, or at a port of loopback. @throws {Error} after four minutes. */
 export const untilListens = (what: string, target: string | number): Promise<true> =>
   until(`${what} to listen`, () => listens(target));
 

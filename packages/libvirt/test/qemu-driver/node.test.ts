@@ -52,7 +52,7 @@ describe('the processors and the memory of a host', () => {
     expect(await codeOf(hypervisor.nodeGetCpuStats(1_000_000))).toBe('INVALID_ARG');
   });
 
-  it('have the memory statistics of virsh nodememstats', async () => {
+  it('have the names of the memory statistics, and the total, of virsh nodememstats', async () => {
     const stats = await hypervisor.nodeGetMemoryStats();
     const shown = await values('nodememstats');
     expect(Object.keys(stats)).toEqual([...shown.keys()]);

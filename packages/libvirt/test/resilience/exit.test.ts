@@ -31,10 +31,13 @@ async function exitFrom(state: string, ending: string): Promise<string> {
 
 const states = ['idle', 'listening', 'hung', 'uploading', 'disconnected'];
 
-describe('a process exits immediately', () => {
-  it.each(states)('when its client is %s, after close()', async (state) => {
-    expect(JSON.parse(await exitFrom(state, 'close'))).toEqual([]);
-  });
+describe('a process exits', () => {
+  it.each(states)(
+    'when its client is %s, after close(), which leaves no resource that keeps it alive',
+    async (state) => {
+      expect(JSON.parse(await exitFrom(state, 'close'))).toEqual([]);
+    },
+  );
 
   it.each(states)('when its client is %s, after process.exit()', async (state) => {
     expect(await exitFrom(state, 'exit')).toBe('');
