@@ -229,6 +229,19 @@ describe('the console of model-proxy', () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
+  it('shows an answer in the playground as complete if its stream ends with a finish_reason only', async () => {
+    await openFromMenu(page, 'Playground');
+    const body = 'data: {"choices":[{"delta":{"content":"A whole"},"finish_reason":"stop"}]}\n\n';
+    await page.route('**/v1/chat/completions', (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+    const turns = page.locator('.turn');
+    const before = await turns.count();
+    await send(page, 'Tell me all');
+    const turn = turns.nth(before);
+    await turn.locator('.answer .numbers small').first().waitFor();
+    expect(await turn.getByText('The answer is not complete.').count()).toBe(0);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   it('shows notifications above the Send button, not over it', async () => {
     await openFromMenu(page, 'Playground');
     for (const width of [900, 375, 1440]) {

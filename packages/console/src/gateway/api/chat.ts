@@ -93,16 +93,18 @@ function bodyOf({ model, messages, temperature, maxTokens, stop }: ChatRequest):
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * Reads the events of a stream until `[DONE]`.
+ * Reads the events of a stream until `[DONE]`. Some servers end a stream with a `finish_reason` instead.
  * @throws {ApiFailure} the stream ends earlier, or an event is not an object.
  */
 async function* eventsOf(response: Response): AsyncGenerator<ChatEvent> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
+  let isFinished = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
+      if (done && isFinished) return;
       // A server between the browser and the proxy may end a broken answer as if it were complete.
       if (done) throw new ApiFailure(0, apiTexts.brokenStream);
       const lines = (rest + value).split(/\r\n|\r|\n/);
@@ -111,7 +113,9 @@ async function* eventsOf(response: Response): AsyncGenerator<ChatEvent> {
         if (!line.startsWith('data:')) continue;
         const data = line.slice('data:'.length).trim();
         if (data === '[DONE]') return;
-        yield parse(data);
+        const event = parse(data);
+        isFinished ||= event.choices?.some(({ finish_reason: reason }) => (reason ?? '') !== '') === true;
+        yield event;
       }
     }
   } finally {
