@@ -21,33 +21,31 @@ export interface EarlySignals {
   readonly wantsReload: boolean;
 }
 
-interface SignalOptions {
-  readonly running: Running;
-  /** Absent: no signal arrived. */
-  readonly early?: EarlySignals | undefined;
-  readonly notify: Notify;
-  readonly log: Log;
+/** The stop of a daemon. */
+export interface Stop {
+  /** Whether SIGTERM or SIGINT has arrived. */
+  readonly hasBegun: boolean;
+  /** Resolves when the daemon has stopped, also if the stop failed. The caller flushes the log. */
+  readonly ended: Promise<void>;
 }
 
 /**
- * Stops or reloads the daemon at signals, and notifies systemd:
- * - SIGTERM, SIGINT: graceful stop. At a second signal, the process exits immediately with code 1.
- * - SIGHUP: reload. A SIGHUP during the start causes a reload now, because the start may have read older files.
- *
- * Also exits with code 1 after an uncaught error. systemd then starts a new process.
- * @returns a promise that resolves when the daemon has stopped after SIGTERM or SIGINT, also if the stop failed. The
- *   caller flushes the log.
+ * Stops the daemon at SIGTERM or SIGINT, and notifies systemd. At a second signal, the process exits immediately with
+ * code 1. Also exits with code 1 after an uncaught error. systemd then starts a new process.
  */
-export function handleSignals({ running, early, notify, log }: SignalOptions): Promise<void> {
-  let stopping = false;
-  const stopped = new Promise<void>((resolve) => {
+export function stopAtSignals(
+  running: Pick<Running, 'close'>,
+  { notify, log }: { readonly notify: Notify; readonly log: Log },
+): Stop {
+  let hasBegun = false;
+  const ended = new Promise<void>((resolve) => {
     const stop = (signal: NodeJS.Signals) => {
-      if (stopping) {
+      if (hasBegun) {
         log.warn(`${signal} again: exiting immediately`);
         log.flush();
         process.exit(1);
       }
-      stopping = true;
+      hasBegun = true;
       log.info(`${signal}: stopping`);
       // Notifies systemd and stops at the same time, because the stop must not wait for systemd.
       void Promise.allSettled([notify('STOPPING=1'), running.close()]).then(([, closed]) => {
@@ -58,16 +56,47 @@ export function handleSignals({ running, early, notify, log }: SignalOptions): P
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
   });
+  exitOnUnexpectedErrors(log);
+  return {
+    ended,
+    get hasBegun() {
+      return hasBegun;
+    },
+  };
+}
+
+interface SignalOptions {
+  readonly running: Running;
+  /** Absent: no signal arrived. */
+  readonly early?: EarlySignals | undefined;
+  readonly notify: Notify;
+  readonly log: Log;
+  /** Default: {@link stopAtSignals} from now on. */
+  readonly stop?: Stop;
+}
+
+/**
+ * Handles the signals of a running daemon:
+ * - SIGTERM, SIGINT: as {@link stopAtSignals}.
+ * - SIGHUP: reload. A SIGHUP during the start causes a reload now, because the start may have read older files.
+ * @returns {@link Stop.ended}.
+ */
+export function handleSignals({
+  running,
+  early,
+  notify,
+  log,
+  stop = stopAtSignals(running, { notify, log }),
+}: SignalOptions): Promise<void> {
   const reload = coalesce(async () => {
-    if (stopping) return;
+    if (stop.hasBegun) return;
     await notify(...reloading());
     await running.reload();
     await notify('READY=1');
   }, RELOAD_PAUSE_MS);
   process.on('SIGHUP', reload);
   if (early?.wantsReload === true) reload();
-  exitOnUnexpectedErrors(log);
-  return stopped;
+  return stop.ended;
 }
 
 /** Exits with code 1 after an uncaught error, because the state of the process may be inconsistent. */

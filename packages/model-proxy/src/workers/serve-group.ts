@@ -1,7 +1,7 @@
 /** Runs a group of workers until a signal ends it. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
-import { handleSignals, type EarlySignals } from '@rackless/daemon/process/signals.js';
+import { handleSignals, stopAtSignals, type EarlySignals, type Stop } from '@rackless/daemon/process/signals.js';
 import { exitCodeOfStart } from '@rackless/daemon/process/start-failure.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
@@ -30,64 +30,35 @@ export async function serveGroup({ options, loaded, early, log }: ServeOptions):
     const config = await loadConfigInBackground({ ...options, readText: recordingReader(texts) });
     return { config, texts: [...texts] };
   };
+  const notify = createNotify({ environment: options.environment, log });
   let group: Group;
+  let stop: Stop;
   const { listen } = loaded.config;
   // If the store is Redis, the workers send the alerts themselves.
   const alerts = hasFileStore(listen) ? await loadBudgetAlerts(listen, log) : null;
   try {
     const store = await openStore(listen, log, alerts?.send);
     group = createGroup({ loaded, file: options.file, flags: options.flags, load, store, log });
-    const signals = handleSignalsOfStart(group, log);
+    // The first workers serve clients before the last ones have started. A stop must complete and count their requests.
+    stop = stopAtSignals(group, { notify, log });
     await group.start();
-    signals.ignore();
-    if (signals.stopped !== undefined) {
-      await signals.stopped;
-      await alerts?.close();
-      log.flush();
-      return exitCode.done;
-    }
   } catch (error) {
     log.flush();
     if (!(error instanceof GroupStartError) && !(error instanceof StoreError)) throw error;
     printStartReport({ faults: [error.message], warnings: [] });
     return error instanceof StoreError ? exitCodeOfStart(error) : error.exitCode;
   }
-  const notify = createNotify({ environment: options.environment, log });
-  startWatchdog({ environment: options.environment, notify, pid: process.pid });
-  const stopped = handleSignals({ running: group, early, notify, log });
-  // READY=1 unblocks other units, so write the log of the start first.
-  log.flush();
-  await notify('READY=1', `STATUS=serving at ${group.addresses.join(' ')}`);
-  await stopped;
+  if (!stop.hasBegun) {
+    startWatchdog({ environment: options.environment, notify, pid: process.pid });
+    void handleSignals({ running: group, early, notify, log, stop });
+    // READY=1 unblocks other units, so write the log of the start first.
+    log.flush();
+    await notify('READY=1', `STATUS=serving at ${group.addresses.join(' ')}`);
+  }
+  await stop.ended;
   await alerts?.close();
   log.flush();
   return exitCode.done;
-}
-
-/**
- * Stops the group at SIGTERM or SIGINT. Workers that start earlier than others already serve clients, so their requests
- * must be completed and counted. At a second signal, the process exits immediately with code 1.
- */
-function handleSignalsOfStart(group: Group, log: Log) {
-  let stopped: Promise<void> | undefined;
-  const stop = (signal: NodeJS.Signals): void => {
-    log.info(`${signal}: stopping${stopped === undefined ? '' : ' immediately'}`);
-    log.flush();
-    if (stopped !== undefined) process.exit(exitCode.failed);
-    stopped = group.close();
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  return {
-    /** Resolves when the group has stopped; undefined: there was no signal. */
-    get stopped() {
-      return stopped;
-    },
-    ignore(): void {
-      process.off('SIGTERM', stop);
-      process.off('SIGINT', stop);
-    },
-  };
 }
 
 const hasFileStore = ({ store }: ListenSettings) => store !== null && !('url' in store.place);
