@@ -1,4 +1,4 @@
-/** The web console in Chromium: its login, its live list, its policy, and its use with a keyboard. */
+/** The web console in Chromium: its login, its live list, its use with a keyboard, and its themes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { logIn, machineRow as row, startBmc, type Bmc } from './harness/bmc.js';
 import { accessibilityFaults, browserFixture } from './harness/browser.js';

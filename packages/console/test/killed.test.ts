@@ -23,7 +23,7 @@ afterAll(async () => {
 
 /** A form of the console. */
 interface Form {
-  /** Opens the form on the list of machines. */
+  /** Opens the form, from the list of machines, and returns it. */
   readonly open: (page: Page) => Promise<Locator>;
   /** The text that the user types into fields, by label. */
   readonly input: () => Readonly<Record<string, string>>;

@@ -237,7 +237,7 @@ describe('firmware settings', () => {
     await page.context().close();
   });
 
-  it('include Secure Boot, whose changes name the lost variables', async () => {
+  it('include Secure Boot, and the question before a change names the lost variables', async () => {
     await reset('node-1', 'ForceOff');
     const page = await openTab('node-1', '/firmware');
     const form = card(page, 'Secure Boot');

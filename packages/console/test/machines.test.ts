@@ -8,7 +8,7 @@ import { logIn, machineRow as row, startBmc, type Bmc, type User } from './harne
 import { accessibilityFaults, browserFixture, takePictures, type OpenedPage } from './harness/browser.js';
 
 /**
- * Names that harm a careless page: markup, an address, and a character that reverses the direction of
+ * Names that harm a careless page: markup, an address, templates, and a character that reverses the direction of
  * writing.
  */
 const HOSTILE = [
@@ -180,7 +180,7 @@ describe('the filters', () => {
     await page.context().close();
   });
 
-  it('put the machines into groups that open and close', async () => {
+  it('put the machines into groups that the user can close', async () => {
     const { page, faults } = await openList('rick', '?by=name&search=-');
     const group = page.getByRole('button', { name: 'node-*' });
     await page.getByText('40 machines, 1 on').waitFor();

@@ -1,5 +1,6 @@
 /**
- * The session of the web console in Chromium: what keeps it alive, and what is lost when it ends.
+ * The session of the web console in Chromium: what keeps it alive, what its pages ask the service, and what
+ * is lost when it ends.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
@@ -345,7 +346,7 @@ it('an open dialog keeps its input when the session ends', async () => {
   await page.context().close();
 });
 
-it('the console hides the last command after a logout', async () => {
+it('the console does not show the last command to the user who logs in after a logout', async () => {
   const { page } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);

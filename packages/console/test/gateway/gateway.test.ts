@@ -59,7 +59,7 @@ describe('the console of model-proxy', () => {
   });
 
   it.each(['', 'keys', 'spend', 'playground'])(
-    'is usable with the Tab key and on a small phone: the page %p',
+    'is usable with the Tab key, and not wider than a window of 320 pixels: the page %p',
     async (path) => {
       await page.goto(`${gateway.proxy.url}/ui/${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
@@ -342,7 +342,7 @@ describe('the console of a proxy', () => {
 });
 
 /**
- * Creates a key for the model `sample-large` with five requests per minute.
+ * Creates a key for the model `sample-large` with five requests per minute, a budget and an end date.
  * @param look called at each dialog, with a name for its picture. It can check the dialog.
  * @returns the key.
  */

@@ -22,7 +22,7 @@ describe('the form for a key', () => {
   });
   afterAll(() => gateway.close());
 
-  /** Submits the open form and closes it before the answer. @returns a function that sends the request on. */
+  /** Submits the open form and closes it before the answer. @returns a function that lets its argument answer the request. */
   async function submitAndClose(path: string, button: string): Promise<(answer: (route: Route) => void) => void> {
     const held = new Promise<Route>((resolve) => void page.route((url) => url.pathname === path, resolve));
     await page.getByRole('dialog').getByRole('button', { name: button }).click();

@@ -13,7 +13,7 @@ interface Stop {
 const MAX_STOPS = 400;
 
 /**
- * Presses Tab from the start of the page, or of its open dialog, until the focus returns to the first control.
+ * Presses Tab from the start of the page, or of its open dialog, until it returns to a control or leaves the page.
  * @param start a selector: the walk begins in this part. Default: the whole page.
  * @returns the faults: a control that has the focus and is not visible, a focus that is not visible in one of the
  *   themes, an order that differs from the places of the controls, a control that Tab does not reach, and a trap.
