@@ -1,4 +1,4 @@
-/** The workflows in .github run scripts/test-*, clients, conformance and how-to. */
+/** The workflows in .github run scripts/test-*, clients, conformance and how-to, and name only files that exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';

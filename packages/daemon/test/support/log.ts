@@ -1,4 +1,4 @@
-/** A log in memory. */
+/** A log for tests, which gives its lines to a function. */
 import { createLog, type Log, type LogOptions } from '../../src/log/log.js';
 
 /**
