@@ -107,7 +107,7 @@ function openArena(target) {
       /** Returns the number of rounds for a short or a long run. */
       rounds: (short, long) => (flags.long ? long : short),
       random: seededRandom(seed, `${target} ${name}`),
-      /** Returns a shared bmc-daemon without accounts. Attacks must not change it. */
+      /** Returns a shared bmc-daemon without accounts. Attacks may change its machines, but nothing that others need. */
       bmc: () => share('bmc', () => startBmc(tree)),
       /** Starts a daemon that ends with the attack. */
       startBmc: (options) => started(startBmc(tree, options)),

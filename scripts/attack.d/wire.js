@@ -61,7 +61,7 @@ function parse(text) {
 
 /**
  * Writes bytes, and reads until the peer closes, `until` returns true, or the time ends.
- * @returns `{text, isClosed}`, as latin1.
+ * @returns `{text, isClosed}`. The text is the received bytes as latin1.
  */
 export async function exchange(port, bytes, { seconds = PATIENCE, until = () => false } = {}) {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });

@@ -41,7 +41,7 @@ def environment(**more):
 
 
 def run(command, env, seconds=300, cwd=None):
-    """Returns the standard output of a command. Raises Unexpected with all output if its exit status is not 0."""
+    """Returns the standard output of a command. Raises Unexpected if it takes longer, or with the end of its output if it fails."""
     try:
         done = subprocess.run(['bash', '-c', command], env=env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=seconds)
