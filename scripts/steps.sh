@@ -46,8 +46,8 @@ attacks() { scripts/attack "${node_option[@]}"; }
 clients() { scripts/clients --quick "${node_option[@]}"; }
 pages() { scripts/docs-commands "${node_option[@]}"; }
 
-# The folder has the output of each step, the results of jest, and `times`: seconds, exit status and
-# title.
+# The folder has the output of the steps in lanes, the results of jest, and `times`: seconds, exit status
+# and title of each step.
 step_folder=$(mktemp -d)
 check_began=$EPOCHSECONDS
 lanes=() lane_steps=()
