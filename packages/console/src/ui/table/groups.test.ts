@@ -13,7 +13,7 @@ const shown = (closed: readonly string[]) =>
     ({ kind, key }) => `${kind} ${key}`,
   );
 
-it('tableLines puts rows below the heading of their group, in the order of the table', () => {
+it('tableLines sorts the groups, and puts the rows below their heading in the order of the table', () => {
   expect(shown([])).toEqual(['group a*', 'row a1', 'group b*', 'row b2', 'row b1', 'group ', 'row jump']);
 });
 

@@ -52,7 +52,7 @@ describe('a plain head', () => {
     ['a sign before the length', plain(START, HOST, 'Content-Length: +1')],
     ['a zero before the length', plain(START, HOST, 'Content-Length: 01')],
     ['a length in hex', plain(START, HOST, 'Content-Length: 0x1')],
-    ['a length above 1 MB', plain(START, HOST, 'Content-Length: 1000000')],
+    ['a length of 1 MB', plain(START, HOST, 'Content-Length: 1000000')],
     ['a coding', plain(START, HOST, 'Content-Length: 0', 'Transfer-Encoding: chunked')],
     ['a coding without a length', plain(START, HOST, 'Transfer-Encoding: chunked')],
     ['an expectation', plain(START, HOST, 'Content-Length: 0', 'Expect: 100-continue')],
