@@ -31,7 +31,7 @@ describe('driverError', () => {
   });
 
   it.each(["cannot extend file '/p/v.img': File too large", "The image size is too large for file format 'qcow2'"])(
-    'recognizes a disk that is too small in: %s',
+    'recognizes a file that is too large for its storage or its format in: %s',
     (words) => expect(driverError('x', libvirtError('SYSTEM_ERROR', words)).kind).toBe('storageFull'),
   );
 

@@ -45,7 +45,7 @@ export function driverError(doing: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
   if (error instanceof ImageError) return mediaFailure(error);
   if (isLibvirtError(error)) {
-    // libvirt has no error code for a full disk, nor for a disk that is too small, so the text decides.
+    // libvirt has no error code for a full disk, nor for a file that is too large, so the text decides.
     const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
       error.message,
     );

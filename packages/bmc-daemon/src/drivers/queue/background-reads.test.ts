@@ -45,7 +45,7 @@ describe('background reads', () => {
     expect(results.map(({ status }) => status)).toEqual([...failing.map(() => 'rejected'), 'fulfilled']);
   });
 
-  it('begin although earlier ones hang', async () => {
+  it('begin although four earlier ones hang', async () => {
     const { begun, ends, all } = submitReads(8);
     // No read of this test ends before the loop below.
     await waitFor(

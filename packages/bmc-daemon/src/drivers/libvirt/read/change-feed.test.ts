@@ -20,7 +20,7 @@ interface Listed {
 /**
  * Starts a feed.
  * @returns the feed with its changes; `send`, which sends it an event of libvirt; and `reconnect`, which
- *   simulates a loss of the connection.
+ *   simulates a loss and the return of the connection.
  */
 function startFeed({ list = () => [web], onState, state = () => 'shutoff', exists = () => true }: Listed = {}) {
   const handlers = new Map<string, (event: unknown) => void>();

@@ -187,7 +187,7 @@ describe('insert', () => {
     );
   });
 
-  it('opens an empty element, and indents by two spaces', () => {
+  it('opens an empty element, and indents by two spaces more if the element begins its line, but never in <a></a>', () => {
     const withNewChild = (text: string): string =>
       afterEdits(text, (edit) => edit.insert(elementAt(edit, 'a'), '<new/>'));
     expect(withNewChild(`<d>\n  <a b='1' />\n</d>`)).toBe(`<d>\n  <a b='1' >\n    <new/></a>\n</d>`);

@@ -45,8 +45,8 @@ const states = {
 } as const;
 
 /**
- * Returns Nova's action; `-` if no action is necessary; `join` if the driver only waits; or the kind of
- * the error.
+ * Returns Nova's action, with `(no wait)` if the driver does not wait for its result; `-` if no action is
+ * necessary; `join` if the driver only waits; or the kind of the error.
  */
 function planned(action: PowerAction, state: keyof typeof states): string {
   try {

@@ -468,7 +468,7 @@ describe('the list of servers', () => {
 });
 
 describe('the reader of servers', () => {
-  it('reads many servers with one listing, but a single server by its own request', async () => {
+  it('reads many servers with one listing, and returns undefined for an unknown server', async () => {
     for (let index = 0; index < 50; index += 1) put(index);
     const { list } = open();
     const reader = createReader({ api, list, freshMs: 1000 });
