@@ -40,7 +40,7 @@ const files: Readonly<Record<string, string>> = {
 const read = (path: string): string | null => files[path] ?? null;
 
 describe('the network of the host', () => {
-  it('lists the interfaces on which the service listens, without loopback and without addresses of managers', () => {
+  it('lists the interfaces on which the service listens, without addresses of managers, and without loopback if there are others', () => {
     const full = hostname();
     expect(
       readHostNetwork({

@@ -84,7 +84,7 @@ describe('the rules for image hosts without a list', () => {
     expect(verdict(noList, url)).toBe('mediaForbidden');
   });
 
-  it('allow a name that resolves to a loopback address', async () => {
+  it('allow the name localhost, which resolves to a loopback address', async () => {
     expect(await lookUpAddresses(noList, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
   });
 });

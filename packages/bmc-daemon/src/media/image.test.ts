@@ -22,7 +22,7 @@ describe('image addresses', () => {
 describe('image volumes', () => {
   const validator = { etag: '"1"', lastModified: null, sizeBytes: 5 };
 
-  it('have hexadecimal names from URL and content', () => {
+  it('have names with two hexadecimal numbers, which depend on the URL and on the ETag', () => {
     const name = storedImageName('http://host/../../etc/passwd', validator);
     expect(name).toMatch(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/);
     expect(name.startsWith(storedImagePrefix('http://host/../../etc/passwd'))).toBe(true);

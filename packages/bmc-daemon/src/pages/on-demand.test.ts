@@ -70,7 +70,7 @@ describe('the pages', () => {
     expect(JSON.parse(output)).toEqual([503, `bmc-daemon: ${advice}\n`, 503, `loading the pages: ${advice}`]);
   });
 
-  it('are not loaded by the start of the daemon', () => {
+  it('do not load Express together with the module of the daemon', () => {
     const code = `
       import { createRequire } from 'node:module';
       await import('${new URL('../../dist/daemon.js', import.meta.url).href}');

@@ -107,7 +107,7 @@ describe('reports that are read', () => {
     await advanceSeconds(3_600);
     expect(samples).toBe(taken);
     const next = await schedule.read(web);
-    // The last measurement is an hour old, which is too long for a rate.
+    // The last measurement is more than an hour old, which is too old for a rate.
     expect([ageSeconds(next), utilization(next)]).toEqual([0, undefined]);
   });
 

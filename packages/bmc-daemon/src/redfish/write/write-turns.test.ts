@@ -39,7 +39,7 @@ describe('the queue of writes', () => {
     expect(order).toHaveLength(21);
   });
 
-  it('starts no write after a long turn of the event loop, until the maximum pause has passed', async () => {
+  it('starts no second write after long turns of the event loop until the maximum pause has passed', async () => {
     let now = 0;
     const writes = new WriteTurns({ shortTurnMs: 8, maxPauseMs: 40 }, { now: () => (now += 9) });
     let started = 0;
@@ -51,7 +51,7 @@ describe('the queue of writes', () => {
     expect(now).toBeGreaterThan(40);
   });
 
-  it('starts no write while others arrive, except one after the maximum pause', async () => {
+  it('starts no second write while others arrive until the maximum pause has passed, and then only one', async () => {
     let now = 0;
     const writes = new WriteTurns({ running: 100, maxPauseMs: 40 }, { now: () => now });
     let started = 0;

@@ -110,7 +110,7 @@ describe('the chassis of a host', () => {
     }
   });
 
-  it('is not among the chassis of a system if the configuration has only one host', async () => {
+  it('is not among the chassis of a system if the configuration has no list of hosts', async () => {
     const { get } = await serve(new HostedDriver(false, answering));
     const [uuid = ''] = uuids;
     expect(await get(`/redfish/v1/Systems/${uuid}`)).toMatchObject({
