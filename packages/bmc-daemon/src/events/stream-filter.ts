@@ -58,10 +58,10 @@ export function parseStreamFilter(text: string): StreamSelection {
     )
     .replace(
       /\bMetricReportDefinition(\s+(?:eq|ne)\s+)'([^']*)'/g,
-      (_, operator: string, uri: string) => `MetricReportDefinition${operator}'${uri.replace(/\/+$/, '')}'`,
+      (_, operator: string, uri: string) => `MetricReportDefinition${operator}'${uri.replace(/(?<!\/)\/+$/, '')}'`,
     )
     .replace(/\bOriginResource(\s+(?:eq|ne)\s+)'([^']*)'/g, (_, operator: string, uri: string) => {
-      origins.push(uri.replace(/\/+$/, ''));
+      origins.push(uri.replace(/(?<!\/)\/+$/, ''));
       return `Origin${origins.length - 1}${operator}true`;
     });
   const names = new Set<string>([...streamFilterProperties, ...origins.map((_, index) => `Origin${index}`)]);

@@ -46,8 +46,8 @@ export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>):
   if (first !== 'M-SEARCH * HTTP/1.1') return undefined;
   const headers = new Map(
     lines.flatMap((line): [string, string][] => {
-      const [, name = '', value = ''] = /^([\w-]+)[ \t]*:[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
-      return name === '' ? [] : [[name.toLowerCase(), value]];
+      const [, name = '', value = ''] = /^([\w-]+)[ \t]*:(.*)$/.exec(line) ?? [];
+      return name === '' ? [] : [[name.toLowerCase(), value.trim()]];
     }),
   );
   if (headers.get('man') !== '"ssdp:discover"') return undefined;

@@ -58,7 +58,7 @@ export function shownTimeout({ firstByteMs, totalMs }: Timeouts, streams: boolea
 function milliseconds(name: string, value: string | string[] | undefined): number | null {
   if (value === undefined) return null;
   const text = String(value).trim();
-  const seconds = /^\+?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
+  const seconds = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   if (!(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS))
     throw invalidHeader(name, `expected a number of seconds, more than 0 and at most ${MAX_TIMEOUT_SECONDS}`);
   return Math.max(1, Math.round(seconds * 1000));

@@ -6,7 +6,7 @@ const MARK = '. Received Model Group=';
  * for it.
  */
 export function inModelGroup(message: string, modelGroup: string): string {
-  return `${message.replace(/[.\s]+$/, '')}${MARK}${modelGroup}\nAvailable Model Group Fallbacks=None`;
+  return `${message.replace(/(?<![.\s])[.\s]+$/, '')}${MARK}${modelGroup}\nAvailable Model Group Fallbacks=None`;
 }
 
 /** Removes the text of {@link inModelGroup}, for an error that concerns no request of a client. */

@@ -45,7 +45,7 @@ export type MachinesByLink = ReadonlyMap<string, readonly Machine[]>;
  */
 export function machinesByLink(machines: readonly Machine[]): MachinesByLink {
   // Several machines may share a chassis, for example the host of virtual machines.
-  return byKey(machines, (machine) => new Set(linksOf(machine).map((link) => link.replace(/\/+$/, ''))));
+  return byKey(machines, (machine) => new Set(linksOf(machine).map((link) => link.replace(/(?<!\/)\/+$/, ''))));
 }
 
 /** Returns the machines whose resource, manager or chassis has the URI `origin`, or the nearest URI above it. */

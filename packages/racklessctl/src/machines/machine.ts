@@ -40,7 +40,7 @@ export interface MachineList {
 /** Sorts `node-2` before `node-10`. */
 const names = new Intl.Collator('en', { numeric: true });
 
-const lastSegment = (uri: string): string => uri.replace(/\/+$/, '').replace(/^.*\//, '');
+const lastSegment = (uri: string): string => uri.replace(/(?<!\/)\/+$/, '').replace(/^.*\//, '');
 
 /**
  * Reads the machines of a service. A machine that the service does not return is in `unread`. Leaves out

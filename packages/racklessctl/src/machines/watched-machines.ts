@@ -111,7 +111,9 @@ export class WatchedMachines {
 
   #isOfUnknownMachine({ machines, origin = '' }: MachineEvent): boolean {
     const systems = linkAt(this.#options.service.root, 'Systems');
-    return machines.length === 0 && systems !== undefined && origin.startsWith(`${systems.replace(/\/+$/, '')}/`);
+    return (
+      machines.length === 0 && systems !== undefined && origin.startsWith(`${systems.replace(/(?<!\/)\/+$/, '')}/`)
+    );
   }
 }
 

@@ -63,7 +63,8 @@ const nameProperties: Readonly<Record<string, readonly [first: string, more?: st
 function identifier(name: string | undefined): JsonObject {
   const firstValues: Record<string, string> = {};
   const furtherValues: Record<string, string[]> = {};
-  for (const [, key = '', value = ''] of (name ?? '').matchAll(/^([^=\n]+)=(.+)$/gm)) {
+  for (const line of (name ?? '').split('\n')) {
+    const [, key = '', value = ''] = /^([^=]+)=(.+)$/s.exec(line) ?? [];
     const [first, more] = nameProperties[key] ?? [];
     if (first === undefined) continue;
     if (!(first in firstValues)) firstValues[first] = value;

@@ -76,4 +76,4 @@ export async function attempt<Result>(doing: string, step: () => Promise<Result>
 }
 
 /** Returns a text of libvirt without line breaks. */
-export const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ').trim();
+export const oneLine = (message: string): string => message.replaceAll(/(?<!\s)\s*\n\s*/g, ' ').trim();

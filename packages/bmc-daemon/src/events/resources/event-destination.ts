@@ -9,7 +9,7 @@ import { canonicalDefinitions } from './subscribed-reports.js';
 import { changeable, formatOf, newSubscription } from './subscription-body.js';
 import { withMaskedDestination, renderPush, renderStream } from './subscription-rendering.js';
 
-const canonical = (link: { readonly '@odata.id': string }): string => link['@odata.id'].replace(/\/+$/, '');
+const canonical = (link: { readonly '@odata.id': string }): string => link['@odata.id'].replace(/(?<!\/)\/+$/, '');
 
 function findSubscription(services: Services, id: string): Subscription {
   const found = services.subscriptions.find(id);

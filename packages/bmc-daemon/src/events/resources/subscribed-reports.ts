@@ -12,7 +12,7 @@ export async function canonicalDefinitions({ driver }: Services, uris: readonly 
   if (uris.length === 0) return [];
   const machines = await driver.listSystems();
   return uris.map((uri) => {
-    const id = uri.replace(/\/+$/, '').slice(definitionUri('').length);
+    const id = uri.replace(/(?<!\/)\/+$/, '').slice(definitionUri('').length);
     const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
     if (found !== undefined) return definitionUri(found.uuid);
     const fault = withPointers(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');

@@ -1,7 +1,8 @@
 /** Removes secrets and folders from texts of hypervisors, for messages to clients. */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 
-const URL_IN_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s'"<>]+/gi;
+// The limit of the scheme keeps the time linear.
+const URL_IN_TEXT = /[a-z][a-z0-9+.-]{0,40}:\/\/[^\s'"<>]+/gi;
 const QUOTED_PATH = /(['"])\/(?:[^'"\n]*\/)?([^'"/\n]+)\1/g;
 const PATH = /(?<![\w./:~*-])\/(?:[^\s/'":,;]+\/)+([^\s/'":,;]+)/g;
 

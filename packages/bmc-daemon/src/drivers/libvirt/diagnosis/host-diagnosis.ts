@@ -205,5 +205,5 @@ function uriFindings({ parsed, uri }: ExaminedHost, changeUri: HostDiagnosisOpti
 /** Returns the reason of an error in one line. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll(/\s*\n\s*/g, ' ').trim();
+  return text.replaceAll(/(?<!\s)\s*\n\s*/g, ' ').trim();
 }

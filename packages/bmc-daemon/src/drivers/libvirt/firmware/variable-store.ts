@@ -112,7 +112,7 @@ function readStore(file: Buffer): Store | null {
     const vendor = file.toString('hex', offset + 44, offset + 60);
     const name = file
       .toString('utf16le', offset + variableHeaderBytes, offset + variableHeaderBytes + nameBytes)
-      .replace(/\0+$/, '');
+      .replace(/(?<!\0)\0+$/, '');
     const key = `${vendor} ${name}`;
     // A variable that is marked for replacement stays valid until the file has the new one.
     if (state === added || (state === addedAndBeingReplaced && variables.get(key)?.state !== added)) {

@@ -20,7 +20,7 @@ const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 export function plainLines(output: string): readonly string[] {
   const text = output
     .replaceAll(sequence, '')
-    .replaceAll(/\r+\n/g, '\n')
+    .replaceAll(/(?<!\r)\r+\n/g, '\n')
     .replaceAll('\r', '\n')
     .replaceAll(control, '');
   const lines = text.split('\n');
