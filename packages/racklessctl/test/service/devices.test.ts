@@ -73,7 +73,7 @@ describe('racklessctl media', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('the server answered 404') });
   });
 
-  it('hides the query of an image URL, which may be a token', async () => {
+  it('hides the query of an invalid image URL, because it may be a token', async () => {
     const { stdout, stderr } = await run(['media', 'insert', 'x y?token=hidden', 'node-3'], bmc.env);
     expect(stdout + stderr).not.toContain('hidden');
   });

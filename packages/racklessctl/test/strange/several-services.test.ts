@@ -110,7 +110,7 @@ describe('if one of several services fails', () => {
     expect(stderr).toContain('racklessctl: context unreachable: ');
   });
 
-  it('a missing password concerns only its service', async () => {
+  it('a password-command that fails concerns only its service', async () => {
     const service = await serve(oneMachine());
     const options = contexts({
       good: service.url,
