@@ -1,4 +1,4 @@
-/** An insert of an image from a server in Chromium, while the user looks at other pages. */
+/** An insert of an image from a server in Chromium, while the user looks at another tab of the machine. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('an insert shows its progress again after a visit to another page, and can then be cancelled', async () => {
+it('an insert shows its progress again after a visit to another tab, and can then be cancelled', async () => {
   const url = `http://127.0.0.1:${(images.address() as AddressInfo).port}/<b>slow.iso`; // a TCP server
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');

@@ -148,7 +148,7 @@ describe('the focus', () => {
     await page.context().close();
   });
 
-  it('stays at a button while its action runs, and returns from a dialog to its button', async () => {
+  it('stays at a button while its action runs, and returns from a dialog to the menu that opened it', async () => {
     const { page } = await openList();
     await row(page, 'node-3').getByRole('link').click();
     let release: (() => void) | undefined;

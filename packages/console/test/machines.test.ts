@@ -104,7 +104,7 @@ describe('the filters', () => {
     await page.context().close();
   });
 
-  it('reuse the rows of the table for other machines, and move nothing', async () => {
+  it('reuse the rows of the table for other machines, and do not move the table', async () => {
     const { page, faults } = await openList('olga');
     const top = () => page.getByRole('table').evaluate((table) => table.getBoundingClientRect().top);
     const before = await top();

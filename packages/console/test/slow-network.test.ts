@@ -70,7 +70,7 @@ async function deleteFirst(): Promise<{ page: Page; release: Awaited<ReturnType<
 }
 
 describe('a form', () => {
-  it('is sent once, however often the user clicks and presses Enter', async () => {
+  it('is sent once, even if the user clicks twice and presses Enter twice', async () => {
     const page = await openSlowly('subscriptions');
     let sent = 0;
     page.on('request', (request) => {
@@ -148,7 +148,7 @@ describe("a part of a machine's page", () => {
     await page.context().close();
   });
 
-  it('keeps its output while its readings fail: the serial console', async () => {
+  it('keeps its terminal while its readings fail: the serial console', async () => {
     const page = await openTab('Serial');
     await page.locator('.xterm').waitFor();
     await page.locator('.serial-screen').evaluate((element) => Object.assign(element, { isFirst: true }));
