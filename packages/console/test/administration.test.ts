@@ -229,7 +229,7 @@ describe('the settings', () => {
 });
 
 describe('the configuration', () => {
-  it('shows value, default and source of each setting, also of hostile and long values', async () => {
+  it('shows value, default and source of settings, also of hostile and long values, and a changed source', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-configuration-'));
     const file = join(folder, 'bmc.conf');
     const files = Array.from({ length: 10_000 }, (_, index) => `'x-${index}': '/${HOSTILE}'`).join(', ');
