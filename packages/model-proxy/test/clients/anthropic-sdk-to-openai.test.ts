@@ -377,6 +377,20 @@ describe("Anthropic's SDK with models of other vendors", () => {
     expect(streamed.content).toMatchObject(expected);
   });
 
+  // LiteLLM's stream of Claude: https://docs.litellm.ai/docs/reasoning_content
+  it('gets one block for a streamed thought whose parts have an empty signature before the last', async () => {
+    const thought = (thinking: string, signature: string) =>
+      chunk({ reasoning_content: thinking, thinking_blocks: [{ type: 'thinking', thinking, signature }] });
+    const parts = [thought('Let', ''), thought(' me', ''), thought('', 'EqQB'), thought('Next', ''), thought('', 'EqQC')];
+    vendors.answers.set(OPENAI, events(...parts, chunk({ content: 'Hi!' }), chunk({}, 'stop'), '[DONE]'));
+    const { content } = await client.messages.stream({ ...ask, model: 'gpt' }).finalMessage();
+    expect(content).toEqual([
+      { type: 'thinking', thinking: 'Let me', signature: 'EqQB' },
+      { type: 'thinking', thinking: 'Next', signature: 'EqQC' },
+      { type: 'text', text: 'Hi!' },
+    ]);
+  });
+
   it('sends no empty list of stop sequences, which OpenAI rejects', async () => {
     vendors.answers.set(OPENAI, json(completion({ content: 'Hi!' }, 'stop')));
     await client.messages.create({ ...ask, model: 'gpt', stop_sequences: [] });

@@ -139,7 +139,8 @@ export class MessageStream implements DialectStream {
       if (this.#open?.isSigned === true) this.#close();
       this.#change('thinking', thinking);
     }
-    if (typeof signature !== 'string' || this.#open?.type !== 'thinking') return;
+    // LiteLLM sends an empty signature with each part of a thought.
+    if (typeof signature !== 'string' || signature === '' || this.#open?.type !== 'thinking') return;
     this.#delta({ type: 'signature_delta', signature });
     this.#open = { ...this.#open, isSigned: true };
   }
