@@ -365,10 +365,12 @@ describe("Anthropic's SDK with models of other vendors", () => {
       { type: 'text', text: 'Hi!' },
     ];
     const content = [thought, { type: 'text', text: 'Hi!' }, { type: 'reference', reference_ids: [1] }];
-    vendors.answers.set(OPENAI, json(completion({ content }, 'stop')));
-    expect((await client.messages.create({ ...ask, model: 'gpt' })).content).toMatchObject(expected);
+    for (const more of [{}, { reasoning_content: '', reasoning: '' }]) {
+      vendors.answers.set(OPENAI, json(completion({ content, ...more }, 'stop')));
+      expect((await client.messages.create({ ...ask, model: 'gpt' })).content).toMatchObject(expected);
+    }
     const parts = [
-      chunk({ content: [thought] }),
+      chunk({ content: [thought], reasoning_content: '' }),
       chunk({ content: 'Hi' }),
       chunk({ content: [{ type: 'text', text: '!' }] }),
     ];

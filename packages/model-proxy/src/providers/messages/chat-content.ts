@@ -24,6 +24,20 @@ export function contentOf(content: z.infer<typeof chatContent>): { readonly text
   return { text, thinking };
 }
 
+/** The members of an answer, or of a part of a stream, that may have the thinking. */
+interface Thinking {
+  /** DeepSeek's name. */
+  readonly reasoning_content?: string | null | undefined;
+  /** OpenRouter's name. */
+  readonly reasoning?: string | null | undefined;
+  readonly content?: z.infer<typeof chatContent>;
+}
+
+/** Returns the thinking of an answer. Some servers send an empty member besides the one that has the thinking. */
+export function thinkingIn({ reasoning_content: first, reasoning: second, content }: Thinking): string {
+  return [first, second].find(Boolean) ?? contentOf(content).thinking;
+}
+
 /**
  * Mistral: `{"type": "thinking", "thinking": [{"type": "text"}]}`. Databricks: `{"type": "reasoning", "summary":
  * […]}`.

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { valueWithinLimits } from '../../json/parse-within-limits.js';
 import { recordOf, recordsOf } from '../anthropic/values.js';
 import type { Block } from '../anthropic/content.js';
-import { chatContent, contentOf } from './chat-content.js';
+import { chatContent, contentOf, thinkingIn } from './chat-content.js';
 import { listOf } from './list-of.js';
 import { signedId } from './thought-signature.js';
 
@@ -60,10 +60,9 @@ export function messageOf(value: unknown): object {
   if (choice === undefined) throw new Error('no choice');
   const { message, finish_reason: reason, stop_reason: stop } = choice;
   const thoughts = recordsOf(message.thinking_blocks);
-  const written = contentOf(message.content);
-  const thought = message.reasoning_content ?? message.reasoning ?? written.thinking;
+  const thought = thinkingIn(message);
   const content: Block[] = thoughts.length === 0 && thought !== '' ? [thinkingBlock(thought)] : [...thoughts];
-  const answer = written.text + (message.refusal ?? '');
+  const answer = contentOf(message.content).text + (message.refusal ?? '');
   if (answer !== '') content.push({ type: 'text', text: answer });
   for (const [position, { id: callId, function: called, extra_content: extra }] of (
     message.tool_calls ?? []

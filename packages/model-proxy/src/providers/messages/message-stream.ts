@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Block } from '../anthropic/content.js';
 import { recordsOf } from '../anthropic/values.js';
 import type { DialectEvents, DialectStream } from '../dialect.js';
-import { chatContent, contentOf } from './chat-content.js';
+import { chatContent, contentOf, thinkingIn } from './chat-content.js';
 import { listOf } from './list-of.js';
 import { callIdOf, chatUsage, messageFrame, messageUsage, stopOf, thinkingBlock } from './message-answer.js';
 import { signedId } from './thought-signature.js';
@@ -106,11 +106,10 @@ export class MessageStream implements DialectStream {
     const { delta } = choice;
     const before = this.#events.length;
     const thoughts = recordsOf(delta?.thinking_blocks);
-    const written = contentOf(delta?.content);
     if (thoughts.length > 0) for (const thought of thoughts) this.#think(thought);
-    else this.#change('thinking', delta?.reasoning_content ?? delta?.reasoning ?? written.thinking);
+    else this.#change('thinking', thinkingIn(delta ?? {}));
     if (delta?.refusal) this.#isRefused = true;
-    this.#change('text', written.text + (delta?.refusal ?? ''));
+    this.#change('text', contentOf(delta?.content).text + (delta?.refusal ?? ''));
     for (const call of delta?.tool_calls ?? []) this.#call(call);
     if (choice.finish_reason) this.#last = choice;
     // The first event waits for content, so that an early error can still be retried.
