@@ -154,8 +154,9 @@ model_info:
 - \`thinking\` becomes \`reasoning_effort\` if the provider supports this parameter. If your model does not,
   set \`additional_drop_params: [reasoning_effort]\`. The model's thinking comes back as a block without a
   signature. Thinking of earlier turns is not sent.
-- The efforts \`max\` and \`xhigh\` become \`xhigh\` for OpenAI's models that have it, and \`high\` for all
-  others.
+- The efforts \`max\` and \`xhigh\` become \`xhigh\` for OpenAI's models that have it, and \`high\` for others.
+- Claude at Bedrock gets \`thinking\` and all efforts unchanged. Claude before version 4.6 rejects an effort
+  beside \`thinking\`, so the proxy drops the effort. Other models at Bedrock get \`reasoning_effort\`.
 - \`cache_control\`, \`is_error\` and \`context_management\` are dropped. Images in results of tools move
   behind the results, because OpenAI's results contain only text.
 - Tools and files at Anthropic's servers, \`container\`, \`mcp_servers\` and unknown blocks get 400.

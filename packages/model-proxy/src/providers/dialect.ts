@@ -111,6 +111,11 @@ export interface DialectEndpoint<Request extends Translated = Translated> {
   answer(value: unknown, call: DialectCall): DialectAnswer;
   /** Whether successful answers, such as audio, pass unchanged. Then the proxy does not call `answer` for them. */
   readonly answersRaw?: boolean;
+  /**
+   * Returns whether a model understands Anthropic's `thinking` and `output_config`. Absent: no model does, and each
+   * gets `reasoning_effort`.
+   */
+  understandsThinking?(model: string): boolean;
   /** Absent: the endpoint has no streams. */
   readonly events?: {
     /**

@@ -91,6 +91,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     proxy = await vendors.proxy(
       [
         entry('claude', { model: `bedrock/${MODEL}`, ...keys }),
+        entry('opus', { model: 'bedrock/anthropic.claude-opus-4-6-v1', ...keys }),
         entry('nova', { model: 'bedrock/converse/eu.amazon.nova-pro-v1:0', ...keys }),
         entry('arn', {
           model: 'bedrock/arn:aws:bedrock:eu-west-1:123:inference-profile/eu.x.claude',
@@ -304,13 +305,25 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     });
   });
 
-  it("get the effort of Anthropic's clients beside their thinking", async () => {
+  const adaptive = { type: 'adaptive' as const };
+  const enabled = { type: 'enabled' as const, budget_tokens: 6000 };
+  type Row = [model: string, effort: string | null, kind: string, thinking: object, sent: object];
+  it.each<Row>([
+    ['opus', 'max', 'adaptive', { thinking: adaptive }, { thinking: adaptive, output_config: { effort: 'max' } }],
+    ['opus', 'max', 'no', {}, { thinking: adaptive, output_config: { effort: 'max' } }],
+    ['opus', 'xhigh', 'no', {}, { thinking: adaptive, output_config: { effort: 'xhigh' } }],
+    // Before version 4.6, Claude rejects an effort beside its thinking.
+    ['claude', 'medium', 'enabled', { thinking: enabled }, { thinking: enabled }],
+    ['nova', 'low', 'adaptive', { thinking: adaptive }, { reasoning_effort: 'low' }],
+    ['nova', null, 'enabled', { thinking: enabled }, { reasoning_effort: 'medium' }],
+    ['nova', 'max', 'no', {}, { reasoning_effort: 'high' }],
+  ])("get what they have for Anthropic's clients: %s, effort %s, %s thinking", async (...row) => {
+    const [model, effort, , thinking, sent] = row;
     vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
     const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0 });
-    const thinking = { type: 'adaptive' as const };
-    const more = { thinking, output_config: { effort: 'medium' as const } };
-    await anthropic.messages.create({ model: 'claude', max_tokens: 2000, messages, ...more });
-    expect(asked().json).toMatchObject({ additionalModelRequestFields: more });
+    const output = effort === null ? {} : { output_config: { effort } };
+    await anthropic.post('/v1/messages', { body: { model, max_tokens: 9000, messages, ...thinking, ...output } });
+    expect(asked().json).toHaveProperty('additionalModelRequestFields', sent);
   });
 
   it('stream redacted thinking, and two thoughts that follow each other with their own signatures', async () => {

@@ -9,6 +9,9 @@ import type { Block } from './content.js';
 /** Matches models before version 4.6, whose thinking has a maximum number of tokens. Later models have efforts. */
 const modelsWithBudget = /claude-(?:instant|[1-3](?!\d)|4-[a-z]|[a-z]+-4(?!\d|[-.][6-9](?!\d)|[-.]\d\d(?!\d{6})))/;
 
+/** Returns whether a model has efforts. Opus 4.5 has them only with a beta feature, so it does not count. */
+export const hasEffort = (model: string): boolean => !modelsWithBudget.test(model);
+
 /** LiteLLM's numbers of tokens. The smallest is 1024, because Anthropic requires at least that number. */
 const budgets: ReadonlyMap<string, number> = new Map([
   ['minimal', 1024],
@@ -32,6 +35,6 @@ export function thinkingOf(effort: unknown, model: string): Thinking {
   const budget = typeof effort === 'string' ? budgets.get(effort) : undefined;
   if (typeof effort !== 'string' || budget === undefined)
     throw invalidParameter('reasoning_effort', 'must be none, minimal, low, medium, high, xhigh or max');
-  if (modelsWithBudget.test(model)) return { thinking: { type: 'enabled', budget_tokens: budget } };
+  if (!hasEffort(model)) return { thinking: { type: 'enabled', budget_tokens: budget } };
   return { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort };
 }

@@ -21,6 +21,9 @@ const translated: ReadonlySet<string> = new Set([
   ...['tools', 'tool_choice', 'metadata', 'output_config', ...ownMembers],
 ]);
 
+/** Returns whether a model is one of Anthropic's. Only these understand `thinking` and `output_config`. */
+export const isClaudeModel = (model: string): boolean => model.includes('claude');
+
 /**
  * Translates a request. Parameters of the model, such as `top_k`, become `additionalModelRequestFields`.
  * @throws {ProxyError} 400: Converse cannot express the request.
@@ -43,7 +46,7 @@ export function converseRequest(members: RequestMembers, call: DialectCall): Map
     messages.map(({ role, content }) => ({ role, content: withCachePoints(recordsOf(content), translate) })),
   );
   set('system', withCachePoints(recordsOf(value('system')), translate));
-  const isClaude = call.model.includes('claude');
+  const isClaude = isClaudeModel(call.model);
   // Each model has its own default for `maxTokens`. Only thinking needs a larger number.
   const hasLimit = ['max_tokens', 'max_completion_tokens'].some((name) => members.bytes(name) !== undefined);
   const inference = {

@@ -12,7 +12,7 @@ import { supportedParameters, unchecked } from '../parameters.js';
 import { segmentOf, type ModelApi } from '../target.js';
 import { bedrockError } from './bedrock-error.js';
 import { anthropicBlock } from './converse-blocks.js';
-import { converseRequest } from './converse-request.js';
+import { converseRequest, isClaudeModel } from './converse-request.js';
 import { ConverseStream } from './converse-stream.js';
 import { anthropicUsage, stopReason } from './converse-usage.js';
 
@@ -26,6 +26,7 @@ const answered = z.object({
 const chat: DialectEndpoint = {
   path: ({ model, streams }) => `model/${segmentOf(model)}/${streams ? 'converse-stream' : 'converse'}`,
   request: converseRequest,
+  understandsThinking: isClaudeModel,
   answer: (value, call) => {
     const { output, stopReason: reason, usage } = answered.parse(value);
     const content = recordsOf(output.message.content).map(anthropicBlock);

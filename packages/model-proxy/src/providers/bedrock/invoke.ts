@@ -33,6 +33,7 @@ const claude: DialectEndpoint = {
   path: pathOf,
   request: (members, call) =>
     new Map([['anthropic_version', VERSION], ...without(anthropicRequest(members, call), 'model', 'stream')]),
+  understandsThinking: () => true,
   answer: openaiAnswer,
   events: {
     mediaType: 'application/vnd.amazon.eventstream',

@@ -7,9 +7,9 @@ import { invalidParameter } from '../../errors/model.js';
 import type { Block } from '../anthropic/content.js';
 import { recordOf, recordsOf, textOf } from '../anthropic/values.js';
 import type { DialectCall } from '../dialect.js';
-import { effortOfBudget } from '../openai/thinking.js';
 import { memberValue, type RequestMembers } from '../request-members.js';
 import { chatMessages, type KeptThinking } from './chat-messages.js';
+import { thinkingMembers, type ThinkingUpstream } from './thinking.js';
 
 /** Maximum length of OpenAI's `user`. LiteLLM cuts longer texts in the same way. */
 const MAX_USER_LENGTH = 64;
@@ -29,14 +29,13 @@ const needsCompletionTokens = /(?:^|\/)(?:o\d|gpt-[5-9])/;
 
 /**
  * Translates a request. Members that are not in {@link handled} stay unchanged.
- * @param upstream OpenAI's parameters that the upstream supports, whether it understands `thinking` and LiteLLM's
- *   `thinking_blocks`, and whether it needs Gemini's signatures.
+ * @param upstream what thinking it understands, and whether it needs Gemini's signatures.
  * @throws {ProxyError} 400: OpenAI's API cannot express the request.
  */
 export function chatRequest(
   members: RequestMembers,
   { model, streams }: DialectCall,
-  upstream: KeptThinking & { readonly supported: ReadonlySet<string> },
+  upstream: KeptThinking & Omit<ThinkingUpstream, 'model'>,
 ): Map<string, Buffer> {
   const value = (name: string): unknown => memberValue(members, name);
   for (const name of impossible)
@@ -45,7 +44,6 @@ export function chatRequest(
   const set = (name: string, member: unknown): void => {
     if (member !== undefined) body.set(name, Buffer.from(JSON.stringify(member)));
   };
-  const { supported, keepsThinking } = upstream;
   set('model', model);
   set('messages', chatMessages(value('system'), value('messages'), upstream));
   const maxTokens = members.bytes('max_tokens');
@@ -66,41 +64,13 @@ export function chatRequest(
   set('user', textOf(recordOf(value('metadata'))?.['user_id'])?.slice(0, MAX_USER_LENGTH));
   const output = recordOf(value('output_config'));
   set('response_format', responseFormatOf(output?.['format'] ?? value('output_format')));
-  const thinking = members.bytes('thinking');
-  const effort = output?.['effort'];
-  if (thinking !== undefined && keepsThinking) {
-    body.set('thinking', thinking);
-    if (effort !== undefined) set('output_config', { effort });
-  } else if (supported.has('reasoning_effort'))
-    set('reasoning_effort', effort === undefined ? effortOf(value('thinking')) : openaiEffort(effort, model));
+  const thinking = thinkingMembers({ thinking: value('thinking'), effort: output?.['effort'] }, { ...upstream, model });
+  for (const [name, member] of Object.entries(thinking)) set(name, member);
   for (const name of members.names) {
     const bytes = handled.has(name) ? undefined : members.bytes(name);
     if (bytes !== undefined) body.set(name, bytes);
   }
   return body;
-}
-
-/** OpenAI's models with the effort `xhigh`. */
-const hasHighestEffort = /gpt-(?:5\.1-codex-max|5\.[2-9]|[6-9])/;
-
-/** Replaces Anthropic's highest efforts by the highest effort of the model. Others stay unchanged. */
-function openaiEffort(effort: unknown, model: string): unknown {
-  if (effort !== 'max' && effort !== 'xhigh') return effort;
-  return hasHighestEffort.test(model) ? 'xhigh' : 'high';
-}
-
-/**
- * Translates `thinking` to an effort. Adaptive thinking has no budget, so the upstream decides, and the result is
- * undefined, as without thinking.
- * @throws {ProxyError} 400: the budget is not a number of tokens.
- */
-function effortOf(value: unknown): string | undefined {
-  const thinking = recordOf(value);
-  if (thinking?.['type'] !== 'enabled') return undefined;
-  const budget = thinking['budget_tokens'] ?? 0;
-  if (typeof budget !== 'number' || budget < 0)
-    throw invalidParameter('thinking', 'must have a number from 0 as budget_tokens');
-  return effortOfBudget(budget);
 }
 
 function responseFormatOf(value: unknown): Block | undefined {

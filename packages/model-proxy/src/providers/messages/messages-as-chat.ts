@@ -38,6 +38,7 @@ export function messagesAsChat(
       chatRequest(members, call, {
         supported,
         keepsThinking: chat !== null && supported.has('thinking'),
+        understandsThinking: chat?.endpoint.understandsThinking?.(call.model) === true,
         needsSignatures: needsSignatures(provider),
       }),
     answer: (value, call) => {
