@@ -155,6 +155,9 @@ model_info:
   set \`additional_drop_params: [reasoning_effort]\`. The model's thinking comes back as a block without a
   signature. Thinking of earlier turns is not sent.
 - The efforts \`max\` and \`xhigh\` become \`xhigh\` for OpenAI's models that have it, and \`high\` for others.
+  Exception: a deployment at Azure gets \`xhigh\` unchanged if its name is not that of a model of OpenAI.
+- A deployment at Azure with a name of its own gets \`reasoning_effort\` only with the prefix
+  \`azure/gpt5_series/\` or \`azure/o_series/\`, or with \`allowed_openai_params: [reasoning_effort]\`.
 - Claude at Bedrock gets \`thinking\` and all efforts unchanged. Claude before version 4.6 rejects an effort
   beside \`thinking\`, so the proxy drops the effort. Other models at Bedrock get \`reasoning_effort\`.
 - \`cache_control\`, \`is_error\` and \`context_management\` are dropped. Images in results of tools move

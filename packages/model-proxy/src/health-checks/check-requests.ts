@@ -78,7 +78,7 @@ export function modelRequest(proxy: CheckState, deployment: Deployment): CheckRe
     clientQuery: undefined,
     clientTimeouts: null,
     streams,
-    translated: translationOf(provider, endpoint.path, upstreamModel, streams),
+    translated: translationOf(deployment, endpoint.path, upstreamModel, streams),
   });
   return {
     request: { ...request, timeouts: withTotal(deployment, defaults.healthCheckTimeoutSeconds) },

@@ -1,5 +1,6 @@
 /** Finds the translation of a request to a provider whose API is not that of the client. */
 import { unsupportedEndpoint } from '../errors/model.js';
+import type { Deployment } from './deployment.js';
 import type { DialectCall, DialectEndpoint } from './dialect.js';
 import { CHAT, messagesAsChat } from './messages/messages-as-chat.js';
 import type { Provider } from './provider.js';
@@ -15,6 +16,9 @@ export interface TranslatedCall {
   readonly chat?: TranslatedCall | null;
 }
 
+/** The members of a deployment that decide its translation. */
+type TranslatingDeployment = Pick<Deployment, 'provider' | 'allowedOpenaiParams'>;
+
 /** Paths of Anthropic's API. */
 const MESSAGES = 'messages';
 const COUNT_TOKENS = 'messages/count_tokens';
@@ -28,13 +32,14 @@ const COUNT_TOKENS = 'messages/count_tokens';
  * @throws {ProxyError} 400: the dialect does not have the endpoint.
  */
 export function translationOf(
-  provider: Provider,
+  deployment: TranslatingDeployment,
   path: string,
   model: string,
   streams: boolean,
 ): TranslatedCall | null {
+  const { provider } = deployment;
   const { name, dialect } = provider;
-  if (path === MESSAGES && !isNative(provider, path)) return messagesTranslation(provider, model, streams);
+  if (path === MESSAGES && !isNative(provider, path)) return messagesTranslation(deployment, model, streams);
   if (dialect === undefined) return null;
   const endpoint = dialect.endpoints.get(path);
   if (endpoint === undefined) throw unsupportedEndpoint(path, name);
@@ -53,8 +58,10 @@ const isNative = ({ dialect, anthropicEndpoints }: Provider, path: string): bool
   dialect?.endpoints.has(path) === true || anthropicEndpoints?.includes(path) === true;
 
 /** Translates a request for a message to chat, and chat to the dialect of the provider. */
-function messagesTranslation(provider: Provider, model: string, streams: boolean): TranslatedCall {
-  const chat = translationOf(provider, CHAT, model, streams);
-  const endpoint = messagesAsChat(provider.name, provider.supportedParameters(CHAT, model), chat);
+function messagesTranslation(deployment: TranslatingDeployment, model: string, streams: boolean): TranslatedCall {
+  const { provider, allowedOpenaiParams } = deployment;
+  const chat = translationOf(deployment, CHAT, model, streams);
+  const supported = new Set([...provider.supportedParameters(CHAT, model), ...allowedOpenaiParams]);
+  const endpoint = messagesAsChat(provider.name, supported, chat);
   return { endpoint, call: { endpoint: MESSAGES, model, streams }, chat };
 }

@@ -73,6 +73,8 @@ const toolStream = [
   '[DONE]',
 ];
 
+const atAzure = { api_base: `https://${AZURE}`, api_version: '2024-10-21', api_key: 'az-0123456789' };
+
 describe("Anthropic's SDK with models of other vendors", () => {
   let vendors: Vendors;
   let proxy: TestProxy;
@@ -85,12 +87,14 @@ describe("Anthropic's SDK with models of other vendors", () => {
         entry('newest', { model: 'openai/gpt-5.2' }),
         entry('gemini', { model: 'gemini/gemini-3-pro-preview', api_key: 'gemini-0123456789' }),
         entry('o3', { model: 'openai/o3', extra_body: '{}' }).replace('"{}"', '{ store: false }'),
-        entry('azure', {
-          model: 'azure/my-gpt',
-          api_base: `https://${AZURE}`,
-          api_version: '2024-10-21',
-          api_key: 'az-0123456789',
-        }),
+        entry('gpt-10', { model: 'openai/gpt-10-mini' }),
+        entry('azure', { ...atAzure, model: 'azure/my-gpt' }),
+        entry('azure-o3', { ...atAzure, model: 'azure/o3' }),
+        entry('azure-marked', { ...atAzure, model: 'azure/gpt5_series/my-gpt' }),
+        entry('azure-allowed', { ...atAzure, model: 'azure/my-gpt', allowed_openai_params: '[]' }).replace(
+          '"[]"',
+          '[reasoning_effort]',
+        ),
       ],
       { OPENAI_API_KEY: 'sk-0123456789' },
     );
@@ -295,8 +299,13 @@ describe("Anthropic's SDK with models of other vendors", () => {
     ['o3', 'medium', 'medium'],
     ['newest', 'max', 'xhigh'],
     ['newest', 'xhigh', 'xhigh'],
+    ['gpt-10', 'max', 'xhigh'],
+    ['azure-o3', 'xhigh', 'high'],
+    ['azure-marked', 'xhigh', 'xhigh'],
+    ['azure-marked', 'max', 'high'],
+    ['azure-allowed', 'xhigh', 'xhigh'],
   ] as const)('sends to %s for the effort %s the effort %s, which the model has', async (model, effort, sent) => {
-    vendors.answers.set(OPENAI, json(completion({ content: 'Hi!' }, 'stop')));
+    for (const host of [OPENAI, AZURE]) vendors.answers.set(host, json(completion({ content: 'Hi!' }, 'stop')));
     const thinking = { type: 'adaptive' as const };
     await client.messages.create({ ...ask, model, thinking, output_config: { effort } });
     expect(asked().json).toMatchObject({ reasoning_effort: sent });
@@ -383,7 +392,13 @@ describe("Anthropic's SDK with models of other vendors", () => {
   it('gets one block for a streamed thought whose parts have an empty signature before the last', async () => {
     const thought = (thinking: string, signature: string) =>
       chunk({ reasoning_content: thinking, thinking_blocks: [{ type: 'thinking', thinking, signature }] });
-    const parts = [thought('Let', ''), thought(' me', ''), thought('', 'EqQB'), thought('Next', ''), thought('', 'EqQC')];
+    const parts = [
+      thought('Let', ''),
+      thought(' me', ''),
+      thought('', 'EqQB'),
+      thought('Next', ''),
+      thought('', 'EqQC'),
+    ];
     vendors.answers.set(OPENAI, events(...parts, chunk({ content: 'Hi!' }), chunk({}, 'stop'), '[DONE]'));
     const { content } = await client.messages.stream({ ...ask, model: 'gpt' }).finalMessage();
     expect(content).toEqual([

@@ -31,7 +31,7 @@ export function outgoingRequest(
   const { proxy, request, id, clientTimeouts } = exchange;
   const { streams } = body;
   const { deployment, upstreamModel } = selection;
-  const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
+  const translated = translationOf(deployment, endpoint.path, upstreamModel, streams);
   if (translated !== null && endpoint.path === 'embeddings')
     exchange.encodesEmbeddings = body.parameter('encoding_format') === 'base64';
   exchange.hidesUsage = hidesUsage(proxy.settings, deployment, body);

@@ -36,6 +36,7 @@ export function messagesAsChat(
     path: () => (chat === null ? CHAT : chat.endpoint.path(chat.call)),
     request: (members, call) =>
       chatRequest(members, call, {
+        provider,
         supported,
         keepsThinking: chat !== null && supported.has('thinking'),
         understandsThinking: chat?.endpoint.understandsThinking?.(call.model) === true,

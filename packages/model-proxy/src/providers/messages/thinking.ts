@@ -8,9 +8,12 @@ import { invalidParameter } from '../../errors/model.js';
 import { hasEffort } from '../anthropic/thinking.js';
 import { recordOf } from '../anthropic/values.js';
 import { effortOfBudget } from '../openai/thinking.js';
+import { isOpenaiModel } from '../parameters.js';
 
 /** The upstream of a request. */
 export interface ThinkingUpstream {
+  /** The provider's name. */
+  readonly provider: string;
   /** The upstream's name for the model. */
   readonly model: string;
   /** OpenAI's parameters that the upstream supports. */
@@ -27,23 +30,30 @@ export interface ThinkingUpstream {
  */
 export function thinkingMembers(
   { thinking, effort }: { readonly thinking: unknown; readonly effort: unknown },
-  { model, supported, understandsThinking }: ThinkingUpstream,
+  { provider, model, supported, understandsThinking }: ThinkingUpstream,
 ): Readonly<Record<string, unknown>> {
   if (understandsThinking && thinking !== undefined)
     // Models without efforts reject the member, and their thinking already has a number of tokens.
     return { thinking, output_config: effort !== undefined && hasEffort(model) ? { effort } : undefined };
   if (!supported.has('reasoning_effort')) return {};
   if (effort === undefined) return { reasoning_effort: effortOf(thinking) };
-  return { reasoning_effort: understandsThinking ? effort : knownEffort(effort, model) };
+  return { reasoning_effort: understandsThinking ? effort : knownEffort(effort, provider, model) };
 }
 
 /** OpenAI's models with the effort `xhigh`. */
-const hasHighestEffort = /gpt-(?:5\.1-codex-max|5\.[2-9]|[6-9])/;
+const hasHighestEffort = /gpt-(?:5\.1-codex-max|5\.(?:[2-9]|\d\d)|[6-9](?!\d)|[12]\d(?!\d))/;
 
-/** Replaces Anthropic's highest efforts by the highest effort of the model. Others stay unchanged. */
-function knownEffort(effort: unknown, model: string): unknown {
+/** Providers whose operators choose the names of deployments, so that a name may say nothing about the model. */
+const freeNames: ReadonlySet<string> = new Set(['azure', 'azure_ai']);
+
+/**
+ * Replaces Anthropic's highest efforts by the highest effort that the model surely has. Others stay unchanged, and
+ * `xhigh` for an unknown model. OpenAI's API has no `max`.
+ */
+function knownEffort(effort: unknown, provider: string, model: string): unknown {
   if (effort !== 'max' && effort !== 'xhigh') return effort;
-  return hasHighestEffort.test(model) ? 'xhigh' : 'high';
+  if (hasHighestEffort.test(model)) return 'xhigh';
+  return effort === 'xhigh' && freeNames.has(provider) && !isOpenaiModel(model) ? effort : 'high';
 }
 
 /**
