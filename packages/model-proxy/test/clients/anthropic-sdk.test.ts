@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import type { TestProxy } from '../harness/proxy.js';
 import { documentedStreams, eventsText, failure, message } from '../providers/anthropic-samples.js';
-import { cleanUp, json, Vendors, type VendorAnswer } from '../providers/vendors.js';
+import { cleanUp, entry, json, Vendors, type VendorAnswer } from '../providers/vendors.js';
 import { errorOf } from './anthropic-errors.js';
 
 const HOST = 'api.anthropic.com';
@@ -24,14 +24,19 @@ const stream =
 const model = (name: string, more: string) =>
   `  - model_name: ${name}\n    litellm_params: { model: anthropic/claude-opus-4-6, api_key: ${KEY}${more} }`;
 
+const GEMINI = 'generativelanguage.googleapis.com';
+const OTHER = 'api.example.com';
+
 describe("Anthropic's SDK", () => {
   let vendors: Vendors;
   let proxy: TestProxy;
   let client: Anthropic;
   beforeAll(async () => {
-    vendors = await Vendors.start([HOST]);
+    vendors = await Vendors.start([HOST, GEMINI, OTHER]);
     proxy = await vendors.proxy([
       model('claude', ''),
+      model('claude-elsewhere', `, api_base: "https://${OTHER}"`),
+      entry('gemini', { model: 'gemini/gemini-3-pro-preview', api_key: 'gemini-0123456789' }),
       model('featured', ', extra_headers: { anthropic-beta: configured-1, anthropic-version: 2024-01-01 }'),
     ]);
     const defaultHeaders = { 'x-litellm-num-retries': '0' };
@@ -65,6 +70,40 @@ describe("Anthropic's SDK", () => {
       system: [cached],
       metadata: { user_id: 'u' },
     });
+  });
+
+  it("sends short ids of calls to Anthropic, without Gemini's signatures, and the whole ids to other addresses", async () => {
+    const call = (signature: string) => ({
+      id: '',
+      type: 'function',
+      function: { name: 'get_weather', arguments: '{}' },
+      extra_content: { google: { thought_signature: signature.repeat(1000) } },
+    });
+    const turns: Anthropic.MessageParam[] = [{ role: 'user', content: 'What is "__thought__"? 雪' }];
+    for (const signature of ['Ep+/AQ==', 'Ep+/BQ==']) {
+      const choices = [{ index: 0, message: { tool_calls: [call(signature)] }, finish_reason: 'stop' }];
+      vendors.answers.set(GEMINI, json({ id: 'c', object: 'chat.completion', choices }));
+      const { content } = await client.messages.create({ model: 'gemini', max_tokens: 9, messages: turns });
+      const results = content.flatMap((block) =>
+        block.type === 'tool_use' ? [{ type: 'tool_result' as const, tool_use_id: block.id, content: '3 °C' }] : [],
+      );
+      turns.push({ role: 'assistant', content }, { role: 'user', content: results });
+    }
+    vendors.take();
+    for (const host of [HOST, OTHER]) vendors.answers.set(host, json(message([{ type: 'text', text: 'Hi!' }])));
+    await client.messages.create({ model: 'claude-elsewhere', max_tokens: 9, messages: turns });
+    expect(vendors.firstRequest().json).toHaveProperty('messages', turns);
+
+    await client.messages.create({ model: 'claude', max_tokens: 9, messages: turns });
+    const { messages } = vendors.firstRequest().json as { messages: typeof turns }; // the proxy sends messages
+    const ids = JSON.stringify(messages).match(/call_0\w+/g) ?? [];
+    expect(ids.map((id) => id.length < 64)).toEqual([true, true, true, true]);
+    expect(ids).toEqual([ids[0], ids[0], ids[2], ids[2]]);
+    expect(ids[2]).not.toBe(ids[0]);
+    const whole = JSON.stringify(turns).match(/call_0\w+/g) ?? [];
+    expect(whole).toHaveLength(4);
+    const shortened = ids.reduce((text, id, at) => text.replace(whole[at] ?? '', id), JSON.stringify(turns));
+    expect(JSON.stringify(messages)).toBe(shortened);
   });
 
   it.each(Object.entries(documentedStreams))(

@@ -84,7 +84,7 @@ describe('models of Anthropic on Vertex AI', () => {
     expect(body).toMatchObject({ anthropic_version: version, stream: true });
   });
 
-  it("answer Anthropic's SDK, and count tokens", async () => {
+  it("answer Anthropic's SDK, also with ids of calls from Gemini, and count tokens", async () => {
     const sdk = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0 });
     answerWith(json(message([{ type: 'text', text: 'Hi!' }])));
     const { content } = await sdk.messages.create({ model: 'claude', max_tokens: 9, messages });
@@ -92,6 +92,17 @@ describe('models of Anthropic on Vertex AI', () => {
     const request = asked();
     expect(request.line).toBe(`POST ${claude}:rawPredict`);
     expect(request.json).toEqual({ anthropic_version: version, max_tokens: 9, messages });
+
+    const id = `call_1__thought__${'A'.repeat(4000)}`;
+    const use = { role: 'assistant' as const, content: [{ type: 'tool_use' as const, id, name: 'a', input: {} }] };
+    const result = { role: 'user' as const, content: [{ type: 'tool_result' as const, tool_use_id: id }] };
+    answerWith(json(message([{ type: 'text', text: 'Hi!' }])));
+    await sdk.messages.create({ model: 'claude', max_tokens: 9, messages: [...messages, use, result] });
+    const shortId = expect.stringMatching(/^call_1_[\da-f]{16}$/) as unknown;
+    expect(asked().json).toMatchObject({
+      anthropic_version: version,
+      messages: [{}, { content: [{ id: shortId }] }, { content: [{ tool_use_id: shortId }] }],
+    });
 
     answerWith(json({ input_tokens: 14 }));
     expect((await sdk.messages.countTokens({ model: 'claude', messages })).input_tokens).toBe(14);

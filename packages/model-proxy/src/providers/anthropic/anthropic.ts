@@ -3,6 +3,7 @@
  * @see https://platform.claude.com/docs/en/api/overview
  */
 import type { Dialect, DialectEndpoint } from '../dialect.js';
+import { shortIds } from '../messages/short-ids.js';
 import { supportedParameters, unchecked } from '../parameters.js';
 import type { Provider } from '../provider.js';
 import type { ModelApi, TargetOf } from '../target.js';
@@ -36,9 +37,6 @@ const dialect: Dialect = {
  */
 export const withoutMessages = (apiBase: string): string => apiBase.replace(/(?:\/v1)?(?:\/messages)?$/, '');
 
-const target: TargetOf = ({ apiBase, query }) =>
-  apiBase === null ? null : { apiBase: `${withoutMessages(apiBase)}/v1`, query };
-
 const supported = supportedParameters('anthropic', 'chat/completions');
 /** Anthropic's API, which other vendors also offer for Anthropic's models. */
 export const anthropicApi = {
@@ -51,13 +49,25 @@ export const anthropicApi = {
   }),
 } satisfies ModelApi;
 
+/** Anthropic's API with models of Anthropic. Models of other vendors may need the signatures in ids of calls. */
+export const claudeApi: ModelApi = { ...anthropicApi, ...shortIds };
+
+const DEFAULT_BASE = 'https://api.anthropic.com/v1';
+const ownHost = /^https:\/\/api\.anthropic\.com(?:\/|$)/;
+
+const target: TargetOf = ({ apiBase, query }) => ({
+  apiBase: apiBase === null ? DEFAULT_BASE : `${withoutMessages(apiBase)}/v1`,
+  query,
+  ...(apiBase === null || ownHost.test(apiBase) ? { api: claudeApi } : {}),
+});
+
 /** Anthropic. */
 export const anthropic: Provider = {
   name: 'anthropic',
   exceptionName: 'AnthropicException',
   apiKeyEnvironment: ['ANTHROPIC_API_KEY'],
   apiBaseEnvironment: ['ANTHROPIC_API_BASE', 'ANTHROPIC_BASE_URL'],
-  defaultApiBase: 'https://api.anthropic.com/v1',
+  defaultApiBase: DEFAULT_BASE,
   ...anthropicApi,
   targetOf: target,
 };

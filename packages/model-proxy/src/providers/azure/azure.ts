@@ -4,7 +4,7 @@
  * @see https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
  * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/inference
  */
-import { anthropicApi, withoutMessages } from '../anthropic/anthropic.js';
+import { claudeApi, withoutMessages } from '../anthropic/anthropic.js';
 import { openaiApiProvider } from '../openai/openai.js';
 import { checkedParameters, isOpenaiModel } from '../parameters.js';
 import type { Provider } from '../provider.js';
@@ -131,7 +131,7 @@ const azureAiTarget: TargetOf = (settings) => {
   // https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude
   if (model.startsWith('claude-')) {
     const address = withoutMessages(apiBase).replace(/\/anthropic$/, '');
-    return { ...credentials, api: anthropicApi, apiBase: `${address}/anthropic/v1`, query };
+    return { ...credentials, api: claudeApi, apiBase: `${address}/anthropic/v1`, query };
   }
   const version = value('api_version', 'AZURE_AI_API_VERSION');
   const isFoundry = foundryHost.test(apiBase);

@@ -3,6 +3,7 @@
  * Anthropic's blocks have no place for them, so the id of a call contains its signature. Clients send ids back unchanged.
  * @see https://ai.google.dev/gemini-api/docs/thought-signatures
  */
+import { createHash } from 'node:crypto';
 import type { Block } from '../anthropic/content.js';
 import { recordOf, textOf } from '../anthropic/values.js';
 
@@ -28,4 +29,30 @@ export function splitSignedId(signed: string): { readonly id: string; readonly m
   if (rest.length === 0) return { id, members: {} };
   const signature = Buffer.from(rest.join(MARK), 'base64url').toString();
   return { id, members: { extra_content: { google: { thought_signature: signature } } } };
+}
+
+/** Returns the positions in JSON where an id may have a signature, in order; empty if there are more than `maximum`. */
+export function signatureMarks(json: Buffer, maximum: number): readonly number[] {
+  const marks: number[] = [];
+  for (let at = json.indexOf(MARK); at !== -1; at = json.indexOf(MARK, at + MARK.length)) {
+    if (marks.length === maximum) return [];
+    marks.push(at);
+  }
+  return marks;
+}
+
+/** Ids up to this length stay unchanged. Bedrock accepts at most this length. */
+const MAX_ID_LENGTH = 64;
+
+/** Number of hexadecimal digits that replace a signature. */
+const DIGEST_LENGTH = 16;
+
+/**
+ * Replaces the signature in the id of a call by a short digest. Without any replacement, the ids of two calls could
+ * become equal, because the proxy numbers the calls of an answer without ids. Short ids stay unchanged.
+ */
+export function shortId(signed: string): string {
+  const [id = '', ...rest] = signed.split(MARK);
+  if (rest.length === 0 || signed.length <= MAX_ID_LENGTH) return signed;
+  return `${id}_${createHash('sha256').update(rest.join(MARK)).digest('hex').slice(0, DIGEST_LENGTH)}`;
 }

@@ -4,6 +4,7 @@
  */
 import { anthropicApi, anthropicChat } from '../anthropic/anthropic.js';
 import type { Dialect, DialectEndpoint } from '../dialect.js';
+import { shortIds } from '../messages/short-ids.js';
 import { segmentOf, type ProviderTarget } from '../target.js';
 
 const VERSION = Buffer.from('"vertex-2023-10-16"');
@@ -30,8 +31,9 @@ export const claudeTarget: Pick<ProviderTarget, 'api' | 'pathOf'> = {
     // The access token authenticates requests, and the body has the version.
     headers: () => ({}),
     // Changes requests of clients with Anthropic's form. A request that counts tokens keeps the model in its body.
-    translate: (endpoint) => {
-      const members = new Map<string, Buffer | null>([['anthropic_version', VERSION]]);
+    translate: (endpoint, received) => {
+      const shortened = shortIds.translate(endpoint, received);
+      const members = new Map<string, Buffer | null>([...shortened, ['anthropic_version', VERSION]]);
       if (endpoint === 'messages') members.set('model', null);
       return members;
     },
