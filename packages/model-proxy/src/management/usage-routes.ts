@@ -36,8 +36,13 @@ const columns = [
 ] as const;
 
 async function* csvOf(days: ReturnType<typeof exportedRows>): AsyncGenerator<string> {
-  yield lineOf(columns);
-  for await (const rows of days) yield rows.map((row) => lineOf(columns.map((column) => row[column]))).join('');
+  let titles = lineOf(columns);
+  // The titles come with the first day: if the store does not answer, nothing has been sent.
+  for await (const rows of days) {
+    yield titles + rows.map((row) => lineOf(columns.map((column) => row[column]))).join('');
+    titles = '';
+  }
+  if (titles !== '') yield titles;
 }
 
 const lineOf = (cells: readonly (string | number | null)[]): string => `${cells.map(csvCell).join(',')}\r\n`;

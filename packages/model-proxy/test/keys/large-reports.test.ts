@@ -59,11 +59,14 @@ describe('a report of several days', () => {
       daysAgo(1),
     ]);
     expect((await app.manage('GET', `/usage/export?start_date=${today}`)).text).toBe('[]');
+    const table = await app.manage('GET', `/usage/export?start_date=${today}&format=csv`);
+    expect(table.text).toMatch(/^day,subject,.*\r\n$/);
   });
 
   it('gets 503 if the first day cannot be read, and breaks off if a later day cannot', async () => {
     mkdirSync(join(app.folder, `usage-${daysAgo(2)}.journal`));
     expect((await app.manage('GET', '/usage/export')).status).toBe(503);
+    expect((await app.manage('GET', '/usage/export?format=csv')).status).toBe(503);
     store(daysAgo(3), [['key', 'a', 'm', 1]]);
     await expect(app.manage('GET', '/usage/export')).rejects.toThrow();
     await expect(app.manage('GET', '/usage/export?format=csv')).rejects.toThrow();
