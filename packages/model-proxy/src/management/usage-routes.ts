@@ -3,7 +3,7 @@ import { invalidParameter } from '../errors/model.js';
 import type { UsageRow } from '../store/usage.js';
 import { integerIn, type ManagementRequest } from './request.js';
 import { StreamedAnswer, streamedList } from './streamed-answer.js';
-import { addSums, emptySums, numbersOf, periodOf, usageIn, valueAt, type Period, type Sums } from './usage-query.js';
+import { addSums, emptySums, numbersOf, periodOf, usageIn, valueAt, type Period } from './usage-query.js';
 
 /**
  * `GET /usage/export`: all rows between the dates, of keys and tags. As JSON, or with `format=csv` as a table.
@@ -58,17 +58,9 @@ function csvCell(value: string | number | null): string {
 }
 
 const measures = ['spend', 'total_tokens', 'requests'] as const;
-type Measure = (typeof measures)[number];
 const MAX_GROUPS = 100;
 const MAX_DAYS = 366;
 const DAY_MS = 86_400_000;
-
-/** A key, a model or a tag. */
-interface Group {
-  readonly sums: Sums;
-  /** The measure of each day with usage: its position in the period, and the value. */
-  readonly daily: [position: number, value: number][];
-}
 
 /**
  * `GET /usage/daily`: the keys, models or tags (`group_by`) with the largest `measure` between the dates, and the sum
@@ -81,61 +73,62 @@ export async function dailyUsage(request: ManagementRequest): Promise<object> {
   if (by !== 'key' && by !== 'model' && by !== 'tag') throw invalidParameter('group_by', 'must be key, model or tag');
   const measure = measures.find((name) => name === (query.get('measure') ?? 'spend'));
   if (measure === undefined) throw invalidParameter('measure', `must be ${measures.join(', ')}`);
-  const size = integerIn(query, 'size', { default: MAX_GROUPS, max: MAX_GROUPS });
+  const count = integerIn(query, 'size', { default: MAX_GROUPS, max: MAX_GROUPS });
   const days = daysOf(periodOf(request));
-  const positions = new Map(days.map((day, position) => [day, position]));
-  const found = new Map<string, Group>();
-  for await (const rows of usageIn(request))
-    for (const row of rows) {
-      const position = positions.get(row.day);
-      if (position === undefined || row.subject !== (by === 'tag' ? 'tag' : 'key')) continue;
-      const name = by === 'model' ? row.model : row.name;
-      add(
-        valueAt(found, name, () => ({ sums: emptySums(), daily: [] })),
-        row,
-        { position, measure },
-      );
-    }
-  const sorted = [...found].sort(
-    ([, { sums: left }], [, { sums: right }]) => right[measure] - left[measure] || right.requests - left.requests,
-  );
-  const shown = sorted.slice(0, size).map(([name, { sums, daily }]) => ({
-    name,
-    key_alias: by === 'key' ? (store.keys.get(name)?.alias ?? null) : null,
+  // The first read finds the largest groups. Values of each day for all groups would need too much memory.
+  const sizes = new Map<string, Size>();
+  await readGroups(request, by, (name, row) => {
+    const size = valueAt(sizes, name, () => ({ measure: 0, requests: 0 }));
+    size.measure += numbersOf(row)[measure];
+    size.requests += row.requests;
+  });
+  const emptyGroup = () => ({ sums: emptySums(), daily: new Map<string, number>() });
+  const shown = new Map(largest(sizes, count).map((name) => [name, emptyGroup()]));
+  const others = emptyGroup();
+  await readGroups(request, by, (name, row) => {
+    const { sums, daily } = shown.get(name) ?? others;
+    const numbers = numbersOf(row);
+    addSums(sums, numbers);
+    daily.set(row.day, (daily.get(row.day) ?? 0) + numbers[measure]);
+  });
+  const numbersOfGroup = ({ sums, daily }: typeof others) => ({
     ...sums,
-    daily: valuesOf(daily, days.length),
-  }));
-  return { days, groups: shown, others: othersOf(sorted.slice(size), days.length) };
+    daily: days.map((day) => daily.get(day) ?? 0),
+  });
+  return {
+    days,
+    groups: Array.from(shown, ([name, group]) => ({
+      name,
+      key_alias: by === 'key' ? (store.keys.get(name)?.alias ?? null) : null,
+      ...numbersOfGroup(group),
+    })),
+    others: { count: sizes.size - shown.size, ...numbersOfGroup(others) },
+  };
 }
 
-function add(
-  { sums, daily }: Group,
-  row: UsageRow,
-  { position, measure }: { position: number; measure: Measure },
-): void {
-  const before = sums[measure];
-  addSums(sums, numbersOf(row));
-  const added = sums[measure] - before;
-  const last = daily.at(-1);
-  // The rows of a day follow each other.
-  if (last?.[0] === position) last[1] += added;
-  else daily.push([position, added]);
+/** Calls a function for each row of a query, with the name of its group. */
+async function readGroups(
+  request: ManagementRequest,
+  by: 'key' | 'model' | 'tag',
+  use: (name: string, row: UsageRow) => void,
+): Promise<void> {
+  const subject = by === 'tag' ? 'tag' : 'key';
+  for await (const rows of usageIn(request))
+    for (const row of rows) if (row.subject === subject) use(by === 'model' ? row.model : row.name, row);
 }
 
-function valuesOf(daily: Group['daily'], length: number): number[] {
-  const values = Array.from({ length }, () => 0);
-  for (const [position, value] of daily) values[position] = (values[position] ?? 0) + value;
-  return values;
+/** Decides the order of groups: by the measure, then by the requests. */
+interface Size {
+  measure: number;
+  requests: number;
 }
 
-function othersOf(groups: readonly (readonly [name: string, group: Group])[], length: number): object {
-  const sums = emptySums();
-  const daily: Group['daily'] = [];
-  for (const [, group] of groups) {
-    addSums(sums, group.sums);
-    for (const day of group.daily) daily.push(day);
-  }
-  return { count: groups.length, ...sums, daily: valuesOf(daily, length) };
+/** Returns the names of the largest groups, the largest first. */
+function largest(sizes: ReadonlyMap<string, Size>, count: number): string[] {
+  return [...sizes]
+    .sort(([, left], [, right]) => right.measure - left.measure || right.requests - left.requests)
+    .slice(0, count)
+    .map(([name]) => name);
 }
 
 function daysOf({ from, to }: Period): readonly string[] {

@@ -104,6 +104,12 @@ describe('/usage/daily', () => {
     });
   });
 
+  it('has the exact cost of each day, also a small one after a large one', async () => {
+    store(daysAgo(2), [['key', 'a', 'm', 1_000_000]]);
+    store(daysAgo(1), [['key', 'a', 'm', 0.1]]);
+    expect(await daily(`start_date=${daysAgo(2)}`)).toMatchObject({ groups: [{ daily: [1_000_000, 0.1, 0] }] });
+  });
+
   it('also has models or tags, by tokens or requests', async () => {
     expect(await daily(`start_date=${daysAgo(2)}&group_by=model&measure=total_tokens`)).toEqual({
       days: [daysAgo(2), daysAgo(1), today],
