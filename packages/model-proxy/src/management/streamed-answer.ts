@@ -6,6 +6,7 @@ import type { Exchange } from '../exchange/exchange.js';
 /** An answer in parts. */
 export class StreamedAnswer {
   readonly contentType: string;
+  /** At least one. */
   readonly parts: AsyncIterable<string>;
   /** Additional headers: name, value, name, value. */
   readonly headers: readonly string[];
@@ -33,29 +34,28 @@ async function* listTexts(parts: AsyncIterable<readonly object[]>): AsyncGenerat
 }
 
 /**
- * Sends an answer. Waits while the client reads too slowly, so the memory holds one part.
+ * Sends an answer. Waits while the client reads too slowly, so the memory holds one part. Makes no more parts when the
+ * client has disconnected.
  * @throws an error of the parts. Before the first part is complete, nothing is sent.
  */
 export async function sendStreamed(exchange: Exchange, answer: StreamedAnswer): Promise<void> {
-  const { request, response } = exchange;
-  const parts = answer.parts[Symbol.asyncIterator]();
-  let next = await parts.next();
-  if (response.destroyed) return;
-  const headers = [...answerHeaders(exchange, null), 'content-type', answer.contentType, 'cache-control', 'no-store'];
-  writeHead(response, 200, [...headers, ...answer.headers]);
-  if (request.method === 'HEAD') {
-    response.end();
-    return;
-  }
-  while (next.done !== true && response.writable) {
-    if (!response.write(next.value)) await writable(response);
-    next = await parts.next();
+  const { response } = exchange;
+  for await (const part of answer.parts) {
+    // After the event `close`, a response is still writable, and never emits `drain`.
+    if (response.destroyed) return;
+    if (!response.headersSent) writeHead(response, 200, headersOf(exchange, answer));
+    if (!response.write(part)) await drained(response);
   }
   response.end();
 }
 
+function headersOf(exchange: Exchange, { contentType, headers }: StreamedAnswer): string[] {
+  const own = ['content-type', contentType, 'cache-control', 'no-store', ...headers];
+  return [...answerHeaders(exchange, null), ...own];
+}
+
 /** Waits until the client has read enough for more, or has disconnected. */
-function writable(response: ServerResponse): Promise<void> {
+function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       response.off('drain', done);

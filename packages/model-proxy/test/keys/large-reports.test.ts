@@ -1,10 +1,12 @@
 /** Reports of many days and keys: they are sent day by day, and `/usage/daily` has only the largest keys. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dayOf } from '../../src/store/usage.js';
-import { serveKeys, type KeyedApp } from './fixture.js';
+import { open } from '../harness/call.js';
+import { MASTER, serveKeys, type KeyedApp } from './fixture.js';
 
 const DAY_MS = 86_400_000;
 let app: KeyedApp;
@@ -70,6 +72,33 @@ describe('a report of several days', () => {
     store(daysAgo(3), [['key', 'a', 'm', 1]]);
     await expect(app.manage('GET', '/usage/export')).rejects.toThrow();
     await expect(app.manage('GET', '/usage/export?format=csv')).rejects.toThrow();
+  });
+
+  /** Replaces the store's usage by a day that repeats without end. Resolves when the report stops reading. */
+  function endlessUsage(): Promise<void> {
+    const numbers = { requests: 1, failed: 0, inputTokens: 1, outputTokens: 1, totalTokens: 2, cost: 1 };
+    return new Promise((resolve) => {
+      app.store.usageByDay = async function* () {
+        try {
+          for (;;) {
+            yield [{ day: today, subject: 'key', name: 'a', model: 'm', ...numbers }];
+            await nextTurn();
+          }
+        } finally {
+          resolve();
+        }
+      };
+    });
+  }
+
+  it('stops when its client disconnects', async () => {
+    const stopped = endlessUsage();
+    const answer = await open(`${app.url}/usage/export`, {
+      method: 'GET',
+      headers: { authorization: `Bearer ${MASTER}` },
+    });
+    answer.leave();
+    await stopped;
   });
 });
 
