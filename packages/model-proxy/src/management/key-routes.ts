@@ -9,7 +9,7 @@ import { digestOf, digestPattern, type StoredKey } from '../store/keys.js';
 import type { KeysInChange, Store } from '../store/store.js';
 import { changedKey, newKey, parseKeyInput } from './key-input.js';
 import { fullKey, shownKey, statusOf } from './key-output.js';
-import { integerIn, type ManagementRequest } from './request.js';
+import { filterIn, integerIn, type ManagementRequest } from './request.js';
 
 /** Number of random bytes in a key that the proxy makes. LiteLLM's keys have 16. */
 const SECRET_BYTES = 24;
@@ -184,14 +184,14 @@ type KeyEntry = readonly [digest: string, key: StoredKey];
 const newestFirst = ([, left]: KeyEntry, [, right]: KeyEntry) => right.createdAt - left.createdAt;
 
 function isListed(query: URLSearchParams, digest: string, key: StoredKey, now: number): boolean {
-  const matches = (name: string, value: string | null) => !query.has(name) || query.get(name) === value;
-  const search = query.get('search')?.toLowerCase();
+  const matches = (name: string, value: string | null) => (filterIn(query, name) ?? value) === value;
+  const search = filterIn(query, 'search')?.toLowerCase();
   return (
     matches('key_alias', key.alias) &&
     matches('key_hash', digest) &&
     matches('user_id', key.userId) &&
     matches('team_id', key.teamId) &&
-    groupsWithoutKeys.every((name) => (query.get(name) ?? '') === '') &&
+    groupsWithoutKeys.every((name) => filterIn(query, name) === undefined) &&
     matches('status', statusOf(key, now)) &&
     (search === undefined || digest === search || key.alias?.toLowerCase().includes(search) === true)
   );

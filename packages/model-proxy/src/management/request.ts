@@ -17,6 +17,12 @@ export interface ManagementRequest {
   readonly now: number;
 }
 
+/** Returns a filter of the query; undefined: the query does not have it, or it is empty. */
+export function filterIn(query: URLSearchParams, name: string): string | undefined {
+  const text = query.get(name);
+  return text === null || text === '' ? undefined : text;
+}
+
 /**
  * Reads an integer of the query.
  * @param options `default`: the result if the query does not have it.

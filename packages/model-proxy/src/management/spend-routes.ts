@@ -5,7 +5,7 @@
 import { invalidParameter } from '../errors/model.js';
 import type { Store } from '../store/store.js';
 import type { UsageRow } from '../store/usage.js';
-import type { ManagementRequest } from './request.js';
+import { filterIn, type ManagementRequest } from './request.js';
 import { streamedList } from './streamed-answer.js';
 import { addSums, emptySums, numbersOf, usageIn, valueAt, type Sums } from './usage-query.js';
 
@@ -70,7 +70,7 @@ export function spendReport(request: ManagementRequest): object | Promise<object
   const { query, store } = request;
   if (!query.has('start_date') || !query.has('end_date'))
     throw invalidParameter('start_date', 'and end_date are required');
-  const by = query.get('group_by') ?? (query.has('api_key') ? 'api_key' : 'team');
+  const by = query.get('group_by') ?? (filterIn(query, 'api_key') === undefined ? 'team' : 'api_key');
   const days = usageIn(request);
   if (by === 'api_key') return totals(days, 'key', ({ name }) => name, by);
   if (by === 'model') return totals(days, 'key', ({ model }) => model, by);

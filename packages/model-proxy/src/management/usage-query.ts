@@ -4,7 +4,7 @@ import { requestFault } from '../errors/proxy-error.js';
 import type { Store } from '../store/store.js';
 import { dayOf, type UsageRow } from '../store/usage.js';
 import { digestOfGiven } from './key-routes.js';
-import type { ManagementRequest } from './request.js';
+import { filterIn, type ManagementRequest } from './request.js';
 
 /** Days of a report without dates. */
 const DEFAULT_DAYS = 30;
@@ -36,7 +36,7 @@ export function usageIn(request: ManagementRequest): AsyncIterable<readonly Usag
   const { query, store } = request;
   const { from, to } = periodOf(request);
   for (const name of unsupportedFilters)
-    if (query.has(name)) throw requestFault(`'${name}' is not implemented here.`, { param: name });
+    if (filterIn(query, name) !== undefined) throw requestFault(`'${name}' is not implemented here.`, { param: name });
   const isSelected = keyFilter(query, store);
   const days = store.usageByDay(from, to);
   return isSelected === undefined ? days : rowsOfKeys(days, isSelected);
@@ -50,14 +50,14 @@ const unsupportedFilters = ['request_id', 'customer_id'];
 
 /** Returns the test of the keys that a query selects, by their digests; undefined: the query selects no keys. */
 function keyFilter(query: URLSearchParams, { keys }: Pick<Store, 'keys'>): ((digest: string) => boolean) | undefined {
-  const [given, team] = [query.get('api_key'), query.get('team_id')];
-  const user = query.get('user_id') ?? query.get('internal_user_id');
-  if (given === null && team === null && user === null) return undefined;
-  const selected = given === null ? null : digestOfGiven(given);
+  const [given, team] = [filterIn(query, 'api_key'), filterIn(query, 'team_id')];
+  const user = filterIn(query, 'user_id') ?? filterIn(query, 'internal_user_id');
+  if (given === undefined && team === undefined && user === undefined) return undefined;
+  const selected = given === undefined ? undefined : digestOfGiven(given);
   return (digest) =>
-    (selected === null || digest === selected) &&
-    (team === null || keys.get(digest)?.teamId === team) &&
-    (user === null || keys.get(digest)?.userId === user);
+    (selected === undefined || digest === selected) &&
+    (team === undefined || keys.get(digest)?.teamId === team) &&
+    (user === undefined || keys.get(digest)?.userId === user);
 }
 
 async function* rowsOfKeys(

@@ -363,7 +363,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('contain only the keys that a filter selects, and reject filters that are not implemented', async () => {
+  it('contain only the keys that a filter selects, ignore empty filters, and reject filters that are not implemented', async () => {
     const other = await app.create({ team_id: 'other', user_id: 'ada' });
     await app.chat(other);
     const dates = `start_date=${today}&end_date=${today}`;
@@ -378,6 +378,8 @@ describe('reports', () => {
     ]);
     const ofUser = await report(`/global/spend/report?${dates}&internal_user_id=ada&group_by=api_key`);
     expect(ofUser.json()).toEqual([expect.objectContaining({ api_key: digestOf(other) })]);
+    for (const empty of ['team_id=', 'user_id=', 'internal_user_id=', 'api_key=', 'customer_id='])
+      expect([empty, await keysOf(empty)]).toEqual([empty, await keysOf('')]);
     for (const path of ['/spend/logs?request_id=x', `/global/spend/report?${dates}&customer_id=x`])
       expect([path, (await report(path)).status]).toEqual([path, 400]);
   });
