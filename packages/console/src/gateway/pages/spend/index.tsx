@@ -22,10 +22,8 @@ import {
 } from '../../api/usage.js';
 import { spendTexts as texts } from '../../../texts/index.js';
 import { nameOf, seriesOf } from './grouping.js';
+import { pauseAfter } from './pause.js';
 
-const REFRESH_MS = 5000;
-/** The pause after an answer, as a multiple of its duration. A report of many keys takes the proxy seconds. */
-const PAUSE_FACTOR = 20;
 const formats = { spend: formatUsd, total_tokens: formatCompact, requests: formatCompact } as const;
 
 /** The page Spend. */
@@ -146,13 +144,15 @@ function ReportView({ report: { usage, grouping, measure }, sorting, onSort }: R
 function useUsage(days: number, grouping: Grouping, measure: Measure) {
   const state = useSignal<Usage>({ report: null, error: null });
   const order = useAnswerOrder();
-  const read = useCallback(async () => {
+  /** Returns whether the usage was read. */
+  const read = useCallback(async (): Promise<boolean> => {
     const accept = order.begin();
     const next = await readUsage(days, grouping, measure).then(
       (usage) => ({ report: { usage, grouping, measure }, error: null }),
       (thrown: unknown) => ({ ...state.peek(), error: messageOf(thrown) }),
     );
     if (accept()) state.value = next;
+    return next.error === null;
   }, [days, grouping, measure]);
   useEffect(() => {
     // Answers for an earlier choice do not count.
@@ -161,8 +161,8 @@ function useUsage(days: number, grouping: Grouping, measure: Measure) {
     let isStopped = false;
     const poll = async (): Promise<void> => {
       const begin = performance.now();
-      if (!document.hidden) await read();
-      const pauseMs = Math.max(REFRESH_MS, (performance.now() - begin) * PAUSE_FACTOR);
+      const isRead = document.hidden || (await read());
+      const pauseMs = pauseAfter(performance.now() - begin, isRead);
       if (!isStopped) timer = setTimeout(() => void poll(), pauseMs);
     };
     void poll();
