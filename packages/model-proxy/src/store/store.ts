@@ -55,8 +55,6 @@ export interface Store {
    * @throws {StoreUnavailable} the rows cannot be read.
    */
   usageByDay(from: string, to: string): AsyncIterable<readonly UsageRow[]>;
-  /** Reads the rows of a few days at once. Parameters and errors are those of {@link usageByDay}. */
-  readUsage(from: string, to: string): Promise<readonly UsageRow[]>;
   /** Writes everything and closes the store. */
   close(): Promise<void>;
 }
@@ -74,6 +72,8 @@ export interface OwnedStore extends Store {
   addBatch(batch: UsageBatch): void;
   /** Returns the days with usage between two days, the oldest first. @throws {StoreUnavailable} they cannot be read. */
   usageDays(from: string, to: string): Promise<readonly string[]>;
+  /** Returns the rows of a day. @throws {StoreUnavailable} they cannot be read. */
+  usageOf(day: string): Promise<readonly UsageRow[]>;
 }
 
 /**

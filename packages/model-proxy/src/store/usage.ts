@@ -73,11 +73,3 @@ export function addNumbers(row: UsageNumbers, added: Readonly<UsageNumbers>): vo
 export function dayOf(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
-
-/** Returns the rows of all days in one list. */
-export async function rowsOfDays(days: AsyncIterable<readonly UsageRow[]>): Promise<readonly UsageRow[]> {
-  const rows: UsageRow[] = [];
-  // A call with all rows of a day as arguments fails if there are more than about 120,000.
-  for await (const ofDay of days) for (const row of ofDay) rows.push(row);
-  return rows;
-}

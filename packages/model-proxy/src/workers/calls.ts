@@ -75,7 +75,7 @@ export interface GroupCalls {
   readonly setSpend: Call<{ readonly digest: string; readonly spend: number }, null>;
   readonly addBatch: Call<UsageBatch, BatchAnswer>;
   readonly usageDays: Call<{ readonly from: string; readonly to: string }, readonly string[]>;
-  readonly readUsage: Call<{ readonly day: string }, readonly UsageRow[]>;
+  readonly usageOf: Call<{ readonly day: string }, readonly UsageRow[]>;
   readonly publish: Call<SiblingEvent, null>;
   /** Returns the metrics of the other and of ended workers. The parameter has the metrics of the calling worker. */
   readonly snapshots: Call<MetricsSnapshot, readonly MetricsSnapshot[]>;

@@ -52,7 +52,7 @@ export class GroupServices {
       },
       addBatch: (batch) => owner().addBatch(worker.id, batch),
       usageDays: ({ from, to }) => owner().usageDays(from, to),
-      readUsage: ({ day }) => owner().readUsage(day),
+      usageOf: ({ day }) => owner().usageOf(day),
       publish: (event) => this.#publish(worker, event),
       snapshots: (own) => this.#snapshotsFor(worker, own),
     };

@@ -19,7 +19,7 @@ export function ownerLink(channel: Channel<GroupCalls, WorkerCalls>): OwnerLink 
     setSpend: async (digest, spend) => void (await channel.call('setSpend', { digest, spend })),
     addBatch: (batch) => channel.call('addBatch', batch),
     usageDays: (from, to) => channel.call('usageDays', { from, to }),
-    readUsage: (day) => channel.call('readUsage', { day }),
+    usageOf: (day) => channel.call('usageOf', { day }),
     limits: {
       report: (reports) => channel.call('limits', reports),
       onHeartbeat: (listener) => void setInterval(listener, HEARTBEAT_MS).unref(),

@@ -6,6 +6,7 @@ import { dayOf } from '../../src/store/usage.js';
 import { waitFor } from '../harness/wait.js';
 import { serveKeys, type KeyedApp } from '../keys/fixture.js';
 import { seededRandom } from '../../../daemon/test/support/random.js';
+import { readUsage } from '../store/samples.js';
 
 const STREAMS = 1000;
 const SLOTS = 50;
@@ -106,7 +107,7 @@ describe('1000 streams that break off at random bytes', () => {
     const day = dayOf(app.clock.ms);
     const rows = await waitFor(
       async () => {
-        const found = (await app.store.readUsage(day, day)).filter(({ subject }) => subject === 'key');
+        const found = (await readUsage(app.store, day, day)).filter(({ subject }) => subject === 'key');
         return found[0]?.requests === STREAMS ? found : undefined;
       },
       () => 'the usage does not contain all requests',

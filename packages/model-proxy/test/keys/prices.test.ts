@@ -4,6 +4,7 @@ import { dayOf } from '../../src/store/usage.js';
 import { findProvider } from '../../src/providers/index.js';
 import { digestOf } from '../../src/store/keys.js';
 import { call } from '../harness/call.js';
+import { readUsage } from '../store/samples.js';
 import { json } from '../support/app.js';
 import { serveKeys, type KeyedApp } from './fixture.js';
 
@@ -35,7 +36,7 @@ describe('prices of cached tokens and of thinking', () => {
     expect(Number(first.headers['x-litellm-response-cost'])).toBeCloseTo(cost, 10);
     expect(app.store.spendOf(digestOf(key)).spend).toBeCloseTo(cost, 10);
     const today = dayOf(app.clock.ms);
-    const row = (await app.store.readUsage(today, today)).find(({ subject }) => subject === 'key');
+    const row = (await readUsage(app.store, today, today)).find(({ subject }) => subject === 'key');
     expect(row).toMatchObject({ inputTokens: 100, outputTokens: 10 });
     expect(row?.cost).toBeCloseTo(cost, 10);
     expect((await app.chat(key)).status).toBe(200);

@@ -13,6 +13,7 @@ import { findProvider } from '../../src/providers/index.js';
 import { waitFor } from '../harness/wait.js';
 import { documentedStreams } from '../providers/anthropic-samples.js';
 import { MASTER, serveKeys, type KeyedApp } from './fixture.js';
+import { readUsage } from '../store/samples.js';
 
 const prices = { modelInfo: { input_cost_per_token: 0.01, output_cost_per_token: 0.02 } };
 let app: KeyedApp;
@@ -24,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => app.close());
 
 const rowsOf = async (subject = 'key') =>
-  (await app.store.readUsage(today, today)).filter((row) => row.subject === subject);
+  (await readUsage(app.store, today, today)).filter((row) => row.subject === subject);
 const chunk = (more: object) => `data: ${JSON.stringify({ id: 'x', model: 'served/model', ...more })}\n\n`;
 const words = ['a', 'b', 'c'].map((content) => chunk({ choices: [{ index: 0, delta: { content } }] }));
 const last = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });

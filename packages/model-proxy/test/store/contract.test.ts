@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/store.js';
 import { dayOf } from '../../src/store/usage.js';
 import { startRedis, type PrivateRedis } from '../../../daemon/test/support/redis.js';
 import { waitFor } from '../harness/wait.js';
-import { keyOf, put, requestOf } from './samples.js';
+import { keyOf, put, readUsage, requestOf } from './samples.js';
 
 const DAY_MS = 86_400_000;
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -72,7 +72,7 @@ describe.each([
   /** Waits until everything is stored. On a busy host, Redis may answer too late, and the store tries again. */
   const flush = (open: Store) =>
     waitFor(
-      () => open.readUsage('2000-01-01', '2000-01-01').catch(() => undefined),
+      () => readUsage(open, '2000-01-01', '2000-01-01').catch(() => undefined),
       () => 'the store does not answer',
     );
   /** Opens the store. Closes it first if it is open, as a restart. */
@@ -223,7 +223,7 @@ describe.each([
       const first = await open();
       await put(first, 'k', keyOf());
       first.addUsage(requestOf({ cost: 5 }));
-      const flushing = first.readUsage(today(), today());
+      const flushing = readUsage(first, today(), today());
       const done = first.setSpend('k', 1);
       await Promise.all([flushing, done]);
       expect(spend(first)).toBe(1);
@@ -248,7 +248,7 @@ describe.each([
       next.addUsage(requestOf({ model: 'n' }));
       const numbers = { requests: 1, failed: 0, inputTokens: 10, outputTokens: 2, totalTokens: 12, cost: 0.5 };
       const twice = { requests: 2, failed: 0, inputTokens: 20, outputTokens: 4, totalTokens: 24, cost: 1 };
-      const rows = await next.readUsage(day, today());
+      const rows = await readUsage(next, day, today());
       const expected = [
         { day, model: 'm', subject: 'key', name: 'k', ...twice },
         { day, model: 'm', subject: 'tag', name: 'x', ...twice },
@@ -258,8 +258,8 @@ describe.each([
       ];
       expect(rows).toHaveLength(expected.length);
       expect(rows).toEqual(expect.arrayContaining(expected));
-      expect(await next.readUsage(today(), '2999-01-01')).toHaveLength(1);
-      expect(await next.readUsage(today(), day)).toEqual([]);
+      expect(await readUsage(next, today(), '2999-01-01')).toHaveLength(1);
+      expect(await readUsage(next, today(), day)).toEqual([]);
     });
 
     it('is counted once, although several reports read it at the same time', async () => {
@@ -267,7 +267,7 @@ describe.each([
       await put(first, 'k', keyOf());
       for (let round = 1; round <= 20; round += 1) {
         first.addUsage(requestOf({ cost: 1 }));
-        const reports = await Promise.all([1, 2, 3].map(() => first.readUsage(today(), today())));
+        const reports = await Promise.all([1, 2, 3].map(() => readUsage(first, today(), today())));
         expect(reports.map(([row]) => row?.requests)).toEqual([round, round, round]);
         expect(spend(first)).toBe(round);
       }
@@ -281,7 +281,7 @@ describe.each([
         now += DAY_MS;
       }
       now -= DAY_MS;
-      const days = async (from: Store) => (await from.readUsage('2000-01-01', '2999-01-01')).map(({ day }) => day);
+      const days = async (from: Store) => (await readUsage(from, '2000-01-01', '2999-01-01')).map(({ day }) => day);
       const at = (day: number) => dayOf(Date.parse(begin) + day * DAY_MS);
       expect(await days(await open(3))).toEqual([at(1), at(2), at(3)]);
       expect(await days(await open(2))).toEqual([at(2), at(3)]);
@@ -293,7 +293,7 @@ describe.each([
       const again = await open();
       again.addUsage(requestOf({ tags: ['new'] }));
       again.addUsage(requestOf({ tags: ['t1'] }));
-      const rows = await again.readUsage(today(), today());
+      const rows = await readUsage(again, today(), today());
       expect(rows).toHaveLength(1 + 10_000 + 1);
       const requestsOf = (name: string) => rows.find((row) => row.name === name)?.requests;
       expect([requestsOf('(other tags)'), requestsOf('t1'), requestsOf('new')]).toEqual([101, 2, undefined]);
@@ -307,7 +307,7 @@ describe.each([
         for (const model of ['m', 'n']) opened.addUsage(requestOf({ model, cost }));
         opened = await open();
       }
-      const rows = await opened.readUsage(today(), today());
+      const rows = await readUsage(opened, today(), today());
       expect(rows.map(({ model, requests, cost }) => [model, requests, cost]).sort()).toEqual([
         ['broken', 2, 3],
         ['m', 2, 3],
@@ -326,7 +326,7 @@ describe.each([
       for (const key of digests) first.addUsage(requestOf({ key }));
       const again = await open();
       expect(digests.filter((digest) => again.spendOf(digest).spend !== 0.5)).toEqual([]);
-      expect(await again.readUsage(today(), today())).toHaveLength(1200);
+      expect(await readUsage(again, today(), today())).toHaveLength(1200);
     });
   });
 });

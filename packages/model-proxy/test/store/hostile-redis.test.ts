@@ -11,7 +11,7 @@ import { openRedisStore } from '../../src/store/redis/redis-store.js';
 import type { SharedKeyStore } from '../../src/store/store.js';
 import { dayOf } from '../../src/store/usage.js';
 import { waitFor } from '../harness/wait.js';
-import { keyOf, put, requestOf } from './samples.js';
+import { keyOf, put, readUsage, requestOf } from './samples.js';
 
 /** How the relay changes the answers of Redis. */
 type Mode =
@@ -98,7 +98,7 @@ async function recovers(): Promise<void> {
   );
   expect([...store.keys.keys()]).toEqual(expect.arrayContaining(['k', 'later']));
   const today = dayOf(Date.now());
-  const rows = await store.readUsage(today, dayOf(Date.now() + 86_400_000));
+  const rows = await readUsage(store, today, dayOf(Date.now() + 86_400_000));
   expect(rows.filter(({ subject }) => subject === 'key').map(({ requests }) => requests)).toEqual([1]);
 }
 

@@ -7,7 +7,7 @@ import { openRedisStore } from '../../src/store/redis/redis-store.js';
 import type { SharedKeyStore } from '../../src/store/store.js';
 import { dayOf } from '../../src/store/usage.js';
 import { waitFor } from '../harness/wait.js';
-import { keyOf, put, requestOf } from './samples.js';
+import { keyOf, put, readUsage, requestOf } from './samples.js';
 
 let redis: PrivateRedis;
 let stores: SharedKeyStore[];
@@ -46,7 +46,7 @@ const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
   );
 const spend = (store: SharedKeyStore) => store.spendOf('k').spend;
 const requestsOf = async (store: SharedKeyStore) => {
-  const rows = await store.readUsage(dayOf(Date.now() - 86_400_000), dayOf(Date.now() + 86_400_000));
+  const rows = await readUsage(store, dayOf(Date.now() - 86_400_000), dayOf(Date.now() + 86_400_000));
   return rows.reduce((sum, row) => sum + (row.subject === 'key' ? row.requests : 0), 0);
 };
 
@@ -64,7 +64,7 @@ describe('a Redis that two proxies share', () => {
     two.addUsage(requestOf());
     await put(one, 'k', keyOf({ createdAt: 2 }));
     await until(() => two.keys.has('k'), 'the new key');
-    await two.readUsage('2026-01-01', '2026-01-01');
+    await readUsage(two, '2026-01-01', '2026-01-01');
     expect([spend(one), spend(two)]).toEqual([0, 0]);
   });
 
@@ -94,7 +94,7 @@ describe('a Redis that two proxies share', () => {
     }
     // On a busy host, Redis may answer too late.
     await until(async () => (await requestsOf(one).catch(() => 0)) === 12_000, 'the requests of both');
-    const rows = await one.readUsage('2000-01-01', '2999-01-01');
+    const rows = await readUsage(one, '2000-01-01', '2999-01-01');
     const tags = rows.filter(({ subject }) => subject === 'tag');
     const requests = tags.reduce((sum, row) => sum + row.requests, 0);
     expect([tags.length <= 10_002, requests]).toEqual([true, 12_000]);
@@ -119,7 +119,7 @@ describe('a host whose clock jumps', () => {
       expect(Math.abs(store.now() - beforeJump)).toBeLessThan(86_400_000);
       store.addUsage(requestOf());
       // Sends both requests to Redis.
-      await store.readUsage('2026-01-01', '2026-01-01');
+      await readUsage(store, '2026-01-01', '2026-01-01');
     } finally {
       Date.now = now;
     }
@@ -206,7 +206,7 @@ describe('a Redis that does not answer for a while', () => {
     for (let n = 0; n < 10_100; n += 1) store.addUsage(requestOf({ tags: [`t${n}`] }));
     redis.resume();
     await until(async () => (await requestsOf(store).catch(() => 0)) === 10_100, 'the requests');
-    const rows = await store.readUsage('2000-01-01', '2999-01-01');
+    const rows = await readUsage(store, '2000-01-01', '2999-01-01');
     expect(rows).toHaveLength(1 + 10_000 + 1);
     expect(rows.find(({ name }) => name === '(other tags)')?.requests).toBe(100);
   });

@@ -21,7 +21,8 @@ const request = {
   totalTokens: 1,
   cost: 0,
 };
-const rows = await store.readUsage('2000-01-01', '2999-01-01');
+const rows = [];
+for await (const ofDay of store.usageByDay('2000-01-01', '2999-01-01')) rows.push(...ofDay);
 say(`counted ${rows.reduce((sum, row) => sum + row.requests, 0)}`);
 
 let count = 0;

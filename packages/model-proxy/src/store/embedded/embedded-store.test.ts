@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { waitFor } from '../../../test/harness/wait.js';
-import { keyOf, put, requestOf as usage } from '../../../test/store/samples.js';
+import { keyOf, put, readUsage, requestOf as usage } from '../../../test/store/samples.js';
 import { digestOf } from '../keys.js';
 import { StoreError, type KeyChanges, type Store } from '../store.js';
 import { openEmbeddedStore } from './embedded-store.js';
@@ -138,13 +138,13 @@ describe('usage', () => {
     const next = await reopen(store);
     now -= 3_600_000;
     next.addUsage(usage());
-    expect((await next.readUsage('2026-11-24', '2026-11-24')).length).toBe(1);
+    expect((await readUsage(next, '2026-11-24', '2026-11-24')).length).toBe(1);
   });
 
   it('counts for the present day again, after the clock was far ahead', async () => {
     now = Date.parse('2027-11-23T12:00:00Z');
     const store = await open({ flushMs: 10 });
-    const isCounted = async (each: Store) => (await each.readUsage('2026-11-23', '2026-11-23')).length === 1;
+    const isCounted = async (each: Store) => (await readUsage(each, '2026-11-23', '2026-11-23')).length === 1;
     store.addUsage(usage());
     now = Date.parse('2026-11-23T12:00:00Z');
     await waitFor(
@@ -156,6 +156,6 @@ describe('usage', () => {
       20_000,
     );
     const again = await reopen(store);
-    expect([await isCounted(again), (await again.readUsage('2027-11-23', '2027-11-23')).length]).toEqual([true, 1]);
+    expect([await isCounted(again), (await readUsage(again, '2027-11-23', '2027-11-23')).length]).toEqual([true, 1]);
   });
 });

@@ -10,7 +10,7 @@ import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { StoreError, type OwnedStore, type Store, type UsageBatch } from '../store.js';
-import { dayOf, rowsOfDays, type RequestUsage, type UsageRow } from '../usage.js';
+import { dayOf, type RequestUsage, type UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import { budgetEvents, type OnBudgetEvent } from '../budget-events.js';
 import type { Entry } from './journal-lines.js';
@@ -185,22 +185,20 @@ class EmbeddedStore implements OwnedStore {
 
   async *usageByDay(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
     for (const day of await this.usageDays(from, to)) {
-      yield this.#rowsOf(day);
+      yield this.usageOf(day);
       // Reading a file blocks requests, so let them continue after each file.
       await delay(0);
     }
   }
 
-  readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
-    return rowsOfDays(this.usageByDay(from, to));
-  }
-
-  #rowsOf(day: string): readonly UsageRow[] {
-    try {
-      return day === this.#day.day ? this.#day.rows() : readDay(this.#options.folder, day);
-    } catch (error) {
-      throw new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error });
-    }
+  usageOf(day: string): Promise<readonly UsageRow[]> {
+    return new Promise((resolve, reject) => {
+      try {
+        resolve(day === this.#day.day ? this.#day.rows() : readDay(this.#options.folder, day));
+      } catch (error) {
+        reject(new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error }));
+      }
+    });
   }
 
   async close(): Promise<void> {

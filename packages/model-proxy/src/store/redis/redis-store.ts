@@ -12,7 +12,7 @@ import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailabl
 import { budgetEvents, type BudgetEvent, type OnBudgetEvent } from '../budget-events.js';
 import { storedKey, type StoredKey } from '../keys.js';
 import { StoreError, type KeyChanges, type KeysInChange, type SharedKeyStore } from '../store.js';
-import { rowsOfDays, type RequestUsage, type UsageRow } from '../usage.js';
+import type { RequestUsage, UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import { RedisUsage } from './redis-usage.js';
 
@@ -237,10 +237,6 @@ class SharedKeys implements SharedKeyStore {
     } catch (error) {
       throw new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error });
     }
-  }
-
-  readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
-    return rowsOfDays(this.usageByDay(from, to));
   }
 
   async close(): Promise<void> {

@@ -76,8 +76,8 @@ export class KeyOwner {
   }
 
   /** Returns the usage of a day. @throws {StoreUnavailable} the rows cannot be read. */
-  readUsage(day: string): Promise<readonly UsageRow[]> {
-    return this.#store.readUsage(day, day);
+  usageOf(day: string): Promise<readonly UsageRow[]> {
+    return this.#store.usageOf(day);
   }
 
   #spendsOf(digests: readonly string[]): ChangedSpends {

@@ -45,6 +45,6 @@ export interface OwnerLink {
   setSpend(digest: string, spend: number): Promise<void>;
   addBatch(batch: UsageBatch): Promise<BatchAnswer>;
   usageDays(from: string, to: string): Promise<readonly string[]>;
-  readUsage(day: string): Promise<readonly UsageRow[]>;
+  usageOf(day: string): Promise<readonly UsageRow[]>;
   readonly limits: LimitAuthority;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openEmbeddedStore } from '../embedded/embedded-store.js';
 import type { OwnedStore } from '../store.js';
-import { keyOf } from '../../../test/store/samples.js';
+import { keyOf, readUsage } from '../../../test/store/samples.js';
 import { KeyOwner } from './key-owner.js';
 import type { OwnerLink } from './owner-link.js';
 import { WorkerStore } from './worker-store.js';
@@ -45,7 +45,7 @@ function worker(): WorkerStore {
     setSpend: (digest, spend) => owner.setSpend(digest, spend),
     addBatch: (batch) => Promise.resolve(owner.addBatch(number, batch)),
     usageDays: (from, to) => owner.usageDays(from, to),
-    readUsage: (day) => owner.readUsage(day),
+    usageOf: (day) => owner.usageOf(day),
     limits: { report: () => Promise.resolve([]), onHeartbeat: () => undefined, timeoutMs: 1 },
   };
   const store = new WorkerStore(link, owner.state(), silent);
@@ -93,7 +93,7 @@ describe('the stores of workers', () => {
     const [first, second] = [worker(), worker()];
     first.addUsage({ ...request, key: null, tags: ['blue'], cost: 1 });
     second.addUsage({ ...request, key: null, tags: ['blue'], cost: 2, failed: true });
-    const rows = await first.readUsage('2000-01-01', '2100-01-01');
+    const rows = await readUsage(first, '2000-01-01', '2100-01-01');
     expect(rows.map(({ subject, requests, failed, cost }) => ({ subject, requests, failed, cost }))).toEqual([
       { subject: 'key', requests: 2, failed: 1, cost: 3 },
       { subject: 'tag', requests: 2, failed: 1, cost: 3 },

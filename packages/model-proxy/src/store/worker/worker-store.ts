@@ -7,7 +7,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { periodAt, UNSPENT, type Period } from '../budget-periods.js';
 import type { StoredKey } from '../keys.js';
 import type { KeysInChange, Store, UsageBatch, WorkerKeyStore } from '../store.js';
-import { rowsOfDays, type RequestUsage, type UsageRow } from '../usage.js';
+import type { RequestUsage, UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import { UsageRows } from '../usage-rows.js';
 import { jsonOf } from './key-owner.js';
@@ -149,11 +149,7 @@ export class WorkerStore implements WorkerKeyStore {
   }
 
   async *usageByDay(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
-    for (const day of await this.#owner.usageDays(from, to)) yield this.#owner.readUsage(day);
-  }
-
-  readUsage(from: string, to: string): Promise<readonly UsageRow[]> {
-    return rowsOfDays(this.usageByDay(from, to));
+    for (const day of await this.#owner.usageDays(from, to)) yield this.#owner.usageOf(day);
   }
 
   /** Sends the usage for the last time. */
