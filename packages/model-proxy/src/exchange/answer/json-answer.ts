@@ -119,8 +119,7 @@ export class JsonAnswer implements Answer {
     sendHeaders(exchange.response, status, (sink) => {
       addAnswerHeaders(sink, exchange, headers);
       sink.add('content-type', bodyHeaderOf(this.#context, 'content-type') ?? 'application/json');
-      // RFC 9110 §8.6: a 204 has no length, although some upstreams send it.
-      if (status !== 204) sink.add('content-length', String(length));
+      sink.add('content-length', String(length));
     });
   }
 
