@@ -210,7 +210,7 @@ function* prepareState(
 
 /** Creates the authentication and the limits of virtual keys. @param store undefined: there are no virtual keys. */
 function accessOf(store: AnyStore | undefined, log: Log) {
-  const findClient = store === undefined ? undefined : virtualClients(store);
+  const findClient = store === undefined ? null : virtualClients(store);
   return {
     keys: store === undefined ? null : { store, limits: keyLimitsOf(store, log) },
     authenticationOf: ({ clientKeys }: ProxySettings) =>

@@ -5,7 +5,7 @@ import { ProxyError } from '../errors/proxy-error.js';
 import { openToAll } from './authenticate.js';
 import { requireKeys, subprotocolKey } from './client-keys.js';
 
-const authenticate = requireKeys(new Set(['sk-one', 'sk-two']));
+const authenticate = requireKeys(new Set(['sk-one', 'sk-two']), null);
 /** Authenticates a WebSocket handshake with the given headers. */
 const ask = (headers: IncomingHttpHeaders) => authenticate({ headers }, subprotocolKey(headers));
 

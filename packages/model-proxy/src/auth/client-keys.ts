@@ -17,9 +17,9 @@ const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key', 'x-goog-api-key
 /**
  * Creates the authentication for the keys of a configuration.
  * @param keys at least one; no key is empty.
- * @param findClient finds the client of a virtual key. Default: there are no virtual keys.
+ * @param findClient finds the client of a virtual key; null: there are no virtual keys.
  */
-export function requireKeys(keys: ReadonlySet<string>, findClient?: FindClient): Authenticate {
+export function requireKeys(keys: ReadonlySet<string>, findClient: FindClient | null): Authenticate {
   // timingSafeEqual needs equal lengths, and all digests have the same length. The time of a
   // comparison reveals nothing about the key.
   const keyDigests = [...keys].map(digestOf);
