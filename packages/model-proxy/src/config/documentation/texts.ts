@@ -275,4 +275,5 @@ longer than the time between two probes. During the delay, the proxy answers req
 \`connection: close\`.
 
 Delay and timeout together must be shorter than the time after which the platform kills the process:
-10 s for \`docker stop\`, 30 s in Kubernetes, \`TimeoutStopSec\` in systemd.`;
+10 s for \`docker stop\`, 30 s in Kubernetes, \`TimeoutStopSec\` in systemd. If the store is Redis, leave five
+seconds more, because the proxy may need them to write its last usage.`;
