@@ -81,7 +81,7 @@ export class PlainResponse extends ServerResponse {
   override writeHead(status: number, headers?: unknown): this {
     if (this.#isBegun) throw new Error('the head of the response has been sent');
     if (!Array.isArray(headers) && !(headers instanceof RenderedHeaders))
-      throw new TypeError('the shortcut needs the headers as a list');
+      throw new TypeError('the shortcut needs rendered headers, or a list of names and values');
     const connection = { keepsAlive: this.shouldKeepAlive, idleSeconds: this.#idleSeconds };
     const { text, hasBody, isChunked, keepsAlive } = renderHead(status, headers, connection);
     this.#isBegun = true;
