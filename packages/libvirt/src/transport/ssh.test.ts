@@ -45,6 +45,11 @@ describe('an ssh client', () => {
       'the remote host printed "Welcome to host" before the first message of libvirtd; ' +
         'its shell must print nothing for commands over ssh',
     ],
+    [
+      'prints a banner together with the first message',
+      `printf 'Welcome to host\\n\\000\\000\\000\\044 abc'; exec sleep 1000`,
+      'the remote host printed "Welcome to host" before',
+    ],
     ['sends a huge length', `printf '\\002\\000\\000\\001'; exec sleep 1000`, 'message of 33554433 bytes'],
     ['sends a short length', `printf '\\000\\000\\000\\004'; exec sleep 1000`, 'message of 4 bytes'],
     ['closes its output', 'exec >&- 2>&-; exec sleep 1000', 'closed the connection'],

@@ -117,7 +117,9 @@ class SshTransport implements Transport {
     if (this.#closed) return;
     const [first = 0] = chunk;
     if (!this.#received && first > MAX_FIRST_BYTE) {
-      const text = readable(chunk.toString('latin1')).slice(0, 100);
+      // The first message may follow in the same chunk. It begins with its length, so with a zero byte.
+      const end = chunk.indexOf(0);
+      const text = readable(chunk.toString('latin1', 0, end === -1 ? chunk.length : end)).slice(0, 100);
       this.#close(
         new Error(
           `the remote host printed "${text}" before the first message of libvirtd; ` +
