@@ -187,7 +187,7 @@ describe('the address of an image that is not inserted', () => {
     await source.selectOption('From a server');
     expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
 
-    // An empty form asks nothing, and neither does one whose login alone was typed and removed.
+    // The console does not ask if the form is empty, also after the user typed a login and removed it.
     await url.fill('');
     await card.getByLabel('Password').fill('secret');
     await away();

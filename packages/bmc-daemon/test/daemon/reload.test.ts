@@ -24,7 +24,7 @@ describe('reading the configuration again', () => {
       '\n',
     );
 
-  it('applies settings that are read for each request, on SIGHUP and on Manager.Reset', async () => {
+  it('applies changed settings that need no restart, after SIGHUP and after Manager.Reset', async () => {
     const daemon = start(['--config', config(lines())]);
     const address = await daemon.address();
     // The schema requires this property.

@@ -4,7 +4,7 @@ import type { LogFields } from './redact.js';
 /** Log entry of one finished request. */
 export interface RequestLine {
   readonly id: string;
-  /** null: the request needs no authentication, or authentication failed. */
+  /** null: no authentication, failed authentication, or a client without a name (model-proxy's master key). */
   readonly user: string | null;
   readonly method: string;
   /** Path without the query, which may contain secrets. */
@@ -16,8 +16,8 @@ export interface RequestLine {
    */
   readonly ms: number;
   /**
-   * Why the service rejected the credentials (with the user name), the address of the client or the path, or
-   * why it could not read the request.
+   * Why the service rejected the request: because of the credentials (then with the user name), the client's address
+   * or the path, or because it could not read the request.
    */
   readonly refused?: string | undefined;
   /**

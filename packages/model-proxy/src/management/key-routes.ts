@@ -18,7 +18,7 @@ const MAX_CUSTOM_LENGTH = 256;
 
 /**
  * `POST /key/generate`: creates a key.
- * @returns the only answer that contains a key which the client does not have yet.
+ * @returns the key and its data. No later answer contains a key that the proxy has made.
  * @throws {ProxyError} 400: a member is invalid, the key or its alias already exists, or the key is the master key.
  *   404: another request deleted the key before its spend was stored.
  */
@@ -69,7 +69,7 @@ function secretOf(given: unknown): string {
   if (given.length < MIN_CUSTOM_LENGTH || given.length > MAX_CUSTOM_LENGTH || !/^[\x21-\x7e]*$/.test(given))
     throw invalidParameter(
       'key',
-      `has an invalid format: a virtual key has ${MIN_CUSTOM_LENGTH} to ${MAX_CUSTOM_LENGTH} characters, without spaces`,
+      `has an invalid format: a virtual key has ${MIN_CUSTOM_LENGTH} to ${MAX_CUSTOM_LENGTH} ASCII characters, no spaces`,
     );
   return given;
 }
@@ -177,7 +177,7 @@ export function listKeys({ store, query, now }: ManagementRequest): object {
   };
 }
 
-/** LiteLLM's filters for groups of keys that do not exist here. Without them, the list would contain all keys. */
+/** LiteLLM's filters by groups that this proxy does not have. A request with such a filter gets an empty list. */
 const groupsWithoutKeys = ['organization_id', 'project_id', 'agent_id'];
 
 type KeyEntry = readonly [digest: string, key: StoredKey];

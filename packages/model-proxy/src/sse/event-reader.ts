@@ -13,10 +13,10 @@ export interface ServerSentEvent {
 /** The reader stores an event until the event is complete, so it rejects larger events. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
-/** The shortest event with data has this size: `data:` and a line end. */
+/** No event with data is shorter than `data:` and a line end. A shorter part has only line ends or a comment. */
 const MIN_EVENT_BYTES = 6;
 
-/** Reads one stream. Needs no closing. */
+/** Reads one stream. Holds no resources: only a stream that ends in order needs a call of {@link finish}. */
 export class EventReader {
   readonly #ends = new EventEnds();
   #pending = new ChunkList();

@@ -10,8 +10,8 @@ import type { Exchange } from '../../sample-upstream/server.js';
 /** A step of a script. */
 export type Step =
   /**
-   * Sends status line and headers. Default: 200 with JSON, or an event stream if the request
-   * has `stream: true`.
+   * Sends the status line and only these headers. A script that writes without this step sends 200, as JSON or as
+   * an event stream for `stream: true`.
    */
   | { readonly head: number; readonly headers?: Readonly<Record<string, string>> }
   /** Writes a chunk of the body, `times` times. */

@@ -147,7 +147,7 @@ export function createParts(options: LibvirtDriverOptions) {
   const reconciler = new Reconciler({
     host,
     hostTasks: [
-      { doing: 'looking for changes without a connection', run: () => changes.catchUp() },
+      { doing: 'looking for changes that happened without a connection', run: () => changes.catchUp() },
       { doing: 'tidying the image store', run: () => store.tidy() },
       { doing: 'removing leftover pools', run: () => removeLeftoverPools(host.hypervisor, host.timeoutMs) },
     ],

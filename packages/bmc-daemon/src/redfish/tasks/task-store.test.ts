@@ -48,7 +48,7 @@ describe('createTaskStore', () => {
     expect(store.get(id)).toMatchObject({ state: 'Exception', failure, messages: failure.messages, percent: null });
   });
 
-  it('removes the tasks that ended first if there are too many, except tasks of the last ten minutes', () => {
+  it('removes the tasks that ended first if there are too many, but none that ended in the last ten minutes', () => {
     let minutes = 0;
     const store = createTaskStore({ limit: 2, now: steppingTime(), clock: () => minutes * 60_000 });
     const first = store.create({ name: 'first', targetUri: '/' });

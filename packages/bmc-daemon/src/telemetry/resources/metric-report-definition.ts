@@ -21,8 +21,7 @@ import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
 
 /**
- * Finds a machine by UUID or unique name. Does not read the definition of the machine, because reports do
- * not need it.
+ * Finds a machine by UUID or unique name. Does not read the machine's XML, because reports do not need it.
  * @throws {RedfishError} 404 if no machine, or more than one, has this UUID or name.
  * @throws {DriverError} unavailable.
  */

@@ -27,7 +27,8 @@ const CLOSE = /(?:^|\W)close(?:$|\W)/i;
 /**
  * Renders a head.
  * @param headers rendered, or name, value, name, value.
- * @throws {Error} as Node, if a name or a value is not valid; also for headers that the shortcut does not know.
+ * @throws {Error} as Node, if a name or a value is not valid; also for a status below 200, and for headers that the
+ *   shortcut cannot send, such as `Transfer-Encoding`.
  */
 export function renderHead(
   status: number,

@@ -75,7 +75,7 @@ export class ConverseStream implements DialectStream {
       case 'contentBlockDelta': {
         const { contentBlockIndex, delta } = changed.parse(value);
         const redacted = delta.reasoningContent?.redactedContent;
-        // Anthropic's event for the start of the block has all of it.
+        // Anthropic sends redacted content in the event that starts the block, not as a delta.
         if (redacted !== undefined)
           return [
             {

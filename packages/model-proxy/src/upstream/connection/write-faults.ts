@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { errorCode } from '@rackless/daemon/error-code.js';
 
 /**
- * Lets a socket read the bytes that have arrived before it reports a failed write. Call this before
+ * Delays the report of a failed write until the socket has read the bytes that have arrived. Call this before
  * the first write.
  */
 export function readAnswerBeforeWriteError(socket: Socket): void {

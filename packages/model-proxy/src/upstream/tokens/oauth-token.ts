@@ -8,7 +8,7 @@ import { sendSmall, type SmallPeer } from './small-request.js';
 import { firstLine, TokenFault, type FetchedToken } from './token-source.js';
 
 const granted = z.object({
-  // Only these characters are valid in a header (RFC 6750 §2.1).
+  // Only these characters are valid in a bearer token (RFC 6750 §2.1).
   access_token: z.string().regex(/^[\w.~+/=-]{1,32768}$/),
   // Some servers send a string.
   expires_in: z.coerce.number().optional(),

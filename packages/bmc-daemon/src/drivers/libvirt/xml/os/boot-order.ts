@@ -78,7 +78,7 @@ export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
 }
 
 /**
- * Returns the kind of the first boot device of a machine without an override. If the machine has no device of
+ * Returns the kind of a machine's first boot device. Ignores the boot override. If the machine has no device of
  * its order, returns the kind of the first `<boot dev>`.
  */
 export function firstBootDevice(domain: Domain): BootDevice {
