@@ -20,7 +20,8 @@ const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 export function plainLines(output: string): readonly string[] {
   const text = output
     .replaceAll(sequence, '')
-    .replaceAll(/(?<!\r)\r+\n/g, '\n')
+    // One match for each run of carriage returns, so a long run takes no longer. Older browsers lack lookbehind.
+    .replaceAll(/\r+\n?/g, (run) => (run.endsWith('\n') ? '\n' : run))
     .replaceAll('\r', '\n')
     .replaceAll(control, '');
   const lines = text.split('\n');
