@@ -2,6 +2,7 @@
  * Parses `$filter` of an event stream (DSP0266, Server-Sent Events): the query grammar, applied to
  * an event's properties.
  */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { parseFilter } from '../redfish/query/filter.js';
 import type { JsonObject } from '../redfish/json.js';
 import { createFilter, everything, isAt, type EventFilter, type EventFormat } from './event-filter.js';
@@ -58,10 +59,10 @@ export function parseStreamFilter(text: string): StreamSelection {
     )
     .replace(
       /\bMetricReportDefinition(\s+(?:eq|ne)\s+)'([^']*)'/g,
-      (_, operator: string, uri: string) => `MetricReportDefinition${operator}'${uri.replace(/(?<!\/)\/+$/, '')}'`,
+      (_, operator: string, uri: string) => `MetricReportDefinition${operator}'${withoutTrailingSlashes(uri)}'`,
     )
     .replace(/\bOriginResource(\s+(?:eq|ne)\s+)'([^']*)'/g, (_, operator: string, uri: string) => {
-      origins.push(uri.replace(/(?<!\/)\/+$/, ''));
+      origins.push(withoutTrailingSlashes(uri));
       return `Origin${origins.length - 1}${operator}true`;
     });
   const names = new Set<string>([...streamFilterProperties, ...origins.map((_, index) => `Origin${index}`)]);

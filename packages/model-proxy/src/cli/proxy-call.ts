@@ -2,6 +2,7 @@
 import { parseJson } from '@rackless/daemon/text/json.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 
 /** A running proxy, and the key of its administrator. */
 export interface ProxyAddress {
@@ -23,7 +24,7 @@ export async function callProxy(
   path: string,
   body?: object,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const base = url.replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(url);
   const place = `${method} ${maskUrl(base)}${path.split('?', 1)[0] ?? ''}`;
   let status: number;
   let text: string;

@@ -1,5 +1,6 @@
 /** The row type of the settings tables, and a factory for each type of value. */
 import { readNetwork } from '@rackless/daemon/network/ip-networks.js';
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { z } from 'zod';
 import { routePattern } from '../auth/gate.js';
 import { parseForwardedPath } from '../endpoints/forwarded-path.js';
@@ -107,7 +108,7 @@ export function normalUrl(text: string): string | undefined {
   if (!/^https?:$/.test(protocol) || hostname === '' || hash + username + password !== '') return undefined;
   if (search !== '' && !plainQuery.test(search)) return undefined;
   const [address = '', query] = trimmed.split('?');
-  return address.replace(/\/+$/, '') + (query === undefined || query === '' ? '' : `?${query}`);
+  return withoutTrailingSlashes(address) + (query === undefined || query === '' ? '' : `?${query}`);
 }
 
 const trueOrFalse = z.preprocess(

@@ -2,7 +2,7 @@
 import { CommandFailure, exitCode } from '../failure.js';
 import { readEachMember } from '../redfish/collection.js';
 import { globExpression, isGlob } from './glob.js';
-import { linkAt, linksAt, numberAt, textAt, type Resource } from '../redfish/resource.js';
+import { lastSegment, linkAt, linksAt, numberAt, textAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
 
 /** A machine: DMTF's ComputerSystem, with the values that most commands show. */
@@ -39,8 +39,6 @@ export interface MachineList {
 
 /** Sorts `node-2` before `node-10`. */
 const names = new Intl.Collator('en', { numeric: true });
-
-const lastSegment = (uri: string): string => uri.replace(/(?<!\/)\/+$/, '').replace(/^.*\//, '');
 
 /**
  * Reads the machines of a service. A machine that the service does not return is in `unread`. Leaves out

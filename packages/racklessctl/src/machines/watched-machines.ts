@@ -1,4 +1,5 @@
 /** The machines for which `racklessctl watch` shows events. */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { CommandFailure } from '../failure.js';
 import { linkAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
@@ -111,9 +112,7 @@ export class WatchedMachines {
 
   #isOfUnknownMachine({ machines, origin = '' }: MachineEvent): boolean {
     const systems = linkAt(this.#options.service.root, 'Systems');
-    return (
-      machines.length === 0 && systems !== undefined && origin.startsWith(`${systems.replace(/(?<!\/)\/+$/, '')}/`)
-    );
+    return machines.length === 0 && systems !== undefined && origin.startsWith(`${withoutTrailingSlashes(systems)}/`);
   }
 }
 

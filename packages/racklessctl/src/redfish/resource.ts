@@ -2,6 +2,7 @@
  * Reads the JSON of a service. Services differ and have faults, so a value with an unexpected type
  * counts as missing.
  */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 
 /** An object that a service sent. Its members can have any type. */
 export type Resource = Readonly<Record<string, unknown>>;
@@ -76,3 +77,6 @@ export function linkAt(resource: unknown, ...path: string[]): string | undefined
 export function linksAt(resource: unknown, ...path: string[]): readonly string[] {
   return listAt(resource, ...path).flatMap((item) => linkAt(item) ?? []);
 }
+
+/** Returns the last segment of a URI, which is the id of the resource in most services. */
+export const lastSegment = (uri: string): string => withoutTrailingSlashes(uri).replace(/^.*\//, '');

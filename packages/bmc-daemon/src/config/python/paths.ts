@@ -8,6 +8,7 @@
  * @see https://docs.python.org/3/library/os.path.html and
  *   https://docs.python.org/3/library/pathlib.html
  */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { PythonValue } from './values.js';
@@ -40,7 +41,7 @@ const join = (parts: readonly string[]): string =>
 /** Returns Python's dirname: the text before the last slash; `''` for a bare name. */
 const dirname = (text: string): string => {
   const head = text.slice(0, text.lastIndexOf('/') + 1);
-  return /^\/*$/.test(head) ? head : head.replace(/\/+$/, '');
+  return /^\/*$/.test(head) ? head : withoutTrailingSlashes(head);
 };
 
 const absolute = (text: string, { workingDirectory }: PathContext): string => path.resolve(workingDirectory, text);

@@ -1,4 +1,5 @@
 /** Event subscriptions: destinations of clients, and open event streams. */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { z } from 'zod';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { ResourceRequest } from '../../redfish/resource.js';
@@ -9,7 +10,7 @@ import { canonicalDefinitions } from './subscribed-reports.js';
 import { changeable, formatOf, newSubscription } from './subscription-body.js';
 import { withMaskedDestination, renderPush, renderStream } from './subscription-rendering.js';
 
-const canonical = (link: { readonly '@odata.id': string }): string => link['@odata.id'].replace(/(?<!\/)\/+$/, '');
+const canonical = (link: { readonly '@odata.id': string }): string => withoutTrailingSlashes(link['@odata.id']);
 
 function findSubscription(services: Services, id: string): Subscription {
   const found = services.subscriptions.find(id);

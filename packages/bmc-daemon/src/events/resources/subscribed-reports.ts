@@ -1,4 +1,5 @@
 /** The metric report definitions of a subscription. */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { definitionUri } from '../../offers/report-source.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
@@ -12,7 +13,7 @@ export async function canonicalDefinitions({ driver }: Services, uris: readonly 
   if (uris.length === 0) return [];
   const machines = await driver.listSystems();
   return uris.map((uri) => {
-    const id = uri.replace(/(?<!\/)\/+$/, '').slice(definitionUri('').length);
+    const id = withoutTrailingSlashes(uri).slice(definitionUri('').length);
     const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
     if (found !== undefined) return definitionUri(found.uuid);
     const fault = withPointers(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');

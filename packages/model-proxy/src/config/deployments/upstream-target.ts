@@ -1,4 +1,5 @@
 /** Resolves the provider, the address and the key of an entry. */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { findProvider, isKnownProvider, knownProviders, providerOfAddress } from '../../providers/index.js';
 import { providerOfModel } from '../../providers/model-names.js';
 import type { Deployment } from '../../providers/deployment.js';
@@ -241,7 +242,7 @@ function noteUnsentKey(
  * params. LiteLLM also accepts such an address.
  */
 function withoutEndpointPath(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
-  const base = apiBase.replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(apiBase);
   const stripped = base.replace(/\/(chat\/completions|completions|embeddings|responses)$/, '');
   const place = block.places.get('apiBase');
   if (stripped !== base && place !== undefined)

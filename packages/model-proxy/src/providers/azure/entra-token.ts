@@ -3,6 +3,7 @@
  * identity provider (`oidc/…`, or the token file of a Kubernetes pod).
  * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
  */
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { identityTokenOf } from '../identity/identity-token.js';
 import type { TargetSettings } from '../target.js';
 import type { OauthToken, TokenSettings } from '../token.js';
@@ -33,7 +34,7 @@ function applicationOf({ value }: Pick<TargetSettings, 'value'>): OauthToken | n
   const tenant = value('tenant_id', 'AZURE_TENANT_ID');
   const client = value('client_id', 'AZURE_CLIENT_ID');
   if (tenant === undefined || client === undefined) return null;
-  const authority = (value(null, 'AZURE_AUTHORITY_HOST') ?? AUTHORITY).replace(/\/+$/, '');
+  const authority = withoutTrailingSlashes(value(null, 'AZURE_AUTHORITY_HOST') ?? AUTHORITY);
   const form = {
     grant_type: 'client_credentials',
     client_id: client,

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { cloudEntry } from './cloud-entry.js';
 import { CloudError } from './cloud-error.js';
 import { cloudServices, type CloudService } from './cloud-services.js';
@@ -103,7 +104,7 @@ function readUrl(entry: EntryReader, field: string): string | undefined {
     entry.fault(field, 'must be a URL with http or https, without a user name');
     return undefined;
   }
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  return withoutTrailingSlashes(`${url.origin}${url.pathname}`);
 }
 
 function readTls(entry: EntryReader, context: CloudContext): CloudTls {

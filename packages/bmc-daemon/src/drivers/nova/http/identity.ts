@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
+import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
@@ -118,7 +119,7 @@ export function endpointOf(service: CloudService, { catalog }: Token, settings: 
       `${place('region_name')}: the endpoint of the service ${type} is not a URL with http or https`,
     ]);
   }
-  return withoutVersion(service, found.url.replace(/\/+$/, ''));
+  return withoutVersion(service, withoutTrailingSlashes(found.url));
 }
 
 /** Removes the version from the end of Glance's URL. Only some catalogs have it there. */
