@@ -69,7 +69,7 @@ function secretOf(given: unknown): string {
   if (given.length < MIN_CUSTOM_LENGTH || given.length > MAX_CUSTOM_LENGTH || !/^[\x21-\x7e]*$/.test(given))
     throw invalidParameter(
       'key',
-      `has an invalid format: a virtual key has ${MIN_CUSTOM_LENGTH} to ${MAX_CUSTOM_LENGTH} ASCII characters, no spaces`,
+      `has an invalid format: a virtual key has ${MIN_CUSTOM_LENGTH} to ${MAX_CUSTOM_LENGTH} characters: ASCII without spaces`,
     );
   return given;
 }
