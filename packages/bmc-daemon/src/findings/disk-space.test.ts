@@ -1,18 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { freeSpace, sizeText } from './disk-space.js';
-
-describe('a size', () => {
-  it.each([
-    [0, '0 bytes'],
-    [1023, '1023 bytes'],
-    [1536, '1.5 KiB'],
-    [2 ** 30, '1 GiB'],
-    [123.4 * 2 ** 30, '123 GiB'],
-    [2 ** 42, '4 TiB'],
-  ])('with %d bytes is %s', (bytes, text) => {
-    expect(sizeText(bytes)).toBe(text);
-  });
-});
+import { freeSpace } from './disk-space.js';
 
 describe('the free space', () => {
   it('is known even for a folder that does not exist yet', async () => {

@@ -1,7 +1,7 @@
 /** Renders the table of the hosts on the page of the machines. */
 import { Html, html } from '@rackless/daemon/text/html.js';
 import type { HostSnapshot } from '../drivers/hosts-control.js';
-import { sizeText } from '../findings/disk-space.js';
+import { sizeText } from '../findings/size-text.js';
 
 /** Returns the table. Keeps the order of the hosts. */
 export function hostTable(hosts: readonly HostSnapshot[]): Html {

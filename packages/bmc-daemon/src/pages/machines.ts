@@ -3,7 +3,7 @@ import { Html, html } from '@rackless/daemon/text/html.js';
 import type { HostSnapshot } from '../drivers/hosts-control.js';
 import type { BootSnapshot } from '../drivers/snapshot/boot-snapshot.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
-import { sizeText } from '../findings/disk-space.js';
+import { sizeText } from '../findings/size-text.js';
 import { hostTable } from './hosts.js';
 
 /** A machine and its current state; `system` is null if it could not be read. */

@@ -165,10 +165,8 @@ export function nextVersion(image: URL, current: string | null): string {
   const named = /(?<![\d.])\d+(?:\.\d+)+/.exec(file)?.[0];
   if (named !== undefined) return named;
   if (current === null) return '1.0.0';
-  const lastNumber = /(?<!\d)\d+(?=\D*$)/.exec(current)?.[0];
-  return lastNumber === undefined
-    ? `${current}.1`
-    : current.replace(/(?<!\d)\d+(?=\D*$)/, String(BigInt(lastNumber) + 1n));
+  const next = current.replace(/(?<!\d)\d+(?=\D*$)/, (lastNumber) => String(BigInt(lastNumber) + 1n));
+  return next === current ? `${current}.1` : next;
 }
 
 /**

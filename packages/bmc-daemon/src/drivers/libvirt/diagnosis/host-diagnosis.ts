@@ -8,6 +8,7 @@ import type { SecureBootTemplates } from '../firmware-catalog.js';
 import { examineAcceleration, examineDevice } from './acceleration.js';
 import { readCapabilities, type HostCapabilities } from '../host-capabilities.js';
 import { examinedHost, type ExaminedHost } from './examined-host.js';
+import { oneLine } from '../failure.js';
 import { examineFirmware } from './firmware.js';
 import { LIBVIRT_DAEMONS, libvirtService, localConnectionFinding } from './local-connection.js';
 import { examineNetwork } from './network.js';
@@ -203,7 +204,4 @@ function uriFindings({ parsed, uri }: ExaminedHost, changeUri: HostDiagnosisOpti
 }
 
 /** Returns the reason of an error in one line. */
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll(/(?<!\s)\s*\n\s*/g, ' ').trim();
-}
+const reasonOf = (error: unknown): string => oneLine(error instanceof Error ? error.message : String(error));

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } from '@rackless/libvirt';
-import { freeSpace, sizeText } from '../../../findings/disk-space.js';
+import { freeSpace } from '../../../findings/disk-space.js';
+import { sizeText } from '../../../findings/size-text.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
 import { DEFAULT_POOL, defaultPoolDirectory } from '../media/open-pool.js';
 import { parseXml } from '../xml/parse.js';
