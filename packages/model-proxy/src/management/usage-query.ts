@@ -2,13 +2,12 @@
 import { invalidParameter } from '../errors/model.js';
 import { requestFault } from '../errors/proxy-error.js';
 import type { Store } from '../store/store.js';
-import { dayOf, type UsageRow } from '../store/usage.js';
+import { DAY_MS, dayOf, type UsageRow } from '../store/usage.js';
 import { digestOfGiven } from './key-routes.js';
 import { filterIn, type ManagementRequest } from './request.js';
 
 /** Days of a report without dates. */
 const DEFAULT_DAYS = 30;
-const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /** The first and the last day of a report. */

@@ -1,6 +1,6 @@
 /** Our own reports of usage: all rows as a file, and the largest keys, models or tags with their values of each day. */
 import { invalidParameter } from '../errors/model.js';
-import type { UsageRow } from '../store/usage.js';
+import { daysBetween, DAY_MS, type UsageRow } from '../store/usage.js';
 import { integerIn, type ManagementRequest } from './request.js';
 import { StreamedAnswer, streamedList } from './streamed-answer.js';
 import { addSums, emptySums, numbersOf, periodOf, usageIn, valueAt, type Period } from './usage-query.js';
@@ -60,7 +60,6 @@ function csvCell(value: string | number | null): string {
 const measures = ['spend', 'total_tokens', 'requests'] as const;
 const MAX_GROUPS = 100;
 const MAX_DAYS = 366;
-const DAY_MS = 86_400_000;
 
 /**
  * `GET /usage/daily`: the keys, models or tags (`group_by`) with the largest `measure` between the dates, and the sum
@@ -132,9 +131,8 @@ function largest(sizes: ReadonlyMap<string, Size>, count: number): string[] {
 }
 
 function daysOf({ from, to }: Period): readonly string[] {
-  const first = Date.parse(from);
-  const count = Math.round((Date.parse(to) - first) / DAY_MS) + 1;
-  if (count < 1 || count > MAX_DAYS)
+  const [first, last] = [Date.parse(from), Date.parse(to)];
+  if (last < first || last - first >= MAX_DAYS * DAY_MS)
     throw invalidParameter('start_date', `and end_date must be a period of 1 to ${MAX_DAYS} days`);
-  return Array.from({ length: count }, (_, index) => new Date(first + index * DAY_MS).toISOString().slice(0, 10));
+  return daysBetween(first, last);
 }

@@ -73,3 +73,13 @@ export function addNumbers(row: UsageNumbers, added: Readonly<UsageNumbers>): vo
 export function dayOf(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
+
+/** A day in milliseconds. */
+export const DAY_MS = 86_400_000;
+
+/** Returns the dates from a time to another, a day apart, the oldest first. Empty if the first time is later. */
+export function daysBetween(firstMs: number, lastMs: number): string[] {
+  const days: string[] = [];
+  for (let time = firstMs; time <= lastMs; time += DAY_MS) days.push(dayOf(time));
+  return days;
+}

@@ -75,7 +75,7 @@ describe('the ai SDK', () => {
   });
 
   it('throws an error with the status and the message of the answer', async () => {
-    const pendingAnswer = generateText({ model: provider('nobody'), prompt: 'x', maxRetries: 0 });
+    const pendingAnswer = generateText({ model: provider('no-such-model'), prompt: 'x', maxRetries: 0 });
     await expect(pendingAnswer).rejects.toBeInstanceOf(APICallError);
     await expect(pendingAnswer).rejects.toMatchObject({
       statusCode: 400,

@@ -59,7 +59,7 @@ export class RenderedHeaders {
 
   /**
    * Adds a header.
-   * @throws {Error} as Node, if the name or the value is not valid; also for headers that the shortcut does not know.
+   * @throws {Error} as Node, if the name or the value is not valid; also for headers that the shortcut cannot send.
    */
   add(name: string, value: string): void {
     const { prefix, kind } = names.get(name) ?? findName(name);
@@ -88,7 +88,7 @@ export class RenderedHeaders {
   }
 }
 
-/** @throws {Error} the name is not valid, or the shortcut does not know what it changes. */
+/** @throws {Error} the name is not valid, or the shortcut cannot send the header. */
 function findName(name: string): Name {
   validateHeaderName(name);
   const found = { prefix: ownText(`${name}: `), kind: kindOf(name.toLowerCase()) };

@@ -107,7 +107,7 @@ const stopReasons: ReadonlyMap<unknown, string> = new Map([
   ['content_filter', 'refusal'],
 ]);
 
-/** What an answer has besides its reason. */
+/** The members of an answer, besides its `finish_reason`, that decide the `stop_reason`. */
 interface Ending {
   /** vLLM's `stop_reason`: a text is the stop sequence. */
   readonly stop: unknown;

@@ -10,7 +10,7 @@ import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { StoreError, type OwnedStore, type Store, type UsageBatch } from '../store.js';
-import { dayOf, type RequestUsage, type UsageRow } from '../usage.js';
+import { DAY_MS, dayOf, type RequestUsage, type UsageRow } from '../usage.js';
 import { UsageFlusher } from '../usage-flusher.js';
 import { budgetEvents, type OnBudgetEvent } from '../budget-events.js';
 import type { Entry } from './journal-lines.js';
@@ -38,7 +38,6 @@ export interface EmbeddedStoreOptions {
 
 /** Entries of one write. More would block requests for longer. */
 const ENTRIES_AT_ONCE = 500;
-const DAY_MS = 86_400_000;
 const KEYS_FILE = 'keys.journal';
 const usageFile = (day: string) => `usage-${day}.journal`;
 const usagePattern = /^usage-(\d{4}-\d\d-\d\d)\.journal$/;

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 import { periodAt, UNSPENT, type Period } from '../budget-periods.js';
-import { dayOf, emptyUsage, type RequestUsage, type UsageRow } from '../usage.js';
+import { DAY_MS, dayOf, daysBetween, emptyUsage, type RequestUsage, type UsageRow } from '../usage.js';
 import { MAX_TAG_ROWS, OTHER_TAGS, UsageRows, type SubjectRow } from '../usage-rows.js';
 import { expiryScript, readScript, spendNames, usageScript } from './usage-scripts.js';
 
@@ -27,7 +27,6 @@ const numbers = ['requests', 'failed', 'inputTokens', 'outputTokens', 'totalToke
 const BATCH_SIZE = 100;
 /** Fields of a day that one call reads. More would block Redis for longer. */
 const FIELDS_AT_ONCE = 2000;
-const DAY_MS = 86_400_000;
 /** Without a limit, days are stored for ten years. */
 const MAX_DAYS = 3650;
 
@@ -282,12 +281,6 @@ function withCost(period: Period, { cost, resetAt }: Cost, now: number): Period 
 }
 
 const argumentOf = (time: number | null) => (time === null ? '' : String(time));
-
-function daysBetween(firstMs: number, lastMs: number): string[] {
-  const days: string[] = [];
-  for (let time = firstMs; time <= lastMs; time += DAY_MS) days.push(dayOf(time));
-  return days;
-}
 
 type Subject = Pick<UsageRow, 'subject' | 'name' | 'model'>;
 const fieldSchema = z.tuple([z.enum(['key', 'tag']), z.string(), z.string()]);

@@ -21,7 +21,7 @@ interface SmallAnswer {
   readonly body: string;
 }
 
-/** What small requests for one deployment have in common. */
+/** The options that are the same for all small requests of one deployment. */
 export interface SmallPeer {
   readonly upstream: Pick<Upstream, 'send'>;
   /** Error messages contain the name of its provider. */
