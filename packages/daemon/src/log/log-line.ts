@@ -1,4 +1,5 @@
 /** Renders log lines: JSON for machines, text for people. */
+import { numberText } from '../text/number-text.js';
 import type { LogFields } from './redact.js';
 
 /** Log entry of one finished request. */
@@ -68,14 +69,19 @@ function timeOf(timeMs: number): string {
  */
 function requestJson({ id, user, method, path, status, ms, refused, more }: RequestLine, head: string): string {
   let line = `${head},"id":${quoted(id)},"user":${user === null ? 'null' : quoted(user)},"method":${quoted(method)}`;
-  line += `,"path":${quoted(path)},"status":${status},"ms":${ms}`;
+  line += `,"path":${quoted(path)},"status":${status},"ms":${numberText(ms)}`;
   if (refused !== undefined) line += `,"refused":${quoted(refused)}`;
   for (const name in more) {
     const value = more[name];
     if (value === undefined) continue;
-    line += `,"${name}":${typeof value === 'string' ? quoted(value) : String(value)}`;
+    line += `,"${name}":${jsonOf(value)}`;
   }
   return `${line}}`;
+}
+
+function jsonOf(value: string | number | boolean | null): string {
+  if (typeof value === 'string') return quoted(value);
+  return typeof value === 'number' ? numberText(value) : String(value);
 }
 
 /** Renders a JSON string. Most texts contain no character that JSON escapes. */

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { HeaderBlock } from '@rackless/daemon/http/shortcut/rendered-headers.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { numberText } from '@rackless/daemon/text/number-text.js';
 import type { VirtualKey } from '../../auth/virtual-key.js';
 import type { Deployment } from '../../providers/deployment.js';
 import type { Selection } from '../../routing/router.js';
@@ -148,18 +149,8 @@ export function overheadOf({ receivedAt, sentAt, firstByteAt, answeredAt }: Exch
   return sentAt - receivedAt + (now - upstreamDone);
 }
 
-/**
- * Writes milliseconds with up to three decimals: `1.25`. Converts only integers to text, because V8
- * needs five times as long for fractions.
- */
-function milliseconds(value: number): string {
-  const microseconds = Math.round(value * 1000);
-  const whole = Math.floor(microseconds / 1000);
-  const rest = microseconds - whole * 1000;
-  if (rest === 0) return String(whole);
-  const digits = String(1000 + rest);
-  return `${whole}.${digits.slice(1, rest % 10 !== 0 ? 4 : rest % 100 !== 0 ? 3 : 2)}`;
-}
+/** Writes milliseconds with up to three decimals: `1.25`. */
+const milliseconds = (value: number): string => numberText(Math.round(value * 1000) / 1000);
 
 const shownApiBases = new WeakMap<Deployment, string>();
 
