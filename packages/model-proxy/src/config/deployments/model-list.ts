@@ -45,7 +45,7 @@ export function* readModelList(entries: readonly Entry[], inherited: ListInherit
       unserved.set(read.modelName, read.reason);
       continue;
     }
-    // Deployments that differ only in their keys have the same digest but need different ids.
+    // The digest leaves out keys, limits and timeouts. Deployments that differ only in these need different ids.
     let id = read.id;
     for (let copy = 2; ids.has(id); copy += 1) {
       const other = ids.get(id);
@@ -93,7 +93,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
     { findings, ignoredSettings },
   );
   if (found === undefined) {
-    // If findBlock has added a fault, that fault explains why there is no block.
+    // A fault of findBlock explains why there is no block. A fault of an unknown key may explain it too.
     if (findings.faultCount === faultsBefore)
       findings.fault(node, path, `${PARAMS} is missing: the mapping with the model and its address`);
     return undefined;

@@ -44,8 +44,8 @@ interface ParamsInput {
 
 /**
  * Reads the whole block and adds its faults to the findings.
- * @returns a deployment, or {@link Unserved}; undefined if the target has a fault. With other faults the result is a
- *   deployment, but the proxy does not start, because the findings contain the faults.
+ * @returns a deployment, or {@link Unserved}; undefined if the target has a fault. Other faults do not change the
+ *   result, but the proxy does not start, because the findings contain the faults.
  */
 export function readParams({
   modelName,
@@ -107,7 +107,7 @@ export function readParams({
   if (targets === undefined) return deployment;
   const deploymentAt = ([name, providerTarget]: readonly [string, UpstreamTarget | null]) =>
     [name, providerTarget === null ? null : deploymentAtTarget(deployment, providerTarget, inherited)] as const;
-  // A name without a prefix belongs to OpenAI, or to the server at the entry's api_base.
+  // The deployment itself stands for OpenAI, or for the server at the entry's api_base, so it gets that key.
   const { apiKey } = targets.get('openai') ?? target;
   return { ...deployment, apiKey, byProvider: new Map([...targets].map(deploymentAt)) };
 }

@@ -22,7 +22,7 @@ const optional = (value: string | boolean | undefined) => (value === undefined ?
 
 /**
  * Makes the document of the flags.
- * @returns undefined if no flag is set that has a counterpart in a configuration file.
+ * @returns undefined if none of `--model`, `--request_timeout` and `--drop_params` is set.
  */
 export function singleModelDocument(flags: Flags, findings: Findings): YamlMapping | undefined {
   const settings = mapping({
@@ -52,7 +52,7 @@ export function singleModelDocument(flags: Flags, findings: Findings): YamlMappi
         }),
       ],
     },
-    // The only model serves every name that a client requests.
+    // The model also serves every requested name that the configuration does not have.
     router_settings: mapping({
       model_group_alias: mapping({ '*': mapping({ model: scalar(name), hidden: scalar(true) }) }),
     }),

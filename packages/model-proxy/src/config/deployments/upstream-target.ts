@@ -22,7 +22,7 @@ export interface UpstreamTarget extends Pick<Deployment, 'query' | 'pathOf' | 'f
   readonly upstreamModel: string;
   readonly apiBase: string;
   readonly apiKey: string | null;
-  /** OpenAI parameters that this target supports in addition. */
+  /** OpenAI parameters that this target supports in addition to those of its provider. */
   readonly parameters?: readonly string[];
   /** Headers of the provider for this target. */
   readonly ownHeaders: Readonly<Record<string, string>>;
@@ -100,7 +100,7 @@ export function readTarget(
     findings.fault(params.node, params.path, missing);
     return undefined;
   }
-  // The target authenticates without the key, so a key of the environment is not sent.
+  // The target authenticates without a key, so the proxy sends neither `api_key` nor a key of the environment.
   if (derived?.apiKey === null) return { ...target, apiBase, apiKey: null };
   const apiKey = values.apiKey === undefined && named.isSure ? environmentKey(provider, environment) : values.apiKey;
   if (apiKey === undefined) noteUnsentKey(provider, apiBase, params, { environment, findings });
@@ -113,7 +113,7 @@ export function readTarget(
   return { ...target, apiBase, apiKey: apiKey ?? null };
 }
 
-/** Returns the function that providers read settings and variables with. */
+/** Returns the function with which providers read settings and variables. */
 function valueReader({ values }: Block<typeof paramsTable>, environment: Environment): TargetSettings['value'] {
   const texts = new Map(
     // Object.entries returns the keys as strings.
@@ -238,8 +238,8 @@ function noteUnsentKey(
 }
 
 /**
- * Removes slashes and an endpoint's path from the end of an address. Warns of a removed path if the address is in the
- * params. LiteLLM also accepts such an address.
+ * Removes slashes from the end of an address, and then the path of chat, completions, embeddings or responses. Warns of
+ * a removed path if the address is in the params. LiteLLM also accepts such an address.
  */
 function withoutEndpointPath(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
   const base = withoutTrailingSlashes(apiBase);

@@ -1,6 +1,6 @@
 /**
- * Sections of docs/reference/model-proxy-configuration.md about health checks, metrics and OpenTelemetry.
- * The proxy does not load this file.
+ * Sections of docs/reference/model-proxy-configuration.md about health checks, metrics, OpenTelemetry and
+ * webhooks. The proxy does not load this file.
  */
 import { defaults } from '../defaults.js';
 
@@ -57,7 +57,7 @@ the proxy continues to serve requests with the keys in memory. \`/metrics\` show
 \`rackless_health_check_healthy\` (1 or 0), \`rackless_health_check_timestamp_seconds\` and
 \`rackless_health_check_duration_seconds\`.`;
 
-/** Metrics for Prometheus, traces. */
+/** Metrics for Prometheus, traces and metrics with OTLP, and webhooks. */
 export const telemetrySection = `### Metrics
 
 \`/metrics\` is for Prometheus. The [dashboard for Grafana](../../examples/model-proxy/grafana-dashboard.json)

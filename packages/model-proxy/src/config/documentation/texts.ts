@@ -80,7 +80,7 @@ file. If both files set the same setting, the file with the \`include\` has prec
   [restricts access](#settings-that-prevent-the-start). Otherwise the proxy [ignores
   it](#settings-that-are-ignored), with one warning for each file.`;
 
-/** The sections below `litellm_params` on choosing a deployment and on its time limits. */
+/** The last sections below `litellm_params`: from groups and retries to health checks, metrics and time limits. */
 export const groupSections = `### Groups
 
 Entries with the same \`model_name\` form a group. For each request, the proxy selects one of them by its

@@ -1,4 +1,4 @@
-/** Lists of LiteLLM's names for the parameters and providers of a deployment. */
+/** Lists of names: parameters that only some servers have, and LiteLLM's providers that the proxy cannot serve. */
 
 const namesIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ''));
 

@@ -4,9 +4,7 @@
  */
 import { toPlain, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
-/**
- * A part of a setting's value that prevents the start. The proxy ignores the rest of the value.
- */
+/** A part of a setting's value that prevents the start. The other parts of the value do not prevent it. */
 interface ProtectiveValue {
   readonly node: YamlNode;
   /** Path below the setting. */
@@ -35,7 +33,10 @@ const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = 
   guardrails: (item) => (isOnByDefault(toPlain(item)) ? 'checks every request (default_on)' : undefined),
 };
 
-/** Settings whose values the rules check. If no rule rejects a part, the proxy warns, unless it has this callback. */
+/**
+ * Settings whose values the rules check. If the rule rejects no part of a value, the proxy warns that it ignores the
+ * setting, unless it implements all the callbacks in the value.
+ */
 export const checkedByValue: ReadonlySet<string> = new Set(Object.keys(rules));
 
 /** Returns the rejected parts of a setting. @param name the name of the setting. */
@@ -52,7 +53,7 @@ export function protectiveValues(name: string, node: YamlNode): readonly Protect
 const textOf = (node: YamlNode) => (node.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined);
 
 /**
- * Returns whether a guardrail has `default_on` at any depth, such as
+ * Returns whether a guardrail has `default_on` with a true value (such as `yes`) at any depth:
  * `litellm_params: {default_on: true}` or `name: {default_on: true}`.
  */
 function isOnByDefault(value: unknown): boolean {

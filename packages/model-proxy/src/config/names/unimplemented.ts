@@ -48,7 +48,7 @@ const top: readonly SettingGroup[] = [
 
 const entry: readonly SettingGroup[] = [ignored('adds a feature', 'model_alias cache fallbacks')];
 
-/** Settings of `litellm_params`. Parameters of requests are not in this table, because they go upstream. */
+/** Settings of `litellm_params`. Parameters of requests go upstream, so only `max_retries` of them is in this table. */
 const params: readonly SettingGroup[] = [
   refused(LIMITS, 'default_api_key_tpm_limit default_api_key_rpm_limit max_file_size_mb max_requests_per_minute'),
   refused(BUDGETS, 'max_budget budget_duration'),
