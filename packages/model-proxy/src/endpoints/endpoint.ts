@@ -2,7 +2,7 @@
 import type { Api } from '../errors/error-body.js';
 import type { NullableMembers } from '../json/rewrite-answer.js';
 
-/** Describes a path of OpenAI's API and the bodies of its requests and answers. */
+/** Describes a path for model requests, and the bodies of its requests and answers. */
 export interface Endpoint {
   /** Path below `/v1/` and below an upstream's `api_base`: `chat/completions`. */
   readonly path: string;
@@ -15,7 +15,7 @@ export interface Endpoint {
   readonly mode: string;
   /**
    * The body of requests: a JSON object with the member `model`, or a form with the field `model`
-   * (audio, images).
+   * (recordings, and images that the model changes).
    */
   readonly requestBody: 'json' | 'multipart';
   /**
@@ -42,8 +42,8 @@ export interface Endpoint {
    */
   readonly storesAnswers: boolean;
   /**
-   * The model of requests without `model`, if the configuration serves it, and no deployment has the mode of this
-   * endpoint. null: requests need `model`.
+   * The model of requests without `model`, if the configuration serves it. If a deployment has the mode of this
+   * endpoint, such requests use that deployment's model instead. null: requests need `model`.
    */
   readonly defaultModel: string | null;
   /** Members that `fill_null_fields` adds to answers, but not to events; null: none. */

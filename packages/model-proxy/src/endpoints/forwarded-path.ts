@@ -17,8 +17,8 @@ export function forwardedEndpoint(path: string): Endpoint {
 /**
  * Parses a configured path.
  * @returns the path below `api_base`: `fim/completions` for `/v1/fim/completions`. undefined: a
- *   segment is empty or begins with a dot, or the path contains other characters, such as those of
- *   escapes or a query. Such a path could leave `api_base`, or the upstream could read another path.
+ *   segment is empty or begins with `.` or `:`, or the path has characters other than letters, digits, `/` and
+ *   `_~-.:`. Such a path could leave `api_base`, or the upstream could read another path.
  */
 export function parseForwardedPath(path: string): string | undefined {
   const relativePath = path.replace(/^\/?(?:v1(?:\/|$))?/, '');
