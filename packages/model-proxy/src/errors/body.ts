@@ -49,7 +49,7 @@ export function unsupportedContentType(got: string, wanted: string): ProxyError 
 
 /**
  * Reports that the body is compressed: the proxy cannot read the model's name in it. RFC 9110
- * §12.5.3 requires `accept-encoding`.
+ * §12.5.3 recommends the header `accept-encoding` in this answer.
  */
 export function unsupportedContentEncoding(got: string): ProxyError {
   return requestFault(`Unsupported content encoding '${shortened(got)}': send the body uncompressed.`, {

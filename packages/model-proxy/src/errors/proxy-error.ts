@@ -35,7 +35,8 @@ interface ProxyErrorOptions {
   /** Groups errors in metrics and logs. */
   readonly kind: ErrorKind;
   /**
-   * How the upstream failed; absent: no failure of an upstream, so no other attempt follows a request that was sent.
+   * How the upstream failed, or `rateLimit` for a limit of the deployment. Absent: neither, so no other attempt follows
+   * a request that was sent.
    */
   readonly failure?: FailureKind;
   readonly cause?: unknown;
@@ -51,7 +52,7 @@ export type ErrorKind =
   | 'timeout'
   | 'malformedAnswer' // not HTTP, not JSON, too large, or incomplete
   | 'unavailable' // this proxy shuts down or is overloaded, or all deployments cool down
-  | 'internal'; // a bug of this proxy, or its store is unavailable
+  | 'internal'; // a bug of this proxy, a request that cannot be sent, or a store that is unavailable
 
 /** An error that becomes an answer. */
 export class ProxyError extends Error {
@@ -62,7 +63,7 @@ export class ProxyError extends Error {
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly kind: ErrorKind;
-  /** How the upstream failed; null: no failure of an upstream. */
+  /** As {@link ProxyErrorOptions.failure}; null: neither. */
   readonly failure: FailureKind | null;
 
   constructor(options: ProxyErrorOptions) {

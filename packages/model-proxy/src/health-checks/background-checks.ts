@@ -37,7 +37,7 @@ const transient: ReadonlySet<number | null> = new Set([408, 429]);
 
 /**
  * Creates the checks. They begin with {@link BackgroundChecks.start}.
- * @param publish gets what other workers must know.
+ * @param publish sends each result to the other workers.
  */
 export function createBackgroundChecks(
   log: Pick<Log, 'info' | 'warn' | 'error'>,
