@@ -89,7 +89,7 @@ export function modelRequest(proxy: CheckState, deployment: Deployment): CheckRe
   };
 }
 
-/** Returns the members of the request that `model_info` sets, with LiteLLM's names. */
+/** Returns the members of the request that LiteLLM's `health_check_…` members of `model_info` set. */
 function ownMembers(mode: string, { modelInfo }: Deployment): Readonly<Record<string, unknown>> {
   const maxTokens = modelInfo['health_check_max_tokens'];
   const effort = modelInfo['health_check_reasoning_effort'];
@@ -130,7 +130,7 @@ export function listRequest(proxy: CheckState, deployment: Deployment): CheckReq
   return { request, selection, answersJson: true, maxAnswerMb: MAX_LIST_MB, isForList: true };
 }
 
-/** Returns `api_base` without the endpoint's path that it ends with if it is a complete URL. */
+/** Returns `api_base`. If it ends with the path of an endpoint, removes that path. */
 function baseOf({ apiBase }: Deployment): string {
   const isEnd = ({ path }: Pick<Endpoint, 'path'>) => apiBase.endsWith(`/${path}`);
   const lengths = endpoints.filter(isEnd).map(({ path }) => path.length + 1);

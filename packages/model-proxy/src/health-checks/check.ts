@@ -13,7 +13,7 @@ const HEALTHY: CheckResult = { error: null, status: null, isChecked: true, prove
 /** Statuses of upstreams that do not show their list of models, at all or with this key. */
 const noListStatuses: ReadonlySet<number | null> = new Set([403, 404, 405, 501]);
 
-/** The status for a wrong key. Requests to the model use the same key, so they would fail, too. */
+/** The status for a wrong key. The model's requests use the same key, so this answer proves that they fail, too. */
 const WRONG_KEY = 401;
 
 /** Deployments of upstreams that do not show their list → rounds until the next try to read it. */
@@ -59,8 +59,8 @@ interface Round {
 }
 
 /**
- * Checks a deployment by the list of its upstream's models, which costs no tokens. If the upstream
- * does not show its list, sends requests to the model for some rounds. Never rejects.
+ * Checks a deployment by the list of its upstream's models, which costs no tokens. If the upstream does not show
+ * its list, sends a request to the model instead, in this round and in the next ten. Never rejects.
  */
 export async function checkList(
   proxy: CheckState,
