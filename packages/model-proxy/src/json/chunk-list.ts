@@ -12,7 +12,7 @@ const SMALL_BYTES = 1024;
 /** Size of the buffers that small chunks are copied into. */
 const ROOM_BYTES = 16_384;
 
-/** All new lists share this buffer, because making one takes longer than the rest of a list of one chunk. */
+/** All new lists share this buffer. Making a buffer takes longer than all other work for a list of one chunk. */
 const nothing = Buffer.alloc(0);
 
 /** A growing list of chunks. Its memory stays proportional to its bytes. */

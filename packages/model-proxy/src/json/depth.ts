@@ -1,7 +1,7 @@
 /**
  * The nesting of parsed values. `JSON.parse` has no limit, but `JSON.stringify` exceeds the stack after a
- * few thousand levels. Request bodies have a limit (scanner.ts). Answers of upstreams, and JSON inside
- * of strings, have none, so these functions check the depth.
+ * few thousand levels. Bodies of model requests have a limit (scanner.ts). Errors of upstreams, JSON inside of
+ * strings, and bodies of management requests have none, so these functions check the depth.
  */
 import { MAX_DEPTH } from './scanner.js';
 

@@ -25,7 +25,7 @@ export class KeySketch {
   }
 
   /**
-   * Returns whether the text may contain a name.
+   * Returns whether the set may contain a name.
    * @param name ASCII.
    * @returns false if the name is certainly absent.
    */

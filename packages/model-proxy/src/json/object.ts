@@ -5,7 +5,7 @@
 
 import type { KeySketch } from './key-sketch.js';
 
-/** A member of an object. Offsets count bytes from the first byte of the text; of a request: of its body. */
+/** A member of an object. Offsets count bytes from the first byte of the text (for a request: of its body). */
 export interface JsonMember {
   /** The key, with escapes resolved. */
   readonly key: string;
@@ -43,7 +43,7 @@ export interface JsonObject {
   readonly longTexts: readonly { readonly start: number; readonly end: number }[];
 }
 
-/** Reports that a text is not a JSON object. The message names the fault; `offset` counts bytes. */
+/** Reports that a text is not a JSON object, or exceeds a limit. The message names the fault; `offset` counts bytes. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
   readonly offset: number;

@@ -12,8 +12,8 @@ import { bytesBetween, memberNamed, textBetween } from './text.js';
 import type { FoundMembers } from './verified-members.js';
 
 /**
- * Nullable fields of the contract (among the rows MP-22 to MP-45). The proxy adds them with the value null if the
- * upstream does not send them.
+ * Nullable fields of the contract (among the rows MP-22 to MP-45). With `fill_null_fields`, the proxy adds them with
+ * the value null if the upstream does not send them.
  */
 export interface NullableMembers {
   readonly answer: readonly string[];
@@ -41,9 +41,9 @@ const NEARBY_BYTES = 65_536;
 /**
  * Rewrites one complete answer.
  *
- * A `model` that is missing or null stays so, because the upstream reported no name. In an answer
- * of 10 MB, the function searches both ends for the name. It scans the whole text only if neither end contains the
- * name, or if the name at the beginning may not be the last one.
+ * A `model` that is missing or null stays so, because the upstream reported no name. In a long answer, the
+ * function searches both ends for the name. It scans the whole text only if the end does not contain the name, and
+ * the beginning does not contain it either, or contains one that may not be the last.
  * @param chunks as received. They are not changed; the result contains views of them.
  */
 export function rewriteAnswer(chunks: readonly Buffer[], rewrite: AnswerRewrite): Buffer[] {

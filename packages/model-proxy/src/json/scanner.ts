@@ -95,7 +95,7 @@ export class JsonObjectScanner {
   #literalAt = 0;
   /** Position after the opening quote of the current name. */
   #innerKeyStart = 0;
-  // The current member of the outermost object.
+  // The current member of the outermost object. `#start` and `#end` are those of the object itself.
   #keyStart = 0;
   #keyEscaped = false;
   #key = '';
