@@ -28,7 +28,7 @@ const money = z.number().nonnegative();
 
 /**
  * The members that change a key. null removes a setting, and so does an empty list, object, budget or duration. For
- * `key_type` and `spend`, null changes nothing.
+ * `allowed_routes`, `key_type` and `spend`, null changes nothing.
  */
 const schema = z.object({
   key_alias: name.nullish(),
@@ -102,7 +102,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** LiteLLM's types of keys, with the allowed routes of each. An empty list: all paths of models, and information. */
+/** LiteLLM's types of keys, with the allowed routes of each. An empty list allows paths of models and information. */
 const routesOfType = {
   default: [],
   llm_api: ['llm_api_routes'],
@@ -110,7 +110,7 @@ const routesOfType = {
   read_only: ['info_routes'],
 } as const;
 
-/** Returns a key without limits, with LiteLLM's defaults. @param secretName the end of the key, to show. */
+/** Returns a key without limits, with LiteLLM's defaults. @param secretName `sk-...` and the end of the key. */
 export function newKey(secretName: string, now: number): StoredKey {
   return {
     name: secretName,
@@ -136,8 +136,8 @@ export function newKey(secretName: string, now: number): StoredKey {
 }
 
 /**
- * Returns a key with the changes of a request. Absent members stay, and null removes a setting. If `tags` is absent,
- * takes the tags of `metadata`.
+ * Returns a key with the changes of a request. Absent members stay, and null removes a setting (exceptions: see the
+ * schema). If `tags` is absent, takes the tags of `metadata`.
  * @throws {ProxyError} 400: a duration is invalid, or the key would be too long for the store.
  */
 export function changedKey(key: StoredKey, input: KeyInput, now: number): StoredKey {

@@ -18,7 +18,7 @@ const MAX_CUSTOM_LENGTH = 256;
 
 /**
  * `POST /key/generate`: creates a key.
- * @returns the key and its data. No later answer contains a key that the proxy has made.
+ * @returns the key and its data. Later answers contain the key only if the request names it.
  * @throws {ProxyError} 400: a member is invalid, the key or its alias already exists, or the key is the master key.
  *   404: another request deleted the key before its spend was stored.
  */

@@ -12,7 +12,7 @@ import { addSums, emptySums, numbersOf, usageIn, valueAt, type Sums } from './us
 /**
  * `GET /spend/logs`: sums of each day; if a date is missing, or with `summarize=false`, the rows of each day, key
  * and model.
- * @throws {ProxyError} 400: a date is invalid.
+ * @throws {ProxyError} 400: a date is invalid, or a filter is not implemented.
  */
 export function spendLogs(request: ManagementRequest): object {
   const { query, store } = request;
@@ -64,7 +64,7 @@ function logRow(row: UsageRow, { keys }: Pick<Store, 'keys'>): object {
 /**
  * `GET /global/spend/report`: totals for each key, model or tag, or for each day and team (`group_by`). The default is
  * each day and team; with `api_key` in the query, it is each key.
- * @throws {ProxyError} 400: a date is missing or invalid, or `group_by` is invalid.
+ * @throws {ProxyError} 400: a date is missing or invalid, `group_by` is invalid, or a filter is not implemented.
  */
 export function spendReport(request: ManagementRequest): object | Promise<object> {
   const { query, store } = request;
@@ -131,9 +131,9 @@ const totalsOf = (sums: Sums) => ({
 });
 
 /**
- * `GET /spend/tags`: totals for each tag. With `api_key`, the list is empty, because tags have no
- * totals for each key.
- * @throws {ProxyError} 400: a date is invalid.
+ * `GET /spend/tags`: totals for each tag. With a filter for keys (`api_key`, `team_id`, `user_id`), the list is
+ * empty, because tags have no totals for each key.
+ * @throws {ProxyError} 400: a date is invalid, or a filter is not implemented.
  */
 export async function spendTags(request: ManagementRequest): Promise<object> {
   const found = new Map<string, Sums>();
