@@ -1,6 +1,7 @@
 /**
  * `/health`: the results of the checks in the background. Without such checks, the proxy sends a short request to
- * each deployment of the configuration, or of the model in the query. These requests cost tokens, as LiteLLM's do.
+ * each deployment of the configuration, or to those that the query selects. These requests cost tokens, as LiteLLM's
+ * do.
  * Probes should use `/health/liveliness`, for which the proxy sends no request.
  */
 import type { ProxyState } from '../exchange/exchange.js';

@@ -16,7 +16,7 @@ type State = 'healthy' | 'failing' | 'cooling_down' | 'unknown';
 /** The last check in the background. */
 interface ShownCheck {
   readonly is_healthy: boolean;
-  /** Only for the master key, and only if `health_check_details` is not false. */
+  /** Absent if the check succeeded, for clients with a virtual key, and if `health_check_details` is false. */
   readonly error?: string;
   /** RFC 3339. */
   readonly checked_at: string;
