@@ -27,7 +27,7 @@ export function sendContinue(exchange: Exchange): void {
 }
 
 /**
- * Reads the whole body into memory. Sends an error to the client if it occurs during the reading.
+ * Reads the whole body into memory. Sends errors that occur during the reading to the client.
  * @param maxBytes maximum size of the body.
  * @param done may throw an error for the client. It is not called after an error, or if the client disconnects.
  * @throws {ProxyError} 413: the announced length is too large.

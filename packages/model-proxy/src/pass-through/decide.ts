@@ -42,7 +42,7 @@ export interface Decision {
 }
 
 /**
- * Selects the deployment. Reads the body, or a part of it, only if it can contain the name of the
+ * Selects the deployment. Reads the body, or a part of it, only if a name in it can select the
  * deployment. Errors that occur after the reading has begun are sent to the client.
  * @throws {ProxyError} an error that occurs before the body is read.
  */
@@ -142,8 +142,8 @@ export function decideWebSocket(task: RawTask): Decision {
   const visible = visibleModels(exchange);
   if (target.kind === 'files' || target.kind === 'response') throw noSuchPath('WebSocket', path);
   const model = valueIn(query, 'model');
-  // The events of `responses` can name other models, which the proxy does not check. So it rejects
-  // keys that are limited to some models.
+  // Without `model`, at `responses` and at a provider's own path, the WebSocket can use models that the
+  // proxy does not check. So it rejects keys that are limited to some models.
   const isUnchecked = target.kind === 'provider' || target.rest === 'responses' || model === undefined;
   const restrictedKeyError = isUnchecked ? uncheckedModelFault(exchange) : undefined;
   if (restrictedKeyError !== undefined) throw restrictedKeyError;

@@ -1,6 +1,6 @@
 /**
- * Finds the fields that come before the file in a form. LiteLLM's clients name the deployment there.
- * The proxy removes these fields. It does not wait for the file.
+ * Finds and removes wanted fields that come before the file in a form. LiteLLM's clients name the
+ * deployment there. The proxy does not wait for the file.
  */
 import { boundaryOf, dispositionOf, MultipartError, type Disposition } from '../exchange/request/multipart.js';
 
@@ -81,7 +81,7 @@ export class FormHeadReader {
 
   /**
    * Reads the parts that have arrived, from where the previous call stopped.
-   * @returns true if the reader needs no more bytes, because no wanted field can follow.
+   * @returns true if the reader needs no more bytes: a file, an unclear part or the end of the form follows.
    */
   #readParts(): boolean {
     const bytes = this.#memory.subarray(0, this.#length);

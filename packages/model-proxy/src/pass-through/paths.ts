@@ -88,8 +88,8 @@ const endpointPaths = createPaths(endpoints);
 
 /**
  * Returns one name for a path of any provider: the part after provider and version. `/v1/batches`,
- * `/openai/v1/batches` and `/hosted_vllm/v1/batches` have the same name. The model in a path of an endpoint does not
- * count: OpenAI's first API, Azure's form.
+ * `/openai/v1/batches` and `/hosted_vllm/v1/batches` have the same name. The model in a path of an endpoint
+ * (`/engines/{model}/…`, `/openai/deployments/{model}/…`) does not count.
  * @param path result of `plainPath`; also a path that is not raw.
  */
 export function nameAtAnyProvider(path: string): string {
@@ -107,8 +107,8 @@ export function nameAtAnyProvider(path: string): string {
 export const closingNames = (path: string): readonly string[] => [rawName(path) ?? path, nameAtAnyProvider(path)];
 
 /**
- * Returns the names in `masterKeyRoutes` of an entry for a raw path. If the entry has no provider, or if it is for files
- * or batches, it closes the path at all providers: requests may reach the same upstream through each of them.
+ * Returns the names that an entry for a raw path adds to `masterKeyRoutes`. If the entry has no provider, or if it is
+ * for files or batches, it closes the path at all providers: requests may reach the same upstream through each of them.
  * @param path result of `plainPath`. @returns empty if the path is not raw.
  */
 export function closedNames(path: string): readonly string[] {
@@ -170,7 +170,7 @@ export function upstreamUrl(apiBase: string, target: RawTarget): string {
   const { family, rest } = target;
   // vLLM's own paths (/metrics, /tokenize, /score) are next to /v1, not below it.
   if (family === 'vllm') return `${versioned ? apiBase.slice(0, -'/v1'.length) : apiBase}/${rest}`;
-  // Gemini's own API is next to the version of its OpenAI API: /v1beta/openai.
+  // The paths of Gemini's own API contain the version, so the base of its OpenAI API (/v1beta/openai) is removed.
   if (family === 'gemini') return `${apiBase.replace(/\/v1(?:beta)?\/openai$/, '')}/${rest}`;
   return `${apiBase}/${versioned ? rest.replace(/^v1\//, '') : rest}`;
 }

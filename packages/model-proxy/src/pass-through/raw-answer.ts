@@ -57,7 +57,7 @@ export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFau
 }
 
 /**
- * Sends the head of an answer at once, because the client may need it before the first byte.
+ * Sends the head of an answer at once, because the client may need it before the first byte of the body.
  * @param upstream headers of the upstream: name, value, name, value.
  */
 export function sendHead(exchange: Exchange, status: number, upstream: readonly string[]): void {

@@ -24,15 +24,15 @@ export class UpgradeRequest extends PassThrough {
   readonly headers = { upgrade: 'websocket' };
   readonly url: string;
   /**
-   * Replaces the client's socket, because http-proxy-middleware would add a listener to its server
-   * for each request.
+   * Replaces the client's socket, because http-proxy-middleware would add a listener to the server of
+   * that socket for each request.
    */
   readonly socket = { destroyed: false };
 
   constructor(plan: UpgradePlan) {
     super();
     this.url = requestTarget(plan);
-    // Without a listener, an error would end the process. Others report the errors of both sockets.
+    // Without a listener, an error would end the process. Other listeners report the errors of both sockets.
     this.on('error', () => undefined);
   }
 

@@ -242,7 +242,7 @@ export class WebSocketCall implements UpstreamCall {
     return timeoutFault(name, limitMs, performance.now() - this.#startedAt, this.#options.plan.connector.peer);
   }
 
-  /** Ends the WebSocket: with an error for the client, or after the head of the answer only with the connection. */
+  /** Ends the WebSocket with an error for the client. After the head of the answer, only closes the connection. */
   #fail(error: ProxyError): void {
     const { exchange, traced, socket } = this.#options;
     this.#finish();

@@ -68,7 +68,7 @@ export function goingAway(reason: string): Buffer {
   return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, payload.length]), payload]);
 }
 
-/** Makes a close frame for a server. It is masked, as all frames to servers (§5.3). @param reason as above. */
+/** As {@link goingAway}, for a server: the frame is masked, as all frames to servers (§5.3). */
 export function maskedGoingAway(reason: string): Buffer {
   const payload = closePayload(reason);
   const key = randomBytes(4);
