@@ -84,7 +84,7 @@ export interface Deployment {
   readonly extraBody: Readonly<Record<string, unknown>>;
   /** Additional headers for the upstream; names in lower case. */
   readonly extraHeaders: Readonly<Record<string, string>>;
-  /** `model_info` as configured, with the prices of the params, for `/model/info` and `/v1/models/{id}`. */
+  /** `model_info` as configured, with the prices of the params. `/model/info` and `/v1/models/{id}` show it. */
   readonly modelInfo: Readonly<Record<string, unknown>>;
   /** Maximum number of requests per minute; null: unlimited. */
   readonly rpm: number | null;

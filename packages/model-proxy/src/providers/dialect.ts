@@ -53,7 +53,7 @@ export interface DialectEvents {
   readonly error?: UpstreamError;
 }
 
-/** Translates one stream. Needs no closing. */
+/** Translates one stream. Holds no resources. */
 export interface DialectStream {
   /**
    * Reads the next bytes, which may begin and end anywhere (sse/event-reader.ts finds events).

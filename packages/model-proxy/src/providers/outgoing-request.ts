@@ -75,8 +75,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /**
-   * Returns whether the configuration allows to forward a parameter for the proxy, such as `metadata`. Dangerous
-   * parameters are never allowed.
+   * Returns whether the configuration allows to forward a parameter for the proxy, such as `metadata`. Parameters that
+   * are for the proxy at all endpoints, such as `api_base`, are never allowed.
    */
   #isAllowed(name: string): boolean {
     return planOf(this.#options.deployment).allowedParameters.has(name) && !isConsumed(name, '');
@@ -216,7 +216,7 @@ export class OutgoingRequest implements RequestMembers {
     return spliceJson(this.#object, edits);
   }
 
-  /** Returns the request in the dialect, with `extra_body` unless a {@link DialectRequest}. @throws {ProxyError} */
+  /** Returns the request in the dialect, JSON with `extra_body`. @throws {ProxyError} 400: it cannot be translated. */
   finishAs({ endpoint, call }: TranslatedCall): Buffer[] | DialectRequest {
     const request = endpoint.request(this, call);
     if (request instanceof DialectRequest) return request;

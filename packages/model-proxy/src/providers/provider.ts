@@ -39,8 +39,8 @@ export interface Provider {
   /** As {@link headers}, for raw requests to the API of the vendor itself. Absent: the same. */
   nativeHeaders?(apiKey: string | null): Readonly<Record<string, string>>;
   /**
-   * Derives the address from the settings of a deployment. Absent: the address is `api_base`, or
-   * {@link defaultApiBase}.
+   * Derives the address, and what depends on it, from the settings of a deployment. Absent: the address is
+   * `api_base`, or {@link defaultApiBase}.
    */
   readonly targetOf?: TargetOf;
   /** The API, if it is not OpenAI's. */

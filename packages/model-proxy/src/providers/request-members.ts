@@ -12,13 +12,13 @@ export interface RequestMembers {
    */
   bytes(name: string): Buffer | undefined;
   /**
-   * Returns whether a value may contain members with the given names. `false` is certain, `true` is
+   * Returns whether a value may contain a member with any of the given names. `false` is certain, `true` is
    * not. The call is cheap.
    * @param keys ASCII.
    */
   mayHold(name: string, keys: readonly string[]): boolean;
   /**
-   * Returns whether a value contains a text. Does not search inside of long strings, and does not
+   * Returns whether a value contains any of the texts. Does not search inside of long strings, and does not
    * join the value's chunks.
    * @param texts ASCII.
    * @param accepts decides about a match by up to 32 bytes from its first byte on; absent: accepts
