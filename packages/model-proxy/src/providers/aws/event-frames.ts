@@ -31,8 +31,8 @@ export function faultText(frame: EventFrame): string {
 }
 
 /**
- * Four numbers of 4 bytes: length of the message, length of its headers, checksum of both lengths, checksum of the
- * message.
+ * Each message has four numbers of 4 bytes: its length, the length of its headers, the checksum of both lengths, and
+ * the checksum of the message. So no message is shorter.
  */
 const MIN_BYTES = 16;
 /** AWS's limit for a message. */

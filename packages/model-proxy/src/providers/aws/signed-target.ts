@@ -9,7 +9,7 @@ export const DEFAULT_REGION = 'us-west-2';
 /** The session name of roles without a name. It appears in AWS's logs. */
 const DEFAULT_SESSION_NAME = 'model-proxy';
 
-/** Returns the region of a deployment; undefined: the configuration has none. */
+/** Returns the region of a deployment; undefined: neither the configuration nor a variable sets it. */
 export const configuredRegion = ({ value }: TargetSettings): string | undefined =>
   value('aws_region_name', 'AWS_REGION_NAME', 'AWS_REGION', 'AWS_DEFAULT_REGION');
 

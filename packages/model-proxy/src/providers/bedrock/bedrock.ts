@@ -31,7 +31,7 @@ const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/nova-reel|nova-sonic|nova-2-sonic/, 'videos or speech'],
 ];
 
-/** LiteLLM's prefixes for imported models that the proxy calls with Converse. Converse has no Qwen 2. */
+/** LiteLLM's prefixes for imported models that the proxy calls with Converse. */
 const imported = /^(?:llama|deepseek_r1|nova)\/(?=arn:)/;
 const importedWithOpenai = /^(?:openai|qwen[23])\/(?=arn:)/;
 
@@ -48,7 +48,7 @@ function apiOf(name: string, region: string): Choice | string {
   if (importedWithOpenai.test(name))
     return { api: openaiInvokeApi, upstreamModel: name.replace(importedWithOpenai, '') };
   const plain = name.replace(imported, '').replace(/^invoke\//, '');
-  // For all other models with the prefix `invoke/`, the proxy uses Converse, which gives the same answers.
+  // For all other chat models with the prefix `invoke/`, the proxy uses Converse, which gives the same answers.
   if (name.startsWith('invoke/') && plain.includes('claude')) return { api: claudeInvokeApi, upstreamModel: plain };
   if (plain.includes('rerank')) return { api: rankingApi(region), upstreamModel: plain, host: AGENT_RUNTIME };
   if (name.startsWith('agent/'))
@@ -80,7 +80,7 @@ const bedrockTarget: TargetOf = (settings) => {
     api,
   };
   if (hasApiKey) return target;
-  // Many configurations have `model: "*"`, but no account at AWS.
+  // Many configurations have `model: "*"`, but no account at AWS. So a missing account only disables the model.
   return (
     signedTarget(target, { service: 'bedrock', region }, settings) ??
     'bedrock needs an access key, a profile or a role of AWS'

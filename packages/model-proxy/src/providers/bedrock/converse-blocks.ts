@@ -93,7 +93,7 @@ function bytesOf(source: unknown): { readonly mediaType: string; readonly subtyp
   return { mediaType, subtype: mediaType.replace(/^image\//, '').replace(/^jpg$/, 'jpeg'), data };
 }
 
-/** Translates a block of an answer; undefined: OpenAI's answers cannot contain it. */
+/** Translates a block of an answer to Anthropic's form; undefined: OpenAI's answers cannot contain it. */
 export function anthropicBlock(block: Block): Block | undefined {
   const { text, toolUse, reasoningContent } = block;
   if (typeof text === 'string') return { type: 'text', text };

@@ -15,7 +15,7 @@ const ownMembers = [
   ...['performanceConfig', 'requestMetadata', 'serviceTier'],
 ];
 
-/** Anthropic's members that this file translates or omits. All others become `additionalModelRequestFields`. */
+/** Members that this file translates, copies or omits. All others become `additionalModelRequestFields`. */
 const translated: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p'],
   ...['tools', 'tool_choice', 'metadata', 'output_config', ...ownMembers],

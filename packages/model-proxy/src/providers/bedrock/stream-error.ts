@@ -2,7 +2,7 @@
 import { faultText, type EventFrame } from '../aws/event-frames.js';
 import type { UpstreamError } from '../dialect.js';
 
-/** The status of each exception. */
+/** The statuses of exceptions. All others have 500. */
 const statusOf: ReadonlyMap<string, number> = new Map([
   ['validationException', 400],
   ['throttlingException', 429],

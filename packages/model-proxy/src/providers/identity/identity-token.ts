@@ -11,8 +11,9 @@ const variables = new Map([
 ]);
 
 /**
- * Returns the source of the token in the form `oidc/google/AUDIENCE`, `oidc/github/AUDIENCE`,
- * `oidc/file/PATH`, `oidc/env/VARIABLE`, `oidc/env_path/VARIABLE`, `oidc/circleci/` or `oidc/circleci_v2/`.
+ * Returns the source of a token.
+ * @param reference `oidc/google/AUDIENCE`, `oidc/github/AUDIENCE`, `oidc/file/PATH`, `oidc/env/VARIABLE`,
+ *   `oidc/env_path/VARIABLE`, `oidc/circleci/` or `oidc/circleci_v2/`.
  * @returns a string: why there is no source.
  * @see https://cloud.google.com/compute/docs/instances/verifying-instance-identity
  * @see https://docs.github.com/actions/reference/security/oidc
