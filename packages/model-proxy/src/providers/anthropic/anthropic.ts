@@ -49,7 +49,10 @@ export const anthropicApi = {
   }),
 } satisfies ModelApi;
 
-/** Anthropic's API with models of Anthropic. Models of other vendors may need the signatures in ids of calls. */
+/**
+ * Anthropic's API with models of Anthropic, for which the proxy removes Gemini's signatures from ids of calls. Servers
+ * with models of other vendors may need these signatures.
+ */
 export const claudeApi: ModelApi = { ...anthropicApi, ...shortIds };
 
 const DEFAULT_BASE = 'https://api.anthropic.com/v1';

@@ -86,7 +86,7 @@ export function messageFrame(id: string, model: string): Block {
   return { id, type: 'message', role: 'assistant', model };
 }
 
-/** Thinking of other vendors has no signature, but Anthropic's clients expect the member. */
+/** Makes a block of thinking. Other vendors send no signature, but Anthropic's clients expect the member. */
 export function thinkingBlock(thinking: string): Block {
   return { type: 'thinking', thinking, signature: '' };
 }

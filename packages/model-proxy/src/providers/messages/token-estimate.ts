@@ -56,8 +56,8 @@ const LETTERS_OF_TOKEN = 4;
 const OTHER_LETTERS_OF_TOKEN = 3.8;
 const SIGNS_OF_TOKEN = 2.5;
 /**
- * A run of white space that is not part of another piece. The tokenizer often joins it to the token before or
- * after it.
+ * Tokens of a run of white space that is not part of another piece. The number is below 1, because the tokenizer
+ * often joins the run to the token before or after it.
  */
 const TOKENS_OF_SPACE = 0.6;
 /** The counted beginning of a long text. Counting so many characters takes about 20 ms. */
