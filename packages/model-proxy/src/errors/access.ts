@@ -66,7 +66,7 @@ export function adminOnly(path: string): ProxyError {
 
 /**
  * Reports that the key may not request the path; LiteLLM's wording if the key has a list of paths.
- * @param allowed empty: the key has no list, and may request all paths of models.
+ * @param allowed empty: the key has no list, and may request all paths of models and information.
  */
 export function pathNotAllowed(path: string, allowed: readonly string[]): ProxyError {
   if (allowed.length === 0)

@@ -100,8 +100,8 @@ export function missingUser(): ProxyError {
 }
 
 /**
- * Reports that a deployment has reached a limit of this minute. A client gets this error only if no
- * other deployment of the group, and no fallback, can take the request.
+ * Reports that a deployment has reached a limit of this minute. A model request ends with this error only if no
+ * other deployment of the group, and no fallback, can take it. A raw request ends with it at once.
  * @param what `RPM` or `TPM`.
  */
 export function deploymentLimited(what: string, limit: number, retryAfterSeconds: number): ProxyError {

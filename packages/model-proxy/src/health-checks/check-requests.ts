@@ -34,7 +34,7 @@ const MAX_ANSWER_MB = 16;
 /** Maximum size of a list of models. The longest list in November 2026, OpenRouter's, has less than 1 MB. */
 const MAX_LIST_MB = 4;
 
-/** Mode → request body. Models of other modes cannot be checked. */
+/** Mode → request body. Models of other modes cannot be checked by a request to the model. */
 const checkBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   chat: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: MAX_TOKENS },
   completion: { prompt: 'Hi', max_tokens: MAX_TOKENS },

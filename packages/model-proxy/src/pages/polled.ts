@@ -1,5 +1,5 @@
 /**
- * Pages that programs request often, such as probes. They bypass Express, which would cost more than the pages
+ * Pages that probes and other programs request often. They bypass Express, which would cost more than the pages
  * themselves.
  */
 import { modelNotFound } from '../errors/model.js';

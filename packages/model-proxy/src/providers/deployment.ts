@@ -11,8 +11,8 @@ export interface Timeouts {
   /** For TCP and TLS. */
   readonly connectMs: number | null;
   /**
-   * From the last byte of the request to the first byte of the answer's body. For an answer without
-   * a body: to its headers.
+   * From the last byte of the request to the first byte of the answer's body. For an answer without a body, and for
+   * a raw request: to its headers. Also limits each pause while the proxy sends the request.
    */
   readonly firstByteMs: number | null;
   /** Between two chunks of an answer. */
@@ -52,8 +52,8 @@ export interface Deployment {
    */
   readonly upstreamModel: string;
   /**
-   * For a deployment of all names (`model: "*"`): the deployment for each provider prefix, which
-   * gets the rest of the name. null: the proxy does not support that provider.
+   * For a deployment of all names (`model: "*"`): the deployment for each provider, which gets the name without the
+   * provider's prefix. null: the proxy does not support that provider.
    */
   readonly byProvider?: ReadonlyMap<string, Deployment | null>;
   /** Absolute URL without a slash at its end, such as `https://host/v1`. */

@@ -57,7 +57,8 @@ export interface DialectEvents {
 export interface DialectStream {
   /**
    * Reads the next bytes, which may begin and end anywhere (sse/event-reader.ts finds events).
-   * @throws {Error} if the bytes are not what the dialect expects. The client gets a 502.
+   * @throws {Error} if the bytes are not what the dialect expects. The client gets a 502, or an error event if it has
+   *   already got a part of the stream.
    */
   push(chunk: Buffer): DialectEvents;
   /**
