@@ -61,7 +61,7 @@ export function partsWithout(others: readonly Span[], part: Span): readonly Span
 
 const nothing = Buffer.alloc(0);
 
-/** Returns up to {@link SEEN} bytes from the start of a piece, also of the pieces after it. */
+/** Returns up to {@link SEEN} bytes from the start of a piece on, if necessary with bytes of the pieces after it. */
 function following(pieces: readonly Buffer[], from: number): Buffer {
   const found: Buffer[] = [];
   let length = 0;

@@ -27,7 +27,7 @@ const pages: readonly PagePath[] = [
   { paths: ['/model/status'], isPublic: false },
 ];
 
-/** All pages by each of their paths. */
+/** Path → page, for each path of all pages. */
 export const pagePaths: ReadonlyMap<string, PagePath> = new Map(
   pages.flatMap((page) => page.paths.map((path) => [path, page])),
 );

@@ -59,7 +59,7 @@ export interface FilesChoice {
 }
 
 /**
- * Selects the deployment for files and batches by public name or by provider. If the request names neither,
+ * Selects the deployment for files and batches by public name or by provider. If the request names neither, selects
  * the first of these that exists: a deployment with `use_in_pass_through`, the only account, the only
  * account at OpenAI, `environmentDeployment` if no other deployment is at OpenAI. Deployments with the
  * same address, key and headers share an account.

@@ -3,7 +3,7 @@ import { queryOf, valueIn, type QueryPair } from './query.js';
 
 /** Names that Azure's browser clients use. */
 const names: readonly string[] = ['api-key', 'api_key'];
-/** Also the name that clients of Gemini's API use. At other upstreams, `key` may be an ordinary parameter. */
+/** {@link names}, and the name that clients of Gemini's API use. At other upstreams, `key` may be a parameter. */
 const namesForGemini: readonly string[] = [...names, 'key'];
 
 /** Returns the client's key in the query of a URL; undefined: none. @param path as `plainPath` returns it. */

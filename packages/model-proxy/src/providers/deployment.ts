@@ -98,11 +98,11 @@ export interface Deployment {
   readonly retries: number | null;
   /** `cooldown_time` of the params; null: that of the router. */
   readonly cooldownMs: number | null;
-  /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */
+  /** Whether raw pass-through (`/openai/…`) may use the deployment and its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;
   /**
-   * Weight in its model group: its share of the requests is this divided by the sum of the weights; null: not
-   * configured.
+   * Weight in the model group: the deployment's share of the requests is its weight divided by the sum of the weights.
+   * null: not configured.
    */
   readonly weight: number | null;
 }

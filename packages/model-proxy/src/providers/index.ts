@@ -55,7 +55,7 @@ export const knownProviders: readonly string[] = [...providers.keys()];
  */
 export function providerOfAddress(apiBase: string): string | undefined {
   const { origin } = new URL(apiBase);
-  // Any server may listen at an http address of this machine, so such an address identifies no provider.
+  // Some providers have an http address of this machine, where any server may listen. It identifies no provider.
   return origin.startsWith('https:') ? allProviders.find((provider) => originOf(provider) === origin)?.name : undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Derives the target of a deployment from its settings, for providers that need more than `api_base`. */
+/** The types for providers that derive the target of a deployment from more settings than `api_base`. */
 import { invalidParameter } from '../errors/model.js';
 import type { Dialect } from './dialect.js';
 import type { Translation, TranslationTriggers } from './request-members.js';

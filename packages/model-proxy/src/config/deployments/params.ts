@@ -107,7 +107,7 @@ export function readParams({
   if (targets === undefined) return deployment;
   const deploymentAt = ([name, providerTarget]: readonly [string, UpstreamTarget | null]) =>
     [name, providerTarget === null ? null : deploymentAtTarget(deployment, providerTarget, inherited)] as const;
-  // The deployment itself stands for OpenAI, or for the server at the entry's api_base, so it gets that key.
+  // The deployment itself stands for OpenAI, or for the server at the entry's api_base, so it gets the key of that target.
   const { apiKey } = targets.get('openai') ?? target;
   return { ...deployment, apiKey, byProvider: new Map([...targets].map(deploymentAt)) };
 }
@@ -124,8 +124,8 @@ function deploymentAtTarget(
 }
 
 /**
- * Returns the member `token` of a deployment; an empty object if it needs no token. The TLS settings of the deployment
- * do not apply to the token server: it has those of `litellm_settings`.
+ * Returns the member `token` of a deployment; an empty object if it needs no token. The TLS settings of
+ * `litellm_settings` apply to the token server, and those of the deployment do not.
  */
 function tokenOf(token: TokenSettings | undefined, { tls, settings }: Inherited): Pick<Deployment, 'token'> {
   return token === undefined ? {} : { token: { settings: token, tls: tls.resolve(undefined, settings) } };

@@ -3,8 +3,8 @@
 const namesIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ''));
 
 /**
- * Parameters of vLLM, SGLang and other servers that OpenAI does not have. In `litellm_params` they
- * are sent upstream.
+ * Parameters that vLLM, SGLang and other servers have, but OpenAI's API does not have. Such parameters in
+ * `litellm_params` are sent upstream.
  */
 export const upstreamParameters: ReadonlySet<string> = namesIn(`
   top_k min_p top_a typical_p repetition_penalty length_penalty use_beam_search best_of min_tokens ignore_eos stop_token_ids

@@ -27,7 +27,7 @@ interface CountTable {
   readonly suffix: string;
   /** Errors that have no name with this suffix in LiteLLM. */
   readonly without: readonly string[];
-  /** The name of the number for all failures without a number of their own; null: there is none. */
+  /** The name of the default for all failures that have no number of their own; null: there is no default. */
   readonly defaultName: string | null;
   readonly max: number;
 }

@@ -40,7 +40,7 @@ const affinityNames: Readonly<Record<string, AffinityKind | null>> = {
   session_affinity: 'session',
   deployment_affinity: 'user',
   prompt_caching: 'prompt',
-  // The proxy already does these, or has nothing that they concern.
+  // The proxy always does what these checks do, or has nothing to which they apply.
   responses_api_deployment_check: null,
   forward_client_headers_by_model_group: null,
   enforce_model_rate_limits: null,

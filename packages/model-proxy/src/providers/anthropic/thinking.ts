@@ -29,7 +29,7 @@ interface Thinking {
   readonly effort?: string;
 }
 
-/** Translates `reasoning_effort`. @throws {ProxyError} 400: `effort` is not one of its values. */
+/** Translates `reasoning_effort`. @throws {ProxyError} 400: `effort` is not a value of `reasoning_effort`. */
 export function thinkingOf(effort: unknown, model: string): Thinking {
   if (effort === undefined || effort === 'none') return {};
   const budget = typeof effort === 'string' ? budgets.get(effort) : undefined;

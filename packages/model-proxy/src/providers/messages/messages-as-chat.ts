@@ -22,7 +22,7 @@ interface ChatTranslation {
 
 /**
  * Makes the endpoint of the Messages API for an upstream that does not serve it.
- * @param provider its name.
+ * @param provider name of the upstream's provider.
  * @param supported OpenAI's parameters that the upstream supports.
  * @param chat the translation of chat; null: the upstream has OpenAI's API.
  */
