@@ -107,7 +107,7 @@ export function readParams({
   if (targets === undefined) return deployment;
   const deploymentAt = ([name, providerTarget]: readonly [string, UpstreamTarget | null]) =>
     [name, providerTarget === null ? null : deploymentAtTarget(deployment, providerTarget, inherited)] as const;
-  // The deployment itself stands for OpenAI, or for the server at the entry's api_base, so it gets the key of that target.
+  // The deployment itself stands for OpenAI, or for the server at the entry's api_base. So it gets that target's key.
   const { apiKey } = targets.get('openai') ?? target;
   return { ...deployment, apiKey, byProvider: new Map([...targets].map(deploymentAt)) };
 }

@@ -22,7 +22,10 @@ export interface EventFrame {
 /** Parses the payload of a message. @throws {Error} if it is not JSON. */
 export const jsonIn = ({ body }: EventFrame): unknown => parseWithinLimits(body.toString());
 
-/** Returns the text of an exception or an error, or its name if it has no text. @throws {Error} it is not JSON. */
+/**
+ * Returns the text of an exception or an error, or its name if it has no text.
+ * @throws {Error} if the payload of an exception is not JSON.
+ */
 export function faultText(frame: EventFrame): string {
   const { kind, name, message } = frame;
   if (kind === 'error') return message === '' ? name : message;
