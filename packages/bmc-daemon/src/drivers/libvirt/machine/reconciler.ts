@@ -36,8 +36,8 @@ interface ReconcilerOptions {
 }
 
 /**
- * Maximum number of machines of one host that a round reconciles or reads in parallel, so that a hung QEMU
- * does not delay the others.
+ * Maximum number of machines of one host that a round reconciles or reads in parallel. Above 1, so that a hung
+ * QEMU does not delay all other machines.
  */
 const PARALLEL_MACHINES = 4;
 
@@ -67,8 +67,8 @@ export class Reconciler {
   }
 
   /**
-   * Reconciles a machine, unless this was done since the last new connection. Other operations of the machine
-   * wait for the result. Logs a failure, and never rejects.
+   * Reconciles a machine once for each connection: a later call returns the promise of the first one, also after
+   * a failure. A change of the machine waits for this promise. Logs a failure, and never rejects.
    */
   reconcile(machine: Machine): Promise<void> {
     const running = this.#reconciled.get(machine.uuid);

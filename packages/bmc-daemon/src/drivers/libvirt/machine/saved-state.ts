@@ -35,8 +35,8 @@ export async function dropSavedState(machine: Machine, timeoutMs: number): Promi
 /**
  * Returns the XML of the saved state. The machine continues with this XML, even if the definition
  * has changed since.
- * @returns null if there is no saved state, or if the hypervisor does not support saved states
- *   (libvirt's test driver).
+ * @returns null if there is no saved state, or if the hypervisor supports no saved states or does not return
+ *   their XML (libvirt's test driver).
  * @throws {DriverError} notFound, unavailable.
  */
 export async function savedXml(machine: Machine, timeoutMs: number): Promise<string | null> {
@@ -45,7 +45,8 @@ export async function savedXml(machine: Machine, timeoutMs: number): Promise<str
     try {
       return await machine.domain.managedSaveGetXmlDesc({ timeoutMs });
     } catch (error) {
-      // Another client has started the machine or removed the state meanwhile.
+      // OPERATION_INVALID: another client has started the machine or removed the state meanwhile. NO_SUPPORT: the
+      // test driver has saved states, but not this call.
       if (isLibvirtError(error, 'OPERATION_INVALID', 'NO_SUPPORT')) return null;
       throw error;
     }

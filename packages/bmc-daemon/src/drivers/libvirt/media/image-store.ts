@@ -48,9 +48,9 @@ export class ImageStore {
   }
 
   /**
-   * Opens the pool, if it exists. The first opening of a connection removes partial downloads of an earlier run
-   * of the daemon, and images that no machine uses. If several hosts may share pools, the removal follows
-   * when the pools of all hosts are known.
+   * Opens the pool, if it exists. The first call after a new connection removes partial downloads that no longer
+   * run, and images that no machine uses. If several hosts may share pools, the removal follows when the pools of
+   * all hosts are known.
    * @throws {DriverError} if the pool cannot be opened, for example because the host does not answer. The next
    *   request for an image opens the pool again.
    */
@@ -94,8 +94,8 @@ export class ImageStore {
     } catch (error) {
       signal?.throwIfAborted();
       const failure = driverError('fetching the image', error);
-      // If another host with the same pool ran the download, and that host is gone, this host
-      // downloads the image.
+      // Another caller ran the download, and its host is gone. That host may be another one with the same pool, so
+      // this caller tries to download the image itself.
       if (!download.isOurs && isDriverError(failure, 'unavailable') && !this.#closing.signal.aborted) {
         return await this.acquire(image, options);
       }
@@ -160,8 +160,8 @@ export class ImageStore {
       await filling;
       return name;
     } catch {
-      // The other download of this content was aborted, or its credentials are not valid anymore. So this request
-      // downloads the image itself.
+      // The other download of this content failed, for example because it was aborted, or because its credentials
+      // are not valid anymore. So this request downloads the image itself.
       signal.throwIfAborted();
       return await this.#fetch(wanted);
     }

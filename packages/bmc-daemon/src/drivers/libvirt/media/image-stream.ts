@@ -60,8 +60,8 @@ export class ImageStreams {
   }
 
   /**
-   * Looks for the driver in QEMU's module folders. With a QEMU without modules, or on another host, the daemon
-   * learns only from QEMU's error at the first insert that the driver is missing.
+   * Looks for the driver in QEMU's module folders. If there are no modules, or if QEMU is on another host, only
+   * QEMU's error at the first insert shows that the driver is missing.
    * @param folders QEMU's module folders.
    */
   async detectDriver(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {
@@ -115,8 +115,9 @@ export class ImageStreams {
   }
 
   /**
-   * Checks that the certificate authorities of the host can verify the server. QEMU does not use the
-   * authorities of the drive or of the configuration. Without such authorities, the check is not necessary.
+   * Checks that the certificate authorities of the host can verify the server. QEMU uses only these, and not the
+   * authorities of the drive or of the configuration. If the drive and the configuration have no authorities, skips
+   * the check: Node's own authorities have already verified the server.
    * @throws {DriverError} invalid, if they cannot verify it.
    * @throws {ImageError} if the server cannot be reached now.
    */

@@ -1,6 +1,6 @@
 /**
- * Stores images in a storage pool: as files if this process can write to its directory, else
- * through libvirt's streams.
+ * Stores images in a storage pool: as files if libvirt sees the files that this process writes to the pool's
+ * directory, otherwise through libvirt's streams.
  */
 import { createWriteStream } from 'node:fs';
 import { readdir, rename, rm, stat, statfs } from 'node:fs/promises';

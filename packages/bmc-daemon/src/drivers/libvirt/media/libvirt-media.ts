@@ -119,7 +119,8 @@ export class LibvirtMedia {
    * which the eject removes. Floppy images are always private, because a drive of a running guest cannot
    * become read-only.
    * @returns the image; the caller releases it.
-   * @throws {DriverError} unsupported, if the guest could write to a stream; what the fetch throws.
+   * @throws {DriverError} unsupported, if the guest could write to a stream; the errors of
+   *   {@link ImageStore.acquire} and {@link ImageStreams.open}.
    */
   async acquire(
     device: MediaDevice,

@@ -173,8 +173,8 @@ export function defaultPoolDirectory(uri: string): string {
 }
 
 /**
- * Returns the identity of a pool on a server: the type and the source, without the credentials of the host. Null
- * for a pool without a server.
+ * Returns the identity of a pool on a server: the type and the source, without the credentials and the iSCSI
+ * initiator, which differ between hosts. Null for a pool without a server.
  */
 function networkIdentity(root: XmlElement): string | null {
   const source = child(root, 'source');

@@ -79,7 +79,7 @@ export class StoredImages {
   }
 
   /**
-   * Makes the next call open the pool again, which also retries failed removals. Call this after a
+   * Makes the next {@link open} open the pool anew, which also retries failed removals. Call this after a
    * new connection.
    */
   reopen(): void {

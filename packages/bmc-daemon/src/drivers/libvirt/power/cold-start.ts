@@ -201,8 +201,8 @@ export class ColdStart {
   }
 
   /**
-   * Prepares the definition. If the start will change the record, adds an intent first. With it, a daemon that ends
-   * after the start completes the record when it runs again.
+   * Applies pending settings, and returns the definition to start. If the start will change the record, adds an intent.
+   * With it, a daemon that ends after the start completes the record when it runs again.
    */
   async #prepare(machine: Machine): Promise<string> {
     const { timeoutMs } = this.#host;

@@ -254,7 +254,7 @@ export class PowerControl {
     await this.#watching(machine, { newProcess: false }, () => reboot(machine.domain, this.#host.timeoutMs));
   }
 
-  /** Asks a guest to shut down, and starts it again afterwards. */
+  /** Asks a guest to shut down. Starts it again in the background, when it has stopped or is late. */
   async #askToRestart(machine: Machine): Promise<void> {
     await this.#watching(machine, { newProcess: true }, () => pressButton(machine.domain, this.#host.timeoutMs));
   }

@@ -42,10 +42,9 @@ export class DiskCapacity {
 
   /**
    * Returns virtual sizes in bytes by target, for disks with a known size; empty if the first read of these
-   * disks does not end in time. From then on, returns the same object until a size changes.
+   * disks does not end in time. After this read, returns the same object until a size changes. Never rejects.
    * @param domain the machine.
    * @param disks its disks.
-   * @throws the error of the first read of these disks, if it comes in time.
    */
   async read(domain: Domain, disks: readonly NamedDisk[]): Promise<Capacities> {
     const { uuid } = domain;

@@ -20,7 +20,7 @@ const WAIT_MS = 250;
 
 /**
  * Timeout of a call to the guest agent. libvirt would wait 5 s for an agent that does not answer. The libvirt
- * client sends changes of a machine one after the other, so they would wait too.
+ * client queues changes of the machine behind this call, so they would wait too.
  */
 const AGENT_TIMEOUT_MS = 500;
 
