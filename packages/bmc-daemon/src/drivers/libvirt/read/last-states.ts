@@ -110,7 +110,8 @@ export class LastStates {
   }
 
   /**
-   * Returns whether the state of a listed machine must be read, because no event has reported it.
+   * Returns whether the state of a listed machine must be read, because neither an event nor a read has
+   * reported it since the last loss of the connection.
    */
   mustRead(uuid: string): boolean {
     return this.#outdated.has(uuid) || (!this.#states.has(uuid) && !this.#removed.has(uuid));

@@ -51,7 +51,7 @@ export class LibvirtStatistics implements AllStatistics {
   readonly #timeoutMs: number;
   #known: ReadonlyMap<string, CachedMacs> = new Map();
 
-  /** @param timeoutMs timeout of the call. Default: 12 s. */
+  /** @param timeoutMs timeout of each call; after the first timeout, there is a second call. Default: 12 s. */
   constructor(host: Pick<Host, 'hypervisor' | 'timeoutMs'>, timeoutMs = TIMEOUT_MS) {
     this.#host = host;
     this.#timeoutMs = timeoutMs;

@@ -48,7 +48,7 @@ export class DefinitionEdit implements DefinitionValues {
 
   /**
    * The definition with all edits so far. Its elements can be edited.
-   * @throws {DriverError} internal, for another element, without a name, or with an invalid size.
+   * @throws {DriverError} internal, if the root is not `<domain>`, has no name, or has an invalid size.
    */
   get domain(): Domain {
     const { root, version } = this.xml;

@@ -50,7 +50,7 @@ export interface Domain {
   /** Canonical, lower case. */
   readonly uuid: string;
   readonly name: string;
-  /** Domain id of libvirt; null if the machine is off. */
+  /** libvirt's id of the running domain; null if the machine is off, and for XML with the flag INACTIVE. */
   readonly id: number | null;
   /** The hypervisor, such as `kvm` or `qemu`. */
   readonly type: string;
@@ -74,7 +74,7 @@ export interface Domain {
 
 /**
  * Reads the domain id from the start tag only, because parsing the whole XML takes longer.
- * @returns null if the machine is off.
+ * @returns null if the machine is off, and for XML that was read with the flag INACTIVE.
  * @throws {DriverError} internal, if the XML is not a domain.
  */
 export function readInstanceId(xml: string): number | null {
@@ -97,7 +97,7 @@ export function readDomain(xml: string | XmlDocument): Domain {
   return domain;
 }
 
-/** Reads `<domain>`. @throws {DriverError} internal, for another element, without a name, or with an invalid size. */
+/** Reads `<domain>`. @throws {DriverError} internal, for another element, no name, or an invalid memory size. */
 export function readRoot(root: XmlElement): Domain {
   const uuid = textOf(child(root, 'uuid'));
   // libvirt accepts names with spaces at both ends, even a name of spaces only, and looks machines up by them.

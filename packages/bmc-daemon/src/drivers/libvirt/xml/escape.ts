@@ -11,8 +11,8 @@ const NAMED_ENTITIES = new Map([
 
 /**
  * Decodes character data or a raw attribute value.
- * @throws {DriverError} internal, for an entity that XML 1.0 does not define, or a character reference without
- *   a semicolon.
+ * @throws {DriverError} internal, for an entity that XML 1.0 does not define, a reference above U+10FFFF, or a
+ *   missing semicolon.
  */
 export function decodeText(raw: string): string {
   if (!raw.includes('&')) return raw;

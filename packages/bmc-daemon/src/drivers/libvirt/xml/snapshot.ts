@@ -55,7 +55,7 @@ interface SnapshotExtras {
  * Returns the snapshot. Boot, firmware and metadata are from the definition, which the next boot uses. If the
  * machine runs, its hardware and its media are from its running instance. Disks that wait for the next start
  * are from the definition.
- * @param inactive the persistent definition; for a transient machine its live XML.
+ * @param inactive libvirt's XML with the flag INACTIVE: the definition, or the instance of a transient machine.
  * @param live null if the machine is off.
  * @throws {DriverError} internal, if the XML is not a domain.
  */

@@ -7,7 +7,7 @@
 import type { BootableDevice, Controller, Devices } from './device.js';
 import type { DeviceAddress } from './address.js';
 
-/** SCSI controllers of QEMU without LUNs. The `unit` of a disk's address is its target. */
+/** SCSI controllers of QEMU without LUNs. On these, the `unit` of a disk's address is the SCSI target. */
 const PARALLEL_SCSI = new Set(['lsilogic', 'buslogic', 'ncr53c90', 'am53c974', 'dc390']);
 
 /**

@@ -21,7 +21,7 @@ const buses: Readonly<Record<string, { readonly prefix: string; readonly places:
  * Returns the first free target of a bus whose place is free too. libvirt derives the place from
  * the target.
  * @param domains the definition, and the running machine if it runs.
- * @throws {DriverError} unsupported, if there is no such bus; noPlace, if the bus is full.
+ * @throws {DriverError} unsupported, if disks cannot be added to this bus; noPlace, if the bus is full.
  */
 export function freeDiskTarget(domains: readonly Domain[], bus: string): string {
   const kind = buses[bus];
