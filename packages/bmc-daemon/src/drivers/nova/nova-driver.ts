@@ -215,7 +215,7 @@ function createRefresh(
   };
 }
 
-/** Returns a function that lists all servers if that is due. Its promise never rejects. It logs each failure once. */
+/** Returns a function that lists all servers if that is due. It never rejects, and logs a failure with a new reason. */
 function createFullListing(
   list: ServerList,
   { name, log, closing }: { readonly name: string; readonly log: Log; readonly closing: AbortSignal },

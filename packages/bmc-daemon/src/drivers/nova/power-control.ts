@@ -221,8 +221,8 @@ interface Settling extends Omit<PowerControlOptions, 'closing'> {
 /**
  * Polls until the server has the expected state.
  * @throws {DriverError} conflict, if Nova reports a failure, or if the task of another client has ended without this
- *   state; unavailable, after {@link WAIT_MS}; {CloudFailure}, if Nova does not answer for {@link SILENCE_MS}; the
- *   reason of the signal.
+ *   state; unavailable, after {@link WAIT_MS}; those of {@link readServer}. {CloudFailure}, if Nova does not answer
+ *   for {@link SILENCE_MS}. The reason of the signal.
  */
 async function settle(id: string, goal: Goal, options: Settling): Promise<void> {
   const { doing, signal, polls, api, list } = options;

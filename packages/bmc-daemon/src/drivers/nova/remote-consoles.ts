@@ -19,7 +19,7 @@ interface RemoteConsoles {
   open(id: string): Promise<GraphicalConsoleAccess>;
 }
 
-/** Time after which the driver probes a cloud without consoles again. A client that opens a console does not wait. */
+/** Time until the driver probes a cloud without consoles again. A client that opens a console does not wait for it. */
 const ABSENT_MS = 3_600_000;
 /** Minimum time between two probes, if the first one has not shown whether the cloud has consoles. */
 const RETRY_MS = 60_000;

@@ -9,7 +9,7 @@ import { PortReader } from './port-reader.js';
 /** The result of a read of a server. */
 interface ServerReading {
   readonly snapshot: SystemSnapshot;
-  /** Whether the caller asked for this server alone: not with other servers, and without a sufficient `maxAgeMs`. */
+  /** False if other servers were read in the same turn, or if a known state was young enough for `maxAgeMs`. */
   readonly isSingleRead: boolean;
 }
 

@@ -78,8 +78,8 @@ export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
 }
 
 /**
- * Returns the kind of a machine's first boot device. Ignores the boot override. If the machine has no device of
- * its order, returns the kind of the first `<boot dev>`.
+ * Returns the kind of the first boot device in the XML, which may contain the order of a boot override. If the
+ * machine has no device of this order, returns the kind of the first `<boot dev>`.
  */
 export function firstBootDevice(domain: Domain): BootDevice {
   const first = effectiveBootOrder(domain)[0]?.kind ?? DEVICE_OF_BOOT_DEV[domain.os.bootDevices[0] ?? 'hd'];

@@ -40,8 +40,8 @@ export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType
 
 /**
  * Sets the firmware. Changes nothing if the definition already has this type and, if a file is given, this
- * file. So a UEFI image that the user has chosen is not replaced. After a change the old variables do not
- * fit, so the next start needs VIR_DOMAIN_START_RESET_NVRAM.
+ * file. So if no file is given, a UEFI image that the user has chosen is not replaced. After a change the old
+ * variables do not fit, so the next start needs VIR_DOMAIN_START_RESET_NVRAM.
  *
  * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware with enrolled
  * keys, which boots nothing unsigned.

@@ -34,9 +34,9 @@ export function bootsFromNetwork(domain: Domain): boolean | null {
 
 /**
  * Sets these settings.
- * @throws {DriverError} unsupported, if the definition names each vCPU, or has NUMA cells, no network
- *   interface or no memory size; invalid, for more vCPUs than the definition allows. The caller checks the
- *   maximum of the memory.
+ * @throws {DriverError} unsupported: for `cpuCount`, if the definition names each vCPU; for `memoryMiB`, if it has
+ *   NUMA cells or no memory size; for `networkBoot`, if it has no network interface. Invalid, for more vCPUs than
+ *   the definition allows. The caller checks the maximum of the memory.
  */
 export function setHardware(edit: DefinitionEdit, { cpuCount, memoryMiB, networkBoot }: HardwareChange): void {
   if (cpuCount !== undefined) setCpuCount(edit, cpuCount);
