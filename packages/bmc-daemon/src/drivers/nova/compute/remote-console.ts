@@ -1,4 +1,4 @@
-/** Remote consoles: a proxy of the cloud shows the screen of a server. */
+/** Remote consoles: a proxy of the cloud gives access to the screen or the serial port of a server. */
 import { z } from 'zod';
 import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
 

@@ -132,7 +132,7 @@ export class ServerList {
     return Math.max(entry.readAt, this.#confirmedAt) >= since ? entry : undefined;
   }
 
-  /** Whether tags or metadata decide which servers are served. No listing of changes reports them. */
+  /** Whether tags or metadata decide which servers are served. A listing of changes does not report their changes. */
   get filtersByItems(): boolean {
     return this.#filter.tags !== undefined || this.#filter.metadata !== undefined;
   }

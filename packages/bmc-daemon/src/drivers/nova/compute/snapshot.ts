@@ -8,8 +8,8 @@ import type { Server } from './server.js';
 /** No machine of QEMU has more processors. */
 const MAX_SOCKETS = 4096;
 /**
- * Tasks of Nova (`task_state`) after which a server is off. Tasks of no set neither start nor stop a guest, or are not
- * known.
+ * Tasks of Nova (`task_state`) after which a server is off. A task that is in none of these sets neither starts nor
+ * stops a guest, or is not known.
  * @see https://opendev.org/openstack/nova/src/branch/master/nova/compute/task_states.py
  */
 const stopping: ReadonlySet<string> = new Set([

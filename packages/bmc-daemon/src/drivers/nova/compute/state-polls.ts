@@ -18,7 +18,7 @@ const REST_PER_READ = 3;
  * of the time.
  */
 const REST_PER_LISTING = 9;
-/** The longest rest while no operation sends an action, because then a listing competes with none. */
+/** The longest rest while no operation sends an action, because then a listing slows down no action. */
 const IDLE_REST_MS = 1000;
 
 /** The reads of one operation. */

@@ -181,7 +181,7 @@ function createTokens(
   let paused: { readonly error: Error; readonly until: number } | undefined;
   /** Number of rejections since the last token. */
   let rejections = 0;
-  /** The ids of the last tokens, newest last. Requests with an older token may still run. */
+  /** The ids of the last {@link MAX_MASKED_TOKENS} tokens, newest last. A running request may have any of them. */
   let ids: readonly string[] = [];
 
   /** Counts rejected credentials. Returns the pause after a failure; undefined if the next request may try again. */
