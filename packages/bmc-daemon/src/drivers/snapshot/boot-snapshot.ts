@@ -19,7 +19,8 @@ export interface BootSnapshot {
   readonly available: readonly BootDevice[];
   readonly enabled: BootOverrideEnabled;
   /**
-   * The target of the override. For a machine without changes, the first boot device of the XML.
+   * The target of the override. For a machine without changes: with libvirt, the first boot device of the XML;
+   * with Nova, `hd`.
    */
   readonly target: BootTarget;
   /** The device of a target `path` or `next`; otherwise absent. */

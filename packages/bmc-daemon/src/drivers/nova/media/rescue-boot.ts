@@ -107,8 +107,8 @@ export class RescueBoot {
   }
 
   /**
-   * Completes the boot or the power-off that a killed daemon began. Does nothing while an operation
-   * of the server runs.
+   * Completes the boot or the power-off that a killed daemon began. Does nothing while this daemon runs an
+   * edit of the server.
    * @param own true: completes only a power-off that this daemon began before its restart.
    */
   async complete(id: string, { own }: { readonly own: boolean }): Promise<void> {
