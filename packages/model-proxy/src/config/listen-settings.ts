@@ -49,7 +49,10 @@ interface ListenInput {
   readonly findings: Findings;
 }
 
-/** Reads the settings. Adds the faulty values as faults, which prevent the start; `LITELLM_LOG` only as a warning. */
+/**
+ * Reads the settings. A faulty value is a fault, which prevents the start. Exceptions: `LITELLM_LOG` causes only a
+ * warning. `DEBUG`, `DETAILED_DEBUG` and `JSON_LOGS` have no effect if they are not booleans.
+ */
 export function readListenSettings(input: ListenInput): ListenSettings {
   const { flags, environment, settings, findings } = input;
   const given = (flag: string | undefined, flagName: string, variable: string): GivenText | undefined =>

@@ -8,12 +8,12 @@ import { OTHER_NAMES } from '../../providers/model-names.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 
 /**
- * Returns the target of each provider for an entry with `model: "*"`. All targets use the entry's
- * `api_base` and its key if it has an address, otherwise the provider's address. Because clients then choose the
- * address, the proxy sends a key from an environment variable only to the provider of that variable.
- * @returns provider → target; undefined: the entry names one provider for all models. Without an
- *   `api_base`, the target is null for {@link OTHER_NAMES}, and for a provider that the proxy cannot serve:
- *   its API is not implemented, or its address is unknown.
+ * Returns the target of each provider for an entry with `model: "*"`. If the entry has an `api_base`, all targets
+ * use this address and the entry's key. Otherwise, each target uses the address of its provider. Clients then choose
+ * the address, so the proxy sends a key from an environment variable only to the provider of that variable.
+ * @returns provider → target; undefined: the entry has another `model`, or names one provider for all models.
+ *   Without an `api_base`, the target is null for {@link OTHER_NAMES}, and for a provider that the proxy cannot
+ *   serve: its API is not implemented, or its address is unknown.
  */
 export function targetsByProvider(
   block: Block<typeof paramsTable>,
