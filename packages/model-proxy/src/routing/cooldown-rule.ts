@@ -27,7 +27,10 @@ export interface Minute {
 /** Failures that do not show anything about the deployment: the client's request is the reason. */
 const clientsFault: ReadonlySet<FailureKind> = new Set<FailureKind>(['badRequest', 'contextWindow', 'contentPolicy']);
 
-/** Failures that later requests would repeat. A single one starts a cooldown, unless `allowed_fails` allows it. */
+/**
+ * Failures that later requests would repeat. Without `allowed_fails`, a single one starts a cooldown if the model
+ * group has other deployments.
+ */
 const certain: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'rateLimit',
   'authentication',

@@ -6,7 +6,7 @@ export interface FailedCheck {
   readonly until: number;
   /** Whether requests prefer other deployments until then. */
   readonly steersRouting: boolean;
-  /** Whether the failed check proves that requests fail too; see `CheckResult` in health-checks. */
+  /** Whether the failed check proves that requests fail too, as in `CheckResult`. */
   readonly provesFailure: boolean;
 }
 

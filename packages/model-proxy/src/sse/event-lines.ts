@@ -44,7 +44,7 @@ export class EventEnds {
 
   /**
    * Begins a chunk. Call this once for each chunk, before {@link next}.
-   * @returns the number of bytes that belong to the last line's end: 0 or 1.
+   * @returns the number of its first bytes that belong to the line end of the chunk before: 0 or 1.
    */
   begin(chunk: Buffer): number {
     if (!this.#afterCr || chunk.length === 0) return 0;

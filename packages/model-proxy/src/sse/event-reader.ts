@@ -16,7 +16,7 @@ const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** No event with data is shorter than `data:` and a line end. A shorter part has only line ends or a comment. */
 const MIN_EVENT_BYTES = 6;
 
-/** Reads one stream. Holds no resources: only a stream that ends in order needs a call of {@link finish}. */
+/** Reads one stream. Holds no resources: call {@link finish} only if the upstream ended the stream without a fault. */
 export class EventReader {
   readonly #ends = new EventEnds();
   #pending = new ChunkList();
