@@ -1,6 +1,6 @@
 /**
  * The HTTP application: answers everything on the port, and logs one line per request. Model
- * requests run on node:http alone, because even an empty Express handler halves the throughput.
+ * requests do not use Express, because even an empty Express handler halves the throughput.
  * Express serves pages such as `/health` and `/metrics`, but not the pages that machines poll. It is loaded after the
  * start.
  */

@@ -5,8 +5,8 @@ import type { FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';
 
 /**
- * The error of a reload that would remove the last model. A start without models is allowed, because
- * models may be added later.
+ * The error of a reload after which no model could be served. At a start, this is allowed if `model_list` has
+ * entries: a later reload may make them usable.
  */
 const NO_MODEL_LEFT = 'no entry of model_list can be served';
 

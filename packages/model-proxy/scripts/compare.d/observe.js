@@ -2,7 +2,7 @@
 
 const WAIT_MS = 30_000;
 
-/** Headers of answers that clients read. Only their presence counts if their value changes with each request. */
+/** Headers of answers that clients read: the comparison uses the values of these, and the presence of those below. */
 const comparedHeaders = ['content-type', 'retry-after', 'x-litellm-attempted-retries', 'x-litellm-attempted-fallbacks'];
 const presentHeaders = [
   'x-litellm-call-id',
@@ -92,7 +92,7 @@ export async function observe(
   };
 }
 
-/** Lists the members in which two values differ: path → both texts. */
+/** Lists the members in which two values differ: the path, and the member of each value. */
 export function differences(left, right, at = '') {
   if (JSON.stringify(left) === JSON.stringify(right)) return [];
   const bothObjects = [left, right].every((value) => typeof value === 'object' && value !== null);

@@ -7,7 +7,8 @@
  * 1. A proxy sends a *report* to Redis: for each limit, what it has used, what its waiting requests
  *    need, and what it wants in reserve for the next requests.
  * 2. Redis answers with a *grant*: the share of this proxy, and the sum of the other shares. A share
- *    contains what is used. All shares together never exceed the limit.
+ *    contains what is used. All shares together never exceed the limit. Exception: running requests may
+ *    use more tokens than were left.
  * 3. The proxy admits requests from its share without asking Redis. It reports again when the share is
  *    used up, and about once a second, at the *heartbeat* of the shared store.
  *
