@@ -1,7 +1,7 @@
 /**
  * Limits of virtual keys that several processes apply together. Redis, or the first process of a group of
  * workers, grants each process a share of the limits of a key. The process admits requests from its share
- * without asking again. Redis grants no shares above the limit. `limit-share.ts` explains the protocol,
+ * without asking again. All shares together stay within the limit. `limit-share.ts` explains the protocol,
  * and docs/decisions/024-shares-of-limits.md explains the reasons.
  */
 import { z } from 'zod';

@@ -31,7 +31,7 @@ interface ReconcilerOptions {
   readonly read: (machine: Machine) => Promise<unknown>;
   /** Limits the machines of all hosts that are reconciled or read at once. */
   readonly backgroundReads: BackgroundReads;
-  /** Returns whether clients see a machine. Unfinished operations of the other machines are completed too. */
+  /** Returns whether clients see a machine. A round reconciles all machines, but reads only those that clients see. */
   readonly isServed: (machine: Machine) => boolean;
 }
 
@@ -78,7 +78,7 @@ export class Reconciler {
     return reconciling;
   }
 
-  /** Starts no further machine of a round, and resolves when the running round has ended. */
+  /** Ends the rounds: reconciles and reads no further machine. Resolves when the running ones are complete. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#round;
@@ -107,7 +107,7 @@ export class Reconciler {
       await backgroundReads.run(async () => {
         // Unfinished operations of a later round are more urgent than this read. The later round reads the machine.
         if (this.#isClosed || this.#started > number) return;
-        // Ignores an error: a client that reads the machine later gets it.
+        // Ignores an error: if it persists, the next client that reads the machine gets it.
         await read(machine).catch(() => undefined);
       });
     });

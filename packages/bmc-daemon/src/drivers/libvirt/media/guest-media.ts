@@ -48,8 +48,8 @@ export async function applyDrive(host: Host, machine: Machine, device: MediaDevi
 }
 
 /**
- * Unplugs USB sticks and hot-plugged drives whose image is no longer in the definition. Leaves drives whose image the
- * daemon has not downloaded.
+ * Unplugs USB sticks and hot-plugged drives whose image is no longer in the definition. Does not unplug a drive with an
+ * image that the daemon has not downloaded.
  * @throws {DriverError} notFound; unavailable, also if the guest does not release the drive; the kind of libvirt's
  *   error.
  */

@@ -54,14 +54,14 @@ export class ImageStreams {
     this.#isOffered = !isRestricted(limits);
   }
 
-  /** False if QEMU is known to lack the driver, or if the configuration restricts the hosts of images. */
+  /** False if QEMU is known to lack its HTTP driver, or if the configuration restricts the hosts of images. */
   get isOffered(): boolean {
     return this.#isOffered;
   }
 
   /**
-   * Looks for the driver in QEMU's module folders. If there are no modules, or if QEMU is on another host, only
-   * QEMU's error at the first insert shows that the driver is missing.
+   * Looks for the HTTP driver in QEMU's module folders. If there are no modules, or if QEMU is on another host,
+   * only QEMU's error at the first insert shows that the driver is missing.
    * @param folders QEMU's module folders.
    */
   async detectDriver(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {

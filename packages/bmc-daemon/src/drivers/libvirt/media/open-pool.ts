@@ -197,7 +197,7 @@ function directoryOf(root: XmlElement): string | null {
  */
 async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
   const validator = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };
-  // The file has a name like a partial download. So after a crash, the cleanup also removes it.
+  // The file has the name of a partial download. So if a crash leaves the file, the image store removes it later.
   const name = partImageName(storedImageName('probe', validator));
   const file = join(directory, name);
   try {

@@ -25,7 +25,7 @@ export class PoolContents {
   readonly leases = new Map<string, number>();
   /** Running removals by image name. */
   readonly removals = new Map<string, Promise<void>>();
-  /** The running downloads. Each resolves with the name of a complete image. */
+  /** The running downloads by request, so that equal requests share one. Each resolves with the name of an image. */
   readonly downloads = new SharedDownloads<string>();
   /** The hosts that have this pool. */
   readonly users = new Set<PoolUser>();
@@ -63,7 +63,7 @@ export class SharedPools {
     this.#unknown.add(user);
   }
 
-  /** Removes a host. If only the pool of this host was unknown, tells the others that all pools are known. */
+  /** Removes a host. If only its pool was unknown, calls `onPoolsKnown` of all other hosts. */
   remove(user: PoolUser): void {
     this.#users.delete(user);
     for (const { users } of this.#contents.values()) users.delete(user);

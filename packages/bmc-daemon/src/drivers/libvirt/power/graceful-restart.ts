@@ -13,7 +13,7 @@ export type RestartOutcome = 'rebooted' | 'stopped' | 'late';
 /** Options of {@link GracefulRestarts}. */
 interface GracefulRestartsOptions {
   readonly host: Host;
-  /** Time limit for the guest. */
+  /** Time in which the guest must restart or stop. */
   readonly waitMs: number;
   /**
    * Called with the outcome of each wait that was not cancelled. May throw the {@link DriverError} conflict
@@ -38,7 +38,7 @@ export class GracefulRestarts {
     this.#waiting.get(uuid)?.abort();
   }
 
-  /** Stops all waits, and resolves when running work has ended. */
+  /** Stops all waits, and resolves when the running calls of `onOutcome` have ended. */
   async close(): Promise<void> {
     for (const uuid of [...this.#waiting.keys()]) this.cancel(uuid);
     await Promise.allSettled([...this.#background]);

@@ -30,7 +30,7 @@ import { describeLifecycle, type LifecycleChange } from './lifecycle-change.js';
  */
 const RESET_WINDOW_MS = 2_000;
 
-/** Parallel reads of states after a new connection. The host may be far away, and single reads would then take long. */
+/** Parallel reads of states after a new connection: to a distant host, one read after the other would take long. */
 const PARALLEL_READS = 8;
 /** Pause before {@link ChangeFeed.catchUp} repeats a failed comparison. */
 const RETRY_MS = 5_000;
@@ -106,8 +106,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Compares the machines after a new connection with the last known ones, and reports the differences.
-   * Repeats a failed comparison later, as long as the connection is open.
+   * Compares the machines with the last known ones, and reports the differences. Call this after a new
+   * connection. Repeats a failed comparison later, as long as the connection is open.
    * @throws {DriverError} if libvirt cannot list the machines or return one of their states.
    */
   async catchUp(): Promise<void> {

@@ -19,7 +19,7 @@ interface CurrentReading extends ReadXml {
 /** The current readings of the machines of one host. */
 export class CurrentReadings {
   readonly #readings = new Map<string, CurrentReading>();
-  /** Number of changes by machine. */
+  /** Number of changes of each machine, by UUID. */
   readonly #changes = new Map<string, number>();
   /** Number of changes of the connection. */
   #connections = 0;

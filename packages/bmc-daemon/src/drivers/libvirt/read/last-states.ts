@@ -28,7 +28,7 @@ export class LastStates {
   readonly #outdated = new Set<string>();
   /**
    * Existing machines with an event since {@link beginListing}. The list may be older than the
-   * event.
+   * event, and lack the machine.
    */
   readonly #changed = new Set<string>();
   /** Machines that were removed since {@link beginListing}. */

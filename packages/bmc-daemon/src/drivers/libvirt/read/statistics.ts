@@ -30,8 +30,8 @@ const GROUPS = CPU_TOTAL | BALLOON | VCPU | INTERFACE | BLOCK;
 const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFlags.NOWAIT;
 
 /**
- * Time limit of the call. It usually needs 4 ms for each guest. On a host with two saturated CPUs, it needed 9 s
- * for twenty guests (measured).
+ * Time limit of the call. The call usually needs 4 ms for each guest. On a host with two saturated CPUs, it needed
+ * 9 s for twenty guests (measured).
  */
 const TIMEOUT_MS = 12_000;
 

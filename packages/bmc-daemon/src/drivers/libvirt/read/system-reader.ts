@@ -113,9 +113,9 @@ export class SystemReader {
   }
 
   /**
-   * Reads a machine. If libvirt did not answer for this machine before, waits only 0.1 s for a new reading, and
-   * then returns the last one. The new reading continues, and later readers get its result. If the state of the
-   * machine has changed since the last reading, waits for a new reading.
+   * Reads a machine. If libvirt did not answer the previous read of this machine, waits only 0.1 s for a new reading,
+   * and then returns the last successful one. The new reading continues, and later readers get its result. If the
+   * state of the machine has changed since the last reading, waits for a new reading.
    * @throws {DriverError} notFound, unavailable; other kinds for other errors of libvirt.
    */
   read(machine: Machine): Promise<CompleteSnapshot> {
@@ -166,8 +166,8 @@ export class SystemReader {
   }
 
   /**
-   * Forces the next read to start again, so that it sees an earlier change. A read in progress then does not
-   * replace a stored result.
+   * Makes the next call of {@link read} begin a new read, which sees all changes before this call. A read in progress
+   * then does not replace a stored result.
    */
   forget(uuid: string): void {
     this.current.changed(uuid);
