@@ -2,7 +2,7 @@
 import type { Resource } from '../redfish/resource.js';
 import { createRouter } from '../redfish/router.js';
 
-/** Types by URI, and the list of all types. */
+/** Types by URI, and the list of the types that subscriptions can name. */
 interface ResourceTypes {
   /** Returns the type of a URI, for example `ComputerSystem`; empty for an unknown URI. */
   readonly at: (uri: string) => string;

@@ -1,6 +1,6 @@
 /**
  * Parses `$filter` of an event stream (DSP0266, Server-Sent Events): the query grammar, applied to
- * an event's properties.
+ * the properties of events and metric reports.
  */
 import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { parseFilter } from '../redfish/query/filter.js';
@@ -8,7 +8,7 @@ import type { JsonObject } from '../redfish/json.js';
 import { createFilter, everything, isAt, type EventFilter, type EventFormat } from './event-filter.js';
 import { eventTypeOf, withoutVersion, type FeedEvent } from './event-record.js';
 
-/** The properties that a filter may use, as in SSEFilterPropertiesSupported. */
+/** The properties that a filter may use, with the names of SSEFilterPropertiesSupported. */
 export const streamFilterProperties = [
   'EventFormatType',
   'EventType',
@@ -25,7 +25,10 @@ export type ReportFilter = (definition: string | null) => boolean;
 
 /** The content of a stream. */
 export interface StreamSelection {
-  /** The format of its subscription: MetricReport if the filter selects only reports. */
+  /**
+   * The format that the subscription shows. MetricReport if the filter has MetricReportDefinition or
+   * `EventFormatType eq MetricReport`, and no property or format of events; otherwise Event.
+   */
   readonly format: EventFormat;
   readonly events: EventFilter;
   /** Null: no metric reports. */

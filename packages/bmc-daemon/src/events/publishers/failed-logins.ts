@@ -14,8 +14,8 @@ interface FailedLoginsOptions {
   /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;
   /**
-   * Calls `call` once after a delay in milliseconds, without keeping the process alive.
-   * @returns a function that cancels the call. Default: a timer.
+   * Calls `call` once after a delay in milliseconds, without keeping the process alive. Default: a timer of Node.
+   * @returns a function that cancels the call.
    */
   readonly after?: (ms: number, call: () => void) => () => void;
 }

@@ -11,8 +11,8 @@ const messageKeys = {
 } as const satisfies Readonly<Record<HostChange['kind'], keyof typeof resourceEventTable>>;
 
 /**
- * Returns the listener of the driver's hosts. A lost host is one event of its chassis, because the
- * events of hundreds of machines would hide it.
+ * Returns the listener of the driver's hosts. Each change of a host is one event of its chassis. Events of all
+ * its machines would hide the loss of a host.
  */
 export function publishHostChanges(events: Pick<EventBus, 'publish'>): HostChangeListener {
   return ({ kind, name, reason }) => {

@@ -58,13 +58,14 @@ export interface MachineEvents {
 /**
  * Creates the listener. libvirt reports every change of a definition. Most changes are caused by
  * requests of clients, and the event of such a request has more data. So `changed` and `media` wait
- * for `settleMs`. The listener drops them if a client's event of the same resource was published
- * shortly before or meanwhile. For several changes within this time, it publishes one event.
+ * for `settleMs`. The listener drops them if a client's change of the machine was published within `settleMs`
+ * before or meanwhile; it drops `media` only if the client changed VirtualMedia. For several changes within
+ * this time, it publishes one event.
  */
 export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
   /** Timers of waiting changes by key: the UUID for `changed`, `UUID media` for `media`. */
   const waiting = new Map<string, NodeJS.Timeout>();
-  /** When the last event of a client's request was published, by the same keys. */
+  /** When the last ResourceChanged of a client's request was published, by the same keys. */
   const requested = new Map<string, number>();
 
   const forget = (key: string): void => {
@@ -131,8 +132,8 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
 }
 
 /**
- * Returns the keys of reports that a client's change may have caused. Any change may cause the
- * report of a new definition. A change of a drive may also cause the report of a new image.
+ * Returns the keys of the driver's changes that a client's change may have caused. Any change of a machine may
+ * cause `changed`. A change of VirtualMedia may also cause `media`.
  */
 function keysOf(origin: string, system: string): readonly string[] {
   return origin.includes('/VirtualMedia') ? [system, `${system} media`] : [system];

@@ -1,6 +1,6 @@
 /**
- * The event logs of machines and managers. An entry shows the event, and the user and the address
- * that caused it.
+ * The event logs of machines and managers. An entry shows the event. If a client caused the event, it also
+ * shows the client's user and address.
  */
 import { z } from 'zod';
 import { originAddress } from '../event-record.js';
@@ -195,8 +195,8 @@ const temporaryResource =
   /\/(?:Sessions|Tasks|Subscriptions|Accounts|Roles|Volumes|Drives|Certificates|BootOptions|Storage|Members)\/[^/]+$/;
 
 /**
- * Returns the origin for the link; null for a temporary resource, because the log entry exists
- * longer.
+ * Returns the origin for the link; null for an empty origin, and for a temporary resource, because the log
+ * entry exists longer.
  */
 function permanentOrigin(origin: string): string | null {
   return origin === '' || temporaryResource.test(origin) ? null : origin;

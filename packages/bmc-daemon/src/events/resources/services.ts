@@ -11,7 +11,7 @@ export interface EventServices {
   readonly events: EventBus;
   readonly subscriptions: Subscriptions;
   readonly logs: EventLogs;
-  /** Types of the served resources, sorted. */
+  /** Types of the served resources except collections, sorted. */
   readonly resourceTypes: readonly string[];
 }
 

@@ -46,7 +46,7 @@ const ownHeaders = new Set([
   'expect',
 ]);
 
-/** `[{"X-Auth": "abc"}]`, DMTF's form. Some clients send one object, others several. */
+/** `[{"X-Auth": "abc"}]`, DMTF's form. Some clients send one object with all headers, others one for each header. */
 const httpHeaders = z
   .array(
     z.record(

@@ -17,7 +17,7 @@ import type { OpenSubscriptions, Subscriptions } from '../subscriptions/subscrip
 /** The state of the listeners, and the right to deliver to them. */
 export interface SharedListeners {
   readonly state: StateFile<SubscriptionsState>;
-  /** Returns a function that first checks that no other replica may deliver, and then posts. It rejects otherwise. */
+  /** Returns a function that posts only if no other replica may deliver. Otherwise, the function rejects. */
   checked(post: EventPost): EventPost;
   /**
    * Begins to deliver when no other replica does. @returns subscriptions whose changes apply at all
@@ -30,7 +30,7 @@ export interface SharedListeners {
 
 const KIND = 'events';
 const ID = 'subscriptions';
-/** The listeners that do not accept events. */
+/** The id of the value with the ids of the listeners that do not accept events. */
 const FAILING = 'failing';
 const LEASE = 'event-deliveries';
 const POSITIONS = 'events:delivered';

@@ -21,12 +21,12 @@ export type EventPost = (listener: Listener, payload: string, signal: AbortSigna
 
 /** Maximum time for one payload. */
 const TIMEOUT_MS = 10_000;
-/** Number of bytes of an answer's body that are read and ignored. A longer body ends the connection. */
+/** Maximum number of bytes of an answer's body that are read and ignored. A longer body ends the connection. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
- * Addresses that are forbidden for images are also forbidden for listeners: services at these
- * addresses offer the secrets of machines.
+ * Addresses that are forbidden for images are also forbidden for listeners. For example, the metadata services
+ * of clouds offer the secrets of machines.
  */
 const hosts = imageHosts(anyHost);
 

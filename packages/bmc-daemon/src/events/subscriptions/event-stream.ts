@@ -30,7 +30,10 @@ interface EventStreamOptions {
   readonly onEnd: () => void;
 }
 
-/** Maximum number of events in one write. Events share writes, so that a slow client catches up quickly. */
+/**
+ * Maximum number of events in one write, without the report of lost events. Events share writes, so that a slow
+ * client catches up quickly.
+ */
 const MAX_AT_ONCE = 50;
 
 /**
@@ -43,7 +46,7 @@ export class EventStream {
   readonly #backlog: EventBacklog;
   readonly #reports = new ReportQueue();
   readonly #keepAlive: NodeJS.Timeout;
-  /** When the client's buffer became full; undefined while the client reads. */
+  /** When the output's buffer became full; undefined while it has room. */
   #fullSince: number | undefined;
   #scheduled = false;
   #ended = false;

@@ -10,7 +10,7 @@ import { renderEvents, type FeedEvent } from '../event-record.js';
 interface Payload {
   /** @param context the subscriber's context. */
   render(context: string | null): string;
-  /** Puts the payload back if it was not delivered. */
+  /** Puts back a payload that was not delivered. Drops a report if a newer one of its definition waits. */
   putBack(): void;
   /** Marks the payload as delivered. */
   delivered(): void;
@@ -23,7 +23,7 @@ export interface PayloadQueue {
   take(): Payload;
 }
 
-/** Maximum number of events in one payload. */
+/** Maximum number of events in one payload, without the report of lost events. */
 const MAX_AT_ONCE = 50;
 
 /** Waiting events, with a report of lost ones. */

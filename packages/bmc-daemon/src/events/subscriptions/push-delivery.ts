@@ -22,7 +22,7 @@ interface PushDeliveryOptions {
   /** The queue. Its owner adds payloads and then calls {@link PushDelivery.notify}. */
   readonly queue: PayloadQueue;
   readonly post: EventPost;
-  /** Called for each delivery, because clients may change the values. */
+  /** Returns the current value, because clients may change it. So do `context`, `policy` and `retries`. */
   readonly listener: () => Listener;
   readonly context: () => string | null;
   readonly policy: () => DeliveryRetryPolicy;

@@ -244,7 +244,7 @@ export class PushListeners {
 
   /**
    * Stores all listeners.
-   * @param without a subscription that is about to end.
+   * @param without the id of a listener that is about to end. It is not stored.
    */
   #store(without?: string): void {
     this.#options.state.update((stored) => ({

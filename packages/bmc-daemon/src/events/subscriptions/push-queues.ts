@@ -12,11 +12,11 @@ interface QueueWithSource {
   readonly queue: PayloadQueue;
   /**
    * Begins to fill the queue.
-   * @param after the id of the last delivered event. Default: the newest event.
+   * @param after the id of the last delivered event. Default: that of the newest event. Reports do not use it.
    * @returns a function that stops filling it.
    */
   readonly listen: (notify: () => void, after?: string) => () => void;
-  /** Returns the id of the last delivered event; undefined if the listener receives no events. */
+  /** Returns the id of the last delivered event; undefined for a listener that receives metric reports. */
   readonly position: () => string | undefined;
 }
 

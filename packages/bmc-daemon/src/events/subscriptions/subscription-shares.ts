@@ -30,8 +30,8 @@ const RESERVED_SHARE = 1 / 10;
 
 /**
  * Returns whether there is a place for one more subscription. `push` subscriptions have no limit for each
- * account. Only clients with ConfigureComponents can create them, and a tool such as Ironic creates one for
- * each machine.
+ * account. Only clients with ConfigureManager or ConfigureComponents can create them, and a tool such as Ironic
+ * creates one for each machine.
  */
 export function hasPlace(request: PlaceRequest, taken: readonly Place[], limit: number): boolean {
   const { kind, owner, address, hasConfigureManager } = request;

@@ -37,7 +37,10 @@ export interface OpenSubscriptions extends Subscriptions {
   readonly listeners: Pick<PushListeners, 'list' | 'deliver' | 'positions' | 'reload' | 'setFailing' | 'close'>;
 }
 
-/** The subscriptions of the service: of one daemon, or of all replicas. */
+/**
+ * The subscriptions of the service: of one daemon, or of all replicas. With replicas, a change of stored data can
+ * also reject with {StoreUnavailable} or {ChangeRefused}.
+ */
 export interface Subscriptions {
   /**
    * Lists subscriptions in the order of creation, listeners first; the same array until something
