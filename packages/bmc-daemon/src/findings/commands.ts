@@ -30,7 +30,7 @@ export function copyCommand(file: string): string {
  */
 export function asAccount(command: string, { name, shell }: Account): string {
   if (!/\/(?:nologin|false)$/.test(shell ?? '') || command.startsWith('sudo ')) return command;
-  // `~` and && are for the shell of the account.
+  // `~`, `$` and `&&` need a shell that runs as the account.
   return commandLine('sudo', '-u', name) + (/[~&$]/.test(command) ? ` sh -c ${quoteWord(command)}` : ` ${command}`);
 }
 
@@ -91,7 +91,7 @@ const managers = [
 ] as const;
 
 /**
- * Returns the command that root runs to install packages on another host, whose package manager is unknown.
+ * Returns the command that installs packages on another host, whose package manager is unknown.
  * @param uid as that of {@link asRoot}.
  */
 export function remoteInstallCommand(names: PackageNames, uid: number | null, { again = false } = {}): string {

@@ -194,7 +194,7 @@ async function change(what: string, alreadyDone: RegExp, args: readonly string[]
 }
 
 function ip(what: string, args: readonly string[]): Promise<string> {
-  // The PATH of an ordinary user does not have the folder of `ip`.
+  // The PATH of an ordinary user may lack the folder of `ip`.
   const environment = { ...process.env, LC_ALL: 'C', PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` };
   return new Promise((resolve, reject) => {
     execFile('ip', [...args], { timeout: TIMEOUT_MS, env: environment }, (error, output, errorOutput) => {
