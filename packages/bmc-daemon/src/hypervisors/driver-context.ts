@@ -8,7 +8,7 @@ import type { LibvirtUris } from '../drivers/libvirt/host-list.js';
 import type { MachineFile } from './fake-machines/machine-file.js';
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
-/** A driver, and the settings that it can change while it runs. */
+/** A driver, and the function that changes its hosts while it runs. */
 export interface OpenedDriver {
   readonly driver: HypervisorDriver;
   /** Replaces the hosts; absent if new hosts need a restart. Resolves when the removed hosts are closed. */
@@ -25,7 +25,7 @@ export interface DriverContext {
   /** The state that all replicas share; null: there are no other replicas. */
   readonly store: SharedStore | null;
   readonly log: Log;
-  /** The file that EMULATOR_FAKE_MACHINES names; null: no file, or the driver reads it itself. */
+  /** The contents of the file that EMULATOR_FAKE_MACHINES names; null: no file, or the driver reads it itself. */
   readonly machineFile: MachineFile | null;
   /** Returns the error for a setting that cannot be used. */
   readonly settingError: (key: SettingKey, sentence: string, cause: unknown) => Error;

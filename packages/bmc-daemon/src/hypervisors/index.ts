@@ -14,6 +14,7 @@ const GIB = 2 ** 30;
  * Creates the driver of the selected hypervisor, for the allowed machines.
  * @param context `lookup` resolves the names of image servers.
  * @throws the error of `settingError`, for a setting that cannot be used.
+ * @throws {StoreUnavailable} only for a cloud with a shared store.
  */
 export async function createDriver({
   lookup,

@@ -157,7 +157,10 @@ export const machineFile = z.strictObject({
 type MachineFile = z.infer<typeof machineFile>;
 /** An entry for one or many machines. */
 export type FileEntry = MachineFile['machines'][number];
-/** The members of one machine of an entry. An override can replace them. */
+/**
+ * The members of one machine of an entry. An override replaces the members that it has. But its failures are added,
+ * and each of its delays replaces only the delay with the same name.
+ */
 export type MachineMembers = NonNullable<FileEntry['overrides']>[string];
 /** A planned failure, with times in seconds. */
 export type FileFailure = NonNullable<MachineFile['failures']>[number];
