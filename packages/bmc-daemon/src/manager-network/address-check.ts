@@ -1,7 +1,7 @@
 /**
  * Checks whether a manager can have an address, and with which prefix length the host must set it.
- * The address of a manager must not change the existing routes of the host. Within a network of the
- * host, the address gets no route. Outside these networks, the address adds a route to its own network,
+ * The address of a manager must not change the existing routes of the host. Within a network of the host on the
+ * same device, the address gets no route. Outside these networks, the address adds a route to its own network,
  * and is rejected if another route of the host, except the default route, overlaps that network.
  */
 import { isIPv4 } from 'node:net';

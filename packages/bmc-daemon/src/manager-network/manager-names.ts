@@ -39,8 +39,8 @@ export function isHostName(name: string, { hostName, fqdn }: HostNames): boolean
 }
 
 /**
- * Returns the name or IPv4 address in a Host header (RFC 9110 §7.2) in lower case; undefined for an
- * IPv6 address and for an invalid header.
+ * Returns the name or IPv4 address in a Host header (RFC 9110 §7.2), in lower case and without a dot at the end;
+ * undefined for an IPv6 address and for an invalid header.
  */
 export function nameOfHost(header: string): string | undefined {
   const name = /^([^:[\]]+)(?::\d*)?$/.exec(header)?.[1];

@@ -278,7 +278,7 @@ function sameNetworks(a: readonly RequestedAddress[], b: readonly RequestedAddre
   );
 }
 
-/** Returns the name servers for all managers: [] to use those of the host; undefined if the body has none. */
+/** Returns the name servers for all managers: [] to use those of the host; undefined if the body has neither list. */
 function requestedServers(
   { NameServers, StaticNameServers }: NetworkBody,
   { nameServers, ownNameServers }: ManagerView,
