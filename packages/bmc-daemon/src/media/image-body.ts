@@ -21,8 +21,8 @@ interface BodyLimits {
 const MIN_BYTES_PER_SECOND = 1000;
 
 /**
- * Returns the body as a stream. It fails with an {@link ImageError}: too large, interrupted,
- * silent, too slow.
+ * Returns the body as a stream. The stream fails with an {@link ImageError}: too large, interrupted, silent, too
+ * slow, or the signal has aborted.
  * @param expectedBytes null if the server does not send the size.
  * @param onReceived receives the number of bytes so far.
  */

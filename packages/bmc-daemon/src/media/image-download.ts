@@ -12,6 +12,6 @@ export interface ImageValidator {
 /** An image with an unread body. The caller reads the body to its end or destroys it. */
 export interface ImageDownload {
   readonly validator: ImageValidator;
-  /** Fails with an {@link ImageError}: too large, interrupted, silent, too slow. */
+  /** Fails with an {@link ImageError}: too large, interrupted, silent, too slow, aborted. */
   readonly body: Readable;
 }

@@ -39,7 +39,7 @@ export interface ImageHosts {
 
 /**
  * Addresses that serve no images but may serve secrets: link-local addresses, where clouds serve
- * the credentials of their machines, the addresses of that service in other clouds, and multicast.
+ * the credentials of their machines, the addresses of that service in other clouds, multicast and broadcast.
  * An IPv6 address that contains a forbidden IPv4 address ({@link embeddedIpv4}) is rejected too.
  * Loopback and private addresses are allowed, because labs have their images there.
  */

@@ -33,7 +33,7 @@ export function uniqueImageName(url: string): string {
   return `${storedImagePrefix(url)}${randomBytes(8).toString('hex')}${SUFFIX}`;
 }
 
-/** Returns the common prefix of all contents of one URL. */
+/** Returns the common prefix of the names of all stored contents of one URL. */
 export function storedImagePrefix(url: string): string {
   return `${PREFIX}${digest(url)}-`;
 }

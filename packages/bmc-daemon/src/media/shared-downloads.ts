@@ -22,7 +22,7 @@ export interface DownloadContext {
 
 /** The parameters of one caller that waits for a download. */
 interface DownloadWaiter<Result, Taken> {
-  /** Each caller has its own limit: a shared download may end and restart several times. */
+  /** The limit of this caller's wait. Each caller has its own, because callers join a download at different times. */
   readonly timeLimit: TimeLimit;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: ProgressListener | undefined;
