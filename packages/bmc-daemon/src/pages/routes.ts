@@ -55,8 +55,8 @@ const CONSOLE = /^\/ui(\/.*)?$/;
 const readsAtOnce = 8;
 
 /**
- * Creates the handler of all these routes. Like the Redfish pipeline, it answers one request,
- * resolves when the connection has the answer or is closed, and never rejects.
+ * Creates the handler of all these routes. It answers one request. It resolves when the answer is sent completely
+ * or the connection is closed, and never rejects.
  */
 export function createPages(
   options: PagesOptions,
@@ -129,8 +129,8 @@ export function createPages(
 
 /**
  * Authenticates a request.
- * @throws {RedfishError} 401, for which a browser asks for the password; 403 for accounts that
- *   cannot see machines in Redfish.
+ * @throws {RedfishError} 401, for which a browser asks for the password; 403 for accounts that cannot see machines
+ *   in Redfish; 503 if the credentials could not be verified.
  */
 async function login(authenticate: Authenticate, request: Request, { locals }: Reply): Promise<void> {
   const identity = await authenticate(request);

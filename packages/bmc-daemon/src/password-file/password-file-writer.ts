@@ -42,7 +42,7 @@ export function checkUser(user: string): void {
       'user',
       'a user name cannot contain a colon, which ends the name in HTTP and in the file',
     );
-  // The file format cannot contain such a name.
+  // In the file, a line break would end the user's line.
   if (/\p{Cc}/u.test(user)) throw new CredentialsError('user', 'a user name cannot contain control characters');
   // A lone surrogate is written as U+FFFD, so the file and the state file would have different
   // names.
