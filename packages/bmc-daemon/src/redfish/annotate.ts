@@ -23,7 +23,7 @@ const copyright = 'Copyright DMTF. The policy of the schemas: https://www.dmtf.o
 /**
  * Deprecated properties that strict mode removes, by entity; a dot separates nested names. Strict mode
  * does not remove the deprecated properties that a DMTF profile requires: Power and Thermal of a chassis
- * (OCP), IndicatorLED of a system (Ironic).
+ * (the profiles of the Open Compute Project), IndicatorLED of a system (the profile of Ironic).
  */
 const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
   ['Chassis', ['IndicatorLED']],

@@ -49,7 +49,8 @@ interface PipelineOptions<Services> extends AnnotateOptions {
   /** Default: every request sees everything. */
   readonly scoping?: Scoping<Services>;
   /**
-   * Limits for all answers to `$expand` and `$filter` together. Default: {@link expansionLimits}.
+   * Limits for answers to `$expand` and `$filter`, in total and for each client. Default: those of
+   * query/expansion-budget.ts.
    */
   readonly expansion?: Partial<ExpansionLimits>;
 }

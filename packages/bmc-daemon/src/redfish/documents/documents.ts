@@ -14,7 +14,7 @@ export interface Document {
 
 const allow = { Allow: 'GET, HEAD' };
 
-/** Creates four documents that describe the resources of the service, and one for each file of our schemas. */
+/** Creates the four documents of the protocol, and one document for each file of our schemas. */
 export function createDocuments(resources: readonly DeclaredPath[]): readonly Document[] {
   return [
     // DSP0266, protocol version: exactly this value, with the slash.

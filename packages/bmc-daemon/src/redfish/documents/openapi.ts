@@ -1,7 +1,8 @@
 /**
  * The OpenAPI document of this service (DSP0266, OpenAPI schema): the URIs of its resources, attachments
- * and actions, with their methods except HEAD. It does not contain streams, WebSockets and uploads. For the
- * bodies of answers, it refers to DMTF's published schemas; it does not describe the bodies of requests.
+ * and actions, with their methods except HEAD. It does not contain aliases of URIs, the URIs `…/Members`, streams,
+ * WebSockets and uploads. For the bodies of answers, it refers to DMTF's published schemas; it does not describe
+ * the bodies of requests.
  */
 import type { JsonObject } from '../json.js';
 import { actionUri } from '../resource.js';

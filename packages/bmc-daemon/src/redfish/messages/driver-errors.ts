@@ -1,5 +1,5 @@
 /**
- * Translates errors of drivers, downloads, storage and the shared store into Redfish errors. No other
+ * Translates errors of drivers, of files of the service and of the shared store into Redfish errors. No other
  * module translates a {@link DriverError}.
  */
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';

@@ -39,7 +39,7 @@ export function checkQuery({ load, isCollection }: Endpoint, query: Query, metho
 
 /**
  * Answers a GET or HEAD with a query that has passed {@link checkQuery}, or without a query.
- * @throws {RedfishError} 507 if the answer becomes too large, 503 if too many such requests wait.
+ * @throws {RedfishError} 507 if the answer becomes too large, 503 as {@link ExpansionBudget.run}.
  * @throws {RedfishError} {DriverError} if a necessary resource cannot be read.
  */
 export async function answerQuery(
