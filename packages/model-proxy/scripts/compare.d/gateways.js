@@ -71,7 +71,7 @@ async function start(name, folder, command, environment) {
   };
 }
 
-/** Starts both. @param litellm the executable of LiteLLM. */
+/** Starts LiteLLM and model-proxy, and returns them in this order. @param litellm the executable of LiteLLM. */
 export async function startGateways(litellm, folder, models, upstreamPort) {
   const file = path.join(folder, 'config.yaml');
   writeFileSync(file, configuration(models, upstreamPort));

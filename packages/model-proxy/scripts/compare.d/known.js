@@ -6,7 +6,7 @@
 const always = /^/;
 const failed = /status \d|an upstream that|an answer that|a timeout|breaks off|unknown model|no model|no messages/;
 
-/** Requests by name, members by path, and the reason. */
+/** Explained differences. `cases` matches the names of requests, `at` the paths of members. */
 export const known = [
   {
     cases: always,

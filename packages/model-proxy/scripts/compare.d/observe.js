@@ -1,8 +1,8 @@
-/** Sends a request to a gateway, and describes all that its client and the upstream see. */
+/** Sends a request to a gateway, and describes its answer and the requests that the upstream gets. */
 
 const WAIT_MS = 30_000;
 
-/** Headers of answers that clients read: the comparison uses the values of these, and the presence of those below. */
+/** Headers of answers that clients read. Of those in `presentHeaders`, only the presence is compared. */
 const comparedHeaders = ['content-type', 'retry-after', 'x-litellm-attempted-retries', 'x-litellm-attempted-fallbacks'];
 const presentHeaders = [
   'x-litellm-call-id',
@@ -23,7 +23,7 @@ const presentHeaders = [
 const sortedKeys = (objects) =>
   [...new Set(objects.flatMap((object) => Object.keys(object)))].sort((left, right) => left.localeCompare(right));
 
-/** Returns the events of a stream as one description: the first event, the joined text, the end. */
+/** Returns one description of all events of a stream: names of members, the joined text, the usage, the end. */
 function describedEvents(text) {
   const data = text
     .split(/\n\n/)
@@ -52,12 +52,15 @@ function describedBody(type, text) {
   }
 }
 
-/** The upstream's view of a request, without what belongs to the client library. */
+/** Describes a request at the upstream. Of its headers, only Authorization counts. */
 function describedRequest({ path, headers, body }) {
   return { path, authorization: headers.authorization, body };
 }
 
-/** @returns `{status, headers, body, upstream}`; `body` is `{ broken: true }` if the answer breaks off. */
+/**
+ * Sends a request.
+ * @returns `{status, headers, body, upstream}`; `body` is `{ broken: true }` if the answer breaks off.
+ */
 export async function observe(
   gateway,
   upstream,
@@ -92,7 +95,7 @@ export async function observe(
   };
 }
 
-/** Lists the members in which two values differ: the path, and the member of each value. */
+/** Lists the members in which two values differ: the path of each, and both values. */
 export function differences(left, right, at = '') {
   if (JSON.stringify(left) === JSON.stringify(right)) return [];
   const bothObjects = [left, right].every((value) => typeof value === 'object' && value !== null);

@@ -1,6 +1,6 @@
 /**
- * The upstream behind both gateways. It answers by the name of the model, and keeps the requests that it
- * gets.
+ * The upstream behind both gateways. The path and the model's name select its answer. It stores the requests that
+ * it gets.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
