@@ -1,8 +1,7 @@
 /**
- * The HTTP application: answers everything on the port, and logs one line per request. Model
- * requests do not use Express, because even an empty Express handler halves the throughput.
- * Express serves pages such as `/health` and `/metrics`, but not the pages that machines poll. It is loaded after the
- * start.
+ * The HTTP application: answers everything on the port, and logs one line per request. Model requests do not use
+ * Express, because even an empty Express handler halves the throughput. Express serves pages such as `/health` and
+ * `/metrics`, but not the probes and the lists of models (pages/polled.ts). It is loaded after the start.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';

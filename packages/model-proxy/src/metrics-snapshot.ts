@@ -1,4 +1,4 @@
-/** The metrics of a worker, for the worker that answers a scrape, and their sums. */
+/** The metrics of a worker, for the worker that answers a scrape, and the sums over several workers. */
 import type { AggregatorRegistry, Registry } from 'prom-client';
 import type { DeploymentHealthRecord } from './deployment-metrics.js';
 import { mergeSeries, type SeriesData } from './series.js';

@@ -1,7 +1,8 @@
 /**
  * Counts requests for Prometheus, under LiteLLM's metric names. A request only increases numbers.
  * prom-client would look up labels for each request, so only a scrape uses it, and copies these
- * numbers into it. Label values come from the configuration, never from clients.
+ * numbers into it. Label values never come from clients: they are path templates, names of the configuration,
+ * statuses and kinds of errors.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
 import { distributionLines } from '@rackless/daemon/metrics/histogram.js';
@@ -114,7 +115,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Returns the merged states of this worker's deployments. Ended workers may have counted others, now removed. */
+/** Returns the merged states of this worker's deployments. Ended workers may also have counted removed deployments. */
 function ownOf({ deployments }: ScrapedState, merged: readonly DeploymentHealthRecord[]) {
   const own = new Set(deployments.map(({ modelId }) => modelId));
   return merged.filter(({ modelId }) => own.has(modelId));
@@ -229,8 +230,7 @@ const histograms = [
 ] as const;
 
 /**
- * Formats the histograms. prom-client's histograms accept only single observations, so this file
- * writes their lines.
+ * Formats the histograms without prom-client, because its histograms accept only single observations.
  */
 function distributions(series: readonly Series[]): string {
   return histograms

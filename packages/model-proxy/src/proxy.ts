@@ -105,7 +105,8 @@ async function startWith(
   const store = added(group?.store ?? (await openStore(listen, log, alerts?.send)));
   const reports = await loadWebhooks(listen, log);
   const telemetry = await loadTelemetry(listen, log);
-  // Each may wait for a receiver that hangs. One after the other, they could delay the store's last data too long.
+  // Reports and telemetry may both wait for a receiver that hangs. Closed one after the other, they could delay the
+  // store's last data too long.
   added({ close: async () => void (await Promise.all([reports?.close(), telemetry?.close()])) });
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
@@ -165,7 +166,7 @@ async function startWith(
   }
 }
 
-/** Prepares the parts of a running service for another configuration. @returns a function that uses it */
+/** Prepares the parts of a running service for another configuration. @returns a function that uses it. */
 async function prepareConfig(
   next: LoadedConfig,
   current: LoadedConfig,

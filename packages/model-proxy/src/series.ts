@@ -1,5 +1,5 @@
 /**
- * The numbers of requests that the metrics count: their sums over several processes, and the totals of each
+ * The numbers of requests that the metrics count, their sums over several processes, and the totals of each
  * deployment since the start of the process, for `/model/status`.
  */
 import { Distribution, quantile } from '@rackless/daemon/metrics/histogram.js';

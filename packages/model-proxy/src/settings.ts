@@ -242,7 +242,7 @@ export interface WebhookSettings {
   readonly timeoutMs: number;
 }
 
-/** Settings that only a restart can change. */
+/** Settings that only a restart can change. Exception: a reload reads the TLS files again. */
 export interface ListenSettings {
   /** Receiver of alerts about budgets; null: none. */
   readonly budgetAlerts: WebhookSettings | null;
