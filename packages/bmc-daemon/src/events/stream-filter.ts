@@ -70,7 +70,7 @@ export function parseStreamFilter(text: string): StreamSelection {
     });
   const names = new Set<string>([...streamFilterProperties, ...origins.map((_, index) => `Origin${index}`)]);
   const passes = parseFilter(plain, names);
-  // If a filter does not mention metric reports, the stream has only events.
+  // Without one of these two properties, a filter selects only events.
   const mentionsReports = /\bMetricReportDefinition\b|\bEventFormatType\b/.test(text);
   const reports: ReportFilter = (definition) =>
     passes({ EventFormatType: 'MetricReport', MetricReportDefinition: definition });

@@ -43,7 +43,7 @@ const changeMessages: Readonly<Record<Exclude<MachineChangeKind, 'changed' | 'me
 interface MachineEventsOptions {
   readonly events: EventBus;
   /**
-   * How long a change waits for the event of the request that may have caused it. Default: 500 ms.
+   * How long `changed` and `media` wait for the event of the request that may have caused them. Default: 500 ms.
    */
   readonly settleMs?: number;
 }

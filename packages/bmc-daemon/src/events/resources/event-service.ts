@@ -90,7 +90,7 @@ const eventService = defineResource({
         'MessageSeverity@Redfish.AllowableValues': severities,
         'Severity@Redfish.AllowableValues': severities,
       }),
-      // Subscribers and the log receive the test event itself, so no action event is needed.
+      // Subscribers and the log receive the test event itself, so the action needs no event of its own.
       summary: () => null,
       run: (_entity, body, { services, requester: { user, address } }) => {
         const origin = body.OriginOfCondition ?? '/redfish/v1/EventService';

@@ -37,8 +37,8 @@ const logDefinitions: readonly LogDefinition[] = [
     collectionUri: '/redfish/v1/Managers/{ownerId}/LogServices',
     id: 'ManagerLog',
     name: 'Log of the Management Service',
-    // This service is the manager of all machines, so every manager shows the same sessions, accounts and
-    // settings.
+    // This service is the manager of all machines. So every manager shows the same log, with the events of sessions,
+    // accounts and settings.
     purposes: ['Security', 'Operations'],
     log: ({ logs }) => logs.ofService,
   },
@@ -114,8 +114,7 @@ function logEntries(definition: LogDefinition) {
       return listed(uuid, await log(services, uuid).read());
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
-    // Expanded entries instead of links, as the schema requires (OData.AutoExpand). Clients rely on
-    // it.
+    // Contains expanded entries instead of links, as the schema requires (OData.AutoExpand). Clients rely on this.
     render: ({ records }, { self }): JsonObject => ({
       Name: 'Log Entry Collection',
       'Members@odata.count': records.length,
@@ -138,8 +137,7 @@ function logEntry(definition: LogDefinition) {
       checkId(params.logId, definition);
       const { uuid } = await loadOwner(services, params.ownerId);
       const records = await log(services, uuid).read();
-      // Searches by id, not by index, because a damaged line in the file leaves a gap between the
-      // ids.
+      // Searches by id, not by index: the log drops its oldest entries, and damaged entries leave gaps between ids.
       const found = records.find((record) => String(record.id) === params.entryId);
       if (found === undefined) throw redfishError('ResourceNotFound', 'LogEntry', params.entryId);
       return entryOf(uuid, found);

@@ -12,7 +12,7 @@ import { appendScript, eventKeys } from './event-scripts.js';
 
 /** The channel of the messages about new events. */
 export const EVENT_CHANNEL = 'events';
-/** Returns the name of a log's list. */
+/** Returns the name of the key with the entries of a log. */
 export const logKeyOf = (name: string): string => `log:entries:${name}`;
 /** Returns the name of the key that counts the entries of a log. */
 export const logNumberKeyOf = (name: string): string => `log:number:${name}`;

@@ -76,7 +76,8 @@ export class EventStream {
   deliver(event: FeedEvent): void {
     if (this.#ended) return;
     this.#backlog.push(event);
-    // After a pause of this process, one turn may bring more events than the queue can store.
+    // After a pause of this process, one turn may bring more events than the queue can store. So full batches are
+    // sent at once.
     if (this.#backlog.size >= MAX_AT_ONCE && this.#fullSince === undefined) this.#pump();
     else this.#schedule();
   }

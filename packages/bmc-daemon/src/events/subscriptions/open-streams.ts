@@ -15,7 +15,7 @@ import type { PlaceRequest } from './subscription-shares.js';
 export interface EventStreamRequest {
   /** Null: every event. */
   readonly selection: StreamSelection | null;
-  /** UUID of the only machine whose events the stream receives. Default: all machines. */
+  /** UUID of a machine: the stream receives only its events and reports, and those of the service. Default: all. */
   readonly machine?: string;
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;

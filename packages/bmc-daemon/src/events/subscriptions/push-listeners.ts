@@ -31,7 +31,7 @@ interface PushListenersOptions {
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
-   * Whether several replicas have these listeners. One of them delivers, after
+   * Whether several replicas have these listeners. A replica then delivers only after a call of
    * {@link PushListeners.deliver}.
    */
   readonly isShared: boolean;
@@ -56,7 +56,7 @@ interface Push {
   running: RunningDelivery | undefined;
 }
 
-/** All listeners: the subscriptions that receive events by POST. */
+/** All listeners: the subscriptions that receive events or metric reports by POST. */
 export class PushListeners {
   readonly #options: PushListenersOptions;
   readonly #pushes = new Map<string, Push>();

@@ -37,8 +37,8 @@ const pushRecord = z.object({
   /** Canonical URIs; empty: reports of all definitions. */
   reportDefinitions: strings.default([]),
   /**
-   * UUID of the only machine whose events the listener receives; null: all. Old files lack this
-   * property.
+   * UUID of a machine: the listener receives only its events and reports, and those of the service. Null: all. Old
+   * files lack this property.
    */
   machine: z.string().nullable().default(null),
   /** The id of the last event before the subscription. Absent if the listeners are not shared by replicas. */
@@ -63,7 +63,7 @@ export const subscriptionsState: z.ZodType<SubscriptionsState> = stateForm
 /** The state before the first change, with the default retry settings. */
 export const noSubscriptions: SubscriptionsState = { retryAttempts: 3, retryIntervalSeconds: 30, subscriptions: [] };
 
-/** A listener that receives events by POST (DSP2046, EventDestination). */
+/** A listener that receives events or metric reports by POST (DSP2046, EventDestination). */
 export interface PushSubscription {
   readonly kind: 'push';
   readonly record: PushRecord;
