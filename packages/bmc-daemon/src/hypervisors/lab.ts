@@ -1,4 +1,4 @@
-/** The libvirt host of `bmc-daemon machine`, from the settings of the daemon. */
+/** The libvirt hosts of `bmc-daemon machine`, from the settings of the daemon. */
 import type { Settings } from '../config/settings.js';
 import { LabError } from '../drivers/libvirt/lab/lab-error.js';
 import type { LabSettings } from '../drivers/libvirt/lab/lab-host.js';

@@ -17,7 +17,8 @@ const NAME_LENGTH = 16;
 /**
  * Creates the driver of a cloud.
  * @param name the cloud in clouds.yaml.
- * @throws the error of `settingError`. @throws {StoreUnavailable}
+ * @throws the error of `settingError`, if the settings of the cloud cannot be used.
+ * @throws {StoreUnavailable} if the shared store does not answer.
  */
 export async function nova(
   name: string,

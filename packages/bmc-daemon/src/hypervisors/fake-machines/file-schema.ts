@@ -43,7 +43,7 @@ const name = value(
   'a text of 1 to 255 characters, without slashes and control characters',
 );
 
-/** YAML 1.1 reads `On` and `Off` without quotes as booleans. */
+/** Accepts booleans too, because YAML 1.1 reads `On` and `Off` without quotes as booleans. */
 const powerState = value(
   z.union([z.enum(['On', 'Off']), z.boolean()]).transform((state) => (state === true || state === 'On' ? 'On' : 'Off')),
   'On or Off',
