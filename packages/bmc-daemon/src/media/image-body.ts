@@ -79,7 +79,7 @@ export function countedBody(
     );
   }, tickMs);
   watch.unref();
-  // `pipeline` would report a broken connection with an error of its own.
+  // Does not use `pipeline`, which would report a broken connection with an error of its own.
   const fail = (error: unknown): void => {
     counter.destroy(transportError(url, error, signal));
   };

@@ -3,7 +3,7 @@ import type { ImageUpload } from './image-upload.js';
 
 /** A request for an image. */
 export interface ImageRequest {
-  /** `http://…` or `https://…`, without credentials; the URL of `upload`. */
+  /** `http://…` or `https://…`, without credentials. For an upload, the URL of `upload`. */
   readonly url: URL;
   /** The image that a client sends; absent for an image of a server. */
   readonly upload?: ImageUpload;

@@ -15,7 +15,7 @@ interface ProgressMeter {
 
 /** The parameters of a running download. */
 export interface DownloadContext {
-  /** Aborts when no caller waits anymore, or when the downloads close. */
+  /** Aborts when no caller waits anymore, or after {@link SharedDownloads.abort}. */
   readonly signal: AbortSignal;
   readonly meter: ProgressMeter;
 }

@@ -1,6 +1,6 @@
 /**
- * The part of the manager-network feature that finds the machine of a request or a console by the
- * address of its manager.
+ * The part of the feature manager network that finds the machine of a request by the name or address of its
+ * manager, and the machine of a console by the address.
  */
 import type { IncomingMessage } from 'node:http';
 
