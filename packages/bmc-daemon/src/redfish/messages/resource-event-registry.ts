@@ -1,6 +1,6 @@
 /**
- * The messages of the ResourceEvent registry that the service sends, with our own texts. A test
- * compares keys, arguments and severities with DMTF's registry.
+ * The messages of the ResourceEvent registry that the service uses in events and in `Status.Conditions`, with our
+ * own texts. A test compares keys, arguments and severities with DMTF's registry.
  * @see https://redfish.dmtf.org/registries/ResourceEvent.1.4.3.json
  */
 import { eventMessage, noAction } from './event-message.js';
@@ -10,7 +10,7 @@ export const resourceEventRegistry = 'ResourceEvent.1.4';
 
 const examineMachine = 'Examine the machine and its host.';
 
-/** All messages that the service sends, by registry key. */
+/** All messages that the service uses, by registry key. */
 // prettier-ignore
 export const resourceEventTable = {
   ResourceCreated: eventMessage('OK', [], 'A resource was created.', noAction),

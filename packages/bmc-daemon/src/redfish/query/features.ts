@@ -2,7 +2,7 @@
 import type { JsonObject } from '../json.js';
 import { maximumLevels } from './parse.js';
 
-/** Which features the service supports. */
+/** The features, and whether the service supports them. */
 export const protocolFeatures: JsonObject = {
   ExpandQuery: { ExpandAll: true, Levels: true, Links: true, NoLinks: true, MaxLevels: maximumLevels },
   FilterQuery: true,

@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonObject } from '../json.js';
 /** Whether a member matches. */
 export type Filter = (member: JsonObject) => boolean;
 
-/** The error for a malformed filter. */
+/** The error for a malformed filter, or for a property that cannot be compared. */
 export class FilterSyntaxError extends Error {
   override readonly name = 'FilterSyntaxError';
 }
