@@ -9,7 +9,7 @@ import { withPointers, message, withDetail } from '../messages/messages.js';
 const MAX_DEPTH = 16;
 /**
  * Maximum number of commas and opening brackets together, which is about the number of values. The
- * largest accepted body, 1,000 test values of metrics, has 8,000.
+ * largest accepted body, 1,000 test values of metrics, has about 7,000.
  */
 const MAX_VALUES = 10_000;
 /** Maximum number of members of one object, or of items of one array. */

@@ -5,7 +5,7 @@ import { RedfishError, redfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 
-/** 1 MiB: several times the largest body that a resource accepts. */
+/** 1 MiB: 16 times the longest text that a resource accepts, a PEM text of 64 KiB. */
 export const maximumBodyBytes = 1024 * 1024;
 /**
  * 16 KiB: the part of each body that does not count against the shared budget, and the limit for the
