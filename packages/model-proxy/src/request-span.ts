@@ -35,7 +35,7 @@ export interface RequestEnd {
   readonly record: RequestRecord;
   /** When the upstream's answer ended: a result of `performance.now()`. 0: it has not ended. */
   readonly answeredAt: number;
-  /** Alias of the client's virtual key; null: it has none. */
+  /** The name of the client, as `Client.alias`; null: the client has none. */
   readonly keyAlias: string | null;
 }
 

@@ -56,7 +56,7 @@ export interface CooldownSettings {
   readonly isDisabled: boolean;
   /** LiteLLM's `cooldown_time`. */
   readonly cooldownMs: number;
-  /** `allowed_fails`: failures of a deployment in a minute without a cooldown; null: not set. */
+  /** `allowed_fails`: how many failures a deployment may have in a minute without a cooldown; null: not set. */
   readonly allowedFails: number | null;
   /** `allowed_fails_policy`: other values for some failures. */
   readonly policy: ReadonlyMap<FailureKind, number>;
@@ -93,7 +93,7 @@ export interface OverloadSettings {
 export interface BackgroundCheckSettings {
   /** LiteLLM's `health_check_interval`. */
   readonly intervalMs: number;
-  /** `health_check_method`: by the list of the upstream's models, or by a request for a token. */
+  /** `health_check_method`: by the list of the upstream's models, or by a short request to the model. */
   readonly method: 'models' | 'completion';
   /** `background_health_check_model_groups`; null: all groups. */
   readonly modelGroups: ReadonlySet<string> | null;

@@ -39,7 +39,7 @@ export interface Trace {
   sending(id: string, request: TracedRequest): TracedCall;
 }
 
-/** Number of bytes shown of a body or an answer. */
+/** Maximum number of bytes that the trace shows of a body. */
 const SHOWN_BYTES = 16_384;
 
 /** Options of {@link createTrace}. */

@@ -43,7 +43,7 @@ async function started(child, url, log) {
       const answer = await fetch(`${url}/health/liveliness`);
       if (answer.ok) return;
     } catch {
-      // It does not listen yet.
+      // The gateway does not listen yet.
     }
     await new Promise((resolve) => setTimeout(resolve, 200));
   }

@@ -23,7 +23,7 @@ export function requireKeys(keys: ReadonlySet<string>, findClient: FindClient | 
   // timingSafeEqual needs equal lengths, and all digests have the same length. The time of a
   // comparison reveals nothing about the key.
   const keyDigests = [...keys].map(digestOf);
-  // Keys that were accepted before. A Set lookup takes the same time for every wrong key: V8 compares
+  // Configured keys that were accepted before. A Set lookup takes the same time for every wrong key: V8 compares
   // strings only if their hashes are equal, and clients cannot choose these hashes because V8 seeds
   // them.
   const accepted = new Set<string>();
