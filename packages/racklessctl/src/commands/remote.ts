@@ -19,7 +19,7 @@ import type { ArgumentDefinition, Call, OptionDefinition } from './command.js';
 import { eachService } from './each-service.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
-/** A user does not notice shorter pauses. */
+/** The status line shows only pauses of at least this time. A user does not notice shorter ones. */
 const SHOWN_PAUSE_MS = 2000;
 
 /** Options of every command that has `isRemote`. */
@@ -72,13 +72,13 @@ export const machinesArgument: ArgumentDefinition = {
   completes: 'machines',
 };
 
-/** The argument of commands that work with all machines if there is no name. */
+/** The argument of commands that show all machines if the command line names none. */
 export const shownMachinesArgument: ArgumentDefinition = {
   ...machinesArgument,
   summary: `${machinesArgument.summary} (default: all machines)`,
 };
 
-/** The option of commands for any number of machines. */
+/** The option of commands with {@link withMachines}: without names of machines, they need `--all`. */
 export const allOption: OptionDefinition = { name: 'all', letter: 'a', summary: 'all machines' };
 
 /** A service that a command has opened, and the connection that the options selected for it. */
@@ -213,7 +213,11 @@ export function reportUnread(call: Call, unread: readonly UnreadMachine[], patte
   for (const line of unreadLines(unread)) call.report('racklessctl', new CommandFailure(exitCode.failed, line));
 }
 
-/** Opens the selected services and reads all their machines. */
+/**
+ * Opens the selected services, reads all their machines, and calls a function with them.
+ * @throws {CommandFailure} as {@link withServices} and {@link readAllMachines}.
+ * @throws the errors of `use`.
+ */
 export async function withAllMachines<T>(call: Call, use: (list: MachineList) => Promise<T> | T): Promise<T> {
   return withServices(call, async (opened, selected) => use(await readAllMachines(call, opened, selected)));
 }

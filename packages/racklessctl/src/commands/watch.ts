@@ -59,8 +59,8 @@ class EventPrinter {
 /**
  * Prints the events of one service. Never returns.
  * @throws the reason of the printer's signal when it aborts.
- * @throws {CommandFailure} if the first read of the machines or the first connection to the stream fails, if a
- *   pattern selects no machine, or if the service rejects the credentials at any time.
+ * @throws {CommandFailure} if the first read of the machines, the read of the event service or the first connection to
+ *   the stream fails, if a pattern selects no machine, or if the service rejects the credentials at any time.
  */
 async function watchService(
   call: Call,

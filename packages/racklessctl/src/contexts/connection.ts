@@ -49,8 +49,8 @@ export type PasswordSource =
  * If none is set, returns the service of the only context in the file. An option has precedence over
  * the context. Environment variables for user, password and CA file apply if neither has them.
  * @param matches returns whether a glob matches a name; false for a text that is not a glob.
- * @throws {CommandFailure} if there is no such context, if several contexts exist and none is selected,
- *   or if an option or the context file is wrong.
+ * @throws {CommandFailure} if there is no such context, if nothing selects a service and the file does not
+ *   have exactly one context, or if an option or the context file is wrong.
  */
 export function findConnections(
   options: ConnectionOptions,
@@ -141,7 +141,7 @@ const resolved = (folder: string, file: string | undefined): string | undefined 
 /**
  * Returns the URL of a service without its path. A text without a scheme means https.
  * @param at the beginning of an error text.
- * @throws {CommandFailure} if the text is missing or not such a URL, or contains a user or a password.
+ * @throws {CommandFailure} if the text is missing, is no http or https URL, or contains a user or a password.
  */
 export function checkUrl(text: string | undefined, at: string): URL {
   if (text === undefined) throw new CommandFailure(exitCode.configuration, `${at}url is missing`);

@@ -25,7 +25,7 @@ interface Prompt {
  * @param name the user and the service, for the prompt.
  * @throws {CommandFailure} if the password is empty or cannot be read, if there is no terminal to ask the
  *   user, or if the user gives none. The message never contains the password.
- * @throws the reason of the signal if it aborts while the command runs.
+ * @throws the reason of the signal if it aborts while `password-command` runs.
  */
 export async function getPassword(
   source: PasswordSource | undefined,

@@ -23,17 +23,17 @@ function variablesOf({ facts, user }: EnrollmentNode): object {
   });
 }
 
-/** Returns the name of a group. It may contain only letters, digits and underscores. */
+/** Returns the group of a context. In Ansible, the name of a group has only letters, digits and underscores. */
 const groupName = (context: string): string => `context_${context.toLowerCase().replace(/\W/g, '_')}`;
 
 /**
- * Marks each value of a YAML file that contains a template with `!unsafe`, so that Ansible does not
- * execute the template. A service could otherwise send such a value.
+ * Adds the tag `!unsafe` to each value that contains a template, so that Ansible does not execute the
+ * template. The values come from services, and a service may be hostile.
  */
 const withoutTemplates = (yaml: string): string =>
   yaml.replace(/^( *(?:- |[\w]+: ))(?!!)(.*\{[{%#].*)$/gm, '$1!unsafe $2');
 
-/** The modules prepend `https://` to `redfish_baseuri`. */
+/** Returns a warning about services with http, because the modules prepend `https://` to `redfish_baseuri`. */
 function schemeWarnings(nodes: readonly EnrollmentNode[]): readonly string[] {
   const services = new Set(nodes.map(({ facts }) => facts.bmc).filter((bmc) => bmc.startsWith('http:')));
   if (services.size === 0) return [];

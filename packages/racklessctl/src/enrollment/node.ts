@@ -46,8 +46,8 @@ const dnsLabel = (text: string): string =>
 
 /**
  * Returns a unique name for each machine: the first of name, host name, context, name with chassis, serial
- * number, id and UUID that no other machine has. If there is none: the name, to which the second and each further
- * machine gets a number. BMCs of real servers often call their machine `System`.
+ * number, id and UUID that no other machine has. If there is none: the name, with a number from the second machine
+ * on, such as `system-2`. BMCs of real servers often call their machine `System`.
  */
 export function enrollmentNames(machines: readonly MachineSummary[]): readonly string[] {
   const candidates = (facts: MachineSummary): readonly (string | undefined)[] => [

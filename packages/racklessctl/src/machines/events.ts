@@ -4,7 +4,7 @@ import { linkAt, listAt, textAt, type Resource } from '../redfish/resource.js';
 import { byKey } from './by-key.js';
 import { linksOf, summaryOf, type Machine, type MachineSummary } from './machine.js';
 
-/** An event of a machine, of another resource, or a difference between two reads. */
+/** An event of a machine or of another resource, or a difference between two reads of a machine. */
 export interface MachineEvent {
   /** ISO 8601. If the event of a service has no time, the time of its arrival. */
   readonly time: string;

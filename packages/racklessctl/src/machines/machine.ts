@@ -15,7 +15,7 @@ export interface Machine {
   readonly name: string;
   readonly id: string;
   readonly uuid: string | undefined;
-  /** The ComputerSystem, read at the start of the command. */
+  /** The ComputerSystem as the command has read it. The command may have changed the machine since then. */
   readonly resource: Resource;
 }
 

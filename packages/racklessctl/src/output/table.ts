@@ -10,7 +10,7 @@ export interface Column<Row> {
 }
 
 const GAP = '  ';
-/** Minimum width of a column that is cut, in characters. */
+/** Minimum width of a column that may shrink, in characters. */
 const MIN_WIDTH = 8;
 
 /** A rendered table. */
@@ -23,7 +23,7 @@ interface Table {
 
 /**
  * Renders rows as lines, with a line of titles. Escapes control characters in values, because the
- * values come from a service.
+ * values come from a service. Shows a missing or empty value as `-`.
  * @param maxWidth the width of the terminal in characters. Undefined: no column is cut or omitted.
  */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], maxWidth = Infinity): Table {

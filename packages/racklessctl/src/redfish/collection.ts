@@ -14,8 +14,8 @@ const MAX_PAGES = 10_000;
 const PAGE_MEMBERS = 500;
 
 /**
- * Maximum time for retries of all members together, unless half the time limit of a request is less. If each member
- * answered 503, the retries would take too long.
+ * Maximum time for retries of all members together, unless half the time limit of a request is less. Without this
+ * limit, the retries would take too long if each member answered 503.
  */
 const MAX_RETRY_MS = 10_000;
 
@@ -162,7 +162,7 @@ async function readLinks(service: Service, path: string): Promise<PartialMembers
   const pages = await readPages(service, first, { isOptional: true });
   const { members, isRefused } = pages;
   if (!isRefused) return pages;
-  // A member that fails may cause the failure of its whole page.
+  // A member that fails may cause the failure of its whole page. So the second read has no `$expand`.
   const known = new Map(members.filter(isExpanded).map((member) => [linkAt(member), member]));
   const links = await readPages(service, await service.get(path));
   return { ...links, members: links.members.map((member) => known.get(linkAt(member)) ?? member) };
@@ -170,9 +170,9 @@ async function readLinks(service: Service, path: string): Promise<PartialMembers
 
 /**
  * Reads the first page with `$expand` if the service offers it and the path has no query. First requests
- * all members. If the service refuses and offers `$top`, requests one page of 500. Does not wait after
- * a 503, because the caller can read the page without `$expand`.
- * @returns undefined if there is no such request, or if the service refuses or does not answer them.
+ * all members. If this request fails and the service offers `$top`, requests one page of 500. Does not
+ * wait after a 503, because the caller can read the page without `$expand`.
+ * @returns undefined if no such request is possible, or if each one fails.
  */
 async function expanded(service: Service, path: string): Promise<Resource | undefined> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
@@ -263,7 +263,8 @@ async function addPages(
 
 /**
  * Calls a function for each item, with a limit of calls at the same time. Returns the results in the order
- * of the items. If a call rejects, rejects at once; the calls for the other items continue.
+ * of the items. If a call rejects, rejects at once. Calls that still run continue, and the function goes on with
+ * the other items after them.
  */
 export async function mapConcurrently<T, U>(
   items: readonly T[],

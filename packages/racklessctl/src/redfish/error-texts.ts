@@ -48,7 +48,7 @@ export function messagesOf(body: Resource): readonly ServiceMessage[] {
   return members.filter((message) => message !== undefined);
 }
 
-/** Returns a message in one line, as `property: text`, or as `text` if it contains the property. */
+/** Returns a message in one line: `property: text`, or `text` if it contains the property or there is none. */
 export function messageText({ property, text }: ServiceMessage): string {
   const line = text.replace(/\s+/g, ' ').trim();
   // Most texts of DMTF contain the name of the property.

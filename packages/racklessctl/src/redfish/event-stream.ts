@@ -91,7 +91,7 @@ async function openStream(
   answer.stream.destroy();
   if (answer.status === 401 && position.mayRenew) {
     await service.renewSession();
-    // Renews the session only once. If the service rejects the new session, too, logins would have no end.
+    // Renews the session only once. Otherwise, a service that rejects each new session would cause endless logins.
     position.mayRenew = false;
     return openStream(service, path, position, signal);
   }
@@ -110,7 +110,7 @@ async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerato
     maxBufferSize: MAX_EVENT,
     onRetry: (milliseconds) => (position.pauseMs = Math.max(100, Math.min(milliseconds, MAX_PAUSE_MS))),
     onEvent: ({ id, data }) => {
-      // The client sends the id in the header Last-Event-ID, which allows only these characters.
+      // Ignores an id with other characters than printable ASCII, because the header Last-Event-ID will have the id.
       if (id !== undefined && /^[\x20-\x7e]*$/.test(id)) position.id = id;
       const body = parseJson(data);
       if (body !== undefined) events.push(asResource(body));

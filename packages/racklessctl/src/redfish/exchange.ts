@@ -89,8 +89,8 @@ export class Exchange {
 
   /**
    * Sends a request, and reads the whole answer. If the service has closed the idle connection of a
-   * GET, sends the GET once more. Never repeats another request, because the service may have
-   * executed it.
+   * GET, sends the GET once more. Never repeats a request with another method, because the service may
+   * have executed it.
    * @throws {CommandFailure} with the code `unavailable` or `timeout`.
    * @throws the reason of the request's signal if it aborts.
    */
@@ -185,7 +185,7 @@ export class Exchange {
 
   #failure(request: ServiceRequest, error: unknown): CommandFailure {
     if (error instanceof CommandFailure) return error;
-    // Node wraps the failures of several addresses of a host.
+    // Node wraps the failures of several addresses of a host in one error. The message shows only the first.
     const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
     const code = errorCode(first) ?? '';
     const reason = REASONS[code] ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : fileReason(first));

@@ -147,7 +147,7 @@ export class Service {
     throw unavailable(`reading ${path}: the answer is not a JSON object (${answer.status}, ${type})`);
   }
 
-  /** Reads a resource; undefined if it is not shown, or not JSON. @throws {CommandFailure} for other failures. */
+  /** Reads a resource; undefined if it is missing, hidden or not JSON. @throws {CommandFailure} for other failures. */
   async find(path: string): Promise<Resource | undefined> {
     const answer = await this.receive(path);
     if (HIDDEN.has(answer.status)) return undefined;
@@ -227,7 +227,7 @@ export class Service {
     return this.#exchange.open(this.#request('GET', path, { headers, signal }));
   }
 
-  /** Executes an action or creates a member. @throws {CommandFailure} `doing` and why the service did not do it. */
+  /** Executes an action or creates a member. @throws {CommandFailure} with `doing` and the reason of the service. */
   async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
     return this.#accepted(await this.#send('POST', path, { body }), doing, path);
   }

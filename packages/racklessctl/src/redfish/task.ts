@@ -25,8 +25,8 @@ export interface TaskOptions {
 }
 
 /**
- * The pauses between two reads grow from the first to the last of these. The header `Retry-After` may give a
- * different pause, up to the maximum.
+ * The pauses between two reads grow from FIRST_PAUSE_MS to LAST_PAUSE_MS. The header `Retry-After` may give a
+ * different pause, up to MAX_ASKED_PAUSE_MS.
  */
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 5000;
