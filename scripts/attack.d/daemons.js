@@ -9,6 +9,7 @@ import { PATIENCE, sendRequest } from './wire.js';
 
 /** bcrypt hash of {@link PASSWORD} with cost 8, which even a busy host verifies quickly. */
 const PASSWORD_HASH = '$2b$08$K9y/KIvz24jbdE2TXe5FGer/qBEwxZUFLuYBuMH9FVPOv4N1mmsB6';
+/** The password of each user of {@link startBmc}. */
 export const PASSWORD = 'the right password';
 /** The key of the proxy's upstreams. No log and no client may get it. */
 export const UPSTREAM_KEY = 'sk-upstream-key-of-the-attacks';
@@ -26,6 +27,7 @@ for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTER
   process.on(signal, () => process.exit(status));
 }
 
+/** Makes a folder, which is removed when the attacks end. Returns its path. */
 export function makeFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-attack-'));
   folders.add(folder);
@@ -177,7 +179,8 @@ function literal(value) {
 /**
  * Starts a bmc-daemon with machines in memory.
  * @param options `{settings, users, folder, through}`. `users` log in with {@link PASSWORD};
- *   without users, all requests are allowed. `through`: a command that starts the daemon.
+ *   without users, all requests are allowed. `folder` has the files of the daemon. `through`: a command that
+ *   starts the daemon.
  */
 export async function startBmc(tree, { settings = {}, users = [], folder = makeFolder(), through = [] } = {}) {
   const all = {
@@ -230,6 +233,7 @@ export async function validate(tree, text, env = {}) {
   writeFileSync(file, text);
   const bin = join(tree, 'packages/model-proxy/bin/model-proxy.js');
   const daemon = new Daemon([process.execPath, bin, '--config', file, '--validate_config'], env, '');
+  // Signal 0 does not end the process, so `stop` only waits for its end.
   return { status: await daemon.stop(0), output: daemon.output };
 }
 

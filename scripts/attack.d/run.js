@@ -28,8 +28,8 @@ import { upstreams } from './proxy/upstreams.js';
 /**
  * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must
  * do. `run(arena)` throws if the daemon does something else, and returns the reason if the attack is not
- * possible on this host. `seconds` is the limit of a short run
- * on a busy host; a long run has ten times as much.
+ * possible on this host. `seconds` is the time limit of a short run on a busy host; a long run has ten times
+ * as much.
  */
 const attacks = {
   bmc: [
@@ -207,7 +207,7 @@ if (flags.list) {
   for (const { target, name, expected } of chosen) console.log(`${target.padEnd(5)}  ${name}: ${expected}`);
 } else {
   console.log(`seed ${seed}, ${chosen.length} attacks`);
-  // Both daemons in parallel, because most attacks wait.
+  // Attacks both daemons at the same time, because most attacks wait.
   const failed = (await Promise.all(targets.map(runAll))).reduce((sum, count) => sum + count, 0);
   console.log(failed === 0 ? 'All promises hold.' : `${failed} promises do not hold.`);
   process.exit(failed === 0 ? 0 : 1);

@@ -10,7 +10,7 @@ export const PATIENCE = 60;
 /**
  * Sends a request on a new connection.
  * @param options `{method, path, headers, body, seconds, from}`. A body that is neither a string
- *   nor a Buffer is sent as JSON. Headers with null are omitted.
+ *   nor a Buffer is sent as JSON. Headers with null are omitted. `from` is the client's own address.
  * @returns `{status, headers, text, json}`; json is undefined if the text is not JSON.
  * @throws {Error} if no complete answer came in time, or if the connection failed.
  */

@@ -111,7 +111,7 @@ const fullDisk = {
 };
 
 /**
- * Writes until the daemon is killed.
+ * Stores subscriptions for a time, and then kills the daemon during the writes.
  * @returns the URIs of the acknowledged writes.
  */
 async function writeUntilKilled(daemon, milliseconds) {

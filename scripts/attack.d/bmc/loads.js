@@ -17,8 +17,8 @@ const deep = `GET ${root}?$expand=*($levels=6) HTTP/1.1\r\nHost: x\r\n\r\n`;
  */
 const BYSTANDER_SECONDS = 10;
 /**
- * Allowed growth of the memory during or after an attack, in MiB. The allocator does not return all
- * of it.
+ * Allowed growth of the daemon's memory during or after an attack, in MiB. The allocator does not return all
+ * freed memory.
  */
 const KEPT_MIB = 150;
 
@@ -36,6 +36,7 @@ async function settle(daemon, before) {
 /**
  * Makes an attack that opens connections for a while, during the requests of another client.
  * @param bytes sent by each connection.
+ * @param seconds how long the connections stay open, in milliseconds; in a long run, five times as long.
  */
 const storm = (name, count, bytes, seconds) => ({
   name,

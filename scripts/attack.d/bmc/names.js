@@ -36,7 +36,7 @@ const isControl = (text) => /\p{Cc}/u.test(text);
 /** As isControl, for JSON and markup, which may contain line feeds, tabs and C1 controls. */
 const isEscape = (text) => /[^\P{Cc}\n\t\u0080-\u009f]/u.test(text);
 
-/** Checks an answer: its body must escape the controls that all terminals execute. */
+/** Checks an answer: no 5xx except 501, no header from a name, and no unescaped control that all terminals execute. */
 function checkAnswer(path, { status, headers, text }) {
   if (status >= 500 && status !== 501) throw new Error(`${path.slice(0, 200)}: ${status}`);
   if (headers['x-evil'] !== undefined) throw new Error(`${path.slice(0, 200)}: a name became a header`);

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PASSWORD } from '../daemons.js';
 import { crawl, root, writable } from './tree.js';
 
+/** Returns the header for Basic authentication. */
 export const basic = (user, password = PASSWORD) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });

@@ -138,7 +138,7 @@ const folderAttack = {
 
 /**
  * Opens a connection to an SSH server, and adds it to `held`.
- * @returns the greeting of the server; empty if none arrives within 10 s.
+ * @returns the greeting of the server; empty if none arrives within 10 s, or if the server closes the connection.
  */
 async function greeting(port, from, held) {
   const socket = connect({ host: '127.0.0.1', port, localAddress: from }).on('error', () => undefined);

@@ -43,7 +43,7 @@ async function get() {
 }
 
 const sockets = await Promise.all(Array.from({ length: 50 }, open));
-// An ordinary search first: without its answer, the rest proves nothing.
+// Sends an ordinary search first. If it gets no answer, the flood proves nothing.
 await send(sockets[0], search('ssdp:all'));
 for (const end = Date.now() + 30_000; counts.answers === 0 && Date.now() < end;) await delay(50);
 counts.probed = counts.answers;
@@ -66,7 +66,7 @@ for (let round = 0; round < 100; round += 1) {
 await delay(6_000);
 const seconds = (performance.now() - started) / 1000;
 const before = counts.answers;
-// Unicast searches, as from the internet.
+// Sends unicast searches, which may come from the internet. The daemon must not answer them.
 for (let index = 0; index < 20; index += 1) await send(sockets[0], search('ssdp:all'), '127.0.0.1');
 await delay(1_500);
 await get();

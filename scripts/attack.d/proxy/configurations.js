@@ -103,8 +103,8 @@ const reloadAttack = {
 };
 
 /**
- * Texts that took minutes to read in older versions: unknown names, merges of merges, lines that
- * each need a correction.
+ * Texts that older versions read slowly, some for minutes: for example misspelled names, merges of large mappings,
+ * and lines that each need a correction.
  */
 const longReads = () => {
   const many = (count, line) => Array.from({ length: count }, (_, index) => line(index)).join('');
