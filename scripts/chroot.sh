@@ -8,7 +8,7 @@ host_codename() (
   . /etc/os-release && printf '%s' "$VERSION_CODENAME"
 )
 
-# Prints the mirror from which apt gets this host's release; nothing if apt has no package lists of it.
+# Prints the mirror from which apt gets this host's release; nothing if apt has no package lists of this release.
 host_mirror() {
   # shellcheck disable=SC2016 # apt's own placeholders
   apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' |
@@ -80,8 +80,8 @@ proxy_environment() {
   done
 }
 
-# Gives the system in $1 the names, package sources, certificate authorities and npm settings of
-# this host. They are read at run time, so that the repository contains none of them. $2: the
+# Gives the system in $1 the name servers, hosts file, package sources, certificate authorities and npm
+# settings of this host. They are read at run time, so that the repository contains none of them. $2: the
 # codename of that system
 copy_machine_settings() {
   local root=$1 codename=$2 config

@@ -4,8 +4,8 @@
  * if it reports anything.
  *
  * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in a
- * source document that the page lacks: a row is found by the heading and the first cells of its
- * table. `<…>` and `{…}` in FILE match any text.
+ * source document that the page lacks. A row of both is the same if the heading and the first cell, or the
+ * first two cells, are the same. `<…>` and `{…}` in FILE match any text without a slash.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

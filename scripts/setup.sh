@@ -129,9 +129,9 @@ try_debian_node() {
   hash -r
 }
 
-# Puts a supported Node and a matching npm first in PATH. Uses the host's Node and npm if they are
-# new enough, then Debian's package, then the Node of scripts/pins. $1: a major version, or empty
-# for any supported one
+# Puts a supported Node and an npm first in PATH. Uses the host's Node if it is supported. On a host without
+# Node, tries Debian's package. Otherwise uses the Node of scripts/pins. Uses the npm of scripts/pins with this
+# Node, and if the host has no npm. $1: a major version, or empty for any supported one
 need_node() {
   local node npm
   if [ -z "${1:-}" ]; then try_debian_node; fi
@@ -151,7 +151,8 @@ need_node() {
   if [ -z "${1:-}" ]; then link_node; fi
 }
 
-# The link is relative if the Node is in this clone, so that the clone can be moved.
+# Makes .cache/node a link to Node's program. The link is relative if the Node is in this clone, so that the
+# clone can be moved.
 link_node() {
   local node
   node=$(command -v node)
@@ -202,7 +203,7 @@ need_modules() {
   fi
 }
 
-# Compiles if a source is newer than the last build.
+# Compiles and bundles the packages if a source is newer than the last build.
 need_build() {
   local stamp=.cache/built
   if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] || [ ! -e packages/model-proxy/dist ] || [ ! -e packages/racklessctl/dist/bundle ] ||

@@ -39,7 +39,7 @@ tests() { run_jest tests "${jest_arguments[@]}"; }
 fast=('packages/[^/]+/src/' 'packages/libvirt/test/fake-libvirtd/')
 fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2; }
 # The first test rescues and restarts servers about thirty times, which takes up to 20 minutes. The second
-# test needs a lab of its own, and two minutes. Only the nightly job of OpenStack runs both.
+# test needs a lab of its own, and two minutes. Only the nightly job of OpenStack runs these tests.
 nightly=('packages/bmc-daemon/test/nova/media\.test' 'packages/bmc-daemon/test/nova/two-replicas\.test')
 other_tests() { run_jest other --testPathIgnorePatterns "${fast[@]}" "${nightly[@]}"; }
 attacks() { scripts/attack "${node_option[@]}"; }

@@ -56,7 +56,7 @@ def run_block(steps, client, name, env, checks, suffix='', cwd=None, but=()):
     """Runs a block of commands, each as a step.
 
     @param checks checks of the output, by name of the step. A name that is not on the page counts as a failed step.
-    @param but names of steps to skip; for them, the same applies.
+    @param but names of steps to skip. Here too, a name that is not on the page counts as a failed step.
     """
     preamble, todo = commands(name)
     for missing in {*checks, *but} - {step for step, _ in todo}:
