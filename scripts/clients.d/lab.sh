@@ -80,7 +80,8 @@ start_cloud() {
     chmod 755 "$work"
     start_private_libvirtd
     lab_cloud=$work/openstack
-    # Uses random ports, because other tests may run an OpenStack at the same time. Outgoing connections use higher ports.
+    # Uses random ports, because other tests may run an OpenStack at the same time. Outgoing connections use
+    # higher ports.
     OS_CLIENT_CONFIG_FILE=$(scripts/openstack-lab up --dir "$lab_cloud" --port $((20000 + 10 * (RANDOM % 1000))) \
       --libvirt-uri "$libvirt_uri" --shutdown-seconds 2 "${lab_cloud_options[@]}")
   fi

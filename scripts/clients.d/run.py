@@ -81,7 +81,7 @@ def main():
     address = urlsplit(bmc.url)
     images = ImageServer(arguments.images, address_towards(address.hostname, address.port or 443))
     backend = {'reason_of': nova.reason_of, 'should_try': nova.should_try} if arguments.backend else {}
-    # In front of Nova, sushy-tools offers an indicator, which bmc-daemon does not. So steps of nova.NOT_OFFERED may pass there.
+    # sushy-tools also offers an indicator in front of Nova. So with it, steps of nova.NOT_OFFERED may pass.
     steps = Steps(secrets=[password], rejects_surprises=arguments.backend == 'nova', **backend)
     lab = Lab(arguments, bmc, machines, images, steps, Path(arguments.folder))
     for name in arguments.clients.split(','):
