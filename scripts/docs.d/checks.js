@@ -131,7 +131,10 @@ function checkConf(text) {
 
 const SAMPLES = { yaml: checkYaml, python: checkConf, json: (text) => void JSON.parse(text) };
 
-/** Checks that JSON and YAML parse, and that configurations pass the check of their daemon. */
+/**
+ * Checks blocks without a name: JSON and YAML must parse, and configurations must pass the check of their
+ * daemon.
+ */
 export function checkSamples(page) {
   return page.blocks.flatMap((block) => {
     if (block.name !== '' || SAMPLES[block.language] === undefined) return [];

@@ -1,4 +1,4 @@
-/** Four libvirt hosts with sshd and systemd, for the page about a lab: kvm-1 to kvm-4 at 192.0.2.11 to .14. */
+/** Four libvirt hosts with sshd and systemd, for docs/guides/three-hosts.md: kvm-1 to kvm-4 at 192.0.2.11 to .14. */
 import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * Checks the pages, then runs the commands of each page in new namespaces. `node main.js [--check]
  * [--as SCRIPT] [PAGE]…`, as root, in the repository. With `--check` it runs no commands and needs no root.
- * With `--as`, it also runs the blocks of this script.
+ * With `--as`, it also runs the blocks with the comment `run by: SCRIPT`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

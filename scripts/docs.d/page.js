@@ -26,7 +26,7 @@ const environment = {
 };
 
 /**
- * Returns each \`$ command\` of a block with its output. A line that ends with \\ continues on the
+ * Returns each `$ command` of a block with its output. A line that ends with a backslash continues on the
  * next line.
  */
 function commandsOf(text) {

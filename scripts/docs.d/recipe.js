@@ -1,7 +1,7 @@
 /**
  * Reads the recipes of docs/internals/how-to/ and makes their changes.
  *
- * A heading `## 1. \`path\`` starts a step: the file at this path changes. Blocks of `diff` below
+ * A heading with a path in backticks starts a step: the file at this path changes. Blocks of `diff` below
  * it are the change; a line `@@` separates two places of the file. A heading that ends with `(new)`
  * has the whole file in its block of `ts`. A heading that ends with `(generated)` has no code.
  * Blocks of `sh` are the commands of the reader after the changes.

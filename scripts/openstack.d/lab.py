@@ -169,7 +169,7 @@ class Lab(Processes):
             shutil.rmtree(self.dir / name, ignore_errors=True)
 
     def remove_guests(self):
-        """Removes guests that have the port of this command in their names, and disks in the lab's folder."""
+        """Removes each guest whose name has the port of this command, if one of its disks is in the lab's folder."""
         virsh = ['virsh', '--quiet', '--connect', self.options.libvirt_uri]
         names = run(*virsh, 'list', '--all', '--name', check=False).split()
         for name in names:
@@ -204,7 +204,7 @@ def main():
     parser.add_argument('command', choices=['up', 'down', 'status', 'env'])
     parser.add_argument('--root', type=pathlib.Path, required=True)
     parser.add_argument('--dir', type=pathlib.Path, required=True)
-    # Below the range of client ports, otherwise a connection of another program may take one.
+    # The default ports are below the range of client ports. Otherwise, a connection of another program may take one.
     parser.add_argument('--port', type=int, default=21500)
     parser.add_argument('--virt', choices=['libvirt', 'fake'], default='libvirt')
     parser.add_argument('--libvirt-uri', default='qemu:///system')

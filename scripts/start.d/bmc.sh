@@ -98,7 +98,7 @@ if [ -n "$port" ]; then flags+=(--port "$port"); fi
 if [ -n "$interface" ]; then
   flags+=(--interface "$interface")
 elif [ "$config" = no ]; then
-  # The default is every address (row RF-1). A first trial stays on this host.
+  # The daemon's default is every address (row RF-1 of the contract). A first trial stays on this host.
   flags+=(--interface 127.0.0.1)
 fi
 if [ "$fake" = yes ]; then flags+=(--fake); fi

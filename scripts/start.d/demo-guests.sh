@@ -66,7 +66,7 @@ guest_devices() {
 END
 }
 
-# $1 name, $2 domain type, $3 disk, $4 lines of <os> and <features>
+# Prints the XML of a demo guest. $1 name, $2 domain type, $3 disk, $4 lines of <os> and <features>
 demo_xml() {
   cat <<END
 <domain type='$2'>
@@ -88,7 +88,7 @@ $(guest_devices "$3")
 END
 }
 
-# $1 name, $2 firmware: bios or efi, $3 domain type
+# Creates a demo guest with its disk. $1 name, $2 firmware: bios or efi, $3 domain type
 define_demo_guest() {
   local image path machine
   image=$(scripts/guests/build-guest --kind disk --linux)

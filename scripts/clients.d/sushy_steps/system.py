@@ -21,7 +21,7 @@ def debians_sushy(folder):
 
 
 def import_sushy(folder):
-    """Imports sushy: Debian's with Debian's Python, otherwise that of the Python (scripts/clients --sushy).
+    """Imports sushy: Debian's with Debian's Python, otherwise that of the Python in `scripts/clients --sushy PYTHON`.
 
     @returns (the module, the folder that it was imported from).
     """
