@@ -2,9 +2,9 @@
  * Answers requests that offer another protocol (`Upgrade`) as plain HTTP/1.1, which RFC 9110 §7.8
  * allows.
  *
- * Node's parser stops after the header of such a request. It drops the rest of the packet and
- * reports no errors in it. This module therefore hands the connection to a new parser, with a
- * header that has no `Upgrade`.
+ * Without this module, Node's parser would stop after such a request, drop the rest of the packet and
+ * report no errors in it. This module therefore hands the connection to a new parser, with a header
+ * that has no `Upgrade`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -27,7 +27,7 @@ export function declineUpgrade(
   afterEarlierResponses(socket, () => {
     socket.removeListener('error', fail);
     if (!socket.writable) return;
-    // An earlier response may have set the idle timeout.
+    // Removes the idle timeout, which an earlier response may have set.
     if (socket instanceof Socket) socket.setTimeout(0);
     socket.unshift(Buffer.concat([headerWithoutUpgrade(request), head]));
     serve(socket);

@@ -31,7 +31,7 @@ const MAX_HEAD_BYTES = 8192;
  * match, so the time is linear.
  */
 const HEAD = /^POST (\/[\w./-]*) HTTP\/1\.1\r\n(?:[A-Za-z\d-]+: [!-~][ -~]*\r\n)+\r\n/;
-/** At most 1 MB: Node reads larger bodies as fast as the shortcut. */
+/** Less than 1 MB: Node reads larger bodies as fast as the shortcut. */
 const LENGTH = /^(?:0|[1-9]\d{0,5})$/;
 
 /** Headers that change the framing or the protocol, or whose value Node turns into an array. */

@@ -3,11 +3,11 @@ import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { PlainHead } from './plain-head.js';
 
-/** A request of the shortcut. {@link ShortcutConnection} pushes its body, unless it arrived with the head. */
+/** A request of the shortcut. {@link ShortcutConnection} pushes its body, if not all of it arrived with the head. */
 export class PlainRequest extends IncomingMessage {
   #wholeBody: Buffer | null;
 
-  /** @param wholeBody null: the body is incomplete. */
+  /** @param wholeBody the body if it arrived with the head, otherwise null. */
   constructor(socket: Socket, { url, rawHeaders, headers }: PlainHead, wholeBody: Buffer | null) {
     super(socket);
     this.method = 'POST';
@@ -23,7 +23,7 @@ export class PlainRequest extends IncomingMessage {
 
   /**
    * Returns the whole body instead of the events `data` and `end`, which cost more than a small body.
-   * @returns null: the body is not complete yet, or it was read.
+   * @returns null: the whole body did not arrive with the head, or it was read.
    */
   takeWholeBody(): Buffer | null {
     const body = this.#wholeBody;
@@ -42,7 +42,7 @@ export class PlainRequest extends IncomingMessage {
   }
 }
 
-/** Returns the body of a request if it has arrived as a whole, as {@link PlainRequest.takeWholeBody}. */
+/** Returns the body of a request as {@link PlainRequest.takeWholeBody}; null for a request of Node's server. */
 export function takeWholeBody(request: IncomingMessage): Buffer | null {
   return request instanceof PlainRequest ? request.takeWholeBody() : null;
 }

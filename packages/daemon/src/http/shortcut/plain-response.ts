@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { RenderedHeaders } from './rendered-headers.js';
 import { renderHead } from './response-head.js';
 
-/** Smaller bodies are joined with the head to one latin1 text, which Node writes up to this size without a buffer. */
+/** Bodies up to this size are joined with the head to one latin1 text. Node writes such a text without a buffer. */
 const JOINED_BYTES = 16_384;
 const LAST_CHUNK = '0\r\n\r\n';
 

@@ -21,7 +21,7 @@ interface Connection {
   readonly idleSeconds: number;
 }
 
-/** Values that end the connection, as in Node. */
+/** Matches values of the header `Connection` that end the connection, as in Node. */
 const CLOSE = /(?:^|\W)close(?:$|\W)/i;
 
 /**
