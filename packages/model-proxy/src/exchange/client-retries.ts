@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalidHeader } from '../errors/path.js';
 
-/** Maximum for a client, because each retry costs the upstreams a request. */
+/** Maximum number that a client may set, because each retry costs the upstreams a request. */
 const MAX_REQUESTED = 10;
 
 /**

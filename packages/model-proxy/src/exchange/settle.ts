@@ -2,7 +2,7 @@
 import { countedUsage } from './counted-usage.js';
 import type { Exchange } from './exchange.js';
 
-/** Tags of a request beyond this number are dropped. */
+/** Maximum number of tags that count for a request. Further tags are ignored. */
 const MAX_TAGS = 10;
 const MAX_TAG_LENGTH = 100;
 
@@ -32,8 +32,8 @@ export function settle(exchange: Exchange, costUsd: number): void {
 }
 
 /**
- * Returns the first tags of the key, of the header `x-litellm-tags` and of the body, without duplicates. Ignores the
- * header if clients may not set tags.
+ * Returns the first ten tags of the key, of the header `x-litellm-tags` and of the body, without duplicates. Ignores
+ * the header if clients may not set tags.
  */
 export function tagsOf({ request, proxy, tags, client }: Exchange): readonly string[] {
   const header = proxy.settings.rejectClientTags === true ? undefined : request.headers['x-litellm-tags'];
@@ -44,7 +44,7 @@ export function tagsOf({ request, proxy, tags, client }: Exchange): readonly str
   return [...new Set(all)].slice(0, MAX_TAGS);
 }
 
-/** Shortens a tag, and replaces control characters and others that could break the lines of a report. */
+/** Shortens a tag, and replaces control characters and other characters that could break the lines of a report. */
 function safe(tag: string): string {
   return tag.slice(0, MAX_TAG_LENGTH).replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?');
 }

@@ -63,7 +63,7 @@ const uploads = watchUploads();
 
 /**
  * Watches the body of a request. Answers 408 to a client that stops sending, or breaks off an answer that has begun.
- * The watch ends with the body, or when the connection closes.
+ * The watch ends with the body or with the response.
  * @returns the upload. The caller sets {@link Upload.isMoving} with each chunk.
  */
 export function watchUpload(exchange: Exchange): Pick<Upload, 'isMoving'> {

@@ -17,7 +17,10 @@ type Reported = Omit<TokenKinds, 'input' | 'output'>;
 
 const none: Reported = { cacheRead: 0, cacheWrite: 0, longCacheWrite: 0, inputAudio: 0, outputAudio: 0, reasoning: 0 };
 
-/** Returns the kinds. Their sum is the total of the usage, even if the upstream reports more tokens of a kind. */
+/**
+ * Returns the kinds. Those of the input add up to `inputTokens`, those of the output to `outputTokens`, even if the
+ * upstream reports more tokens of a kind.
+ */
 export function tokenKinds({ inputTokens, outputTokens, sources = [] }: Usage): TokenKinds {
   const found = sources.map(reported).reduce(largest, none);
   const input = divisible(inputTokens);
