@@ -221,7 +221,7 @@ class EmbeddedStore implements OwnedStore {
   }
 
   /**
-   * Begins a new day. If the clock goes back by a few hours, the day stays. If it goes back further, an earlier day
+   * Begins a new day. If the clock goes back to the day before, the day stays. If it goes back further, an earlier day
    * continues: otherwise, the usage would count for a future day until the next start.
    */
   async #changeDay(): Promise<void> {

@@ -79,7 +79,7 @@ export class KeyTable {
       try {
         if (changes.size > 0) await write([...changes].map(([digest, key]): Entry => [KEY, digest, key]));
         this.apply(changes);
-        // Fixes the end of the period. Otherwise it would move on until the next request.
+        // Stores the end of the period now. Otherwise, the end would move until the next request.
         for (const [digest, key] of changes)
           if (key?.budgetDuration !== null) this.setSpend(digest, this.spendOf(digest, now()));
         for (const { done } of accepted) done();

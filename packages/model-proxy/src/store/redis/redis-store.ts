@@ -156,7 +156,7 @@ class SharedKeys implements SharedKeyStore {
   #updateSpend(digest: string, before: StoredKey, key: StoredKey | undefined): void {
     // An administrator has deleted the key and created it again.
     if (before.createdAt !== key?.createdAt) this.#usage.forget(digest);
-    // Fixes the end of the period. Otherwise it would move on until the next request.
+    // Stores the end of the period now. Otherwise, the end would move until the next request.
     else if (before.budgetDuration !== key.budgetDuration) this.#usage.addCost(digest, 0, key.budgetDuration);
   }
 
