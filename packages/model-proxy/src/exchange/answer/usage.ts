@@ -51,9 +51,9 @@ export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonl
 }
 
 /**
- * Joins the usage of Anthropic's first event, which has the tokens of the request, with that of its
- * last, which has the tokens of the answer.
- * @param last null: the stream ended before it. The function then counts a token for each event.
+ * Joins the usage of the first event of Anthropic's stream, which has the tokens of the request, with that
+ * of the last event, which has the tokens of the answer.
+ * @param last null: the stream ended before this event. The function then counts a token for each event.
  */
 export function joinUsage(first: Usage, last: Usage | null, eventCount: number): Usage {
   const inputTokens = Math.max(first.inputTokens, last?.inputTokens ?? 0);

@@ -31,9 +31,9 @@ export function noteAttempt(exchange: Exchange, { status, kind, failure }: Proxy
 }
 
 /**
- * Reports a failed attempt after which no other can follow to the health of its deployment. Stores it for the
- * metrics, with the status that the client gets, unless this proxy or the client caused the error. The span of this
- * attempt ends with the request, because the span also reports the usage.
+ * Reports a failed attempt to the health of its deployment. The caller calls it if no other attempt can follow. Stores
+ * the attempt for the metrics, with the status that the client gets, unless this proxy or the client caused the error.
+ * The span of this attempt ends with the request, because the span also reports the usage.
  */
 export function noteBreak(exchange: Exchange, model: string, error: ProxyError): void {
   const { selection, response } = exchange;

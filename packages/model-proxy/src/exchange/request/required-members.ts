@@ -18,8 +18,8 @@ export function checkRequiredMembers(
 }
 
 /**
- * Returns whether a form cannot be sent yet, because a field that the request needs may still arrive. The order of the
- * fields then does not matter.
+ * Returns whether a form cannot be sent yet, because the request needs `user`, which may still arrive. So a client may
+ * send `user` after `model`.
  */
 export function awaitsUser(body: RequestBody, { enforceUserParam }: ProxySettings): boolean {
   return enforceUserParam && !body.has('user');

@@ -49,7 +49,7 @@ export function upstreamHeaders(options: UpstreamHeadersOptions): string[] {
   return headers;
 }
 
-/** Later entries replace earlier ones, so configured headers have priority. */
+/** Makes the headers that all requests to a deployment have. Configured headers have priority. */
 function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: string): Fixed {
   const merged = {
     accept: 'application/json, text/event-stream, */*;q=0.5',
