@@ -23,7 +23,10 @@ export interface EnrollmentNode {
 export interface EnrollmentFormat {
   /** Describes the file for the help, with the program that reads it. */
   readonly summary: string;
-  /** Returns why the file cannot contain a machine: a constant text. Undefined: it can. */
+  /**
+   * Returns why the file cannot contain a machine; undefined: it can. A comment of the file shows the text, so it must
+   * not contain texts of a service.
+   */
   readonly rejects?: (node: EnrollmentNode) => string | undefined;
   /** Returns warnings about the file, for example that a program cannot use some of its values. */
   readonly warnings?: (nodes: readonly EnrollmentNode[]) => readonly string[];
