@@ -37,7 +37,10 @@ const topicOf: Readonly<Record<SiblingEvent['kind'], string>> = {
   counted: 'response',
 };
 
-/** A check that does not count changes no earlier failure, so a worker that starts later must learn this failure. */
+/**
+ * Returns the event. If it is a check that does not count, adds the result of the earlier check, which still applies: a
+ * worker that starts later must learn it.
+ */
 function withEarlierFailure(event: SiblingEvent, before: SiblingEvent | undefined): SiblingEvent {
   if (event.kind !== 'checked' || event.failed !== undefined || before?.kind !== 'checked') return event;
   return { ...event, failed: before.failed };
