@@ -90,7 +90,7 @@ function nodesOf(
   });
 }
 
-/** Why an unavailable machine is left out: the service may not know its interfaces and its size, and whether it runs. */
+/** Why an unavailable machine is left out: the service may not know its interfaces, its size and whether it runs. */
 const unavailable = 'the service cannot reach the machine (UnavailableOffline), so the data may be incomplete';
 
 /** Returns the text of an enrollment file. Leaves out and reports each machine that the file cannot describe. */
