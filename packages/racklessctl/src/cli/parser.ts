@@ -55,8 +55,8 @@ const textsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? (value as readonly unknown[]) : [value]).filter((each) => typeof each === 'string');
 
 /**
- * Returns the parser. It calls `run` for the command of a command line. It throws commander's errors, also after it has
- * printed the help or the version.
+ * Returns the parser. The parser calls `run` for the command of a command line. It throws commander's errors, also
+ * after it has printed the help or the version.
  */
 export function createParser(
   commands: readonly CommandDefinition[],

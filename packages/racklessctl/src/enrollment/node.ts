@@ -84,7 +84,7 @@ export function defined(members: Readonly<Record<string, unknown>>): Record<stri
 }
 
 /**
- * Returns the lines as comments of YAML and of a shell. They must not contain unchecked text from a
+ * Returns the lines as comments of YAML and of a shell. The lines must not contain unchecked text from a
  * service: a line feed would end the comment.
  */
 export const comment = (lines: readonly string[]): string => lines.map((line) => `# ${line}`.trimEnd() + '\n').join('');

@@ -26,10 +26,11 @@ interface FailedMember {
 }
 
 /**
- * Members of a collection, in the service's order. It leaves out members that the service does not have or does not
- * show (403, 404, 405, 501).
+ * Members of a collection. Neither list has members that the service does not have or does not show (403, 404, 405,
+ * 501).
  */
 interface MemberReadings {
+  /** In the service's order. */
   readonly members: readonly Resource[];
   readonly failed: readonly FailedMember[];
 }
