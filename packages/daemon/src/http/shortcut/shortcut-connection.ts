@@ -157,7 +157,7 @@ export class ShortcutConnection {
     socket.off('close', this.#onClose);
     socket.off('drain', this.#onDrain);
     this.#onEnd(this);
-    // Otherwise the bytes would be lost before the server listens.
+    // Without this pause, the bytes would be lost before the server listens.
     socket.pause();
     socket.unshift(bytes);
     this.#settings.serve(socket);
