@@ -27,8 +27,8 @@ export function clientTimeoutsOf(headers: IncomingHttpHeaders): ClientTimeouts |
 }
 
 /**
- * Returns the timeouts of a request. A client's timeout replaces the deployment's total timeout, or for a stream the
- * timeout until the first byte, as in LiteLLM. It may be longer. The deployment's other timeouts stay.
+ * Returns the timeouts of a request. A client's timeout, even a longer one, replaces the deployment's total timeout, or
+ * for a stream the timeout until the first byte, as in LiteLLM. The deployment's other timeouts stay.
  */
 export function requestTimeouts(
   clientTimeouts: ClientTimeouts | null,

@@ -78,7 +78,7 @@ export interface OwnedStore extends Store {
 
 /**
  * Gives this process its shares of the limits of keys. The authority decides for all processes that share
- * the limits. It is Redis, or the first process of a group of workers.
+ * the limits. The authority is Redis, or the first process of a group of workers.
  */
 export interface LimitAuthority {
   /** Sends reports. @param reports as in `shareScript`, without the name of the proxy. @returns its answer. */

@@ -1,4 +1,4 @@
-/** Finds the session of a request. It is a text: requests with the same text go to the same deployment. */
+/** Finds the session of a request. A session is a text: requests with the same text go to the same deployment. */
 import type { AffinityKind } from '../../settings.js';
 import type { Session } from '../../routing/router.js';
 import type { Exchange } from '../exchange.js';

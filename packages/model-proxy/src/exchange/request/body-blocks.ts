@@ -1,8 +1,8 @@
 /**
  * Pools the memory of large request bodies. Node allocates memory outside of V8's heap for each
  * chunk that it reads. Chunks that live until their body is complete move to V8's old generation,
- * and V8 then collects its whole heap every few megabytes. That was a third of the cost of a body
- * of 10 MB. The proxy therefore copies chunks into blocks at once, so that V8 can collect the chunks
+ * and V8 then collects its whole heap every few megabytes. These collections were a third of the cost of a
+ * body of 10 MB. The proxy therefore copies chunks into blocks at once, so that V8 can collect the chunks
  * while they are young, which is cheap.
  */
 
