@@ -40,7 +40,8 @@ export async function findConsole(machine: Machine): Promise<SshConsole> {
     const manager = await service.find(uri);
     const console = objectAt(manager, 'SerialConsole');
     const types = textsAt(console, 'ConnectTypesSupported') ?? [];
-    if (flagAt(console, 'ServiceEnabled') !== false && types.includes('SSH')) {
+    if (flagAt(console, 'ServiceEnabled') === false) continue;
+    if (types.includes('SSH')) {
       const link = linkAt(manager, 'NetworkProtocol');
       const protocol = link === undefined ? undefined : await service.find(link);
       const port = numberAt(objectAt(protocol, 'SSH'), 'Port') ?? DEFAULT_PORT;

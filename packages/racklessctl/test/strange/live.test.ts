@@ -274,6 +274,18 @@ describe('console', () => {
     });
   });
 
+  it('does not suggest the console of a manager whose serial console is disabled', async () => {
+    const SerialConsole = { ServiceEnabled: false, ConnectTypesSupported: ['SSH', 'IPMI', 'Telnet'] };
+    const service = await serve({ ...oneMachine(managed), [`GET ${bmc}`]: { SerialConsole } });
+    const { code, stderr } = await run(['console', 'sys', '--url', service.url]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'racklessctl: the service offers no serial console over SSH for this machine. ' +
+        'For bmc-daemon, set EMULATOR_CONSOLE_SSH_PORT, and give the machine a serial port\n',
+    });
+  });
+
   it('never takes a text of the service as an option or as words of a shell', async () => {
     const SerialConsole = { SSH: { ServiceEnabled: true, Port: 22, ConsoleEntryCommand: "-oProxyCommand='touch x'" } };
     const service = await serve(oneMachine({ SerialConsole }));
