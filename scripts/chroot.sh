@@ -22,7 +22,7 @@ need_base() {
   base=$PWD/.cache/$codename
   if [ ! -d "$base" ]; then
     mirror=$(host_mirror)
-    [ -n "$mirror" ] || die "apt knows no package source for $codename here"
+    [ -n "$mirror" ] || die "apt has no package lists of this host, so it knows no mirror for $codename: run apt-get update"
     say "Bootstrapping $codename"
     mkdir -p "${base%/*}"
     rm -rf "$base.new"

@@ -36,9 +36,9 @@ async function settle(daemon, before) {
 /**
  * Makes an attack that opens connections for a while, during the requests of another client.
  * @param bytes sent by each connection.
- * @param seconds how long the connections stay open, in milliseconds; in a long run, five times as long.
+ * @param openMs how long the connections stay open, in milliseconds; in a long run, five times as long.
  */
-const storm = (name, count, bytes, seconds) => ({
+const storm = (name, count, bytes, openMs) => ({
   name,
   expected: `a GET meanwhile takes less than ${BYSTANDER_SECONDS} s, and afterwards memory is at most ${KEPT_MIB} MiB above its value before`,
   seconds: 90,
@@ -47,7 +47,7 @@ const storm = (name, count, bytes, seconds) => ({
     const before = daemon.memoryMiB();
     const end = await openMany(daemon.port, arena.isLong ? count.long : count.short, bytes);
     try {
-      await daemon.attackWhileServing(BYSTANDER_SECONDS, () => delay(arena.isLong ? seconds * 5 : seconds));
+      await daemon.attackWhileServing(BYSTANDER_SECONDS, () => delay(arena.isLong ? openMs * 5 : openMs));
     } finally {
       end();
     }

@@ -56,7 +56,7 @@ export interface EventFeed {
 
 /** Numbered events. The numbers grow from 1, and may have gaps. */
 export interface EventSource {
-  /** Identifies the source. Two runs of the service have different values. */
+  /** Identifies the numbers. Changes if they begin again: at each start, or with a shared store if Redis has lost them. */
   readonly run: string;
   /** The number of the newest event. */
   readonly newest: number;

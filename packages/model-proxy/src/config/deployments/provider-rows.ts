@@ -78,7 +78,7 @@ export const providerRows = {
   awsRegionName: text({
     name: 'aws_region_name',
     aliases: ['region_name'],
-    default: '`AWS_REGION_NAME`, `AWS_REGION`, then us-west-2',
+    default: '`AWS_REGION_NAME`, `AWS_REGION`, `AWS_DEFAULT_REGION`, then us-west-2',
     doc: 'Region of AWS.',
   }),
   awsAccessKeyId: text({

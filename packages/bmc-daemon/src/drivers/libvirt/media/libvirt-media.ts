@@ -161,7 +161,8 @@ export class LibvirtMedia {
     const isSameImage = media?.source === source && media.image === storedUrl(image.url);
     // A CD is always read-only.
     if (isSameImage && (device === 'cdrom' || media.writeProtected === image.writeProtected)) return true;
-    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another image`);
+    const held = isSameImage ? 'this image with another write protection' : 'another image';
+    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds ${held}`);
   }
 
   /**

@@ -17,7 +17,7 @@ export class NotSwitchedOffError extends DriverError {}
 
 /** The starts of one host. It uses memory only for machines that are starting. */
 export class PendingStarts {
-  readonly #underWay = new Map<string, Set<AbortController>>();
+  readonly #pending = new Map<string, Set<AbortController>>();
 
   /**
    * Runs a start.
@@ -29,8 +29,8 @@ export class PendingStarts {
   async run(machine: Named, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { uuid } = machine;
     const controller = new AbortController();
-    const starts = this.#underWay.get(uuid) ?? new Set();
-    this.#underWay.set(uuid, starts.add(controller));
+    const starts = this.#pending.get(uuid) ?? new Set();
+    this.#pending.set(uuid, starts.add(controller));
     try {
       await start(controller.signal);
     } catch (error) {
@@ -39,13 +39,13 @@ export class PendingStarts {
       throw isOff ? switchedOffError(machine, error) : error;
     } finally {
       starts.delete(controller);
-      if (starts.size === 0) this.#underWay.delete(uuid);
+      if (starts.size === 0) this.#pending.delete(uuid);
     }
   }
 
   /** Aborts the starts of a machine with the given reason. */
   switchOff({ uuid }: Named, reason: DriverError): void {
-    for (const start of this.#underWay.get(uuid) ?? []) start.abort(reason);
+    for (const start of this.#pending.get(uuid) ?? []) start.abort(reason);
   }
 }
 
