@@ -2,7 +2,7 @@
 import { eventTypeOf, prefixOf, withoutVersion, type EventType, type FeedEvent } from './event-record.js';
 import type { Severity } from '../redfish/messages/base-registry.js';
 
-/** Whether a subscriber wants an event. */
+/** Returns whether a subscriber wants an event. */
 export type EventFilter = (event: FeedEvent) => boolean;
 
 /** DMTF's EventFormatType: the format that a subscriber receives. */

@@ -42,7 +42,7 @@ interface NovaDriverOptions {
 /** A listing up to this age counts as current for readers. */
 const FRESH_MS = 1000;
 /**
- * Period of the listings that find changes for events. Without clients, Nova gets six requests a
+ * Period of the listings that find changes for events. While there is no client, Nova gets about six requests a
  * minute.
  */
 const WATCH_MS = 10_000;
@@ -172,7 +172,7 @@ function createConsoleControl(
   return {
     open: (id, options) => toDriverErrors(uuidOf(id).then((uuid) => serial.open(uuid, options))),
     sendBreak: (id) => toDriverErrors(reject(id, 'sending a break to the console')),
-    // Only recordings of the daemon need it. Nova itself records the output.
+    // Only recordings of the daemon need the id. Nova itself records the output.
     instance: (id) => toDriverErrors(reject(id, 'reading the instance id')),
     acceptsSecondClient: true,
   };
@@ -198,8 +198,8 @@ async function toDriverErrors<T>(result: Promise<T>): Promise<T> {
 }
 
 /**
- * Returns a function that lists the changes. It then begins further work and does not wait for it, so that
- * this work does not delay events.
+ * Returns a function that lists the changes. After that, the function begins further work. It does not wait for
+ * this work, so that the work does not delay events.
  */
 function createRefresh(
   list: ServerList,

@@ -55,7 +55,7 @@ export interface MediaSnapshot extends MediaSettings {
   readonly viaUri: boolean;
   /** Method of the insert; null if empty, or for an image of the operator. */
   readonly transferMethod: TransferMethod | null;
-  /** Methods that the drive supports. With libvirt, also has `stream` while it is unknown whether QEMU supports it. */
+  /** Methods that the drive supports. With libvirt, also `stream` while it is unknown whether QEMU supports it. */
   readonly transferMethods: readonly TransferMethod[];
 }
 

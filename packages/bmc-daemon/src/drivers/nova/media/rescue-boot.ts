@@ -245,8 +245,8 @@ export class RescueBoot {
   }
 
   /**
-   * Ends a boot whose mark another daemon has removed. No daemon could switch this server off, because
-   * without the mark the owner of the server seems to have rescued it.
+   * Ends a boot whose mark another daemon has removed. Otherwise, no daemon could switch this server off: without
+   * the mark, the owner of the server seems to have rescued it.
    */
   async #endUnmarkedBoot(id: string, options: OperationOptions & { readonly doing: string }): Promise<void> {
     // The poll that has seen the end of the boot has read the metadata.

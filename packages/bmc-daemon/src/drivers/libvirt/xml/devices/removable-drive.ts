@@ -108,7 +108,7 @@ export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: M
  * Returns a drive to plug into a running machine, and its target: a CD drive for `cdrom`, otherwise a USB
  * stick. For a floppy too, it returns a USB stick with a target of its own, because floppy drives do not
  * support hot-plug.
- * @param options `target`: of the drive in the definition.
+ * @param options `target`: the target of the drive in the definition.
  * @throws {DriverError} unsupported, if the machine has no bus for the drive; noPlace, if the bus is full.
  */
 export function hotplugMarkup(

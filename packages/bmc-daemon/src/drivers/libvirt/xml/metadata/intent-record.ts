@@ -9,7 +9,8 @@ import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 export interface StartIntent {
   readonly kind: 'start';
   /**
-   * True: the machine must boot, and a saved state is removed. False: it continues its saved state.
+   * True: the machine must boot, and a saved state is removed. False: it continues from its saved state, if it has
+   * one.
    */
   readonly fresh: boolean;
 }

@@ -32,7 +32,7 @@ export interface BootRecord extends BootOverride {
 export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
-  /** Inserted images, one for each device. */
+  /** Inserted images, at most one for each device. */
   readonly media: readonly MediaRecord[] | null;
   readonly mediaSettings: readonly MediaSettingsRecord[] | null;
   readonly settings: SettingsRecord | null;
@@ -43,7 +43,7 @@ export interface MachineRecord {
   readonly created: CreatedRecord | null;
   /** Operations that have begun and must be finished. */
   readonly intents: Intents;
-  /** The firmware has changed: the next start must reset the variables. */
+  /** The UEFI variables do not fit the firmware or its Secure Boot any more: the next start must recreate them. */
   readonly resetNvram: boolean;
   /**
    * Unknown members, which a newer version of the daemon has added. This version writes them back
