@@ -115,7 +115,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Returns the merged states of this worker's deployments. Ended workers may also have counted removed deployments. */
+/** Returns the merged states of this worker's deployments, without removed ones that an ended worker has counted. */
 function ownOf({ deployments }: ScrapedState, merged: readonly DeploymentHealthRecord[]) {
   const own = new Set(deployments.map(({ modelId }) => modelId));
   return merged.filter(({ modelId }) => own.has(modelId));

@@ -2,7 +2,7 @@
 
 const WAIT_MS = 30_000;
 
-/** Headers of answers that clients read. Of those in `presentHeaders`, only the presence is compared. */
+/** Headers of answers whose values the script compares. Of `presentHeaders`, it compares only the presence. */
 const comparedHeaders = ['content-type', 'retry-after', 'x-litellm-attempted-retries', 'x-litellm-attempted-fallbacks'];
 const presentHeaders = [
   'x-litellm-call-id',

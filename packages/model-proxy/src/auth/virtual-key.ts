@@ -31,7 +31,7 @@ const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([
   ['llm_api_routes', ['model', 'info']],
   ['openai_routes', ['model', 'info']],
   ['info_routes', ['info']],
-  // Management routes need the master key here.
+  // Management needs the master key here.
   ['management_routes', []],
 ]);
 const ALL_KINDS: readonly RouteKind[] = ['model', 'info'];

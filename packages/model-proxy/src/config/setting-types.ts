@@ -199,7 +199,7 @@ export const routes = (given: Row) =>
     'a path such as /v1/chat/completions or /vllm/*',
   );
 
-/** Defines a list of paths without wildcards that is not empty. */
+/** Defines a list of one or more paths without wildcards. */
 export const plainRoutes = (given: Row) =>
   row(
     z.array(z.string().regex(/^\/[^\s?#*]*$/)).min(1),
@@ -208,7 +208,7 @@ export const plainRoutes = (given: Row) =>
     'a path such as /metrics, without *',
   );
 
-/** Defines a list of addresses and of subnets in CIDR notation that is not empty. */
+/** Defines a list of one or more addresses, and subnets in CIDR notation. */
 export const addresses = (given: Row) =>
   row(
     z.array(z.string().refine((text) => readNetwork(text) !== null)).min(1),

@@ -37,7 +37,7 @@ export function choose(selections: readonly Selection[], input: ChoiceInput): Se
  * 1. The selections that do not cool down, that no failed check excludes, and that no other request tries after
  *    a cooldown.
  * 2. These selections, and those that another request tries.
- * 3. The same two sets, for all selections that do not cool down.
+ * 3. The same two sets, but with the selections that a failed check excludes.
  * 4. All selections.
  */
 function preferAvailable(selections: readonly Selection[], health: Availability): readonly Selection[] {

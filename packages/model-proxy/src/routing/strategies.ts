@@ -35,7 +35,7 @@ export const strategies: Readonly<Record<RoutingStrategy, Strategy>> = {
 
 /**
  * Returns a random selection of those with the lowest value.
- * @param buffer values up to this share above the lowest are as good.
+ * @param buffer a value counts as the lowest if it is above the lowest by at most this share.
  */
 function lowest(
   selections: readonly Selection[],

@@ -47,7 +47,7 @@ export function targetsByProvider(
       findings: new Findings(),
     });
     if (typeof target === 'object') targets.set(name, hasAddress ? withoutToken(target) : target);
-    // Without this null, the router would treat `provider/name` as a name without a prefix, of another provider.
+    // Without this null, the router would treat `provider/name` as the whole name of another provider's model.
     else if (!hasAddress) targets.set(name, null);
   }
   return targets;
