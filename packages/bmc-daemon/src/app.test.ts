@@ -21,6 +21,7 @@ const root = resourceDefiner<object>()({
 const fake = new FakeDriver();
 const logged: string[] = [];
 const log = createTestLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
+/** These four replace answers of the driver in one test; undefined: the fake driver answers. */
 let down: Error | undefined;
 let unreadableUuid: string | undefined;
 let listed: readonly SystemRef[] | undefined;
@@ -149,7 +150,9 @@ describe('the log', () => {
   it("shares its id with the answer: the client's X-Request-Id if it has at most 64 safe characters", async () => {
     const ids = [];
     for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
-      ids.push((await client.get('/redfish', { 'X-Request-Id': id })).headers['x-request-id']);
+      const { headers } = await client.get('/redfish', { 'X-Request-Id': id });
+      ids.push(headers['x-request-id']);
+      expect(lines()).toEqual([expect.objectContaining({ id: headers['x-request-id'] })]);
     }
     expect(ids).toEqual([
       'abc-1',
@@ -203,7 +206,7 @@ describe('malformed requests', () => {
     expect(await client.raw('GET /redfish HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('with two Host headers get 400, in either order', async () => {
+  it('with two Host headers get 400, even if both have the same value', async () => {
     for (const hosts of ['Host: a\r\nhost: b', 'HOST: a\r\nHost: a']) {
       const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -263,7 +266,7 @@ describe('the page of the machines', () => {
     expect(text).not.toContain('<script');
   });
 
-  it('shows for which machine the state could not be read, and still answers 200', async () => {
+  it('shows that the state of one machine could not be read, and still answers 200', async () => {
     unreadableUuid = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/ui/plain', authorization);
     expect([status, text.match(/state could not be read/g)?.length]).toEqual([200, 1]);
@@ -327,7 +330,7 @@ describe('/healthz', () => {
 });
 
 describe('a health check that fails again and again', () => {
-  it('causes one warning until the next success, without a stack', async () => {
+  it('causes one warning until the next success; a failed page still causes its own, without a stack', async () => {
     const warning = {
       level: 'warn',
       message: 'a request could not be served',

@@ -317,7 +317,7 @@ describe('roles', () => {
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set());
   });
 
-  it('give an account no privileges if they are missing in the state file', () => {
+  it('give their accounts no privileges if the roles are missing in the state file', () => {
     state.update((old) => ({
       ...old,
       accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],

@@ -59,7 +59,8 @@ function authenticateWith(login: Pick<LoginOptions, 'after' | 'verify'>): Authen
 
 /**
  * Starts a real server. Its answers contain the result of `authenticate`, and whether the result
- * was a promise. Returns a function that sends a request and returns the answer.
+ * was a promise; if `authenticate` rejects, only the error. Returns a function that sends a request
+ * and returns the answer.
  */
 async function serve(authenticate: Authenticate): Promise<(credentials?: string) => Promise<unknown>> {
   server = createServer((request, response) => {
@@ -157,7 +158,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:pa:ss wörd')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('answers a cached password without a promise, and verifies other passwords again', async () => {
+  it('answers a cached password without a promise, but verifies another password', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });

@@ -21,7 +21,7 @@ describe('tokens of sessions', () => {
     expect(looksRandom(Buffer.from(token, 'hex'))).toBe(false);
   });
 
-  it('are selected, because the two NIST tests of looksRandom together reject 1 % to 3 % of random texts', () => {
+  it('would fail the two NIST tests of looksRandom in 1 % to 3 % of cases without a selection', () => {
     // Uses its own generator with a fixed seed, so that this test never fails by chance.
     let state = 20_261_120;
     const next = () => {

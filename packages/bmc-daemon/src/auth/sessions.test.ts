@@ -79,7 +79,7 @@ describe('sessions', () => {
     sessions.adoptNewHash('unknown');
   });
 
-  it('above the limit for one user or for all users end the least recently used of these sessions', () => {
+  it('end, the least recently used first, when a new one exceeds the limit for its user or for all users', () => {
     const [first, second, third] = [open('admin'), open('admin'), open('admin')];
     time = 10;
     sessions.use(first.token);
@@ -93,11 +93,11 @@ describe('sessions', () => {
   });
 
   it('for consoles have no idle time and no limit, and never end other sessions', () => {
-    const requests = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
+    const redfish = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
     const consoles = [1, 2, 3, 4, 5].flatMap(
       () => sessions.create({ user: 'admin', address: '192.0.2.1', type: 'HostConsole' }) ?? [],
     );
-    expect(sessions.list()).toEqual([...requests, ...consoles.map(({ session }) => session)]);
+    expect(sessions.list()).toEqual([...redfish, ...consoles.map(({ session }) => session)]);
     const eve = sessions.create({ user: 'eve', address: '', type: 'HostConsole' });
     time = 1_000_000;
     const [first, ...others] = consoles.map(({ session }) => session);
