@@ -130,7 +130,7 @@ describe('a new certificate', () => {
     ).toEqual(before.filter((name) => !name.startsWith('root.pem-')));
   });
 
-  it('uses the stored key of its signing request, even after a restart; only this key is then removed', async () => {
+  it('uses the stored key of its request, also after a repeated openServerCertificate; only this key is removed', async () => {
     const pem = await certificate.generateSigningRequest(request);
     expect(statSync(state.path).mode & 0o777).toBe(0o600);
     expect(state.state.keys).toHaveLength(1);
@@ -294,7 +294,7 @@ describe('an unusable certificate', () => {
     expect(await faultOf(`${good.certificate}${good.key}`)).toMatch(/^value: the certificate is not valid before /);
   });
 
-  it('is rejected if the passphrase of its key is missing or wrong; the key is stored without encryption', async () => {
+  it('is rejected without the passphrase of its key; with the passphrase, its key is stored decrypted', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
@@ -306,7 +306,7 @@ describe('an unusable certificate', () => {
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
   });
 
-  it('is rejected for a key that takes minutes to decrypt, because it would block all requests', async () => {
+  it('is rejected if the decryption of its key would take minutes and so block all requests', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const lock = (...how: readonly string[]) => openssl(['pkcs8', '-topk8', '-passout', 'pass:x', ...how], next.key);
@@ -314,8 +314,8 @@ describe('an unusable certificate', () => {
     for (const how of [['-iter', '100000'], ['-scrypt'], ['-v1', 'PBE-SHA1-3DES']])
       expect(await opens(lock(...how))).toBeUndefined();
     const tooLong = 'format: the private key takes too long to decrypt: it has too many iterations';
-    // Changes the cost parameters of ordinary keys in place, because creating such keys takes as
-    // long as opening them.
+    // Changes the cost parameters of ordinary keys in place, because creating expensive keys takes
+    // as long as opening them.
     const withChangedBytes = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
       const der = Buffer.from(key.replace(/-----[^-]*-----/g, ''), 'base64');
       for (const [from, to] of changes) der.write(to, der.indexOf(from, 'hex'), 'hex');
@@ -366,10 +366,10 @@ describe('the files of the certificate and of its keys', () => {
   it('stay unchanged if one of them is not writable, and the error names it', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     // Even root cannot create a file in /proc/self.
-    const pinned = { sslCert: '/proc/self/server.pem', sslKey: pathOf('server.key') };
+    const unwritable = { sslCert: '/proc/self/server.pem', sslKey: pathOf('server.key') };
     const stuck = openServerCertificate({
       tls: loadTls(files()),
-      files: () => pinned,
+      files: () => unwritable,
       setTls: (tls) => server.setSecureContext(tls),
       state,
       log: silent,
@@ -384,10 +384,10 @@ describe('the files of the certificate and of its keys', () => {
     expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 
-  it('contain a matching pair at each step of a replacement', async () => {
+  it('give loadTls a matching pair between the writes of a replacement; the next one leaves one key', async () => {
     const old = loadTls(files());
     const next = authority.issue('second');
-    // The content of the files between the three writes.
+    // The contents of the files between the three writes of a replacement: both keys, the certificate, its key.
     writeFileSync(pathOf('server.key'), `${old.key}${next.key}`);
     expect(loadTls(files())).toEqual(old);
     writeFileSync(pathOf('server.pem'), next.certificate);
