@@ -30,6 +30,7 @@ function inspect(text: string) {
   return { faults: withoutFolder(faults), warnings: withoutFolder(warnings) };
 }
 
+/** Creates a key and its self-signed certificate: `NAME.key` and `NAME.pem` in the folder. */
 function makePair(name: string): void {
   const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=localhost'];
   execFileSync(
@@ -126,7 +127,7 @@ describe('the inspection of settings', () => {
     expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
   });
 
-  it('reports each wrong libvirt host of a mapping, with its name', () => {
+  it('reports each wrong libvirt host of a mapping with its name, and a list without hosts', () => {
     expect(inspect("EMULATOR_LIBVIRT_URI = {'a': 'x', 'b': 'qemu:///system', 'c d': 'qemu+tcp://h/system'}\n")).toEqual(
       {
         faults: [

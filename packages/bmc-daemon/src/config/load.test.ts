@@ -30,8 +30,8 @@ describe('the effective settings', () => {
     const { settings, origins, faults, warnings } = loadSettings({});
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']));
-    const nine = settingKeys.filter((key) => key in contractSettings);
-    expect(Object.fromEntries(nine.map((key) => [settingsTable[key].name, settings[key]]))).toEqual({
+    const contractKeys = settingKeys.filter((key) => key in contractSettings);
+    expect(Object.fromEntries(contractKeys.map((key) => [settingsTable[key].name, settings[key]]))).toEqual({
       EMULATOR_LISTEN_IP: '0.0.0.0',
       EMULATOR_LISTEN_PORT: 8000,
       EMULATOR_SSL_CERT: null,
@@ -184,7 +184,7 @@ describe('the effective settings', () => {
     ]);
   });
 
-  it('come from the file that EMULATOR_CONFIG names, or else SUSHY_EMULATOR_CONFIG, if it is not empty', () => {
+  it('come from the file of EMULATOR_CONFIG; if this is absent or empty, from that of SUSHY_EMULATOR_CONFIG', () => {
     expect(configFileOf({})).toBeUndefined();
     expect(configFileOf({ SUSHY_EMULATOR_CONFIG: 'b' })).toBe('b');
     expect(configFileOf({ EMULATOR_CONFIG: 'a', SUSHY_EMULATOR_CONFIG: 'b' })).toBe('a');
@@ -284,7 +284,7 @@ describe('faults', () => {
 });
 
 describe('the values of a file', () => {
-  it('may have a port in quotes, as shell scripts write it', () => {
+  it('may include a port in quotes, as shell scripts write it', () => {
     const { settings, faults } = load("SUSHY_EMULATOR_LISTEN_PORT = '8001'");
     expect({ faults, port: settings.listenPort }).toEqual({ faults: [], port: 8001 });
   });

@@ -3,7 +3,7 @@ import type { SourceContext } from './expressions.js';
 import { parseAssignments, parseLiteral } from './literals.js';
 import { lineAt, toPlain } from './values.js';
 
-/** Returns the value of `X = <text>`. */
+/** Returns the value of `X = <text>`. Fails if the text has a fault. */
 function read(text: string): unknown {
   const { assignments, faults } = parseAssignments(`X = ${text}\n`);
   expect(faults).toEqual([]);

@@ -47,8 +47,9 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     expect(Object.keys(settings.vmediaDevices)).toEqual(['constructor']);
   });
 
-  it("never take members of Object's prototype for environment variables", () => {
-    expect(load("EMULATOR_STORAGE_POOL = os.environ.get('constructor')").settings.storagePool).toBeNull();
+  it("do not take a member of Object's prototype for an environment variable", () => {
+    const { settings, faults } = load("import os\nEMULATOR_VMEDIA_CA_FILE = os.environ.get('constructor')");
+    expect([settings.vmediaCaFile, faults]).toEqual([null, []]);
   });
 
   it.each([
