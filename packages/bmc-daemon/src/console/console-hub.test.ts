@@ -247,7 +247,7 @@ describe('the console hub', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('delays writers until the guest reads, and releases them when the stream closes', async () => {
+  it('delays writers while the guest does not read, and releases them when the stream closes', async () => {
     const driver = new FakeDriver();
     const stream = new PassThrough({ highWaterMark: 4 });
     const hub = createConsoleHub({
@@ -262,22 +262,22 @@ describe('the console hub', () => {
     const attached = hub.seat('5ac4fa6e-0000-4000-8000-000000000001', listener);
     await listener.is(connected);
     stream.pause();
-    let taken = 0;
+    let accepted = 0;
     const all = new Promise<void>((resolve) => {
       for (let key = 0; key < 8; key += 1)
         attached.write(Buffer.from('key '), () => {
-          taken += 1;
-          if (taken === 8) resolve();
+          accepted += 1;
+          if (accepted === 8) resolve();
         });
     });
     await new Promise(setImmediate);
-    expect(taken).toBeLessThan(8);
+    expect(accepted).toBeLessThan(8);
     stream.destroy();
     await all;
   });
 });
 
-describe('a stream that libvirt may have lost', () => {
+describe('the stream of a console', () => {
   const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
   const inUse = new DriverError('consoleInUse', 'connecting to the console of machine x: another client is connected');
   const isOff = new DriverError('conflict', 'connecting to the console of machine x: it is off');
@@ -333,7 +333,7 @@ describe('a stream that libvirt may have lost', () => {
     };
   }
 
-  it('is replaced when the port is free, and listeners learn since when output may be missing', async () => {
+  it('is replaced when a check finds the port free, and listeners learn since when output may be missing', async () => {
     const [lost, next] = [printedPort(), silentPort()];
     const answers: (Duplex | DriverError)[] = [lost, inUse, inUse, inUse, next];
     const port = hubAt(() => {

@@ -67,7 +67,7 @@ describe('a silent console', () => {
     expect(checks).toEqual(['11!']);
   });
 
-  it('is not checked before its first output without input, and is checked after input', () => {
+  it('is not checked while it has had neither output nor input, and is checked after input', () => {
     watch.start();
     advanceSeconds(3_000);
     expect(checks).toEqual([]);

@@ -32,7 +32,7 @@ describe('console lines', () => {
     expect(textsOfLines(Buffer.from([0x1b, 0x5b, 0x0a, 0x0a, 0x00]))).toEqual([]);
   });
 
-  it('are split between characters if they are longer than 500', () => {
+  it('are split between characters if they are longer than 1,000 bytes', () => {
     const lines = textsOfLines(`${'ü'.repeat(1_200)}\n`);
     expect(lines.map(({ length }) => length)).toEqual([500, 500, 200]);
     expect(lines.join('')).toBe('ü'.repeat(1_200));
