@@ -79,12 +79,13 @@ const startRecording = (bounds: Partial<ConsoleLogBounds> = {}): void => {
     hub: ports.hub,
     folder: path.join(folder, 'console'),
     log: { info: note, warn: note },
-    // The timer never fires during a test. A read of the log first writes everything.
+    // By default, the timer never fires during a test. A read of the log first writes everything.
     bounds: { ...consoleLogBounds, flushMs: 3_600_000, failurePauseMs: 5, ...bounds },
     now: () => (clock += 10),
   });
   logs.start();
 };
+/** Opens the logs, and waits until each machine has a listener. */
 const open = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
   startRecording(bounds);
   await until(() => ports.machines.every((id) => ports.listeners.has(id)));
@@ -93,6 +94,7 @@ const restart = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
   await logs.close();
   await open(bounds);
 };
+/** Waits for a condition. Throws after 120 s. */
 async function until(isMet: () => boolean): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (!isMet()) {
@@ -280,7 +282,7 @@ describe('the console log', () => {
     expect((await recordTexts()).slice(-2)).toEqual(['2:', 'again']);
   });
 
-  it('notes how long another program used the console', async () => {
+  it('has a note about the time in which another program used the console', async () => {
     ports.restartMachine('1');
     ports.print('before\r\n');
     ports.setState('taken');
@@ -302,6 +304,7 @@ describe('the console log', () => {
     ports.setState('open');
     ports.print('early\r\n');
     ports.reportChange('rebooted');
+    // The initial function has no parameter, and the resolver has one.
     await until(() => answer.length > 0);
     answer('1');
     expect((await recordTexts()).at(-1)).toBe('early');
@@ -340,7 +343,7 @@ describe('the console log', () => {
     expect(files().filter((file) => /^[^/]+\/\d+$/.test(file)).map((file) => path.basename(file))).toEqual(['3', '4', '5']); // prettier-ignore
   });
 
-  it('removes old boots to keep the total below the limit, but never the last boot of a machine', async () => {
+  it('removes the oldest boots until the total size of all machines is within the limit', async () => {
     ports.machines = [uuid, other];
     await restart({ totalBytes: 5_000 });
     for (let boot = 1; boot <= 4; boot += 1) {
@@ -473,7 +476,7 @@ describe('the console log', () => {
     ]);
   });
 
-  it('begins with at most four machines in each turn of the event loop, so that clients do not wait', async () => {
+  it('attaches to at most four machines in each turn of the event loop, so that clients do not wait', async () => {
     ports.machines = Array.from({ length: 200 }, (_, index) => `${uuid.slice(0, -3)}${String(index).padStart(3, '0')}`);
     const [removed = '', ...others] = ports.machines.toReversed();
     let [most, before] = [0, 0];
@@ -483,7 +486,7 @@ describe('the console log', () => {
       await nextTurn();
       most = Math.max(most, ports.listeners.size - before);
       before = ports.listeners.size;
-      // A machine that is removed before its recording begins.
+      // Removes a machine before its recording begins, so the log must not attach to it.
       if (before > 20) ports.reportChange('undefined', removed);
     }
     await sleep(50);

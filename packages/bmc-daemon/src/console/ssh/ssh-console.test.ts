@@ -19,6 +19,7 @@ function unreadChannel(): { readonly channel: ServerChannel; readonly typed: Dup
   return { channel: channel as unknown as ServerChannel, typed };
 }
 
+/** Opens a console at a hub that accepts all input. Reports the console as open. */
 function open(options: { readonly terminal: boolean; readonly sendBreak: () => Promise<void> }): {
   readonly typed: Duplex;
   readonly channel: ServerChannel;

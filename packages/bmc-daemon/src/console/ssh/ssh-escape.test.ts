@@ -19,7 +19,7 @@ describe('escapes of a console', () => {
     expect(read('a', '\r', '~', '.')).toEqual(['a', '\r', '<leave>']);
   });
 
-  it('turn two tildes into one, and pass unknown escapes as text', () => {
+  it('make one tilde of two, and are text if they are unknown', () => {
     expect(read('~~.')).toEqual(['~.']);
     expect(read('~root')).toEqual(['~root']);
     // The line is still empty after an escape.
@@ -41,7 +41,7 @@ describe('escapes of a console', () => {
     expect(read('\rR~.')).toEqual(['\rR~.']);
   });
 
-  it('pass an incomplete escape as text at the end', () => {
+  it('are text if the input ends before they are complete', () => {
     expect(read('x\r~')).toEqual(['x\r', '~']);
   });
 });

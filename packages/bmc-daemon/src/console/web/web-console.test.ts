@@ -20,6 +20,7 @@ class Fixture {
   isReading = true;
   hasKeyboard = true;
   sendBreak = () => Promise.resolve(true);
+  /** The callbacks of input that the console has not accepted yet; undefined: the console accepts input at once. */
   accepted: (() => void)[] | undefined;
   listener: (ConsoleListener & KeyboardClient) | undefined;
   readonly console: WebConsole;
