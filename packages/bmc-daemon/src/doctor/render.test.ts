@@ -25,7 +25,7 @@ const report = (findings: readonly HostFinding[], hosts = [host('lab-1')]): Repo
 const plain = { columns: 80, isColored: false };
 
 describe('a report', () => {
-  it('fits 80 columns, with commands that a shell can run', () => {
+  it('fits 80 columns, with long commands on several lines', () => {
     expect(renderReport(report([pool, clock]), plain)).toBe(`SEVERITY  SUBJECT  FINDING
 problem   pool     libvirt has no storage pool images, so inserts of images and
                    new volumes fail.
