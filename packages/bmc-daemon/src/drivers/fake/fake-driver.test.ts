@@ -13,6 +13,7 @@ function image(url: string, extra: Partial<ImageRequest> = {}): ImageRequest {
   return { url: new URL(url), writeProtected: true, verifyCertificate: true, ...extra };
 }
 
+/** Returns the kind of the error of a failed call. Throws if the call succeeds, and for any other error. */
 async function kindOf(promise: Promise<unknown>): Promise<DriverErrorKind> {
   try {
     await promise;

@@ -32,6 +32,7 @@ class ManualClock implements FakeClock {
   }
 }
 
+/** Returns a failure of each power-on of each machine, at any time, except for the given members. */
 const failure = (given: Partial<PlannedFailure> & Pick<PlannedFailure, 'effect'>): PlannedFailure => ({
   place: 'failures[0]',
   operation: 'power_on',
@@ -143,7 +144,7 @@ describe('a delay', () => {
     expect(await delayOf(await startWith({ delays }, 8), 'node-3')).not.toBe(ms[1]);
   });
 
-  it('ends with unavailable when the driver closes', async () => {
+  it('ends when the driver closes, and its operation fails with unavailable', async () => {
     const driver = await startWith({ delays: { power_on: 30_000, read: 5_000 } });
     const running = [outcome(driver.power(uuid, 'create')), outcome(driver.getSystem(uuid))];
     await untilWaiting();
@@ -166,7 +167,7 @@ describe('a failure', () => {
     expect(await powerCycles(driver, 6)).toEqual([...third, ...third]);
   });
 
-  it('for a share of calls or machines is the same in each run with one seed', async () => {
+  it('for a share of calls is the same in each run with one seed; for a share of machines, in each call', async () => {
     const failures = [failure({ effect: 'error', share: 0.3 })];
     const runs = [await startWith({ failures }, 1), await startWith({ failures }, 1), await startWith({ failures }, 2)];
     const [first, same, other] = await Promise.all(runs.map((driver) => powerCycles(driver, 60)));

@@ -45,6 +45,7 @@ function change({ store, known }: ReturnType<typeof openStore>, kind: 'started' 
   jest.advanceTimersByTime(5_000);
 }
 
+/** Waits for a condition. Fails after 20 s. */
 async function until(condition: () => boolean): Promise<void> {
   const deadline = performance.now() + 20_000;
   while (!condition() && performance.now() < deadline) await nextTurn();

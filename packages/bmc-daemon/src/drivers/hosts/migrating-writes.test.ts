@@ -59,7 +59,7 @@ const writes: readonly [string, (driver: HypervisorDriver) => Promise<unknown> |
   ['set', (driver) => driver.media?.set(uuid, 'cdrom', (current) => current)],
   ['removeVolume', (driver) => driver.volumes?.removeVolume(uuid, 'vdb')],
 ];
-const lost = {
+const migrating = {
   kind: 'unavailable',
   message: 'changing machine web: it migrates from host left to host right',
 };
@@ -68,7 +68,7 @@ describe('a machine of several hosts', () => {
   it.each(writes)('rejects %s during its migration, before the write', async (_, write) => {
     const service = await startService();
     service.migrate();
-    await expect(write(service.driver)).rejects.toMatchObject(lost);
+    await expect(write(service.driver)).rejects.toMatchObject(migrating);
     expect(service.calls).toEqual([]);
     await service.driver.close();
   });
@@ -76,7 +76,7 @@ describe('a machine of several hosts', () => {
   it.each(writes)('rejects %s if its migration begins before the write ends', async (name, write) => {
     const service = await startService();
     service.write = service.migrate;
-    await expect(write(service.driver)).rejects.toMatchObject(lost);
+    await expect(write(service.driver)).rejects.toMatchObject(migrating);
     expect(service.calls).toEqual([name]);
     await service.driver.close();
   });

@@ -14,8 +14,8 @@ const right = { name: 'right', uri: 'test:///right' };
 const shuttingDown = new DriverError('unavailable', 'inserting: the service is shutting down');
 
 /**
- * Starts a service whose first host has the machine. An insert on this host rejects with `insertError` when the driver
- * of the host closes.
+ * Starts a service. The machine runs on the host left; the hosts in `others` have copies that are off. Begins an insert
+ * on the host left, which rejects with `insertError` when the driver of this host closes.
  */
 async function startService(others: readonly string[] = [], insertError = shuttingDown) {
   const inserts: string[] = [];
@@ -53,7 +53,7 @@ async function startService(others: readonly string[] = [], insertError = shutti
   return { ...service, insert, inserts };
 }
 
-describe('an insert on a host that a reload closes', () => {
+describe('an insert on a host whose driver closes', () => {
   it.each([
     ['only this host has the machine', []],
     ['another host also has the machine', ['right']],

@@ -48,7 +48,7 @@ describe('driverError', () => {
     expect(driverError('x', full).kind).toBe('noPlace');
   });
 
-  it('keeps the kind and the message of an image error, and adds the field', () => {
+  it('keeps the kind and the message of an image error, and adds the field; an aborted one becomes unavailable', () => {
     const error = driverError('x', new ImageError('mediaNotFound', 'reading image http://h/: 404'));
     expect([error.kind, error.message, error.field]).toEqual([
       'mediaNotFound',
@@ -58,7 +58,7 @@ describe('driverError', () => {
     expect(driverError('x', new ImageError('aborted', 'given up')).kind).toBe('unavailable');
   });
 
-  it('returns a DriverError unchanged, and makes an unexpected error internal', async () => {
+  it('in attempt keeps a DriverError unchanged, and makes an unexpected error internal', async () => {
     const own = new DriverError('conflict', 'mine');
     await expect(attempt('x', () => Promise.reject(own))).rejects.toBe(own);
     const cause = new TypeError('a fault of ours');

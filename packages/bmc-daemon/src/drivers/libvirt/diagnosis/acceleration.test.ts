@@ -16,7 +16,10 @@ const device = (mode: number, gid = 108) => ({ mode: 0o20_000 | mode, uid: 0, gi
 const repair = 'sudo sh -c "chgrp kvm /dev/kvm && chmod 660 /dev/kvm"';
 
 describe('KVM', () => {
-  it.each([0o660, 0o666])('with mode %o and the group of QEMU is usable', (mode) => {
+  it.each([
+    ['660', 0o660],
+    ['666', 0o666],
+  ])('with mode %s and the group of QEMU is usable', (_, mode) => {
     expect(examineAcceleration(capabilities, local, device(mode))).toEqual([]);
   });
 

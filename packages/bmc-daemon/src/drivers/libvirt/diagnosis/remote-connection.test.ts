@@ -13,8 +13,8 @@ const stopped =
   "Failed to connect socket to '/var/run/libvirt/libvirt-sock': No such file or directory";
 const hostKey = 'ssh ended with exit code 255: Host key verification failed.';
 
-describe('a host behind ssh', () => {
-  it('has a command that adds its account to the group libvirt, if its polkit rejects the account', () => {
+describe('the finding about a host behind ssh', () => {
+  it('has a command that adds the ssh user to the group libvirt, if polkit on the host rejects this user', () => {
     expect(remoteConnectionFinding(polkit, person)).toEqual({
       severity: 'problem',
       subject: 'polkit',
@@ -45,7 +45,7 @@ describe('a host behind ssh', () => {
   });
 });
 
-describe('a host whose port is closed', () => {
+describe('the finding about a host whose port is closed', () => {
   it.each([
     ['qemu+ssh://kvm-1/system', 'ssh: connect to host kvm-1 port 22: Connection refused', 22, 'ssh -v kvm-1 true'],
     // ssh reads the port from its configuration.
@@ -53,7 +53,7 @@ describe('a host whose port is closed', () => {
     ['qemu+ssh://kvm-1:23/system', 'connect ECONNREFUSED', 23, 'ssh -v -p 23 kvm-1 true'],
     ['qemu+tls://kvm-1/system', 'connect ECONNREFUSED 192.0.2.1:16514', 16_514, 'virtproxyd-tls.socket'],
     ['qemu+tcp://kvm-1/system', 'connect ECONNREFUSED', 16_509, 'virtproxyd-tcp.socket'],
-  ])('has a finding with the port (%s, %s)', (address, text, port, command) => {
+  ])('names the port, and has a command for it (%s, %s)', (address, text, port, command) => {
     const host = examinedHost(address, { uid: 1000, name: 'ada' }, 1000);
     expect(remoteConnectionFinding(text, host)).toMatchObject({
       subject: 'network',
@@ -94,10 +94,10 @@ describe('the ssh options of a URI', () => {
   });
 });
 
-describe('a certificate file of a host with TLS', () => {
+describe('the finding about a certificate file of a host with TLS', () => {
   const host = examinedHost('qemu+tls://kvm-1/system?pkipath=/pki', { uid: 1000, name: 'ada' }, 1000);
 
-  it('has a command that permits the account to read it, if the account cannot read it', () => {
+  it('has a command that permits the account to read the file, if the account cannot read it', () => {
     const text = "reading /pki/clientkey.pem: EACCES: permission denied, open '/pki/clientkey.pem'";
     expect(remoteConnectionFinding(text, host)).toEqual({
       severity: 'problem',
@@ -113,7 +113,7 @@ describe('a certificate file of a host with TLS', () => {
       'no certificate authority: there is neither /home/ada/.pki/libvirt/cacert.pem nor /etc/pki/CA/cacert.pem',
       ...['644', 'CACERT', '/etc/pki/CA/cacert.pem'],
     ],
-  ])('has a command that installs it, if it is missing (%s)', (text, mode, source, file) => {
+  ])('has a command that installs the file, if it is missing (%s)', (text, mode, source, file) => {
     expect(remoteConnectionFinding(text, host)).toEqual({
       severity: 'problem',
       subject: 'certificate',
@@ -123,7 +123,7 @@ describe('a certificate file of a host with TLS', () => {
   });
 });
 
-describe('the certificate of a host with TLS', () => {
+describe('the finding about the certificate of a host with TLS', () => {
   const account = { uid: 1000, name: 'ada' };
   const fixOf = (text: string, to = 'qemu+tls://kvm-1/system?pkipath=/pki') =>
     remoteConnectionFinding(text, examinedHost(to, account, 1000))?.fix;
@@ -133,7 +133,7 @@ describe('the certificate of a host with TLS', () => {
     'certificate has expired',
     'certificate is not yet valid',
     "Hostname/IP does not match certificate's altnames: Host: kvm-1. is not in the cert's altnames: DNS:kvm-9",
-  ])('has a command that shows it, if it is not valid (%s)', (text) => {
+  ])('has a command that shows the certificate, if it is not valid (%s)', (text) => {
     expect(fixOf(text)).toBe(`openssl s_client -connect kvm-1:16514 ${shown}`);
     expect(fixOf(text, 'qemu+tls://[fd00::1]:16515/system')).toBe(
       `openssl s_client -connect '[fd00::1]:16515' ${shown}`,
@@ -141,7 +141,7 @@ describe('the certificate of a host with TLS', () => {
   });
 
   it.each(['unable to verify the first certificate', 'self-signed certificate in certificate chain'])(
-    'has a command that copies its authority to this account, if the account does not have it (%s)',
+    'has a command that copies the authority to this account, if the account does not have it (%s)',
     (text) => {
       expect(fixOf(text)).toBe('ssh kvm-1 cat /etc/pki/CA/cacert.pem | sudo tee -a /pki/cacert.pem');
     },
@@ -151,7 +151,7 @@ describe('the certificate of a host with TLS', () => {
     "libvirtd closed the connection, perhaps because it does not accept this client's certificate",
     'libvirtd does not accept the certificate of this client',
     'the TLS handshake failed: tlsv1 alert unknown ca',
-  ])('is not in question if libvirtd rejects that of the client (%s)', (text) => {
+  ])('names the certificate of this account instead, if libvirtd rejects that one (%s)', (text) => {
     expect(remoteConnectionFinding(text, examinedHost('qemu+tls://root@kvm-1/system', account, 1000))).toMatchObject({
       message:
         'libvirtd on the host does not accept the certificate of this account, so the daemon answers 503 for its machines.',
@@ -160,7 +160,7 @@ describe('the certificate of a host with TLS', () => {
   });
 });
 
-describe('a host with TCP that requires a password', () => {
+describe('the finding about a host with TCP that requires a password', () => {
   it('has a command that enables TLS, because the daemon sends a password only over TLS', () => {
     const host = examinedHost('qemu+tcp://kvm-1/system', { uid: 1000, name: 'ada' }, 1000);
     const text = 'libvirtd wants a password, which is not safe over tcp; it offers SCRAM-SHA-256';

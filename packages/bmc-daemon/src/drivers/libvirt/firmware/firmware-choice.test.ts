@@ -27,7 +27,7 @@ describe('chooseFirmware', () => {
     ['OVMF_CODE_4M.fd', 'OVMF_VARS_4M.fd'],
     ['OVMF_CODE_4M.secboot.fd', 'OVMF_VARS_4M.fd'],
     ['AAVMF_CODE.fd', null],
-  ])('finds the template of the variables of %s next to it, or null if there is none: %s', async (loader, store) => {
+  ])('finds the template of %s, null if there is none (%s); a secboot file requires SMM', async (loader, store) => {
     expect(await chooseFirmware({ efi: { x86_64: file(loader) } }, 'efi', 'x86_64')).toEqual({
       loaderPath: file(loader),
       nvramTemplate: store === null ? null : file(store),

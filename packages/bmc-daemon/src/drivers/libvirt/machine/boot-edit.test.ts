@@ -54,9 +54,9 @@ describe('the variables of UEFI', () => {
   });
 
   it('are recreated after a change from BIOS to UEFI if no record tells their template', () => {
-    const never = withMetadata(mode(uefi, 'bios'), emptyRecord);
-    expect(mustBeRecreated(mode(never, 'efi'))).toBe(true);
-    expect(mustBeRecreated(secure(mode(never, 'efi'), true))).toBe(true);
+    const unrecorded = withMetadata(mode(uefi, 'bios'), emptyRecord);
+    expect(mustBeRecreated(mode(unrecorded, 'efi'))).toBe(true);
+    expect(mustBeRecreated(secure(mode(unrecorded, 'efi'), true))).toBe(true);
   });
 });
 
@@ -69,7 +69,7 @@ describe('a change of the boot mode', () => {
 });
 
 describe("a change of the machine's own boot order during an override", () => {
-  it('applies after the override, and is rejected for an unknown device', () => {
+  it('applies after the override; without an override, an order with an unknown device is rejected', () => {
     const order = (xml: string) => deviceKeys(effectiveBootOrder(readDomain(xml)));
     const setOverride = (enabled: 'continuous' | 'disabled', xml: string): string =>
       withBootChange(xml, { enabled, target: 'cdrom', firmware: null });

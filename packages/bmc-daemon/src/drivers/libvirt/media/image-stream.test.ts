@@ -30,6 +30,7 @@ async function serve(handler: Handler, server: Server = createServer(handler)): 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/a/image.iso?token=t`);
 }
+/** Creates a folder with empty files of these names, in the place of QEMU's modules. */
 async function modules(...names: string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'rackless-modules-'));
   folders.push(folder);
@@ -37,6 +38,7 @@ async function modules(...names: string[]): Promise<string> {
   return folder;
 }
 const image = (url: URL) => ({ url, writeProtected: true, verifyCertificate: false, stream: true });
+/** Returns the kind and the message of a rejection. Throws if the promise resolves, and for any other error. */
 async function fault(promise: Promise<unknown>): Promise<readonly [string, string]> {
   const error: unknown = await promise.then(
     () => undefined,
