@@ -1,7 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { CpuLoad } from './cpu-load.js';
 
-/** Returns a host with the counters of two CPUs. `run` advances the clock; `read` also counts the reads of counters. */
+/**
+ * Returns a host with the counters of two CPUs. `run` advances the clock and the counters; `reset` sets the counters to
+ * 0, as a restart of the host does; `read` also counts the reads of counters.
+ */
 function cpus() {
   let now = 1_000_000;
   let busySeconds = 100;

@@ -77,7 +77,7 @@ const nic = (mac: string, order: number | null): fc.Arbitrary<string> =>
           ),
     );
 
-/** Orders of the four devices: all null, so that `<boot dev>` applies, or numbers with gaps. */
+/** Orders of the four devices: all null, so that `<boot dev>` applies; or numbers with gaps, for all or for two. */
 const orders = fc.oneof(
   fc.constant([null, null, null, null]),
   fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 4, maxLength: 4 }),

@@ -54,7 +54,7 @@ describe('an edit of a text', () => {
   });
 });
 
-describe('two edits of one place', () => {
+describe('edits of one text', () => {
   const source = `<d>\n  <a b='1'>\n    <c/>\n  </a>\n</d>`;
 
   it('apply one after the other: the later value of an attribute stays', () => {
@@ -62,7 +62,7 @@ describe('two edits of one place', () => {
     expect(afterEdits(source, setB('2'), setB('3'))).toBe(source.replace('1', '3'));
   });
 
-  it('can change an element that the first has inserted', () => {
+  it('can change an element that an earlier edit has inserted', () => {
     const text = afterEdits(
       source,
       (edit) => edit.insert(elementAt(edit, 'a'), '<new/>'),
@@ -72,7 +72,7 @@ describe('two edits of one place', () => {
     expect(text).toBe(source.replace('<c/>', `<c/>\n    <new x='1'>\n      <in/></new>`));
   });
 
-  it('throw if the first has removed the element, so that no edit is lost', () => {
+  it('throw if an earlier edit has removed the element, so that no edit is lost', () => {
     const edit = new XmlEdit(source);
     const [outer, inner] = [elementAt(edit, 'a'), elementAt(edit, 'a', 'c')];
     edit.remove(outer);
@@ -87,13 +87,13 @@ describe('two edits of one place', () => {
     expect(edit.text()).toBe(`<d>\n</d>`);
   });
 
-  it('throw for an element of another text', () => {
+  it('throw for an element of another text, and for a preceding node that is not in the parent', () => {
     const edit = new XmlEdit(source);
     expect(() => edit.remove(elementAt(new XmlEdit(source), 'a'))).toThrow('it was removed, or is from another text');
     expect(() => edit.insert(edit.root, '<x/>', elementAt(edit, 'a', 'c'))).toThrow('the preceding node is not in it');
   });
 
-  it('give the same text as two edits of two texts, one after the other', () => {
+  it('give the same text as separate edits, each of the result of the previous one', () => {
     type Change = (edit: XmlEdit, element: XmlElement) => void;
     const changes: readonly Change[] = [
       (edit, element) => edit.setAttribute(element, 'b', '7'),
@@ -159,8 +159,8 @@ describe('setAttribute', () => {
 
   it('is reverted by removeAttribute, which ignores an absent attribute', () => {
     const source = `<a b="1"/>`;
-    const withNewChild = afterEdits(source, (edit) => edit.setAttribute(edit.root, 'c', 'x'));
-    expect(afterEdits(withNewChild, (edit) => edit.removeAttribute(edit.root, 'c'))).toBe(source);
+    const withAttribute = afterEdits(source, (edit) => edit.setAttribute(edit.root, 'c', 'x'));
+    expect(afterEdits(withAttribute, (edit) => edit.removeAttribute(edit.root, 'c'))).toBe(source);
     expect(afterEdits(source, (edit) => edit.removeAttribute(edit.root, 'c'))).toBe(source);
   });
 });

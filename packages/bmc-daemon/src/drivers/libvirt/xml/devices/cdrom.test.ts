@@ -59,16 +59,16 @@ describe('changedDriveMarkup', () => {
 });
 
 describe('firstCdrom', () => {
-  const drives = `<disk device='cdrom'><target dev='sda' bus='usb'/></disk>`;
+  const onUsb = `<disk device='cdrom'><target dev='sda' bus='usb'/></disk>`;
   const builtIn = `<disk device='cdrom'><target dev='sdb' bus='sata'/></disk>`;
   const found = (id: string, devices: string): string | undefined =>
     firstCdrom(readDomain(`<domain${id}><name>n</name><devices>${devices}</devices></domain>`))?.target;
 
   it('returns the first built-in drive, or a USB drive of a running machine without a built-in one', () => {
-    expect(found('', drives + builtIn)).toBe('sdb');
-    expect(found(` id='1'`, drives + builtIn)).toBe('sdb');
-    expect(found(` id='1'`, drives)).toBe('sda');
-    expect(found('', drives)).toBeUndefined();
+    expect(found('', onUsb + builtIn)).toBe('sdb');
+    expect(found(` id='1'`, onUsb + builtIn)).toBe('sdb');
+    expect(found(` id='1'`, onUsb)).toBe('sda');
+    expect(found('', onUsb)).toBeUndefined();
   });
 });
 

@@ -182,7 +182,7 @@ describe('the metadata record', () => {
     );
   });
 
-  it('is empty for a machine without changes, with any foreign metadata', () => {
+  it('is empty for a machine without changes, even with foreign metadata', () => {
     expect(readMetadata(q35Xml)).toEqual(emptyRecord);
     expect(readMetadata(unusualXml)).toEqual(emptyRecord);
     expect(withMetadata(q35Xml, emptyRecord)).toBe(q35Xml);
@@ -204,7 +204,7 @@ describe('the metadata record', () => {
     );
   });
 
-  it('is found with any prefix and quotes', () => {
+  it('is found with another prefix, and with double quotes', () => {
     const stored = asLibvirtStores(renderMetadata(record));
     const xml = `<domain><metadata>${stored.replaceAll('rackless:', 'ns0:').replace('xmlns:rackless', 'xmlns:ns0')}</metadata></domain>`;
     expect(readMetadata(xml)).toEqual(record);
@@ -269,7 +269,7 @@ describe('the metadata record', () => {
     expect(readSnapshot(xml, null, off).boot.order).toEqual(readSnapshot(q35Xml, null, off).boot.order);
   });
 
-  it('can contain any text, even characters that XML does not allow', () => {
+  it('can contain characters that XML does not allow', () => {
     const assetTag = '\u0000\u0007\u001b\uFFFE\uFFFF\uD800 ]]> &lt; \u0085\r\n';
     const written = withMetadata(q35Xml, { ...emptyRecord, owner: { assetTag } });
     expect(readMetadata(written).owner).toEqual({ assetTag });

@@ -28,12 +28,12 @@ describe('the metadata of version 0.1', () => {
     const written = inCurrentFormat(old);
     expect(readMetadata(written)).toEqual(readMetadata(old));
     expect(written).toMatch(/<rackless:machine [^>]*version='2'>\{[^<]*\}<\/rackless:machine>/);
-    // Nothing else changes, and the second time nothing at all.
+    // The first write changes nothing else, and a second write changes nothing.
     expect(withMetadata(written, emptyRecord)).toBe(withMetadata(old, emptyRecord));
     expect(inCurrentFormat(written)).toBe(written);
   });
 
-  it.each(names)('gets the current format with any change, and stays as it is without a change: %s', (name) => {
+  it.each(names)('gets the current format with a change, and stays as it is without a change: %s', (name) => {
     const old = definition(name);
     expect(edited(old, () => undefined)).toBe(old);
     expect(edited(old, (edit) => setHardware(edit, { memoryMiB: edit.domain.memoryKiB / 1024 }))).toBe(old);

@@ -65,7 +65,7 @@ describe('availableBootDevices', () => {
 });
 
 describe('withBootOrder', () => {
-  it('puts every device of the kind first and leaves the others in their order', () => {
+  it('uses the order of orderWithFirst: every device of the kind first, and the others in their order', () => {
     const keys = (target: 'cdrom' | 'hd' | 'usb' | 'network'): readonly string[] =>
       deviceKeys(orderWithFirst(readDomain(q35Xml), target));
     expect(keys('cdrom')).toEqual([

@@ -38,7 +38,7 @@ describe('setHardware', () => {
     ['vCPUs that are named one by one', '<vcpu>2</vcpu><vcpus/>', { cpuCount: 1 }, 'its definition names each vCPU'],
     ['memory in cells', '<memory>4096</memory><cpu><numa/></cpu>', { memoryMiB: 2 }, 'its definition has NUMA cells'],
     ['network boot without a network', '', { networkBoot: true }, 'it has no network interface'],
-  ])('refuses %s', (_what, body, change, why) => {
+  ])('rejects %s', (_what, body, change, why) => {
     expect(() => withHardware(minimalDomain(body), change)).toThrow(why);
   });
 });
