@@ -4,7 +4,7 @@ import { unusedProxy } from './unused-proxy.js';
 const proxy = 'http://proxy.example:3128';
 
 it.each([
-  ['none', {}, undefined],
+  ['no proxy', {}, undefined],
   ['an empty one', { https_proxy: '' }, undefined],
   ['one for the scheme', { https_proxy: proxy }, 'https_proxy'],
   ['one in capitals', { HTTPS_PROXY: proxy }, 'HTTPS_PROXY'],
@@ -15,7 +15,7 @@ it.each([
   ['an exception for everything', { https_proxy: proxy, no_proxy: '*' }, undefined],
   ['an exception for a similar name', { https_proxy: proxy, no_proxy: 'oud.example' }, 'https_proxy'],
 ])(
-  'unusedProxy returns the variable with the proxy that other clients of OpenStack use, or undefined: there is %s',
+  'unusedProxy returns the variable whose proxy other clients of OpenStack use, or undefined, for %s',
   (_, environment, expected) => {
     expect(unusedProxy('https://cloud.example:5000/v3', environment)).toBe(expected);
   },

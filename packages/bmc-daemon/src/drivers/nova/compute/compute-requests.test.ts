@@ -34,6 +34,7 @@ afterEach(async () => {
   await cloud.close();
 });
 
+/** Opens the requests. With a negative age, each request reads Nova's version again. */
 const open = (maxAgeMs: number): ComputeRequests => createComputeRequests(session, { maxAgeMs });
 const negotiations = () => cloud.requests.filter((line) => line === 'GET /compute/');
 

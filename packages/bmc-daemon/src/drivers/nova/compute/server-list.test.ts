@@ -101,7 +101,7 @@ describe('the list of servers', () => {
     } finally {
       clock.mockRestore();
     }
-    // The listing took 50 s, and the next one begins 30 s before it.
+    // The first listing took 50 s. The second one requests the changes since 30 s before the first one began.
     expect(requestedTimes()[0]).toBeGreaterThan(79_000);
   });
 
@@ -217,7 +217,7 @@ describe('the list of servers', () => {
   });
 
   it.each(['Sat, 01 Jan 12026 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:05 GMT'])(
-    'lists all servers again after an answer with the unusable date %s',
+    'never requests changes since the unusable date %s of an answer, but requests changes after a valid date',
     async (date) => {
       put(1, {}, 0);
       const { nova } = cloud;
@@ -240,7 +240,7 @@ describe('the list of servers', () => {
     },
   );
 
-  it('returns the same snapshot object until the server changes', async () => {
+  it('returns the same snapshot object while the server does not change', async () => {
     put(1);
     const { list } = open();
     await list.refresh(0);

@@ -84,7 +84,7 @@ describe('StatePolls', () => {
     expect([await early, await late]).toEqual([listed, undefined]);
   });
 
-  it('sends no request if a listing has begun after the time that a caller needs', async () => {
+  it('sends no further request if a listing has begun after the time that a caller needs', async () => {
     const many = beginOperations(50);
     const since = performance.now();
     await read(many.slice(0, 1), since);
