@@ -110,6 +110,7 @@ it('a daemon keeps the unfinished upload of a replica with the same host name an
 it('a daemon deletes the unfinished upload of its killed predecessor with the same state folder at once', async () => {
   const insert = await beginInsert(await start());
   const unused = glance.put();
+  // The first driver still runs. The second one treats it as killed, because both have the same state folder.
   await start();
   await untilSwept(unused);
   expect([...glance.images.keys()]).toEqual([]);

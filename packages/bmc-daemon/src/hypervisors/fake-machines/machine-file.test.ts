@@ -122,9 +122,7 @@ machines:
     const places = plans.map((own) => own?.failures.map(({ place }) => place));
     expect(places).toEqual([
       ['machines[0].failures[0]', 'failures[1]'],
-      ['machines[0].overrides["node-2"].failures[0]', 'machines[0].failures[0]', 'failures[1]'].map((place) =>
-        place.replace('["node-2"]', '.node-2'),
-      ),
+      ['machines[0].overrides.node-2.failures[0]', 'machines[0].failures[0]', 'failures[1]'],
     ]);
   });
 

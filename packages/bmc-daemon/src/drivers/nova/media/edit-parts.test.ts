@@ -21,7 +21,7 @@ beforeEach(() => {
   isLocked = false;
 });
 
-/** A server in rescue mode with an empty drive. */
+/** The state of a server in rescue mode, with an empty drive. */
 const booted = { ...untouchedState, bootedAfter: 'req-1' };
 const server = serverWith('rescued');
 
