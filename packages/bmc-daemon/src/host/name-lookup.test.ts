@@ -85,7 +85,7 @@ describe('a name lookup', () => {
     await expect(lookUp(lookup, 'broken.test')).resolves.toBe('EAI_AGAIN');
   });
 
-  it('sends no query for an address or localhost, and uses the host resolver without servers', async () => {
+  it('sends no query for an address or for localhost, with or without servers', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
     await expect(lookUp(lookup, '192.0.2.7')).resolves.toEqual(['192.0.2.7']);

@@ -73,6 +73,7 @@ function repeat(socket: Socket, bytes: string): void {
 }
 
 const image = (url: URL, more = {}): Parameters<typeof openImage>[0] => ({ url, verifyCertificate: true, ...more });
+/** Returns the kind and the message of a rejection. Throws if the promise resolves, and for any other error. */
 async function failure(promise: Promise<unknown>): Promise<{ kind: string; message: string }> {
   const error: unknown = await promise.then(
     () => undefined,

@@ -39,7 +39,7 @@ describe('the rules for image hosts without a list', () => {
     'http://[64:ff9b::10.0.0.1]/x',
     'http://[2002:a00:1::1]/x',
     'http://[2001:db8:a9fe:a9fe::1]/x',
-  ])('allow %s, which labs use', (url) => {
+  ])('allow %s, which has a loopback, private or public address', (url) => {
     expect(verdict(noList, url)).toBe('allowed');
   });
 
@@ -117,7 +117,7 @@ describe('the rules for image hosts with a list', () => {
     );
   });
 
-  it('allow a forbidden address by its own entry, but not by an entry for everything', () => {
+  it('allow a forbidden address by an entry for it or its network, but not by an entry for everything', () => {
     const verdicts = (allowed: readonly string[]) =>
       ['http://169.254.3.4/x', 'http://[::ffff:169.254.3.4]/x', 'http://8.8.8.8/x'].map((url) =>
         verdict({ ...noList, allowed }, url),

@@ -48,7 +48,7 @@ describe('htpasswd files', () => {
     });
   });
 
-  it('apply the first of two lines of a user, as in Apache, and cause a warning about the second', () => {
+  it('have an entry only for the first of two lines of a user, as in Apache, and a warning about the second', () => {
     expect(read(`a:${bcryptHash('2b', '10')}\nb:${bcryptHash('2b', '10')}\na:${bcryptHash('2b', '11')}\n`)).toEqual({
       entries: [
         { user: 'a', hash: bcryptHash('2b', '10'), cost: 10, line: 1 },
