@@ -10,7 +10,7 @@ const boot = z.strictObject({ Target: z.enum(['Pxe']).optional(), Order: z.array
 const shown = { Id: '1', AssetTag: null, Boot: { Target: 'Pxe', Path: 'x' }, Attributes: { A: 1 }, List: [{ A: 1 }] };
 
 describe('@Redfish.WriteableProperties', () => {
-  it('is in the resource and in an object, but no list member, if a PATCH may change its properties', () => {
+  it('is in the resource and in an object whose properties a PATCH may change, but in no list member', () => {
     const schema = z.strictObject({
       AssetTag: z.string().nullable().optional(),
       Password: z.string().optional(),
