@@ -16,6 +16,7 @@ export class Bmc {
     readonly address: string,
   ) {}
 
+  /** Sends a request. @throws if no complete answer arrives within two minutes, or if its body is not JSON. */
   async send(method: string, path: string, body?: unknown): Promise<Answer> {
     const response = await fetch(`${this.address}${path}`, {
       method,
@@ -30,7 +31,7 @@ export class Bmc {
 
   /**
    * Waits for the end of a task.
-   * @returns the last response of its monitor, or `answer` itself if no task was created.
+   * @returns the last response of the task's monitor, or `answer` itself if no task was created.
    * @throws {Error} if the task still runs after two minutes.
    */
   async finish(answer: Answer): Promise<Answer> {
@@ -145,7 +146,7 @@ export function fault(body: unknown): { readonly key: string; readonly text: str
   return { key, text: String(property(first, 'Message')) };
 }
 
-/** Returns the property at a path in a body. */
+/** Returns the value at a path of property names in a body; undefined if it is missing. */
 export function property(body: unknown, ...path: readonly string[]): unknown {
   let value = body;
   for (const name of path) {

@@ -12,7 +12,7 @@ for (const [firmware, platform, name] of [
   const disk = `RACKLESS-DISK label=DISK platform=${platform}`;
   const iso = `RACKLESS-ISO label=CD platform=${platform}`;
 
-  describeEndToEnd(`booting with ${name}`, () => {
+  describeEndToEnd(`a guest with ${name}`, () => {
     let lab: Lab;
     let guest: Guest;
     let image: string;
@@ -26,9 +26,9 @@ for (const [firmware, platform, name] of [
     afterAll(() => lab.stop());
 
     it.each([
-      ['with the daemon watching', false],
-      ['with no daemon in between', true],
-    ])('boots the inserted ISO once, and the disk when the guest restarts itself, %s', async (_how, killed) => {
+      ['while the daemon runs', false],
+      ['while no daemon runs', true],
+    ])('boots the inserted ISO once, and then the disk when the guest restarts itself %s', async (_how, killed) => {
       const definition = await guest.definition();
       await guest.insert(image);
       const pending = { enabled: 'Once', target: 'Cd' };
@@ -49,7 +49,7 @@ for (const [firmware, platform, name] of [
       expect(await guest.definition()).toBe(definition);
     });
 
-    it('boots the ISO until the override is disabled, which restores the original boot order', async () => {
+    it('boots the ISO with a continuous override until a client disables it, which restores the boot order', async () => {
       const definition = await guest.definition();
       await guest.insert(image);
       const withImage = await guest.definition();
@@ -77,7 +77,7 @@ for (const [firmware, platform, name] of [
       const restarts = {
         'by itself': () => guest.type('reboot'),
         ForceRestart: () => guest.reset('ForceRestart'),
-        // Ends as a hard restart. Both firmwares behave the same and OVMF is slow, so only SeaBIOS is tested.
+        // This also ends as a hard restart. Both firmwares behave the same and OVMF is slow, so only SeaBIOS is tested.
         ...(firmware === 'bios' ? { GracefulRestart: () => guest.reset('GracefulRestart') } : {}),
       };
       for (const [how, restart] of Object.entries(restarts)) {
@@ -95,7 +95,7 @@ for (const [firmware, platform, name] of [
   });
 }
 
-describeEndToEnd('a boot source that the guest has no device for', () => {
+describeEndToEnd('setting a boot source that the guest has no device for', () => {
   const disk = 'RACKLESS-DISK label=DISK platform=pc';
   const iso = 'RACKLESS-ISO label=CD platform=pc';
   let lab: Lab;
@@ -107,7 +107,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
   });
   afterAll(() => lab.stop());
 
-  it('can be the network, and the guest then boots its disk', async () => {
+  it('is accepted for the network, and the guest then boots its disk', async () => {
     const guest = await lab.guest();
     const definition = await guest.definition();
     for (const enabled of ['Continuous', 'Once'] as const) {
@@ -119,7 +119,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     }
   });
 
-  it('can be the CD, and the guest gets a drive and boots an image from it', async () => {
+  it('is accepted for the CD, and the guest gets a drive and boots an image from it', async () => {
     const guest = await lab.guest({ drive: false });
     const set = { target: 'Cd', enabled: 'Continuous' } as const;
     expect(await guest.setBoot(set)).toEqual(set);
@@ -129,7 +129,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     await guest.reset('ForceOff');
   });
 
-  it('can be the disk, and the guest then boots the CD', async () => {
+  it('is accepted for the disk, and the guest then boots the CD', async () => {
     const guest = await lab.guest();
     await lab.virsh('detach-disk', guest.name, 'vda', '--config');
     await guest.insert(image);

@@ -46,7 +46,7 @@ describeEndToEnd('the console of a guest', () => {
     await lab.stop();
   });
 
-  it('shows the output from the start, accepts input, and yields to a program that forces access', async () => {
+  it('shows the output of a start, accepts input, and returns to its client after another program forced access', async () => {
     const port = Number((await lab.daemon.waitForLog(/^consoles over SSH at port/)).replace(/^.* /, ''));
     const client = new SshClient({
       user: `admin/${name}`,
@@ -56,7 +56,7 @@ describeEndToEnd('the console of a guest', () => {
     });
     clients.push(client);
     await client.waitFor(`[${name}: the machine is off; waiting for the console`);
-    // virsh starts the machine. The SSH client still shows the output from the first line on.
+    // virsh starts the machine, not the daemon. The waiting SSH client shows the output all the same.
     await lab.virsh('start', name);
     await client.waitFor(`[connected to ${name}]`);
     await client.waitFor('RACKLESS-DISK label=DISK platform=pc');
@@ -71,6 +71,7 @@ describeEndToEnd('the console of a guest', () => {
     });
     const exited = once(virsh, 'exit');
     await client.waitFor(`[${name}: another program uses the console]`);
+    // Ctrl+] ends `virsh console`.
     virsh.stdin.write('\u001D');
     await exited;
     await client.waitFor(`[connected to ${name}]`);
@@ -82,6 +83,7 @@ describeEndToEnd('the console of a guest', () => {
     await client.waitFor('RACKLESS-DISK label=DISK platform=pc');
     await lab.virsh('destroy', name);
     await client.waitFor(`[${name}: the machine is off]`);
+    // With `-e none`, ssh sends `~.` to the daemon, which closes the console.
     client.type('\r~.');
     expect(await client.exit()).toBe(0);
     expect(client.stdout.endsWith(`[left the console of ${name}]\r\n`)).toBe(true);

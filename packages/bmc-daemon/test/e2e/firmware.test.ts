@@ -29,7 +29,7 @@ describeEndToEnd('the firmware of a guest', () => {
     return ['SecureBootEnable', 'SecureBootCurrentBoot', 'SecureBootMode'].map((name) => property(body, name));
   };
 
-  it('is UEFI or legacy BIOS for the boot loader', async () => {
+  it('is legacy BIOS or UEFI after a restart, as a client has set BootSourceOverrideMode', async () => {
     await guest.reset('On');
     expect(await guest.nextEvent()).toBe(disk('efi'));
     for (const [mode, platform] of [
@@ -47,7 +47,7 @@ describeEndToEnd('the firmware of a guest', () => {
     await patch(`${guest.path}/SecureBoot`, { SecureBootEnable: true });
     expect(await secureBoot()).toEqual([true, 'Disabled', 'UserMode']);
     await guest.reset('ForceRestart');
-    // The firmware logs each boot attempt.
+    // The firmware prints the error of a failed boot attempt.
     await guest.waitFor('Access Denied');
     expect(await secureBoot()).toEqual([true, 'Enabled', 'UserMode']);
     await patch(`${guest.path}/SecureBoot`, { SecureBootEnable: false });

@@ -7,7 +7,7 @@ interface Image {
   readonly bytes: Buffer;
   /** Number of started downloads of the whole file. */
   downloads: number;
-  /** Receives the response when half of it is sent. */
+  /** Receives the response of each download of the whole file when half of it is sent. Undefined: no pause. */
   readonly onHalf: ((response: ServerResponse) => void) | undefined;
 }
 
@@ -75,8 +75,8 @@ export class ImageServer {
   }
 
   /**
-   * Publishes a file. Each download of the whole file pauses halfway; only the caller can finish the first one.
-   * Requests for a range do not pause.
+   * Publishes a file. Each download of the whole file pauses halfway. The caller can finish or abort the first
+   * one; later ones pause until the server stops. Requests for a range do not pause.
    * @returns its URL, and the first download once it pauses.
    */
   async publishHeld(
@@ -102,7 +102,7 @@ export class ImageServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`;
   }
 
-  /** Returns the number of started downloads of a whole image. */
+  /** Returns the number of started downloads of a whole image since it was published; 0 for an unknown name. */
   downloads(name: string): number {
     return this.#images.get(name)?.downloads ?? 0;
   }

@@ -29,7 +29,7 @@ const POOL = 'rackless-images';
 export interface LabOptions {
   /**
    * Lines of the configuration file, such as `EMULATOR_DISABLE_POWER_OFF = True`, in addition to
-   * those of every lab.
+   * those of every lab. They replace the defaults of `PATIENT` for the same setting.
    */
   readonly settings?: readonly string[];
 }
@@ -47,15 +47,15 @@ export interface GuestOptions {
 }
 
 /**
- * A report of a boot, a medium or a pressed button, or the kernel's message for an NMI, shortened
- * to what all versions print.
+ * A report of a boot, a medium or a pressed button, a text that a typed command prints, or the kernel's
+ * message for an NMI, shortened to what all versions of the kernel print.
  */
 const REPORT = /RACKLESS-.*\n|NMI received/;
 const BOOT = /RACKLESS-(DISK|ISO) .*\n/;
 
 /** A machine as its owner sees it: over Redfish and on its serial console. */
 export class Guest extends Machine {
-  /** Length of the output at the last command. */
+  /** Length of the output when the last command was typed; -1 before the first one. */
   #typedAt = -1;
 
   constructor(
@@ -75,17 +75,21 @@ export class Guest extends Machine {
   /**
    * Returns the next report of the guest: a boot, even an unexpected one, a medium, a button, an NMI
    * or a text that a typed command prints.
+   * @throws {Error} if there is none within `timeoutMs`.
    */
   async nextEvent(timeoutMs = BOOT_MS): Promise<string> {
     return (await this.serial.waitFor(REPORT, timeoutMs)).trim();
   }
 
-  /** Returns the next boot, and skips other reports. */
+  /** Returns the report of the next boot, and skips other reports. @throws {Error} after BOOT_MS. */
   async boots(): Promise<string> {
     return (await this.serial.waitFor(BOOT, BOOT_MS)).trim();
   }
 
-  /** Waits for output that matches this regular expression and ends at the end of a word. */
+  /**
+   * Waits for output that matches this regular expression and ends at the end of a word.
+   * @throws {Error} after BOOT_MS.
+   */
   async waitFor(text: string): Promise<void> {
     await this.serial.waitFor(new RegExp(`${text}\\b`), BOOT_MS);
   }
@@ -178,7 +182,7 @@ export class Lab {
     return daemon;
   }
 
-  /** Starts a daemon and waits until it serves. */
+  /** Starts a daemon and waits until it serves. @throws {Error} if it ends first, or does not know a setting. */
   async startDaemon(): Promise<void> {
     const daemon = new DaemonProcess(['--config', this.#file('bmc-daemon.conf')]);
     this.#daemons.push(daemon);
@@ -215,7 +219,7 @@ export class Lab {
     return new Guest(name, uuid, serial, this);
   }
 
-  /** Returns the names of the volumes in the daemon's pool, including incomplete images. */
+  /** Returns the names of the volumes in the daemon's pool, including incomplete images; [] without a pool. */
   async volumes(): Promise<readonly string[]> {
     const pools = await this.virsh('pool-list', '--name');
     if (!words(pools).includes(POOL)) return [];

@@ -55,8 +55,8 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
 
   /**
    * Boots the stick once, and returns the report of the guest. The firmware's USB driver has fixed
-   * deadlines, and on a busy host a guest can stop without a message. This function then starts
-   * the guest again, at most twice.
+   * deadlines, and on a busy host a guest can stop without a message. If no report arrives within
+   * 120 s, this function starts the guest again, at most twice.
    */
   const bootUsb = async (machine: Guest): Promise<string> => {
     for (let attempt = 1; ; attempt += 1) {
@@ -71,7 +71,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     }
   };
 
-  it('are visible to a guest after its start', async () => {
+  it('are visible to a guest after its start; a floppy disk can also be replaced while the guest runs', async () => {
     const definition = await guest.definition();
     expect(await insert('Usb', { Image: await configDrive('REST') })).toBe(204);
     expect(await insert('Floppy', { Image: await floppyDisk('REST') })).toBe(204);
@@ -82,10 +82,10 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(await guest.nextEvent()).toBe('RACKLESS-CONFIG REST');
     await guest.type('cat (fd0)/meta');
     expect(await guest.nextEvent()).toBe('RACKLESS-FLOPPY REST');
-    // A present drive accepts another disk while the guest runs.
+    // The floppy drive stays after an eject, so it accepts another disk while the guest runs.
     expect(await eject('Floppy')).toBe(204);
     expect(await insert('Floppy', { Image: await floppyDisk('LIVE'), WriteProtected: true })).toBe(204);
-    // GRUB caches what it read for two seconds, so it must wait.
+    // GRUB caches for two seconds what it has read, so this command waits longer.
     await guest.type('sleep 3');
     await guest.type('cat (fd0)/meta');
     expect(await guest.nextEvent()).toBe('RACKLESS-FLOPPY LIVE');
@@ -98,12 +98,12 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('are visible to a running guest if they are USB sticks, until they are ejected', async () => {
+  it('are visible to a running guest if they are USB sticks, and an eject removes their device', async () => {
     guest = await lab.guest();
     await guest.reset('On');
     expect(await guest.nextEvent()).toMatch(/RACKLESS-DISK/);
     expect(await insert('Usb', { Image: await configDrive('LIVE') })).toBe(204);
-    // GRUB's own driver reads the device again.
+    // GRUB's own USB drivers find a stick that was inserted after the start.
     await guest.type('insmod uhci');
     await guest.type('insmod usbms');
     await guest.type('cat (usb0)/meta');

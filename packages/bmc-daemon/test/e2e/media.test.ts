@@ -23,7 +23,7 @@ describeEndToEnd('images over HTTP', () => {
   });
   afterAll(() => lab.stop());
 
-  /** Returns the statuses of answers that became tasks, and the states of these tasks. */
+  /** Returns the status of each answer, and the current state of the task that the answer describes. */
   const tasks = async (...answers: readonly Answer[]): Promise<readonly unknown[]> =>
     await Promise.all(
       answers.map(async ({ status, body }) => [
@@ -113,12 +113,12 @@ describeEndToEnd('images over HTTP', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('have a different error for each cause of a failure', async () => {
-    const gone = new URL(lab.images.url('any.iso'));
-    gone.port = '1'; // tcpmux: no server listens there.
+  it('fail with a different error for each of five causes', async () => {
+    const unreachable = new URL(lab.images.url('any.iso'));
+    unreachable.port = '1'; // tcpmux: no server listens there.
     const large = await lab.images.publish('large.iso', await guestImage({ kind: 'iso', system: 'linux' }));
     const answers: unknown[] = [];
-    for (const url of [lab.images.url('none.iso'), gone.href, large, 'ftp://127.0.0.1/any.iso']) {
+    for (const url of [lab.images.url('none.iso'), unreachable.href, large, 'ftp://127.0.0.1/any.iso']) {
       const { status, body } = await lab.bmc.finish(await guest.tryInsert(url));
       answers.push([status, fault(body).key]);
     }
@@ -134,7 +134,7 @@ describeEndToEnd('images over HTTP', () => {
     expect([await guest.drive(), await lab.volumes()]).toEqual([empty, []]);
   });
 
-  it('leave nothing if the daemon is killed during the download, and can be inserted after its restart', async () => {
+  it('leave nothing after the restart of a daemon that was killed during the download, and can then be inserted', async () => {
     const { url, held } = await lab.images.publishHeld('killed.iso', file);
     expect((await guest.tryInsert(url)).status).toBe(202);
     await held;

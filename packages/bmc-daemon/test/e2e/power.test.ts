@@ -7,7 +7,7 @@ import { describeEndToEnd } from './prerequisites.js';
 const boot = 'RACKLESS-DISK label=DISK platform=pc';
 const linux = `${boot} linux`;
 
-describeEndToEnd('a guest that runs only a boot loader', () => {
+describeEndToEnd('a machine whose guest is only a boot loader', () => {
   let lab: Lab;
   let guest: Guest;
 
@@ -52,7 +52,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   );
 
   it.each(['On', 'ForceOn', 'GracefulShutdown'] satisfies ResetType[])(
-    'continues unchanged after %s; it ignores its power button',
+    'continues unchanged after %s while it runs; its guest ignores the power button',
     async (type) => {
       await ensureState('On');
       const process = await guest.process();
@@ -72,7 +72,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('restarts with GracefulRestart only after a timeout, because it ignores the request', async () => {
+  it('restarts with GracefulRestart only after a timeout, because its guest ignores the request', async () => {
     await ensureState('On');
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
     expect(await guest.nextEvent()).toBe(boot);
@@ -92,7 +92,7 @@ describeEndToEnd('a guest that runs only a boot loader', () => {
   });
 
   it.each([{}, { ResetType: 'PowerCycleTwice' }])(
-    'rejects the reset %j, lists the allowed types, and does nothing',
+    'rejects the reset %j while it is off, lists seven of the allowed types, and stays off',
     async (body) => {
       await ensureState('Off');
       const answer = await lab.bmc.send('POST', `${guest.path}/Actions/ComputerSystem.Reset`, body);
@@ -117,7 +117,7 @@ describeEndToEnd('a guest that runs Linux', () => {
   });
   afterAll(() => lab.stop());
 
-  it('sees an insert and an eject, even while it locks the tray', async () => {
+  it('sees an insert and an eject, and also an eject while it locks the tray', async () => {
     const image = await lab.images.publish(
       'live.iso',
       await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' }),

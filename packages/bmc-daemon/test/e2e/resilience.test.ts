@@ -102,7 +102,7 @@ describeEndToEnd('a daemon that is killed, or whose libvirtd stops or hangs', ()
     expect([await guest.powerState(), await guest.drive()]).toEqual(['On', { inserted: true, image }]);
   });
 
-  it('still receives events of guest restarts and removes a used override after libvirtd was killed', async () => {
+  it('keeps a pending boot when libvirtd is killed and started again, and shows it as used after a reboot', async () => {
     await guest.setBoot(pending);
     await lab.libvirtd.stopDaemon('SIGKILL');
     await becomes(() => statusOf(guest.path), 503);

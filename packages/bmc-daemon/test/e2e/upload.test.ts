@@ -40,9 +40,10 @@ describeEndToEnd('uploads of local images', () => {
   });
   const append = async (path: string, offset: number, body: Buffer): Promise<Response> =>
     await fetch(url(path), { method: 'PATCH', headers: headersAt(offset), body: new Uint8Array(body) });
-  /** Sends bytes, and breaks the connection as soon as the kernel has accepted them. */
+  /** Sends all bytes of a body but the last, and breaks the connection when the kernel has accepted them. */
   const appendAndBreak = async (path: string, offset: number, body: Buffer): Promise<void> => {
     await new Promise<void>((resolve) => {
+      // The length promises one more byte, so the request is never complete.
       const headers = { ...headersAt(offset), 'Content-Length': String(body.length + 1) };
       const outgoing = request(url(path), { method: 'PATCH', headers, agent: false });
       outgoing.on('error', () => undefined);
@@ -82,7 +83,7 @@ describeEndToEnd('uploads of local images', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('leave nothing behind when the client cancels, or when the daemon is killed', async () => {
+  it('leave nothing behind after the client cancels them, or after the restart of a killed daemon', async () => {
     const bytes = randomBytes(8 * MIB);
     const cancelled = (await announce(bytes.length)).headers.get('location') ?? '';
     expect((await append(cancelled, 0, bytes.subarray(0, 5 * MIB))).status).toBe(204);

@@ -37,7 +37,7 @@ describeEndToEnd('volumes over Redfish', () => {
   };
   const members = async (): Promise<unknown> => property(await lab.bmc.get(volumes), 'Members@odata.count');
 
-  it('are visible to a running guest and after a start, and removed when they are deleted', async () => {
+  it('are visible to the guest, at once if it runs, otherwise after its start, until they are deleted', async () => {
     const definition = await guest.definition();
     const fixed = await create({ CapacityBytes: 8 * mib, Name: 'before', ProvisioningPolicy: 'Fixed' });
     await guest.reset('On');
