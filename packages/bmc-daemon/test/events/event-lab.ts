@@ -163,12 +163,15 @@ export interface PushListener {
   records(): readonly EventRecord[];
   /** The status of later answers; `never`: no answers. */
   answer: number | 'never';
-  /** The body of later answers: it never ends (`endless`), or the connection ends before it (`broken`). */
+  /**
+   * The body of later answers. `endless`: it never ends. `broken`: the connection breaks after its first byte.
+   * Undefined: no body.
+   */
   answerBody: Buffer | 'endless' | 'broken' | undefined;
   close(): Promise<void>;
 }
 
-/** Opens a listener at a free port, or at the given port. */
+/** Opens a listener at a free port of 127.0.0.1, or at the given port. The caller closes it. */
 export async function openListener(port = 0): Promise<PushListener> {
   const payloads: Body[] = [];
   const headers: IncomingHttpHeaders[] = [];
@@ -230,7 +233,7 @@ export interface StreamClient {
   close(): void;
 }
 
-/** Opens the stream with the given query and the given headers. */
+/** Opens the stream with the given query and headers. Returns when the headers of the answer, even an error, arrive. */
 export async function openStream(
   { port }: Pick<Client, 'port'>,
   query = '',

@@ -117,14 +117,15 @@ describe("events of libvirt's test driver", () => {
     stream.close();
   });
 
-  it("about a changed definition arrive after the edit that may have caused it, so that the client's own event comes first", async () => {
+  it('report a changed definition only after a running edit of the machine, but a start at once', async () => {
+    // The feed waits for the edit, so that the event of the client that made the edit comes first.
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     await define('first');
     const parts = host.parts();
     let events = 0;
     const feed = new ChangeFeed({ host: parts, isStarting: () => false, onEvent: () => (events += 1) });
-    const eventTexts: string[] = [];
-    feed.onChange(({ kind }) => void eventTexts.push(kind));
+    const kinds: string[] = [];
+    feed.onChange(({ kind }) => void kinds.push(kind));
     feed.start();
     await parts.queue.edit(uuid, async () => {
       // The feed may subscribe after the first definition, so this defines until two events have arrived.
@@ -133,15 +134,15 @@ describe("events of libvirt's test driver", () => {
         return events >= 2;
       });
       await host.virsh('start', 'dummy');
-      await until('the start', () => eventTexts.includes('started'));
-      expect(eventTexts).toEqual(['started']);
+      await until('the start', () => kinds.includes('started'));
+      expect(kinds).toEqual(['started']);
     });
-    expect(eventTexts).toEqual(['started', 'changed']);
+    expect(kinds).toEqual(['started', 'changed']);
     await host.virsh('destroy', 'dummy');
-    await until('the stop', () => eventTexts.includes('stopped'));
+    await until('the stop', () => kinds.includes('stopped'));
   });
 
-  it('report the end of a transient machine, whose log is removed', async () => {
+  it('report the end of a transient machine, whose log is then removed', async () => {
     const transient = '00000000-0000-4000-8000-00000000007a';
     lab = await openLab(driver, folder.path);
     const uri = `/redfish/v1/Systems/${transient}`;
@@ -243,7 +244,7 @@ describe('events of QEMU', () => {
     await host.virsh('autostart', guest.name, '--disable');
   });
 
-  it('report pauses, resets, a crash, and changes during a lost connection', async () => {
+  it('report a pause, a reset, the end of a killed QEMU, and a start after libvirtd was killed', async () => {
     const guest = await host.guest();
     lab = await openLab(driver, folder.path);
     const path = `/redfish/v1/Systems/${guest.uuid}`;
@@ -310,7 +311,7 @@ describe('events of QEMU', () => {
     const refused = await lab.client.send('DELETE', monitor);
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('cannot be cancelled')]);
     const at = lab;
-    // libvirt itself waits for about 12 s.
+    // Without this signal, libvirt would need about 12 s to end the process.
     process.kill(pid, 'SIGCONT');
     await until('the end', async () => (await at.client.get(monitor)).status !== 202);
     expect((await lab.client.get(monitor)).status).toBe(204);

@@ -7,7 +7,8 @@ import { newFolder } from './event-lab.js';
 const module = join(import.meta.dirname, '../../dist/events/log-file.js');
 
 /**
- * Appends one record, then ten at once. The file has no room for all of the ten. Prints the ids in the log.
+ * Appends one record, frees the memory of the records, and appends ten at once. The file has no room for all
+ * ten, so the write ends in the middle of one. Prints the ids in the log.
  */
 const script = `
   const { LogFile } = await import(process.argv[1]);

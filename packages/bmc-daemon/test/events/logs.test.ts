@@ -105,7 +105,7 @@ describe('the logs', () => {
     expect(await messages(machineLog())).toEqual([]);
   });
 
-  it('report rejected logins with account and address, and no other input', async () => {
+  it('report rejected logins with the address and, if it exists, the account, but without other input', async () => {
     await lab.close();
     lab = await openLab(driver, folder.path, { access: accessWithAccount(join(folder.path, 'users')) });
     const logIn = (UserName: string, Password: string) =>
@@ -210,7 +210,7 @@ describe('the logs', () => {
   it('keep the last 1,000 entries, also after a restart, in a file of about 2,000 lines at most', async () => {
     for (let count = 1; count <= 4_500; count += 1) {
       lab.publish(uuid, `${count}.`);
-      // Some entries are written together, some later.
+      // A read writes the entries so far. So the entries are written in several parts.
       if (count % 100 === 0) await lab.get(`${machineLog()}/Entries`);
     }
     const listed = (await lab.get(`${machineLog()}/Entries`))['Members'] as readonly Body[]; // The collection contains complete members.

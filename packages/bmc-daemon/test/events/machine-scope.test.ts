@@ -23,7 +23,7 @@ import {
 const host = 'web-bmc.example.org';
 const subscriptions = '/redfish/v1/EventService/Subscriptions';
 
-describe("a machine's manager by its own name", () => {
+describe("the service at the name of a machine's manager", () => {
   let folder: ReturnType<typeof newFolder>;
   let driver: FakeDriver;
   let lab: Lab;

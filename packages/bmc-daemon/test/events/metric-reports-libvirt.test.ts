@@ -1,4 +1,4 @@
-/** Tests metric reports of a real guest that only writes to its disk. */
+/** Tests metric reports of two real guests: one that only writes to its disk, and one that is idle. */
 import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -16,7 +16,7 @@ function writingDisk(): Buffer {
   return disk;
 }
 
-describe('the metric report of a guest that writes to its disk', () => {
+describe('the metric report of a guest', () => {
   const folder = newFolder();
   let host: TestHost;
   let driver: CompleteDriver;
@@ -46,7 +46,7 @@ describe('the metric report of a guest that writes to its disk', () => {
   };
   const definition = (uuid: string) => `/redfish/v1/TelemetryService/MetricReportDefinitions/${uuid}`;
 
-  it('shows rising values for a writing guest, low values for an idle guest, and lower values after a start', async () => {
+  it('shows rising values if the guest writes, low values if it is idle, and lower values after a new start', async () => {
     for (const { uuid } of [guest, idle]) {
       await lab.client.send('PATCH', definition(uuid), { body: { Schedule: { RecurrenceInterval: 'PT2S' } } });
     }
@@ -81,7 +81,7 @@ describe('the metric report of a guest that writes to its disk', () => {
     stream.close();
   });
 
-  it('can be read while the host does not answer, while a read for an unknown machine gives 503', async () => {
+  it('can be read while libvirtd is down; a read for an unknown machine then gives 503', async () => {
     const path = `/redfish/v1/TelemetryService/MetricReports/${guest.uuid}`;
     const last = await lab.get(path);
     await host.libvirtd.stopDaemon();

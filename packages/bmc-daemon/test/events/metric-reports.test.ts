@@ -63,7 +63,7 @@ const open = async (filter: string): Promise<StreamClient> => {
 const uuidsOf = (payloads: readonly Body[]) => [...new Set(payloads.map(({ Id }) => Id))];
 
 describe('a metric report', () => {
-  it('has values at the first read and rates later, and nothing for a machine that is off', async () => {
+  it('has values at the first read and rates later, and no values for a machine that is off', async () => {
     const first = await lab.get(report('node-2'));
     expect(first['@odata.id']).toBe(report(running));
     expect(first['MetricReportDefinition']).toEqual({ '@odata.id': definition(running) });
@@ -76,7 +76,7 @@ describe('a metric report', () => {
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [], Timestamp: expect.any(String) });
   });
 
-  it('has the URIs of the properties with the same values, which are null for a machine that is off', async () => {
+  it('links to the properties that have the same values, and that are null for a machine that is off', async () => {
     await until('rates', async () => 'DiskWriteRate' in valuesOf(await lab.get(report(running))));
     const { MetricValues } = await lab.get(report(running));
     const named = (MetricValues as readonly Readonly<Record<string, string>>[]).filter(
@@ -117,7 +117,7 @@ describe('a metric report', () => {
     expect((await lab.client.get(report('nobody'))).status).toBe(404);
   });
 
-  it('follows its definition, which survives a restart and is removed with its machine', async () => {
+  it('has a definition that a client can change, that survives a restart and is removed with its machine', async () => {
     const changed = await patch(definition(running), {
       MetricReportDefinitionType: 'OnRequest',
       Schedule: { RecurrenceInterval: 'PT2M' },
@@ -139,7 +139,7 @@ describe('a metric report', () => {
       MetricReportDefinitionEnabled: false,
       Status: { State: 'Disabled' },
     });
-    // No value was ever measured.
+    // The definition is disabled, so no report was ever made.
     expect(await lab.get(report(off))).not.toHaveProperty('Timestamp');
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [] });
 
@@ -155,7 +155,7 @@ describe('a metric report', () => {
     expect((await lab.client.get(definition(off))).status).toBe(404);
   });
 
-  it('is not made while the telemetry service is disabled', async () => {
+  it('is not renewed while the telemetry service is disabled', async () => {
     const before = await lab.get(report(running));
     expect((await patch(telemetry, { ServiceEnabled: false })).json).toMatchObject({
       ServiceEnabled: false,
@@ -223,7 +223,7 @@ describe('metric reports on a stream', () => {
   });
 });
 
-describe('metric reports to a listener', () => {
+describe('metric reports of a subscription', () => {
   interface Listener {
     readonly url: string;
     readonly payloads: Body[];
@@ -292,7 +292,7 @@ describe('metric reports to a listener', () => {
     await until('the next', () => listener.payloads.length > 2);
     const times = listener.payloads.map(({ Timestamp }) => String(Timestamp));
     expect(times).toEqual([...times].sort());
-    // The retry comes after three seconds. One report with current values replaces those of this time.
+    // The retry comes after three seconds. One report with current values replaces the reports of these seconds.
     const [first = '', second = ''] = times;
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(1_500);
   });

@@ -23,7 +23,7 @@ describe('push subscriptions', () => {
   let lab: Lab;
   let listener: PushListener;
   let uuid: string;
-  const heard = new Map<string, PushListener>();
+  const listeners = new Map<string, PushListener>();
 
   beforeEach(async () => {
     folder = newFolder();
@@ -34,8 +34,8 @@ describe('push subscriptions', () => {
   });
 
   afterEach(async () => {
-    for (const each of [listener, ...heard.values()]) await each.close();
-    heard.clear();
+    for (const each of [listener, ...listeners.values()]) await each.close();
+    listeners.clear();
     await lab.close();
     await driver.close();
     folder.remove();
@@ -85,7 +85,7 @@ describe('push subscriptions', () => {
     });
   });
 
-  it('are accepted at once even without a listener, and show all properties except headers and passwords', async () => {
+  it('are accepted without a listener, and show all properties except headers and the credentials in the URI', async () => {
     const Destination = 'https://user:hush@192.0.2.50/events';
     const uri = await subscribe({
       Destination,
@@ -233,7 +233,7 @@ describe('push subscriptions', () => {
     };
     for (const [name, filter] of Object.entries(filters)) {
       const each = await openListener();
-      heard.set(name, each);
+      listeners.set(name, each);
       await subscribe({ Destination: each.url, Context: name, ...filter });
     }
     const last = await subscribe();
@@ -242,7 +242,7 @@ describe('push subscriptions', () => {
     await lab.client.send('DELETE', last);
     const receivedKeys = (): Readonly<Record<string, readonly string[]>> =>
       Object.fromEntries(
-        [...heard].map(([name, each]) => [
+        [...listeners].map(([name, each]) => [
           name,
           keysOf(each.records().filter((record) => !JSON.stringify(record).includes(`${collection}/`) || JSON.stringify(record).includes(last))), // prettier-ignore
         ]),
@@ -337,7 +337,7 @@ describe('push subscriptions', () => {
     ]);
   });
 
-  describe('with a listener that fails', () => {
+  describe('with a listener that fails or misbehaves', () => {
     const retryQuickly = async () => {
       const answer = await lab.client.send('PATCH', '/redfish/v1/EventService', {
         body: { DeliveryRetryAttempts: 1, DeliveryRetryIntervalSeconds: 1 },
@@ -454,7 +454,7 @@ describe('push subscriptions', () => {
       listener.answer = 'never';
       await subscribe();
       const other = await openListener();
-      heard.set('other', other);
+      listeners.set('other', other);
       await subscribe({ Destination: other.url, ResourceTypes: ['ComputerSystem'] });
       for (let count = 0; count < 3_000; count += 1) {
         lab.publish(uuid, `${count}.`);

@@ -93,7 +93,7 @@ describe('the stream of events', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('sends missed events to a client that reconnects, and no others', async () => {
+  it('sends missed events, but no older ones, to a client that reconnects; all stored events for an unknown id', async () => {
     const first = await open();
     await setState('paused');
     await until('the pause', () => keysOf(first.records()).includes('ResourcePaused'));
@@ -110,7 +110,6 @@ describe('the stream of events', () => {
       'ResourcePoweredOff',
       'ResourceCreated',
     ]);
-    // For an unknown id, the service sends all stored events.
     const third = await open('', { 'Last-Event-ID': 'elsewhere-7' });
     await until('everything', () => third.payloads.length >= 7);
     expect(keysOf(third.records())[1]).toBe('ResourcePaused');
@@ -159,7 +158,7 @@ describe('the stream of events', () => {
     expect([...new Set(keysOf(stream.records()))]).toEqual(expected);
   });
 
-  it('rejects an invalid filter, an unsupported Accept, and other methods', async () => {
+  it('rejects an invalid filter, an unsupported Accept, another query parameter and POST', async () => {
     const path = '/redfish/v1/EventService/SSE';
     const accept = { Accept: 'text/event-stream' };
     for (const wrong of ['MessageId%20eq', "Foo%20eq%20'a'", "MessageId/Foo%20eq%20'a'", 'Origin0%20eq%20true']) {
@@ -236,7 +235,7 @@ describe('the stream of events', () => {
     expect(lab.services.subscriptions.list()).toEqual([]);
   });
 
-  it('limits the streams of one account, so that others can open streams', async () => {
+  it('can be opened 50 times by one account; other accounts can then still open it', async () => {
     await lab.close();
     const access = accessWithAccount(join(folder.path, 'htpasswd'));
     const account = { password: 'reads a lot', roleId: 'ReadOnly', enabled: true, passwordChangeRequired: false };
@@ -244,7 +243,7 @@ describe('the stream of events', () => {
     lab = await openLab(driver, folder.path, { access });
     const openAs = async (user: string, password: string) =>
       open('', { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` });
-    // The password is cached from here on.
+    // From here on, the password is cached, so that the next 59 logins take little time.
     const first = await openAs('reader', 'reads a lot');
     const more = await Promise.all(Array.from({ length: 59 }, () => openAs('reader', 'reads a lot')));
     const refused = more.filter(({ status }) => status === 503);
