@@ -1,6 +1,6 @@
 /**
- * Tests that the guests of scripts/guests work as the end-to-end suites expect, so that their
- * faults do not look like ours.
+ * Tests that the guests of scripts/guests work as the end-to-end suites expect, so that faults of
+ * the guests do not look like faults of the daemon.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Wanted = Pick<GuestMachine, 'name' | 'firmware' | 'machine' | 'cdrom' | 'cdromBus'>;
 
-/** Defines a machine, which is off. */
+/** Defines a machine, which is off. Returns its serial line, which `afterAll` closes. */
 async function machine(options: Wanted, system: GuestImage['system']): Promise<SerialLine> {
   const serial = await SerialLine.listen();
   lines.push(serial);
@@ -38,7 +38,7 @@ async function machine(options: Wanted, system: GuestImage['system']): Promise<S
   return serial;
 }
 
-/** Resolves when the machine is off. */
+/** Resolves when the machine is off. @throws {Error} after two minutes. */
 async function untilOff(name: string): Promise<void> {
   const deadline = Date.now() + 120_000;
   while ((await virsh(libvirtd, 'domstate', name)) !== 'shut off') {

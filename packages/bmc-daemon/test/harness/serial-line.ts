@@ -54,7 +54,7 @@ export class SerialLine {
     return this.#output;
   }
 
-  /** Types a line at a prompt. Does nothing if QEMU is not connected. */
+  /** Types a line and Enter, without waiting for a prompt. Does nothing if QEMU is not connected. */
   type(line: string): void {
     this.#socket?.write(`${line}\r`);
   }

@@ -1,5 +1,5 @@
 /** Adds UEFI variables to a store in the format of EDK II, as an operating system does. */
-const global = Buffer.from('61dfe48bca93d211aa0d00e098032b8c', 'hex');
+const globalVendorGuid = Buffer.from('61dfe48bca93d211aa0d00e098032b8c', 'hex');
 
 /** Returns a copy of an empty store (OVMF_VARS_4M.fd) with a variable of the global vendor GUID. */
 export function withVariable(store: Buffer, name: string, data: string): Buffer {
@@ -11,9 +11,9 @@ export function withVariable(store: Buffer, name: string, data: string): Buffer 
   header.writeUInt32LE(7, 4);
   header.writeUInt32LE(text.length, 36);
   header.writeUInt32LE(data.length, 40);
-  global.copy(header, 44);
+  globalVendorGuid.copy(header, 44);
   const result = Buffer.from(store);
-  // After the headers of the firmware volume and of the variable store.
+  // The variable follows the headers of the firmware volume and of the variable store.
   Buffer.concat([header, text, Buffer.from(data)]).copy(result, result.readUInt16LE(48) + 28);
   return result;
 }
