@@ -53,7 +53,7 @@ describe('a host that sends hostile answers', () => {
     for (const fake of fakes) await fake.stop();
   });
 
-  it('appears in the list with each UUID once, and does not affect the machines of other hosts', async () => {
+  it('has each UUID once in the list of machines, and does not affect the machines of other hosts', async () => {
     const uuids = (await lab.driver.listSystems()).map(({ uuid }) => uuid);
     expect(uuids.toSorted()).toEqual([...new Set([good, ...hostile].map(({ uuid }) => uuid))].toSorted());
     expect(await lab.driver.getSystem(good.uuid)).toMatchObject({ name: 'good', state: 'shutoff', host: 'host-0' });

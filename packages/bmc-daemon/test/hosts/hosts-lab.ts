@@ -51,7 +51,7 @@ exec unshare --uts sh -c 'hostname ${name}; exec /usr/sbin/libvirtd "$@"' libvir
       libvirtdConf: [`host_uuid = "${randomUUID()}"`],
       env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` },
     });
-    // libvirt's test driver loses its machines with the last connection.
+    // libvirt's test driver loses its machines with the last connection, so this connection stays open.
     const holder = await Hypervisor.open(libvirtd.daemon.uri);
     return new LabHost(name, type, libvirtd, await startRelay(libvirtd.tcpPort), bin, holder);
   }
@@ -78,8 +78,8 @@ exec unshare --uts sh -c 'hostname ${name}; exec /usr/sbin/libvirtd "$@"' libvir
   }
 
   /**
-   * Removes the machine that libvirt's test driver has at its start. It has the same UUID on all
-   * hosts.
+   * Removes the machine that libvirt's test driver has at its start. This machine has the same UUID on
+   * all hosts.
    */
   async removeDefaultMachine(): Promise<void> {
     await this.virsh('destroy', 'test');

@@ -106,7 +106,7 @@ describe('a libvirt host that does not answer', () => {
     expect(back.since.getTime()).toBeGreaterThanOrEqual(lost.since.getTime());
   });
 
-  it('is unreachable after the time limit while libvirtd hangs', async () => {
+  it('is reported as unreachable, with its last facts, while libvirtd hangs', async () => {
     const { hosts } = await host.driver({ hostName: 'lab-1', timeoutMs: 1_000 });
     const readSoon = async (): Promise<HostSnapshot> => snapshotOf(await hosts?.read('lab-1'));
     await readUntil(true, readSoon);

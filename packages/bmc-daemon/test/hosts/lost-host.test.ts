@@ -105,7 +105,7 @@ describe('a host that does not answer', () => {
     expect(lab.messages).toContain('host lost does not answer: its machines show their last known data');
   });
 
-  it('shows current data when it answers again, without a change of machines', async () => {
+  it('shows current data when it answers again, and no machine counts as new, removed or moved', async () => {
     const before = lab.changes.length;
     lost.relay.resume();
     await reaches('Enabled');
@@ -134,13 +134,13 @@ describe('a host that does not answer', () => {
     expect(lab.driver.isListIncomplete?.()).toBe(false);
   });
 
-  it('shows all machines again after the start of libvirtd', async () => {
+  it('shows its machine as Enabled again after the start of libvirtd', async () => {
     await lost.libvirtd.daemon.start();
     await reaches('Enabled');
     expect((await lab.driver.getSystem(there)).title).toBe('far away');
   });
 
-  it('gives no 404 for unknown machines if it has never answered, and other machines are listed', async () => {
+  it('makes reads of unknown machines fail as unavailable, not as notFound, if it has never answered', async () => {
     await lost.libvirtd.daemon.stopDaemon('SIGKILL');
     const fresh = await startHosts([good, lost], { store: noStore, timeoutMs: 8_000, wait: false });
     try {
@@ -241,7 +241,7 @@ describe('a host that answers, but whose calls fail', () => {
     }
   });
 
-  it('causes one log line for each kind of call that fails while no client waits for it', async () => {
+  it('causes one log line for each kind of failed call whose error no client gets', async () => {
     const failReads = (driver: HypervisorDriver): void => {
       driver.getSystem = () => Promise.reject(new TypeError('broken by the test'));
       statisticsOf(driver).all = () => Promise.reject(new TypeError('broken by the test'));

@@ -21,7 +21,11 @@ const kinds = (uuid: string): readonly string[] =>
   lab.changes.filter((each) => each.uuid === uuid).map(({ kind }) => kind);
 const statusOf = async (uuid: string) => systemStatus(await lab.driver.getSystem(uuid));
 
-/** Polls a machine for as long as `work` takes. @returns the states and Health of all reads. */
+/**
+ * Polls a machine for as long as `work` takes.
+ * @returns the state and Health of all reads, such as `on "OK"`; `not listed once` if a list had the machine
+ *   never or twice.
+ */
 async function statesDuring(uuid: string, work: () => Promise<void>): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   let isDone = false;
@@ -45,7 +49,7 @@ async function statesDuring(uuid: string, work: () => Promise<void>): Promise<Re
 const migrate = (name: string, ...flags: readonly string[]): Promise<string> =>
   left.virsh('migrate', name, right.libvirtd.daemon.uri, '--undefinesource', '--persistent', ...flags);
 
-describe('a machine that moves to another host', () => {
+describe('a machine that leaves its host', () => {
   it('stays listed and on in a live migration, keeps its data, and is neither new nor removed', async () => {
     const uuid = uuidOf(1);
     await left.define({ uuid, name: 'guest' });
@@ -91,7 +95,7 @@ describe('a machine that moves to another host', () => {
     await lab.driver.power(uuid, 'destroy');
   });
 
-  it('does not move if it is powered off during its live migration', async () => {
+  it('stays where it was if it is powered off during its live migration', async () => {
     const uuid = uuidOf(6);
     await left.define({ uuid, name: 'stays' });
     await lab.driver.power(uuid, 'create');
@@ -104,7 +108,7 @@ describe('a machine that moves to another host', () => {
     );
     const hasArrived = async (): Promise<boolean> => (await right.virsh('list', '--all', '--name')).includes('stays');
     await until('the arrival', hasArrived);
-    // The migration cannot end now.
+    // The new host's QEMU stops, so that the migration cannot end before the power-off.
     const pid = await right.libvirtd.daemon.guestPid('stays');
     process.kill(pid, 'SIGSTOP');
     await lab.driver.power(uuid, 'destroy');

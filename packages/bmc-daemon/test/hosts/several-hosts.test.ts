@@ -36,7 +36,7 @@ describe('a driver of several hosts', () => {
       [twin, 'rack-2'],
       [third, 'rack-3'],
     ]);
-    // The same object, so that callers can cache results.
+    // The driver returns the same object, so that callers can cache results.
     expect(await lab.driver.listSystems()).toBe(list);
   });
 

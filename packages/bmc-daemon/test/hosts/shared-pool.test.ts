@@ -60,7 +60,7 @@ beforeEach(() => {
 });
 
 describe('hosts that share a pool', () => {
-  it('download an image once, and a host with a separate pool downloads it again', async () => {
+  it('need one download of an image, and a host with a separate pool needs another download', async () => {
     await Promise.all([insert(a), insert(b)]);
     expect(downloads).toBe(1);
     expect(await storedImages()).toHaveLength(1);
