@@ -12,7 +12,7 @@ const rows = [...page.matchAll(/^\| (?!Rule |---)(.+) \| (\S+\.ts) \| (.+) › (
   ([, rule = '', file = '', group = '', title = '']) => ({ rule, file, group, title }),
 );
 
-/** Returns a file with unescaped quotes in its titles. */
+/** Returns the text of a file, with unescaped quotes, so that its titles are as on the page. */
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8').replaceAll("\\'", "'");
 
 describe('docs/internals/conformance-rules.md', () => {

@@ -96,7 +96,7 @@ describe('scripts/conformance.d/run.py', () => {
       [575, 8, 7, 3],
     ],
     ['Traceback (most recent call last):\nValueError\n', null],
-  ])('reads the numbers of pass, warn, fail and not tested in %j', (text, expected) => {
+  ])('reads the numbers of pass, warn, fail and not tested, or null if there are none, in %j', (text, expected) => {
     expect(counts(text)).toEqual(expected);
   });
 });

@@ -18,8 +18,8 @@ const rows = [...page.matchAll(/^\| (\w+) \| `([\w ]+)` \| /gm)].map(([, stage, 
 
 const fixture = accessFixture();
 
-/** A service whose only machine fails on demand. */
 const defineResource = resourceDefiner<object>();
+/** A machine that cannot be read if its id is `unavailable`, and whose reset fails with the kind in the body. */
 const failing = defineResource({
   entity: 'ComputerSystem',
   odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
@@ -166,7 +166,7 @@ describe('docs/internals/lifecycle.md', () => {
     expect(statusAndKeys(await provoke())).toBe(row.slice(row.indexOf(': ') + 2));
   });
 
-  it('has the stages in the order in which a request with every fault reports them', async () => {
+  it('has the stages in the order in which a request with several faults reports them', async () => {
     const said: string[] = [];
     let path = `${fixture.machine.replace(/[^/]+$/, 'nobody')}/Nowhere?$unheard=1`;
     let headers: Record<string, string> = { 'OData-Version': '4.1', 'If-Match': '"another"', ...json };

@@ -40,7 +40,7 @@ export interface Subject {
   virsh(...words: readonly string[]): Promise<string>;
 }
 
-/** Reads the state of a machine and its host, without the UUID of the machine. */
+/** Reads the state of a machine and its host. Replaces the UUID of the machine, which is new in each run. */
 export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
   const text = JSON.stringify(await readState(subject));
   return JSON.parse(text.replaceAll(subject.uuid, 'UUID')) as Fingerprint; // the same object

@@ -83,7 +83,8 @@ export class KillLab {
 
   /**
    * Brings the host back to its first state, with a new machine. Starts a daemon if none runs. A running
-   * daemon serves the new machine: its work for the removed machine cannot change the new UUID.
+   * daemon serves the new machine. Its work for the removed machine cannot change the new one, which has
+   * another UUID.
    */
   async reset(): Promise<void> {
     await this.#quietly('destroy', name);

@@ -2,7 +2,7 @@
 import { until } from '../libvirt-driver/host.js';
 import type { KillLab } from './kill-lab.js';
 
-/** An operation whose daemon is killed. */
+/** An operation during which the daemon is killed, or libvirt rejects a call. */
 export interface Operation {
   readonly title: string;
   /** Prepares the machine for the operation. Default: the machine is off and untouched. */

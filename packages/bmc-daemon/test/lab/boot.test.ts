@@ -1,4 +1,4 @@
-/** Boots machines of `bmc-daemon machine create` over Redfish: first from the network, then from their disk. */
+/** Starts machines of `bmc-daemon machine create` over Redfish. They try the network, and then boot a disk. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ describeEndToEnd('lab machines', () => {
     ['BIOS', '--bios', /iPXE[\s\S]*Booting from Hard Disk/, 'pc'],
     ['UEFI', '--uefi', /iPXE|PXE over IPv4/, 'efi'],
   ])(
-    'boot with %s from the network, and from the disk when a client selects it',
+    'try the network at their first boot with %s, and boot from the disk when a client selects it',
     async (_name, option, first, platform) => {
       const [report] = await lab.results(
         'create',

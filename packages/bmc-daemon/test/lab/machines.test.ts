@@ -298,7 +298,7 @@ describe('machine create', () => {
 
 describe('machine create on a host that starts no guest', () => {
   it("reports libvirt's reason, and does not blame KVM", async () => {
-    // virtlogd does not run in the private namespace.
+    // virtlogd does not run in the private namespace, so no guest starts.
     const withoutLogs = await LabLibvirtd.start(['stdio_handler = "logd"']);
     try {
       const { code, stderr } = await withoutLogs.machine('create', 'node', '--memory', '256M', '--disk', '64M');
@@ -352,7 +352,7 @@ describe('machine clone', () => {
     expect((await lab.contents()).domains).toEqual(['golden']);
   });
 
-  it('copies a machine of another program, also to another pool', async () => {
+  it('copies a machine of another program to another pool', async () => {
     await lab.virsh('vol-create-as', 'default', 'theirs.img', '1M', '--format', 'raw');
     await lab.define(
       'domain',

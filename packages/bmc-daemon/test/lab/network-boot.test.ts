@@ -34,7 +34,7 @@ describeEndToEnd(
       }
       await bootNetwork('efi', 71, 'boot.efi');
       await bootNetwork('pc', 72, 'boot.0');
-      // swtpm stores an authority there, which is not part of libvirt's folders.
+      // swtpm stores an authority in this folder, which is not one of the private folders of the libvirtd.
       await promisify(execFile)('nsenter', [
         ...['--target', String(lab.libvirtd.pid), '--mount'],
         ...['mount', '-t', 'tmpfs', 'tmpfs', '/var/lib/swtpm-localca'],
@@ -67,7 +67,7 @@ describeEndToEnd(
       await lab.results('create', 'uefi', '--tpm', '--network', 'efi', ...small);
       await lab.results('create', 'secure', '--secure-boot', '--tpm', '--network', 'efi', ...small);
       for (const name of ['bios', 'uefi', 'secure']) await lab.virsh('start', name);
-      // A boot loader that sleeps polls the clock, so no machine runs longer than the test needs it.
+      // A boot loader that sleeps polls the clock, which takes CPU time. So the test stops each machine early.
       await prints('bios', /RACKLESS-PXE platform=pc/);
       await lab.virsh('destroy', 'bios');
       await prints('uefi', /RACKLESS-PXE platform=efi/);
