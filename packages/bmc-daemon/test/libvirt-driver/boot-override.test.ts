@@ -24,7 +24,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
   };
   const cd = `boot cd-${machine}`;
 
-  it('affects one boot of a machine that was off, and later resets boot the disk without a request of a client', async () => {
+  it('affects one boot of a machine that was off, and later resets boot the disk', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     const definition = await host.inactiveXml(guest);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   relay = await CallRelay.listen(host.file('relay.sock'), host.libvirtd.socket);
   driver = await host.driver({ uri: `qemu+unix:///system?socket=${relay.path}` });
   ({ url: image } = await host.serveImage('a'));
-  // The first image creates the pool.
+  // The first image creates the pool, so that no counted operation does.
   const guest = await host.guest();
   await insert(guest);
   await driver.media.eject(guest.uuid, 'cdrom');
@@ -368,7 +368,7 @@ describe('the table of requests', () => {
 });
 
 describe('the calls of an operation', () => {
-  it('are those of the table in the documentation', async () => {
+  it('are those of the first table in the documentation', async () => {
     const { driver: table } = await documented();
     const rows: string[] = [];
     for (const operation of operations) rows.push(await rowOf(table, operation));
