@@ -336,7 +336,7 @@ describe('a drive that was hot-plugged into a running machine', () => {
     const detach = machine.domain.detachDeviceFlags.bind(machine.domain);
     const getXmlDesc = machine.domain.getXmlDesc.bind(machine.domain);
     let reads = 0;
-    // As libvirt does if QEMU does not release the device within 5 s: it answers, and the device
+    // libvirt does the same if QEMU does not release the device within 5 s: it answers, and the device
     // disappears some reads later.
     machine.domain.detachDeviceFlags = (...words) => {
       machine.domain.getXmlDesc = async (...asked) => {

@@ -83,7 +83,7 @@ describe('a serial port of a libvirt machine', () => {
         control().open('talker').then(resolve, reject);
       });
     });
-    // Starts paused: a connection takes some milliseconds, and a guest may print before it exists.
+    // The machine starts paused: a guest may print before the connection exists, which takes some milliseconds.
     await host.virsh('start', '--paused', 'talker');
     const stream = await opened;
     await host.virsh('resume', 'talker');
@@ -125,6 +125,7 @@ describe('a serial port of a libvirt machine', () => {
     // libvirt reports the reason in this message only.
     expect(await reason).toEqual([expect.objectContaining({ message: 'stream had I/O failure' })]);
     expect(await kindOf(control().open('shared'))).toBe('consoleInUse');
+    // Ctrl+] ends `virsh console`.
     virsh.stdin.write('\u001D');
     await exited;
     let second: Duplex | undefined;
@@ -138,7 +139,7 @@ describe('a serial port of a libvirt machine', () => {
     await driver.power('shared', 'destroy');
   });
 
-  it('is rejected if libvirt offers no console', async () => {
+  it('cannot be opened if libvirt offers no console', async () => {
     const { name } = await host.guest();
     await driver.power(name, 'create');
     expect(await kindOf(control().open(name))).toBe('unsupported');
@@ -195,7 +196,7 @@ describe('the console log of a libvirt machine', () => {
     // A terminal reset comes before SeaBIOS's name.
     const whole = /^[^a-zA-Z]{0,9}c?.{0,40}SeaBIOS \(version [^]*boot logged$/;
 
-    // Starts paused: a connection takes some milliseconds, and firmware may print before it exists.
+    // The machine starts paused: firmware may print before the connection exists, which takes some milliseconds.
     const listening = connected();
     await host.virsh('start', '--paused', 'logged');
     await listening;
@@ -311,6 +312,7 @@ describe('a console stream that libvirt loses', () => {
       const now = String(await writtenBytes());
       equal = now === before ? equal + 1 : 0;
       before = now;
+      // 40 polls take a second.
       return equal === 40;
     });
     const command = `virsh --connect ${host.libvirtd.uri} console --force ${name}`;

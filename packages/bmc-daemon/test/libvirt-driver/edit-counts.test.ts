@@ -140,14 +140,14 @@ describe('a change of a machine that is off', () => {
     expectAtMost(await countOnNewMachine(change({ autostart: true })), 1, 0);
   });
 
-  it('reads its definition again for UEFI variables, for unused images, and to remove an intent', async () => {
+  it('parses its definition at most twice for UEFI variables, for unused images, and to remove an intent', async () => {
     const efi = change({ boot: { firmware: 'efi', ...continuous }, secureBoot: 'off', assetTag: 'rack 7' });
     expectAtMost(await countOnNewMachine(efi), 2, 1);
     expectAtMost(await countOnNewMachine(eject, insert), 2, 1);
     expectAtMost(await countOnNewMachine(change({ autostart: true, assetTag: 'rack 7' })), 2, 2);
   });
 
-  it('parses once at a start; parses twice and makes two texts with settings or an override', async () => {
+  it('parses at most one text if it is a start; parses and makes at most two with settings or an override', async () => {
     expectAtMost(await countOnNewMachine(start), 1, 0);
     expectAtMost(await countOnNewMachine(start, settings), 2, 2);
     // Parses the definition and the paused instance. Makes the text with the one-time order, and

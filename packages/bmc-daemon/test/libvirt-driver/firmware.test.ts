@@ -16,7 +16,7 @@ afterAll(() => host.stop());
 
 const booted = (platform: string): string => `RACKLESS-DISK label=DISK platform=${platform}`;
 
-/** Sets the mode, starts the guest, and returns its line about the firmware. */
+/** Sets the mode, starts the guest, and switches it off again. Returns the guest's line about the firmware. */
 async function bootAs(driver: CompleteDriver, guest: Guest, firmware: FirmwareType): Promise<string | undefined> {
   await driver.change(guest.uuid, { boot: { firmware } });
   expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
@@ -47,7 +47,7 @@ describe.each([
 });
 
 describe('a change of the boot mode', () => {
-  it('gives an error with architecture and path if its file does not exist, and changes nothing', async () => {
+  it('gives an error with architecture and path if the boot loader does not exist, and changes nothing', async () => {
     const driver = await host.driver({ bootLoaderMap: { efi: { x86_64: '/nowhere/OVMF.fd' } } });
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);

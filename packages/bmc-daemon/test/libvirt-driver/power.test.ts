@@ -44,7 +44,7 @@ async function givesXml({ uuid }: Guest): Promise<boolean> {
 describe('a real guest', () => {
   it.concurrent('is restarted by force if it does not obey the power button in time', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
-    // Long enough for the guest to notice the button.
+    // 20 s are long enough for the guest to notice the button.
     const impatient = await host.driver({ gracefulRestartWaitMs: 20_000 });
     await impatient.power(guest.uuid, 'create');
     await guest.serial.reaches(2);

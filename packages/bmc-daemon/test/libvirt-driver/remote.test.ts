@@ -24,7 +24,7 @@ beforeAll(async () => {
   sshd = await startSshd(host.libvirtd);
   const parameters = new URLSearchParams({ keyfile: sshd.keyfile, known_hosts: sshd.knownHosts });
   uri = `qemu+ssh://root@127.0.0.1:${sshd.port}/system?${parameters.toString()}`;
-  // No host has this loader: the driver cannot see the files of another host, and must not check its own.
+  // No host has this loader. The driver cannot see the files of another host, and must not look for them on this host.
   driver = await host.driver({
     uri,
     bootLoaderMap: { efi: { x86_64: '/elsewhere/OVMF_CODE.fd' } },
@@ -36,17 +36,17 @@ afterAll(async () => {
   await sshd.stop();
 });
 
-const poolOf = async (): Promise<string> => await host.virsh('vol-list', 'rackless-images');
+const volumesInPool = async (): Promise<string> => await host.virsh('vol-list', 'rackless-images');
 
 describeSsh('a libvirt on another host, over ssh', () => {
   it('stores in its pool an image that the driver sends, and a machine boots from it once', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');
     await driver.media.insert(guest.uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true });
-    expect(await poolOf()).toMatch(/rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso/);
+    expect(await volumesInPool()).toMatch(/rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso/);
     await expectBootOnce(driver, guest, 'cdrom', 'boot iso');
     await driver.media.eject(guest.uuid, 'cdrom');
-    expect(await poolOf()).not.toContain('rackless-');
+    expect(await volumesInPool()).not.toContain('rackless-');
   });
 
   it('reports changes that other programs make', async () => {
@@ -92,7 +92,7 @@ describeSsh('a libvirt on another host, over ssh', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('stores a boot loader of the map that this host does not have', async () => {
+  it('stores the path of a boot loader of the map that this host does not have', async () => {
     const guest = await host.guest();
     await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
     expect(await host.inactiveXml(guest)).toContain('/elsewhere/OVMF_CODE.fd');

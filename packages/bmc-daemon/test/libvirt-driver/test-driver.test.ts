@@ -44,7 +44,7 @@ const boot = async () => {
 };
 
 describe('a host without a monitor', () => {
-  it('supports reads, power-on, power-off, restart and shutdown', async () => {
+  it('supports reads, power-on, restart, shutdown and changes', async () => {
     expect((await driver.getSystem('dummy')).state).toBe('shutoff');
     await driver.power(uuid, 'create');
     expect((await driver.getSystem(uuid)).state).toBe('running');
@@ -189,20 +189,20 @@ describe('the list of machines', () => {
       lists += 1;
       return list(...words);
     };
-    const callsAfter = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const namesAfter = async (...words: readonly string[]): Promise<readonly string[]> => {
       const before = seen.length;
       await host.virsh(...words);
       await until('the event', () => Promise.resolve(seen.length > before));
       return (await inventory.list()).map(({ name }) => name).toSorted();
     };
-    expect(await callsAfter('start', 'dummy')).toEqual(['dummy', 'test']);
+    expect(await namesAfter('start', 'dummy')).toEqual(['dummy', 'test']);
     const first = lists;
-    expect(await callsAfter('destroy', 'dummy')).toEqual(['dummy', 'test']);
+    expect(await namesAfter('destroy', 'dummy')).toEqual(['dummy', 'test']);
     expect(lists).toBe(first);
     await writeFile(host.file('guest.xml'), xml.replaceAll('dummy', 'guest').replace(uuid, uuid.replace('aa', 'bb')));
-    expect(await callsAfter('create', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
-    expect(await callsAfter('destroy', 'guest')).toEqual(['dummy', 'test']);
-    expect(await callsAfter('define', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
-    expect(await callsAfter('undefine', 'guest')).toEqual(['dummy', 'test']);
+    expect(await namesAfter('create', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
+    expect(await namesAfter('destroy', 'guest')).toEqual(['dummy', 'test']);
+    expect(await namesAfter('define', host.file('guest.xml'))).toEqual(['dummy', 'guest', 'test']);
+    expect(await namesAfter('undefine', 'guest')).toEqual(['dummy', 'test']);
   });
 });

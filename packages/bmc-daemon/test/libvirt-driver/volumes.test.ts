@@ -126,7 +126,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('leaves nothing if it cannot be created or attached', async () => {
+  it('leaves nothing if it cannot be created, or if the client cancels', async () => {
     const kind = async (change: Partial<NewVolume>) => failure(control().createVolume(first, { ...wanted, ...change }));
     expect(await kind({ bus: 'fdc' })).toEqual([
       'unsupported',
@@ -161,7 +161,7 @@ describe('a volume on a libvirt host', () => {
       ...readMetadata(xml),
       unattached,
     });
-    // As in a daemon that ends as soon as the volume exists: the creation never continues.
+    // The creation never continues, as in a daemon that ends as soon as the volume exists.
     const real = pool.storageVolCreateXml.bind(pool);
     const made = new Promise<void>((resolve) => {
       pool.storageVolCreateXml = async (...args) => {

@@ -197,7 +197,7 @@ describeNetwork("a manager's own address", () => {
     expect([named.status, named.body?.['HostName']]).toEqual([200, 'web1']);
   });
 
-  it('gets its own listener if the service listens at one address only, also with TLS and IPv6', async () => {
+  it('gets its own TLS listener if the service listens at one address only, for IPv4 and IPv6', async () => {
     makeCertificate('server');
     const tls = ['--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')];
     const url = await serve(['-i', HOST, ...tls]);
