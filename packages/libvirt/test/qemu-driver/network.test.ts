@@ -10,8 +10,8 @@ let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
 withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
-// These tests start no network: it would create a bridge on the host, because the private daemon shares
-// the network of the host.
+// These tests start no network. A started network creates a bridge on the host, because the private daemon
+// shares the network of the host.
 describe('a stopped network', () => {
   it('has the same XML as in virsh', async () => {
     const network = await hypervisor.networkDefineXml(
@@ -29,6 +29,7 @@ describe('a stopped network', () => {
         <ip address='192.0.2.1' netmask='255.255.255.0'><dhcp><range start='192.0.2.2' end='192.0.2.9'/></dhcp></ip>
       </network>`,
     );
+    // libvirtd reads the leases from the network's status file, which only a running dnsmasq would write.
     const directory = join(daemon.dir, 'lib', 'dnsmasq');
     await mkdir(directory, { recursive: true });
     const lease = (last: number): object => ({
@@ -36,7 +37,7 @@ describe('a stopped network', () => {
       'mac-address': `52:54:00:00:00:0${last}`,
       hostname: `guest-${last}`,
       'client-id': `01:52:54:00:00:00:0${last}`,
-      'expiry-time': 4_102_444_800,
+      'expiry-time': 4_102_444_800, // in 2100, because libvirtd omits expired leases
     });
     await writeFile(join(directory, 'rlleas0.status'), JSON.stringify([lease(2), lease(3)]));
 

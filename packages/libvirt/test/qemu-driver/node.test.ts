@@ -9,14 +9,14 @@ let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
 withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
-/** Reads the output of virsh, lines of `name: value unit`. */
+/** Runs virsh, whose output has lines of `name: value unit`. Returns the values by name, without units. */
 async function values(...command: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const text = await virsh(daemon, ...command);
   return new Map([...text.matchAll(/^(.+?) *: +(\S+)/gm)].map(([, name = '', value = '']) => [name, value]));
 }
 
 describe('the processors and the memory of a host', () => {
-  it('have the values of virsh nodeinfo', async () => {
+  it('have the values of virsh nodeinfo, except the frequency, which varies', async () => {
     const info = await hypervisor.nodeGetInfo();
     const shown = await values('nodeinfo');
     expect(
@@ -35,7 +35,7 @@ describe('the processors and the memory of a host', () => {
     expect(info.mhz).toBeGreaterThanOrEqual(0);
   });
 
-  it('have CPU times between those of virsh before and after the call', async () => {
+  it('have CPU times between those of virsh before and after the call; an unknown CPU is INVALID_ARG', async () => {
     const before = await values('nodecpustats');
     const stats = await hypervisor.nodeGetCpuStats();
     const after = await values('nodecpustats');
@@ -52,7 +52,7 @@ describe('the processors and the memory of a host', () => {
     expect(await codeOf(hypervisor.nodeGetCpuStats(1_000_000))).toBe('INVALID_ARG');
   });
 
-  it('have the names of the memory statistics, and the total, of virsh nodememstats', async () => {
+  it('have statistics with the names and the total of virsh nodememstats; a NUMA cell has only two', async () => {
     const stats = await hypervisor.nodeGetMemoryStats();
     const shown = await values('nodememstats');
     expect(Object.keys(stats)).toEqual([...shown.keys()]);

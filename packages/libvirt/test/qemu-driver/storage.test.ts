@@ -32,7 +32,7 @@ const volumeXml = (name: string, bytes: number): string =>
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('a directory pool', () => {
-  it('creates its directory, and is found by its path', async () => {
+  it('creates its directory when it is built, is found by its path, and has the same XML as in virsh', async () => {
     const pool = await hypervisor.storagePoolDefineXml(poolXml('built'));
     await pool.build(StoragePoolBuildFlags.NEW);
     await pool.create(StoragePoolCreateFlags.NORMAL);
@@ -67,7 +67,7 @@ describe('a volume', () => {
   });
   afterAll(() => pool.destroy());
 
-  it('accepts an upload', async () => {
+  it('has the bytes and the size of an upload, and cannot be created a second time', async () => {
     expect(await codeOf(pool.storageVolCreateXml(volumeXml('disk.raw', size)))).toBe('STORAGE_VOL_EXIST');
     await pipeline(Readable.from([content.subarray(0, 1_000_000), content.subarray(1_000_000)]), await volume.upload());
     expect(digestOf(await readFile(path))).toBe(digestOf(content));
@@ -80,7 +80,7 @@ describe('a volume', () => {
     expect(physical.allocationBytes).toBe(size);
   });
 
-  it('is copied into a new volume of another format', async () => {
+  it('is copied into a new volume of another format and back, but not over an existing volume', async () => {
     const xml = volumeXml('copy.qcow2', 0).replace(`type='raw'`, `type='qcow2'`);
     const copy = await pool.storageVolCreateXmlFrom(xml, volume);
     expect(await copy.getXmlDesc()).toContain(`<format type='qcow2'/>`);
@@ -91,11 +91,11 @@ describe('a volume', () => {
     await back.delete();
   });
 
-  it('returns the same bytes in a download', async () => {
+  it('returns the uploaded bytes in a download', async () => {
     expect(digestOf(await buffer(await volume.download()))).toBe(digestOf(content));
   });
 
-  it('is written and read partially', async () => {
+  it('is written and read in a range, and keeps its other bytes', async () => {
     const part = Buffer.from('a part in the middle');
     const range = { offsetBytes: 2_000_000, lengthBytes: part.length };
     await pipeline(Readable.from([part]), await volume.upload(range));
@@ -116,13 +116,13 @@ describe('a volume', () => {
     await small.delete();
   });
 
-  it('rejects an offset that is not an exact integer', async () => {
+  it('rejects an offset above Number.MAX_SAFE_INTEGER', async () => {
     const error: unknown = await volume.upload({ offsetBytes: 2 ** 53 }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
     expect(String(error)).toContain('9007199254740992 is not an exact integer');
   });
 
-  it('grows, and shrinks only with SHRINK', async () => {
+  it('grows at a resize, and shrinks only with SHRINK', async () => {
     await volume.resize(4_194_304);
     expect((await volume.getInfo()).capacityBytes).toBe(4_194_304);
     expect(await codeOf(volume.resize(3_500_000))).toBe('INVALID_ARG');
@@ -141,13 +141,13 @@ describe('a volume', () => {
 });
 
 describe('an upload of more than its range', () => {
-  it('is rejected', async () => {
+  it('fails', async () => {
     // Uses a separate libvirtd, and accepts CONNECTION_LOST: libvirtd 11.3 (Debian 13) sometimes crashes here,
     // with a general protection fault.
-    const own = await startLibvirtd({ driver: 'qemu' });
-    const connected = await Hypervisor.open(own.uri);
+    const separate = await startLibvirtd({ driver: 'qemu' });
+    const connected = await Hypervisor.open(separate.uri);
     try {
-      const target = `<target><path>${join(own.dir, 'tmp')}</path></target>`;
+      const target = `<target><path>${join(separate.dir, 'tmp')}</path></target>`;
       const pool = await connected.storagePoolCreateXml(`<pool type='dir'><name>range</name>${target}</pool>`);
       const volume = await pool.storageVolCreateXml(volumeXml('disk.raw', 1_000_000));
       const upload = await volume.upload({ offsetBytes: 0, lengthBytes: 4 });
@@ -155,7 +155,7 @@ describe('an upload of more than its range', () => {
       expect(['SYSTEM_ERROR', 'CONNECTION_LOST']).toContain(code);
     } finally {
       await connected.close();
-      await own.stop();
+      await separate.stop();
     }
   });
 });

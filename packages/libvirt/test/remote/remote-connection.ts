@@ -15,7 +15,7 @@ export const patient = { callTimeoutMs: TIMEOUT_MS, workTimeoutMs: TIMEOUT_MS, c
 /** The limits of {@link patient}, with short pauses between attempts to connect. */
 export const persistent = { ...patient, backoff: { firstMs: 10, maxMs: 100 } };
 
-/** Expects an event after a change of the domain `test`. */
+/** Suspends the domain `test`, expects the event, and resumes the domain. */
 export async function expectEvent(hypervisor: Hypervisor): Promise<void> {
   const domain = await hypervisor.domainLookupByName('test');
   const events = hypervisor.events.iterate('lifecycle');
@@ -25,7 +25,10 @@ export async function expectEvent(hypervisor: Hypervisor): Promise<void> {
   await domain.resume();
 }
 
-/** Writes a volume and reads it. @param folder the folder of a new pool; it must exist. */
+/**
+ * Creates a pool with a volume, uploads 5 MB, and expects the same bytes in a download.
+ * @param folder the folder of the pool; it must exist.
+ */
 export async function expectStreams(hypervisor: Hypervisor, folder: string): Promise<void> {
   const pool = await hypervisor.storagePoolCreateXml(
     `<pool type='dir'><name>${basename(folder)}</name><target><path>${folder}</path></target></pool>`,
@@ -39,8 +42,9 @@ export async function expectStreams(hypervisor: Hypervisor, folder: string): Pro
 }
 
 /**
- * Cuts all connections, and expects a new connection with the same events.
- * @param hypervisor was opened with the options {@link persistent}.
+ * Registers for events and cuts all connections of the relay. Expects that the client connects again, and then gets
+ * an event without a new registration.
+ * @param hypervisor is connected through the relay, with the options {@link persistent}.
  */
 export async function expectReconnect(hypervisor: Hypervisor, relay: Relay, how: 'end' | 'reset'): Promise<void> {
   const domain = await hypervisor.domainLookupByName('test');
@@ -55,7 +59,7 @@ export async function expectReconnect(hypervisor: Hypervisor, relay: Relay, how:
   await domain.resume();
 }
 
-/** Stops the flow of bytes, and expects the end of the connection. */
+/** Stalls the relay, and expects that keepalive ends the connection. The relay then still stalls. */
 export async function expectLoss(hypervisor: Hypervisor, relay: Relay): Promise<void> {
   const states: string[] = [];
   hypervisor.onStateChange((state) => states.push(state));

@@ -66,7 +66,7 @@ async function opens(uri: string): Promise<void> {
   await hypervisor.close();
 }
 
-/** Returns a failed opening's error with its causes, and expects that no password is in them. */
+/** Opens a connection, which must fail. Returns the messages of the error and of its causes, without a password. */
 async function refusal(uri: string): Promise<string> {
   let error: unknown = await failureOf(Hypervisor.open(uri, patient));
   const messages: string[] = [];
@@ -89,7 +89,7 @@ describeSasl('SCRAM-SHA-256', () => {
     await opens(`${host.daemon.uri}&authfile=${join(dir, 'right')}`);
   });
 
-  it('fails with a wrong password, and without one', async () => {
+  it('fails with a wrong password, and if the authfile does not exist', async () => {
     expect(await refusal(tls(host, `&authfile=${join(dir, 'wrong')}`))).toContain('AUTH_FAILED: authentication failed');
     expect(await refusal(tls(host, '&authfile=/nonexistent'))).toContain('there is no /nonexistent');
   });
@@ -112,7 +112,7 @@ describeSasl('PLAIN', () => {
     expect(await refusal(tls(host, `&authfile=${join(dir, 'wrong')}`))).toContain('AUTH_FAILED: authentication failed');
   });
 
-  it('is not used with no_verify, over a unix socket or over TCP', async () => {
+  it('is not used over TLS with no_verify, over a unix socket, or over TCP', async () => {
     for (const uri of [
       tls(host, `&no_verify=1&authfile=${join(dir, 'right')}`),
       `${host.daemon.uri}&authfile=${join(dir, 'right')}`,
@@ -125,8 +125,8 @@ describeSasl('PLAIN', () => {
 });
 
 describeSasl('SASL', () => {
-  it('prefers SCRAM-SHA-256 to PLAIN', async () => {
-    // The unix socket allows only SCRAM-SHA-256, so a choice of PLAIN would fail.
+  it('uses SCRAM-SHA-256 over a unix socket if libvirtd also offers PLAIN', async () => {
+    // Our client does not use PLAIN over a unix socket, so this connection opens only with SCRAM-SHA-256.
     const host = await startWith('plain scram-sha-256');
     await opens(`${host.daemon.uri}&authfile=${join(dir, 'right')}`);
   });

@@ -47,10 +47,10 @@ describeSsh('a connection over ssh', () => {
     await hypervisor.close();
   });
 
-  it('delivers events, makes changes, and leaves no process', async () => {
+  it('delivers events, makes changes, and leaves no process after its end', async () => {
     const command = join(sshd.dir, 'ssh');
     const pids = join(sshd.dir, 'pids');
-    // A background process of sh has no input, so this script passes it on.
+    // sh gives a background process no input, so this script passes its own input to ssh.
     const script = `#!/bin/sh\necho $$ >>${pids}\nexec 3<&0\nssh "$@" <&3 &\necho $! >>${pids}\nwait\n`;
     await writeFile(command, script, { mode: 0o755 });
     const hypervisor = await Hypervisor.open(uriOf({ command }), patient);
@@ -118,7 +118,7 @@ describeSsh('ssh', () => {
     }
   });
 
-  it('fails with the message of the remote program if there is no daemon', async () => {
+  it('fails with the message of the remote program if the socket does not exist', async () => {
     const error = await failureOf(Hypervisor.open(uriOf({ socket: '/nonexistent' }), patient));
     expect(String(error)).toContain('/nonexistent: No such file or directory');
   });
@@ -139,7 +139,7 @@ describeSsh('a network between client and server', () => {
     await expectReconnect(hypervisor, relay, how);
   });
 
-  it('makes keepalive end the connection if it stalls, and the client connects as soon as bytes flow', async () => {
+  it('causes the end of the connection by keepalive if it stalls, and a reconnect when bytes flow again', async () => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
     hypervisor = await Hypervisor.open(uriOf({}, relay.port), {

@@ -21,7 +21,7 @@ afterEach(async () => {
   await relay?.stop();
 });
 
-/** Returns a URI of a transport: `tls` or `tcp`. */
+/** Returns the URI of libvirtd's test driver. @param port default: libvirtd's port for the transport. */
 function uriOf(transport: 'tls' | 'tcp', more = '', port?: number, name = 'localhost'): string {
   const address = `${name}:${port ?? (transport === 'tls' ? host.tlsPort : host.tcpPort)}`;
   return `test+${transport}://${address}/default?${transport === 'tls' ? `pkipath=${host.pkipath}` : ''}${more}`;
@@ -33,6 +33,7 @@ describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
     await expectEvent(hypervisor);
     await hypervisor.close();
 
+    // The parameter `name` selects the QEMU driver, because the test driver has no uploads.
     hypervisor = await Hypervisor.open(uriOf(transport, '&name=qemu:///system'), patient);
     const path = join(host.daemon.dir, 'tmp', transport);
     await mkdir(path);
@@ -53,7 +54,7 @@ describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
     await expectReconnect(hypervisor, relay, how);
   });
 
-  it('is ended by keepalive if it stalls, and opened again as soon as bytes flow', async () => {
+  it('is ended by keepalive if it stalls, and opened again when bytes flow again', async () => {
     relay = await startRelay(transport === 'tls' ? host.tlsPort : host.tcpPort);
     hypervisor = await Hypervisor.open(uriOf(transport, '', relay.port), {
       ...persistent,

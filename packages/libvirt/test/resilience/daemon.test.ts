@@ -62,7 +62,7 @@ describe('concurrent failures', () => {
   });
 });
 
-describe('calls while libvirtd (SIGSTOP) or this process hangs', () => {
+describe('calls', () => {
   let daemon: PrivateLibvirtd;
   beforeAll(async () => {
     daemon = await startLibvirtd({ driver: 'test' });
@@ -73,7 +73,7 @@ describe('calls while libvirtd (SIGSTOP) or this process hangs', () => {
     await daemon.stop();
   });
 
-  it('fail at their timeout, block nothing else, and succeed again after libvirtd continues', async () => {
+  it('fail at their abort or timeout while libvirtd hangs, block no other work, and succeed afterwards', async () => {
     const hypervisor = await connect(daemon);
     const [domain] = await hypervisor.listAllDomains();
     daemon.signal('SIGSTOP');
@@ -108,7 +108,7 @@ describe('calls while libvirtd (SIGSTOP) or this process hangs', () => {
     expect(errors.slice(0, 8)).toEqual(
       Array.from({ length: 8 }, () => expect.objectContaining({ code: 'CALL_TIMEOUT', mayHaveRun: true })),
     );
-    // The work connection was not open, so nothing was sent.
+    // The last four are changes. Their connection, the work connection, was not open, so nothing was sent.
     expect(errors.slice(8)).toEqual(
       Array.from({ length: 4 }, () => expect.objectContaining({ code: 'NOT_CONNECTED', mayHaveRun: false })),
     );
@@ -130,7 +130,7 @@ describe('calls while libvirtd (SIGSTOP) or this process hangs', () => {
     expect(await call).not.toBe('');
   });
 
-  it('all fail as soon as keepalive detects that libvirtd hangs, and succeed again after a reconnect', async () => {
+  it('fail with CONNECTION_LOST if keepalive detects that libvirtd hangs; succeed after a reconnect', async () => {
     const hypervisor = await connect(daemon, { keepalive: { intervalMs: 1000, count: 3 } });
     daemon.signal('SIGSTOP');
     const errors = await Promise.all(
@@ -153,7 +153,7 @@ describe('a restarted libvirtd', () => {
     await daemon.stop();
   });
 
-  it('gets a new connection and sends all registered events, however it ended', async () => {
+  it('gets a new connection and sends all registered events, after SIGTERM and after SIGKILL', async () => {
     const hypervisor = await connect(daemon);
     const lifecycle: DomainEvent<'lifecycle'>[] = [];
     const metadata: DomainEvent<'metadataChange'>[] = [];
@@ -174,7 +174,7 @@ describe('a restarted libvirtd', () => {
     expect(metadata).toHaveLength(signals.length);
   });
 
-  it('answers a call that waited for it, while calls that ran at its end fail with CONNECTION_LOST', async () => {
+  it('answers a call that waited for it; calls that ran when it was killed fail with CONNECTION_LOST', async () => {
     const hypervisor = await connect(daemon);
     daemon.signal('SIGSTOP');
     const calls = Array.from({ length: 50 }, () => failureOf(hypervisor.getHostname()));

@@ -34,7 +34,7 @@ describe('a stream’s reader and a warning handler that throw', () => {
 });
 
 describe('an AbortSignal that many calls and iterators share', () => {
-  it('causes no leak warning', async () => {
+  it('ends all of them when it aborts, and causes no leak warning', async () => {
     expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({
       failures: 100,
       ended: 20,

@@ -28,7 +28,8 @@ describe('a libvirtd with polkit', () => {
   });
 
   it('checks other users with polkit, and reports its error, if the tests run as root', async () => {
-    // In a user namespace the test cannot become another user.
+    // Without root, libvirtd runs in a user namespace, where the test cannot become another user. libvirtd then
+    // admits the user of this process as root of that namespace.
     const { output } = programs.run('session', [daemon.uri], process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID } : {});
     const answer = await output.catch(String);
     // Both errors show that libvirtd received the polkit call: polkit is missing, or it denies

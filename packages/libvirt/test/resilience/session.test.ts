@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '../fake/until.js';
 import { compilePrograms, type CompiledPrograms, type RunOptions } from '../harness/program.js';
 
-/** The account of the libvirtd. A libvirtd that root starts is the system daemon. */
+/** The account that starts libvirtd if the tests run as root, because a libvirtd of root is the system daemon. */
 const UNPRIVILEGED_ID = 65_534;
 
 let programs: CompiledPrograms;

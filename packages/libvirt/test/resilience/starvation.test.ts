@@ -5,7 +5,7 @@ import { failureOf } from '../fake/until.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
 import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 
-/** More than the limit of libvirtd per client. */
+/** More than libvirtd's limit of calls that run at once for a client (max_client_requests: 5). */
 const TIMED_OUT_CALLS = 6;
 
 let daemon: PrivateLibvirtd;

@@ -102,7 +102,7 @@ describe('a domain', () => {
     expect(await domain.getState()).toEqual({ state: SHUTOFF, reason: DomainShutoffReason.DESTROYED });
   });
 
-  it('rejects power actions that its state does not allow', async () => {
+  it('rejects destroy and reset while it is off', async () => {
     expect(await codeOf(domain.destroy())).toBe('OPERATION_INVALID');
     expect(await codeOf(domain.reset())).toBe('OPERATION_INVALID');
   });

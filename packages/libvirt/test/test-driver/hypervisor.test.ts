@@ -84,7 +84,7 @@ describe('the host', () => {
     expect(codes).toEqual(['NO_DOMAIN', 'NO_DOMAIN', 'NO_DOMAIN']);
   });
 
-  it('returns statistics of all domains and of given domains', async () => {
+  it('returns statistics of all domains and of given domains, and sends flags with bit 31', async () => {
     const { STATE, CPU_TOTAL } = DomainStatsTypes;
     const states = await hypervisor.getAllDomainStats(STATE);
     expect(states.map(({ domain, parameters }) => [domain.name, parameters])).toEqual([

@@ -39,7 +39,7 @@ describe('a network', () => {
     expect(await codeOf(hypervisor.networkLookupByUuid('00000000-0000-0000-0000-000000000000'))).toBe('NO_NETWORK');
   });
 
-  it('is transient if it is created from XML', async () => {
+  it('is transient if it is started without a definition, and disappears when it stops', async () => {
     const network = await hypervisor.networkCreateXml(networkXml('short'));
     expect([await network.isActive(), await network.isPersistent()]).toEqual([true, false]);
     await network.destroy();

@@ -13,14 +13,14 @@ afterAll(() => daemon.stop());
 const absent = 'test+unix:///default?socket=/nonexistent/libvirt-sock';
 
 describe('opening a hypervisor', () => {
-  it('fails immediately with the reason if there is no daemon', async () => {
+  it('fails with the reason if there is no daemon', async () => {
     const error: unknown = await Hypervisor.open(absent).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LibvirtError);
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', domain: 'CLIENT', mayHaveRun: false });
     expect(String(error)).toContain('/nonexistent/libvirt-sock');
   });
 
-  it('rejects an unsupported URI', async () => {
+  it('rejects an unsupported URI, and a text that is no URI', async () => {
     expect(await codeOf(Hypervisor.open('esx://host/'))).toBe('INVALID_URI');
     expect(() => Hypervisor.connect('not a uri')).toThrow(LibvirtError);
   });

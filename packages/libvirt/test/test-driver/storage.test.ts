@@ -51,7 +51,7 @@ describe('a storage pool', () => {
     );
   });
 
-  it('is transient if it is created from XML', async () => {
+  it('is transient if it is started without a definition, and disappears when it stops', async () => {
     const pool = await hypervisor.storagePoolCreateXml(poolXml('short'));
     expect([await pool.isActive(), await pool.isPersistent()]).toEqual([true, false]);
     await pool.destroy();

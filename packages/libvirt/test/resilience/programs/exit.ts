@@ -1,6 +1,6 @@
 /**
- * Brings a client into a state, then exits or closes it. After `close`, prints the resources that
- * keep the process alive. Arguments: state, `exit` or `close`, URI, pid of the daemon.
+ * Brings a client into a state. Then exits, or closes the client and prints the resources that keep the process
+ * alive. Arguments: state, `exit` or `close`, URI, pid of libvirtd.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Hypervisor } from '../../../src/index.js';
@@ -32,6 +32,7 @@ async function enter(): Promise<Hypervisor> {
       process.kill(Number(pid), 'SIGSTOP');
       makeHangingCalls(hypervisor);
       domain?.reset().catch(() => undefined);
+      // The client sends the calls in this time.
       await sleep(20);
       return hypervisor;
     }
