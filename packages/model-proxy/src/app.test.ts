@@ -37,7 +37,7 @@ const chat = (headers: Readonly<Record<string, string>> = {}) =>
 const error = (message: string, code: string, more: object = {}) => ({
   error: { message, type: 'invalid_request_error', param: null, code, ...more },
 });
-/** Runs a test with these deployments and settings. */
+/** Runs a test with these deployments and settings, and then restores those of the other tests. */
 async function configured(
   changed: { readonly deployments?: readonly Partial<Deployment>[]; readonly settings?: Partial<ProxySettings> },
   test: () => Promise<void>,
@@ -75,7 +75,7 @@ describe('paths', () => {
     },
   );
 
-  it('answer OPTIONS without an Origin header with Allow, and without CORS headers', async () => {
+  it('answer OPTIONS with Allow, and without CORS headers if the request has no Origin', async () => {
     const { status, headers } = await visit('/v1/chat/completions', {}, 'OPTIONS');
     expect([status, headers.allow, headers['access-control-allow-methods']]).toEqual([204, 'POST, OPTIONS', undefined]);
   });
@@ -145,7 +145,7 @@ describe('pages in a browser', () => {
 
 describe('probes', () => {
   it.each(['/health/liveliness', '/health/liveness', '/health/liveness/'])(
-    'answer as LiteLLM does: %s',
+    'answer 200 with the text of LiteLLM: %s',
     async (path) => {
       const { status, text } = await visit(path);
       expect([status, text]).toEqual([200, `"I'm alive!"`]);
@@ -201,7 +201,7 @@ describe('models', () => {
     ['org%2Fwith%20space', { ...entry('org/with space'), model_info: { max_input_tokens: 32_000 } }],
     ['plain', entry('plain')],
     ['wild/thing', { ...entry('wild/thing'), model_info: { mode: 'chat' } }],
-  ])('are shown by their id, with their context length or mode: %s', (id, shown) =>
+  ])('are shown by their id, with their context length or mode, if configured: %s', (id, shown) =>
     configured({ deployments }, async () => {
       expect((await visit(`/v1/models/${id}`)).json()).toEqual(shown);
     }),
@@ -443,7 +443,7 @@ describe('settings that restrict access', () => {
     expect(await statuses({ authorization: 'Bearer sk-1' })).toEqual([200, 200, 200, 200]);
   });
 
-  it('can reject addresses and paths, except for probes', async () => {
+  it('can reject addresses, except for probes, and can reject paths', async () => {
     replace({ allowedIps: ['10.0.0.1'] });
     expect((await chat()).status).toBe(403);
     expect((await visit('/v1/models')).status).toBe(403);
@@ -474,7 +474,7 @@ describe('settings that restrict access', () => {
     ]);
   });
 
-  it('can require `user` in every request for a model', async () => {
+  it('can require `user` in requests for a model', async () => {
     replace({ enforceUserParam: true });
     const asked = served.requests.length;
     const refused = await chat();
@@ -633,7 +633,7 @@ describe('the log', () => {
 });
 
 describe('metrics', () => {
-  it('never have a label that a client chose', async () => {
+  it('have no label with an unknown model or path that a client sent', async () => {
     await call(`${served.url}/v1/chat/completions`, { body: { model: 'chosen-by-client', messages: [] } });
     await call(`${served.url}/v1/chosen-by-client`, { body: { model: 'chosen-by-client' } });
     await visit('/chosen-by-client');
@@ -655,7 +655,7 @@ describe('an invalid request', () => {
     ['GET / HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
     ['GET /health/liveliness\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
     ['GET /health/liveliness HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
-  ])("gets an error in OpenAI's format: %j", async (bytes, status) => {
+  ])("gets an error in OpenAI's format, and a line in the log: %j", async (bytes, status) => {
     served.lines();
     const answer = await exchangeBytes(served.port, Buffer.from(bytes));
     const [head = '', body = ''] = answer.split('\r\n\r\n');
@@ -691,7 +691,7 @@ describe('an upgrade', () => {
 
 describe('Express and prom-client', () => {
   it('are loaded only with the first page that needs them, so that the proxy listens earlier', async () => {
-    // Runs in a separate process, because this process has loaded both already.
+    // Runs the built app in a separate process, because this process has already loaded both.
     const script = `
       import { createRequire } from 'node:module';
       import { createServer } from 'node:http';

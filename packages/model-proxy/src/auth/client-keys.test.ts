@@ -30,7 +30,7 @@ describe('client keys', () => {
     { authorization: 'Bearer' },
     { 'api-key': 'SK-ONE' },
     { 'x-litellm-api-key': 'sk-three', authorization: 'Bearer sk-one' },
-  ])("are rejected with LiteLLM's error, which does not show them: %j", (headers) => {
+  ])("are rejected if they are not configured, with LiteLLM's error, which does not show them: %j", (headers) => {
     const refused = ask(headers);
     if (!(refused instanceof ProxyError)) throw new Error('accepted');
     expect([refused.status, refused.body]).toEqual([401, wrongKeyPassed().body]);

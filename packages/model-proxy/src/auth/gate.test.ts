@@ -27,7 +27,7 @@ describe('allowed_ips', () => {
     expect(from(address)?.[1]).toContain(shown);
   });
 
-  it('accepts probes from every address', () => {
+  it('accepts probes from an address that is not in the list', () => {
     expect(from('8.8.8.8', '/health/liveliness')).toBeUndefined();
     expect(from('8.8.8.8', '/health/readiness')).toBeUndefined();
   });
@@ -47,14 +47,14 @@ describe('allowed_routes', () => {
   const settings = { ...unrestricted, allowedRoutes: ['/v1/chat/completions', '/vllm/*', '/v1/audio*'] };
 
   it.each(['/v1/chat/completions', '/v1/audio/speech', '/vllm/x', '/vllm/v1/score', '/health/liveness'])(
-    'serves %s',
+    'allows %s',
     (path) => {
       expect(ask(settings, path, '::1')).toBeUndefined();
     },
   );
 
   it.each(['/chat/completions', '/v1/models', '/vllm', '/vllmx', '/metrics', '/', '/V1/chat/completions'])(
-    'refuses %s',
+    'rejects %s',
     (path) => {
       expect(ask(settings, path, '::1')).toEqual([403, `Access forbidden: Route ${path} not allowed`]);
     },

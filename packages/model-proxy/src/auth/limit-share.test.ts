@@ -3,8 +3,12 @@ import { keyOf } from '../../test/store/samples.js';
 import { LimitShare } from './limit-share.js';
 
 const stored = keyOf({ rpmLimit: 100, tpmLimit: 1000, maxParallelRequests: 10 });
+/** The end of a minute by the clock of Redis, in ms. It identifies this minute in reports and grants. */
 const MINUTE = 1_700_000_060_000;
-/** The numbers of a report: the minute, then of each limit: its value, its use, the need, and the wanted reserve. */
+/**
+ * Makes a report and returns its numbers: the minute (0: not known), and for each limit its value, its use, the need,
+ * and the wanted reserve.
+ */
 const reported = (share: LimitShare, waiting = 0) => share.report('k', waiting).slice(1).map(Number);
 
 /** Returns a share with a grant of 20 requests, 200 tokens and 5 parallel requests. */
@@ -34,7 +38,7 @@ describe('a share of limits', () => {
     expect(reported(share, 2)).toEqual([MINUTE, 100, 4, 2, 4, 1000, 30, 1, 30, 10, 3, 2, 4]);
   });
 
-  it('counts only the use since its report if Redis has begun another minute', () => {
+  it('counts only the use since its report, and requests in progress, if Redis has begun another minute', () => {
     const share = granted();
     for (let n = 0; n < 3; n += 1) share.begin();
     share.end(50);
@@ -64,6 +68,7 @@ describe('a share of limits', () => {
     share.begin();
     share.report('k', 0);
     share.refresh(61_000);
+    expect(share.used.requests).toBe(1);
     share.grant([MINUTE + 60_000, 60_000, 10, 0, 100, 0, 5, 0], 61_000);
     expect(share.used).toEqual({ requests: 0, tokens: 0, max_parallel_requests: 1 });
   });
@@ -83,6 +88,7 @@ describe('a share of limits', () => {
     const share = granted();
     for (let n = 0; n < 5; n += 1) share.begin();
     share.report('k', 0);
+    // The reserve is 1: 6 parallel requests are granted, 5 are in progress. More than twice the reserve is "many".
     share.grant([MINUTE, 60_000, 20, 0, 200, 0, 6, 0], 0);
     const atParallel = [5, 4, 3].map(() => {
       const { mustReport } = share;

@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { ShareBook } from './share-book.js';
 
 /**
- * Returns a book with a clock. `report` sends the same numbers for the limits of requests and of parallel requests:
- * in use, needed, and wanted as reserve. There is no limit of tokens.
+ * Returns a book that uses the clock. `report` sends the same numbers for the limits of requests and of parallel
+ * requests: in use, needed, and wanted as reserve. There is no limit of tokens. `report` returns the end of the
+ * minute, the time until then, and for each limit the share of this worker and the sum of the other shares.
  */
 function bookAt(clock: { ms: number }) {
   const book = new ShareBook(() => clock.ms);
@@ -17,7 +18,7 @@ function bookAt(clock: { ms: number }) {
 }
 
 describe('the shares of workers', () => {
-  it('never add up to more than the limit, and contain at most an eighth of the rest as reserve', () => {
+  it('do not add up to more than the limit, and contain at most an eighth of the rest as reserve', () => {
     const { report } = bookAt({ ms: 1000 });
     expect(report(1, 100, [0, 1, 50])).toEqual([61_000, 60_000, 13, 0, 0, 0, 13, 0]);
     expect(report(2, 100, [0, 1, 50])).toEqual([61_000, 60_000, 11, 13, 0, 0, 11, 13]);
@@ -36,7 +37,7 @@ describe('the shares of workers', () => {
     report(1, 10, [0, 10, 0]);
     clock.ms = 61_000;
     expect(report(2, 10, [0, 10, 0])).toEqual([121_000, 60_000, 10, 0, 0, 0, 0, 10]);
-    // The report is about the minute before.
+    // This report is about the previous minute, which ended at 61,000 ms.
     expect(report(1, 10, [10, 0, 0], '61000')).toEqual([121_000, 60_000, 0, 10, 0, 0, 10, 0]);
   });
 

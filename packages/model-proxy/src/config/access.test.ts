@@ -95,12 +95,12 @@ describe('settings that restrict access', () => {
     expect(again.proxy.masterKeyRoutes).toEqual(loaded.proxy.masterKeyRoutes);
   });
 
-  it.each(['/model/info', '/v1/model/info'])('close both paths of the model information: %s', (entry) => {
+  it.each(['/model/info', '/v1/model/info'])('restrict both paths of the model information: %s', (entry) => {
     const { masterKeyRoutes } = load(general(`admin_only_routes: [${entry}]`)).proxy;
     expect(masterKeyRoutes).toEqual(new Set(['/model/info', '/v1/model/info']));
   });
 
-  it.each(['/models/gpt/4', '/v1/models/gpt/4'])('close both paths of a model: %s', (entry) => {
+  it.each(['/models/gpt/4', '/v1/models/gpt/4'])('restrict both paths of a model: %s', (entry) => {
     const { masterKeyRoutes } = load(general(`admin_only_routes: [${entry}]`)).proxy;
     expect(masterKeyRoutes).toEqual(new Set(['/models/gpt/4', '/v1/models/gpt/4']));
   });

@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 
 describe('include', () => {
-  it('adds the models of other files once; paths are relative to the file that names them', () => {
+  it('adds the models and other settings of files, each once; paths are relative to the file that names them', () => {
     const config = load(
       oneModel(
         ['api_key: os.environ/A'],

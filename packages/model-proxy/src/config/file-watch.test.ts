@@ -76,7 +76,7 @@ describe('a changed file is reported', () => {
     }
   });
 
-  it('when it disappears and when it appears, even if it did not exist at first', async () => {
+  it('when it disappears, and when it appears for the first time', async () => {
     start('a', 'later');
     rmSync(at('a'));
     await changed(1);
@@ -98,7 +98,7 @@ describe('a watch', () => {
     await expectOnly(1, 'b');
   });
 
-  it('does not miss a change while its list of files is replaced', async () => {
+  it('reports a change between `mark` and `replace`', async () => {
     const started = start('a');
     started.mark();
     writeFileSync(at('a'), 'while the old text is being read');

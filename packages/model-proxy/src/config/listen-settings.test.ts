@@ -14,7 +14,7 @@ const listen = (flags: Flags, environment: Environment = {}, blocks = '') =>
   load(oneModel([], blocks), { flags, environment }).listen;
 
 describe('flags and environment', () => {
-  it('set the address and port, and flags override the environment', () => {
+  it('set the address, the port and the drain times; flags override the environment', () => {
     const environment = { HOST: '::1', PORT: '5000', DRAIN_TIMEOUT: '1.5', DRAIN_DELAY: '5' };
     write('config.yaml', oneModel());
     const { host, port, drainDelayMs, drainMs } = loadConfig({ file: at('config.yaml'), environment }).listen;
@@ -60,7 +60,7 @@ describe('flags and environment', () => {
     },
   );
 
-  it('set the format of the log', () => {
+  it('set the format of the log, as does the file', () => {
     expect(listen({}, { JSON_LOGS: 'True' }).jsonLogs).toBe(true);
     expect(listen({}, {}, 'litellm_settings: {json_logs: false}\n').jsonLogs).toBe(false);
   });
@@ -98,10 +98,10 @@ describe('flags and environment', () => {
   });
 });
 
-describe('a proxy on a public address', () => {
+describe('a proxy', () => {
   const missing = 'no general_settings.master_key: every client that reaches 0.0.0.0 port 4000 may use all models';
 
-  it('causes a warning only without a key', () => {
+  it('causes a warning without a key, unless it listens only at loopback', () => {
     const flags = { host: '0.0.0.0' };
     expect(warnings(oneModel(), { flags })).toEqual([missing]);
     expect(warnings(oneModel(), { flags: { host: 'localhost' } })).toEqual([]);
@@ -119,7 +119,7 @@ describe('a proxy on a public address', () => {
     ['3f7a90c2d45b816e', []],
     ['sk-3f7a90c2d45b816e', []],
     ['sk-12341234123412341234', [weak]],
-  ])('causes a warning only if its key is easy to guess, and does not show it: %s', (key, expected) => {
+  ])('causes a warning at a public address if its key is easy to guess, without the key: %s', (key, expected) => {
     const environment = { LITELLM_MASTER_KEY: key };
     expect(warnings(oneModel(), { flags: { host: '0.0.0.0' }, environment })).toEqual(expected);
     expect(warnings(oneModel(), { flags: { host: '127.0.0.1' }, environment })).toEqual([]);

@@ -194,7 +194,7 @@ describe('os.environ/NAME', () => {
     });
   });
 
-  it('never shows the value of a variable', () => {
+  it('keeps the value of the variable out of faults', () => {
     const text = oneModel(['timeout: os.environ/SECRET', 'weight: os.environ/SECRET']);
     expect(faults(text, { environment: { SECRET: 'sk-secret' } })).toEqual([
       'config.yaml:6: model_list[0].litellm_params.timeout: must be a number of seconds from 0 (no limit) to 2000000, not the value of the environment variable SECRET',

@@ -5,7 +5,7 @@ const { at, load, makeCertificate } = configurationFixture();
 
 beforeAll(() => makeCertificate('ca'));
 
-describe('OpenAI from the environment', () => {
+describe('the deployment for OpenAI with a key of the environment', () => {
   const deploymentOf = (environment: Readonly<Record<string, string>>, text = oneModel()) =>
     load(text, { environment }).proxy.environmentDeployment ?? null;
   const placeOf = (environment: Readonly<Record<string, string>>) => {
@@ -13,7 +13,7 @@ describe('OpenAI from the environment', () => {
     return deployment === null ? null : [deployment.apiBase, deployment.apiKey];
   };
 
-  it("exists if there is a key, at OpenAI's address or at that of the environment", () => {
+  it("exists if there is a key, and has OpenAI's address or that of the environment", () => {
     expect(placeOf({ OPENAI_API_KEY: ' sk-1 ' })).toEqual(['https://api.openai.com/v1', 'sk-1']);
     expect(placeOf({ OPENAI_API_KEY: 'sk-1', OPENAI_API_BASE: 'https://mine/v1/' })).toEqual([
       'https://mine/v1',

@@ -3,7 +3,7 @@ import { configurationFixture, oneModel } from '../../../test/support/configurat
 
 const { faults, load, warnings, write } = configurationFixture();
 
-describe('a configuration without models', () => {
+describe('a configuration', () => {
   const entry = '  - model_name: chat\n    litellm_params: {model: hosted_vllm/oss, api_base: "https://up/v1"}\n';
 
   it.each([
@@ -19,7 +19,7 @@ describe('a configuration without models', () => {
       `litellm_settings:\n  model_list:\n${entry.replaceAll(/^/gm, '  ')}`,
       'config.yaml:2: litellm_settings.model_list: is ignored, and there is no model_list: move it to the top level of the file',
     ],
-  ])('is rejected, with the key that was probably meant, if there is one: %j', (text, fault) => {
+  ])('is rejected without models; the fault names a key that was probably meant as model_list: %j', (text, fault) => {
     expect(faults(text)).toEqual([fault]);
   });
 
@@ -30,7 +30,7 @@ describe('a configuration without models', () => {
     ]);
   });
 
-  it('is accepted if an included file has models', () => {
+  it('is accepted if only an included file has models', () => {
     write('more.yaml', oneModel());
     expect(load('include: more.yaml\n').proxy.deployments).toHaveLength(1);
   });

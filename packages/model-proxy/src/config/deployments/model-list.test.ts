@@ -3,7 +3,7 @@ import { configurationFixture, oneModel } from '../../../test/support/configurat
 
 const { deployment, faults, load, warnings } = configurationFixture();
 
-/** Returns some members of the first deployment. */
+/** Returns the members `names` of a deployment with the given params. */
 function members(params: readonly string[], ...names: readonly (keyof ReturnType<typeof deployment>)[]) {
   const all = deployment(oneModel(params));
   return Object.fromEntries(names.map((name) => [name, all[name]]));
@@ -49,7 +49,7 @@ describe('params', () => {
     expect(warnings(oneModel(['temperature: 0.2', 'top_k: 20']))).toEqual([]);
   });
 
-  it('go upstream as with LiteLLM if they are unknown, unless they look misspelled; each causes a warning', () => {
+  it('go upstream as with LiteLLM and cause a warning if unknown, unless they look misspelled or misplaced', () => {
     const text = oneModel([
       'my_gateway_option: [1]',
       'temprature: 1',
@@ -155,6 +155,7 @@ describe('params', () => {
 });
 
 describe('timeouts', () => {
+  /** Returns the total timeout, the first-byte timeout of streams, and the idle timeout, in milliseconds. */
   const times = (params: readonly string[], blocks = '', environment = {}) => {
     const { timeouts, streamTimeouts } = deployment(oneModel(params, blocks), { environment });
     return [timeouts.totalMs, streamTimeouts.firstByteMs, timeouts.idleMs];
@@ -262,7 +263,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('is never guessed: a name without a known provider prevents the start, and the message has the prefix', () => {
+  it('is not guessed: a name without a known provider prevents the start, and the message shows a prefix', () => {
     const environment = { OPENAI_API_KEY: 'e', OPENAI_BASE_URL: 'http://gateway/v1' };
     const fault = (model: string) =>
       faults(`model_list:\n${entry('m', `{model: ${model}, api_key: k}`)}`, { environment });
@@ -334,7 +335,7 @@ describe('the id of a deployment', () => {
     load(`model_list:\n${entries.join('')}`).proxy.deployments.map(({ id }) => id);
   const vllm = (model: string, more = '') => `{model: hosted_vllm/${model}, api_base: "http://v/v1"${more}}`;
 
-  it('comes from model_info and is unique', () => {
+  it('comes from model_info; an id that two deployments have is a fault', () => {
     expect(
       ids(entry('a', vllm('x'), '    model_info: {id: mine}\n'), entry('b', vllm('x'), '    model_info: {id: 7}\n')),
     ).toEqual(['mine', '7']);
