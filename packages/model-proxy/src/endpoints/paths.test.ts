@@ -74,7 +74,7 @@ describe('a path of forwarded_paths', () => {
     expect(parseForwardedPath(path)).toBeUndefined();
   });
 
-  it('is served with and without /v1, and no other path is served', () => {
+  it('is served with and without /v1, while similar paths are not served', () => {
     const opened = new Set(['fim/completions']);
     for (const path of ['/fim/completions', '/v1/fim/completions'])
       expect(forwardedTarget(path, opened)?.endpoint.path).toBe('fim/completions');

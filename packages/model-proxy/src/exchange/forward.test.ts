@@ -17,7 +17,7 @@ afterEach(() => {
 const question = { model: 'public', messages: [{ role: 'user', content: 'Hi' }] };
 const ask = (body: object = question, headers: Readonly<Record<string, string>> = {}) =>
   call(`${served.url}/v1/chat/completions`, { body, headers });
-/** Runs a test with changed settings. */
+/** Runs a test with changed settings, and then restores the defaults. */
 async function withSettings(changed: Partial<ProxySettings>, test: () => Promise<void>): Promise<void> {
   const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
   served.replaceSettings(settingsOf([deploymentAt(apiBase)], changed));
@@ -103,7 +103,7 @@ describe('a chat request', () => {
       }),
     );
 
-    it('gets a whole stream, or the whole audio, whatever the size', () =>
+    it('gets a stream or audio completely, even if it exceeds the maximum size', () =>
       withSettings({ maxResponseBytes: 1000 }, async () => {
         for (const [type, text] of [
           ['text/event-stream', `data: {"choices":[],"x":"${'y'.repeat(5000)}"}\n\ndata: [DONE]\n\n`],
@@ -226,7 +226,7 @@ describe('the endpoints', () => {
     expect(routes.map(({ path }) => path)).toContain('/v1/ocr');
   });
 
-  it('forward answers that are not JSON unchanged', async () => {
+  it('forward audio and its headers unchanged', async () => {
     const audio = Buffer.from([0, 1, 2, 253, 254, 255]);
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-disposition': 'attachment', 'x-extra': '1' });

@@ -9,6 +9,7 @@ describe('the headers of an answer', () => {
   it('do not change while they are short', () => {
     const headers = ['x-litellm-version', '1', 'llm_provider-server', 'uvicorn', 'x-ratelimit-limit', '1'];
     const copy = [...headers];
+    // The upstream's headers begin at index 2, after one header of the proxy.
     expect([dropLongHeaders(headers, 2), headers]).toEqual([0, copy]);
   });
 
@@ -25,7 +26,7 @@ describe('the headers of an answer', () => {
     expect([dropped + names(headers).length, bytesOf(headers) < 4096]).toEqual([1003, true]);
   });
 
-  it('lose an essential header if it alone is too long, and never headers of the proxy', () => {
+  it('lose an essential header if it alone is too long, but no header of the proxy', () => {
     const headers = ['ours', 'o'.repeat(5000), 'content-type', 'x'.repeat(5000)];
     expect([dropLongHeaders(headers, 2), names(headers)]).toEqual([1, ['ours']]);
   });

@@ -64,11 +64,11 @@ describe('the queue of a full proxy', () => {
   it('rejects a request by the time limit that a reload has set, although an earlier one waits longer', async () => {
     const overload = createOverload();
     overload.setLimits(settings);
-    const refused: string[] = [];
-    const enter = (name: string, run: () => void = () => refused.push(`${name} ran`)) =>
+    const events: string[] = [];
+    const enter = (name: string, run: () => void = () => events.push(`${name} ran`)) =>
       new Promise<void>((resolve) => {
         overload.enter(response(), run, () => {
-          refused.push(name);
+          events.push(`${name} was rejected`);
           resolve();
         });
       });
@@ -76,6 +76,6 @@ describe('the queue of a full proxy', () => {
     void enter('patient');
     overload.setLimits({ ...settings, queueMs: 1 });
     await enter('impatient');
-    expect(refused).toEqual(['impatient']);
+    expect(events).toEqual(['impatient was rejected']);
   });
 });

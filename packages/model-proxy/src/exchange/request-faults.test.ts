@@ -147,7 +147,7 @@ describe('a body that is too large', () => {
     expect([response.statusCode, JSON.parse(text)]).toEqual([413, tooLarge('')]);
   });
 
-  it('is not sent by a client that waits for 100 Continue', async () => {
+  it('is rejected before a client that waits for 100 Continue sends it', async () => {
     const socket = connect(served.port, '127.0.0.1');
     socket.write(
       'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n',

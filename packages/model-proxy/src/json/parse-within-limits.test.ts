@@ -29,7 +29,7 @@ describe('parseWithinLimits', () => {
     expect(parseWithinLimits(deep)).toEqual(JSON.parse(deep));
   });
 
-  it('rejects a text that is not JSON with a SyntaxError', () => {
+  it('throws a SyntaxError for a text that is not JSON', () => {
     for (const text of ['', '"', `["${'x'.repeat(5000)}`, `${list(3000)}]`])
       expect(() => parseWithinLimits(text)).toThrow(SyntaxError);
   });

@@ -15,7 +15,10 @@ const ways: readonly (readonly [string, (bytes: Buffer) => PlainRuns])[] = [
 /** The definition of a plain run as a regular expression: slow and simple. */
 const plain = /(?:[ !#-[\]-\xff]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*/y;
 
-/** Compares each run of a chunk, and what begins directly after its end. */
+/**
+ * Compares each run of a chunk with its definition: where it ends, and whether a backslash is in it or directly after
+ * it. @throws {Error} if they differ.
+ */
 function expectAgreement(found: (bytes: Buffer) => PlainRuns, bytes: Buffer): void {
   const text = bytes.toString('latin1');
   const runs = found(bytes);

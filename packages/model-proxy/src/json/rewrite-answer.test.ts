@@ -87,7 +87,7 @@ describe('rewriting an answer', () => {
     expect(rewrite('{"model":"a","x" "model":"b"}')).toBe('{"model":"vllm/a","x" "model":"b"}');
   });
 
-  it('replaces the last of two models at any length', () => {
+  it('replaces the last of two models in a long answer, wherever the chunks are cut', () => {
     const data = JSON.stringify(Array.from({ length: 3000 }, (_, index) => [index / 7, { n: 'model ' }]));
     for (const text of [
       (name: string) => `{"model":"no","data":${data},"model":"${name}"}`,
@@ -100,7 +100,7 @@ describe('rewriting an answer', () => {
     }
   });
 
-  it('finds the model before, after and between the data at any length', () => {
+  it('finds the model before, after and between the data of a long answer', () => {
     const data = JSON.stringify(
       Array.from({ length: 20_000 }, (_, index) => [index / 7, '"model":"no"', { model: 'no' }]),
     );
@@ -161,7 +161,7 @@ describe('rewriting an answer', () => {
     );
   });
 
-  it('adds members at any size, wherever the chunks are cut', () => {
+  it('adds members to a long answer in small chunks', () => {
     const content = 'x'.repeat(200_000);
     const text = `{"model":"m","choices":[{"message":{"content":"${content}"}}]}`;
     const filled = JSON.parse(rewrite(text, { nullable: chat }, 1021)) as unknown;

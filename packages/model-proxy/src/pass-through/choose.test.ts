@@ -100,7 +100,7 @@ describe('the deployment of a file', () => {
   const chosen = (choice: Partial<FilesChoice>, ...args: Parameters<typeof choosing>) =>
     chooseForFiles({ ...nothing, ...choice }, '/v1/files', choosing(...args)).deployment;
 
-  it('is the deployment of the only provider', () => {
+  it('is the first deployment of the only account', () => {
     expect(chosen({}, [oss])).toBe(oss);
     expect(chosen({}, [gpt, made('again', 'openai')])).toBe(gpt);
     expect(chosen({}, [], env)).toBe(env);
@@ -112,7 +112,7 @@ describe('the deployment of a file', () => {
     expect(chosen({}, [gpt, other, marked, oss])).toBe(marked);
   });
 
-  it('is selected by public name or provider, and always the same for a name', () => {
+  it('is selected by public name or provider; it is the first of several deployments with the name', () => {
     const all = [gpt, other, oss];
     expect(chosen({ models: ['other'] }, all)).toBe(other);
     expect(chosen({ provider: 'hosted_vllm' }, all)).toBe(oss);

@@ -49,7 +49,7 @@ describe('params', () => {
     expect(warnings(oneModel(['temperature: 0.2', 'top_k: 20']))).toEqual([]);
   });
 
-  it('go upstream as with LiteLLM and cause a warning if unknown, unless they look misspelled or misplaced', () => {
+  it('cause a warning if unknown, and go upstream as with LiteLLM unless they look misspelled or misplaced', () => {
     const text = oneModel([
       'my_gateway_option: [1]',
       'temprature: 1',

@@ -112,7 +112,7 @@ describe("LiteLLM's settings that restrict access", () => {
     ]);
   });
 
-  it('are also found among the environment variables, including those of the file', () => {
+  it('prevent the start as variables of the environment or of the file, unless start_without names them', () => {
     const origins = 'LITELLM_CORS_ORIGINS: restricts which web pages may send requests';
     const environment = { LITELLM_CORS_ORIGINS: 'https://app.example', DATABASE_URL: 'postgres://u:p@h/d' };
     expect(faults(oneModel(), { environment })).toEqual([expect.stringContaining(`environment: ${origins}`)]);
@@ -156,7 +156,7 @@ describe("LiteLLM's settings that restrict access", () => {
     ]);
   });
 
-  it('may be in a wrong block if the key comes from the variable that applies anyway', () => {
+  it('cause only a warning in a wrong block if the master key comes from the variable that applies anyway', () => {
     const text = oneModel([], 'litellm_settings: {master_key: os.environ/LITELLM_MASTER_KEY}\n');
     const environment = { LITELLM_MASTER_KEY: 'k' };
     expect(warnings(text, { environment })).toEqual([

@@ -25,7 +25,7 @@ function upstreamSide(): Promise<{ readonly asked: UpstreamRequest; readonly res
   });
 }
 const events = { 'content-type': 'text/event-stream; charset=utf-8' };
-/** Answers with the given chunks, and ends in order. */
+/** Answers with the given chunks, and ends the body properly. */
 const stream = (...pieces: readonly string[]) => {
   served.answering = (_asked, response) => {
     response.writeHead(200, events);
@@ -58,7 +58,7 @@ describe('a stream', () => {
     ['the end without its empty line', 'data: [DONE]'],
     ["Anthropic's end", 'event: message_stop\ndata: {"type":"message_stop"}\n\n'],
     ['nothing', ''],
-  ])('becomes an error with an error status if it consists of %s', async (_what, text) => {
+  ])('becomes an error with an error status if it consists only of %s', async (_what, text) => {
     stream(text);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([
@@ -237,7 +237,7 @@ describe('a stream', () => {
     expect([answer.status, answer.text]).toEqual([200, renamed(`${last}data: [DONE]\n\n`)]);
   });
 
-  it('ends with an error event if it ends in order but too early', async () => {
+  it('ends with an error event if the upstream ends it properly, but too early', async () => {
     stream(chunk('1'));
     const { text } = await ask();
     expect(text).toMatch(/^data: .*\n\ndata: \{"error":\{.*ended before the answer had finished.*\n\n$/);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { findUsage, findUsageInText } from './usage.js';
 
+/** Returns what `findUsage` finds, and expects the same from `findUsageInText`. */
 function found(text: string) {
   const bytes = Buffer.from(text);
   const usage = findUsage(bytes);

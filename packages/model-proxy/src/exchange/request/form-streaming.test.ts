@@ -155,6 +155,7 @@ describe('a form', () => {
     client.send('abc');
     await upstreamHas(expected.length + 3);
     client.send(END);
+    // The upstream's name of the model is 6 bytes longer than `public`.
     expect(await client.answer()).toEqual([
       200,
       `{"model":"hosted_vllm/served/model","text":"${form.length + 6} bytes"}`,
