@@ -51,7 +51,7 @@ describe('the name of a path at any provider', () => {
   });
 });
 
-describe('a path that leads out of its base', () => {
+describe('a path that may lead out of its base, or that servers read in different ways,', () => {
   it.each([
     '..',
     '../admin',

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { queryOf, queryText, valueIn, withValue } from './query.js';
 
 describe('a query', () => {
-  it('keeps its original text, except for changed values', () => {
+  it('keeps the original text of its pairs, except for changed values', () => {
     const query = queryOf('/x?after=file%2D1&limit=20&&flag&model=a+b&z=%zz#f?no=1');
     expect(queryText(query)).toBe('?after=file%2D1&limit=20&flag&model=a+b&z=%zz');
     expect(queryText(withValue(query, 'model', 'c/d&e'))).toBe('?after=file%2D1&limit=20&flag&model=c%2Fd%26e&z=%zz');

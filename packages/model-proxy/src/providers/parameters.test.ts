@@ -117,7 +117,7 @@ describe('providers and their parameters', () => {
     }
   });
 
-  it('never forward parameters that select the address, the key or the headers', () => {
+  it('do not forward parameters that select the address, the key or the headers', () => {
     const dangerous = [
       'api_base',
       'base_url',

@@ -116,7 +116,7 @@ describe('the body for the upstream', () => {
     expect(sent(text('null'), { dropParams: true })).toBe('{"model":"served"}');
   });
 
-  it('is never rejected for user, n of 1, stream, stream_options and max_retries', () => {
+  it('is not rejected for user, n of 1, stream, stream_options and max_retries', () => {
     const text = '{"model":"p","user":"u","n":1,"stream":true,"stream_options":{},"max_retries":3}';
     expect(sent(text, { to: 'mistral' })).toBe('{"model":"served","stream":true}');
     expect(sent(text)).toBe('{"model":"served","n":1,"stream":true,"stream_options":{}}');
@@ -185,7 +185,7 @@ describe('the body for the upstream', () => {
     expect(sent('{"model":"p","extra_body":[1]}')).toBe('{"model":"served"}');
   });
 
-  it('never gets another address, key or name from the client, not even through extra_body or escapes', () => {
+  it('gets no other address, key or name from the client, not even through extra_body or escapes', () => {
     const dangerous =
       '"api_base":"http://evil","api_key":"k","base_url":"u","extra_headers":{"authorization":"x"},"headers":{},"litellm_x":1,"timeout":1,"mock_response":"m"';
     expect(sent(`{${dangerous},"model":"p"}`)).toBe('{"model":"served"}');
@@ -236,7 +236,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('is rejected if its parameters for the proxy are too large', () => {
+  it('is rejected if its parameters for the proxy have too many items or too long ones', () => {
     const many = (count: number, item: (index: number) => string): string =>
       Array.from({ length: count }, (_, index) => item(index)).join(',');
     const drops = (count: number): string =>

@@ -26,7 +26,7 @@ describe('the wait before a retry', () => {
 });
 
 describe('the next attempt', () => {
-  it('is at another deployment even after num_retries, unless the request may have crashed a server', () => {
+  it('is at an untried deployment after num_retries, unless that is 0 or the request may have crashed a server', () => {
     const next = (failure: 'rateLimit' | 'interrupted' | 'badRequest', retries: number, maxRetries = 2) =>
       nextAttempt({ failure, maxRetries, retries });
     expect([next('rateLimit', 1), next('rateLimit', 2), next('rateLimit', 0, 0)]).toEqual(['any', 'untried', 'none']);

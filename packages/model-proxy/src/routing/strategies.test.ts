@@ -88,22 +88,22 @@ describe('the strategy', () => {
   });
 });
 
-describe('all strategies', () => {
-  it('prefer the lowest order of the deployments with room', () => {
+describe('the router', () => {
+  it('prefers the lowest order of the deployments with room', () => {
     const { counts, limits, deployments } = setUp('least-busy', [{}, { order: 2 }, { order: 1, rpm: 1 }]);
     expect(counts()).toEqual({ c: 1000 });
     limits.admit(deployments[2] ?? makeDeployment());
     expect(counts()).toEqual({ b: 1000 });
   });
 
-  it('keep a session at one deployment, and spread sessions', () => {
+  it('keeps a session at one deployment, and spreads sessions', () => {
     const { counts } = setUp('simple-shuffle', [{}, {}, {}]);
     for (const session of ['a', 'b', 'user-17']) expect(Object.keys(counts(() => session))).toHaveLength(1);
     const spread = counts((request) => `session ${request}`);
     expect(Object.values(spread).every((count) => count > 250)).toBe(true);
   });
 
-  it('move only the sessions of a deployment that has no room', () => {
+  it('moves only the sessions of a deployment that has no room', () => {
     const given = [{}, {}, { rpm: 1 }];
     const [all, without] = [setUp('simple-shuffle', given), setUp('simple-shuffle', given)];
     without.limits.admit(without.deployments[2] ?? makeDeployment());
@@ -114,7 +114,7 @@ describe('all strategies', () => {
     }
   });
 
-  it('send a session elsewhere while its deployment has far more requests than the others', () => {
+  it('sends a session elsewhere while its deployment has far more requests than the others', () => {
     const { counts, limits, deployments } = setUp('simple-shuffle', [{}, {}]);
     const [id = ''] = Object.keys(counts(() => 'x'));
     const busy = deployments.find((deployment) => deployment.id === id) ?? makeDeployment();

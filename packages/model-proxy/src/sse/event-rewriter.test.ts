@@ -86,7 +86,7 @@ describe('a stream of events', () => {
     ['LF', '\n'],
     ['CRLF', '\r\n'],
     ['CR', '\r'],
-  ])('gives the same output for each division into chunks (line end %s)', (_name, lineEnd) => {
+  ])('gives the same output if it is cut in two at any byte, or into single bytes (line end %s)', (_name, lineEnd) => {
     const bytes = Buffer.from(stream.join('').replaceAll('\n', lineEnd));
     const whole = expected.replaceAll('\n', lineEnd);
     for (let at = 0; at <= bytes.length; at += 1) {

@@ -186,7 +186,7 @@ describe('the error for a failed answer', () => {
     });
   });
 
-  it('never contains the rejected key', () => {
+  it('masks the rejected key', () => {
     expect(error(401, { error: { message: `Incorrect API key provided: ${KEY}, ${KEY}` } }).message).toContain(
       'Incorrect API key provided: ****, ****',
     );

@@ -130,7 +130,7 @@ describe("a chat in Anthropic's form", () => {
     [{ tool_choice: { type: 'tool', name: 'f' } }, { type: 'tool', name: 'f' }],
     [{ parallel_tool_calls: false }, { type: 'auto', disable_parallel_tool_use: true }],
     [{ parallel_tool_calls: true }, undefined],
-  ])('has the choice of tools of %j', (request, expected) => {
+  ])('has the right choice of tools for %j', (request, expected) => {
     const tools = [{ type: 'function', function: { name: 'f' } }];
     expect(translated({ tools, ...request })['tool_choice']).toEqual(expected);
   });
@@ -158,7 +158,7 @@ describe("a chat in Anthropic's form", () => {
     [{ max_tokens: 5, max_completion_tokens: 7 }, 7],
     [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, 6096],
     [{ thinking: { type: 'enabled', budget_tokens: 2000 }, max_tokens: 3000 }, 3000],
-  ])('has the max_tokens of %j', (request, expected) => {
+  ])('has the right max_tokens for %j', (request, expected) => {
     expect(translated(request)['max_tokens']).toBe(expected);
   });
 
@@ -221,7 +221,7 @@ describe("a chat in Anthropic's form", () => {
     ['an unknown effort', { reasoning_effort: 'heroic' }],
     ['an unknown format', { response_format: { type: 'grammar' } }],
     ['a json_schema without its member schema', { response_format: { type: 'json_schema' } }],
-  ])('rejects %s as an invalid request', (_what, request) => {
+  ])('is not made from a request with %s, which is invalid', (_what, request) => {
     expect(() => translated(request)).toThrow(ProxyError);
     expect(() => translated(request)).toThrow(/^Invalid request: /);
   });

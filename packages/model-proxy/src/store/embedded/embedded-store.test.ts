@@ -87,7 +87,7 @@ describe('keys', () => {
     expect(await find('b')).toBeUndefined();
   });
 
-  it('allow only one proxy at a time to open their folder', async () => {
+  it('are in a folder that only one proxy at a time can open', async () => {
     await open();
     await expect(openEmbeddedStore({ folder, log: silent, keepDays: null, lockWaitMs: 0 })).rejects.toThrow(StoreError);
   });

@@ -131,7 +131,7 @@ describe('a journal', () => {
   });
 
   it.each(['hello\n', '\0'.repeat(5000), '{"a":1}', lineOf(['thing', 'a', {}])])(
-    'moves a file without its first line aside: %.10j',
+    'moves a file aside that does not begin with the first line of a journal: %.10j',
     async (text) => {
       writeFileSync(file, text);
       await openJournal();

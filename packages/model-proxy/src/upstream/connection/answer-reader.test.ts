@@ -5,8 +5,10 @@ import { AnswerFault } from './answer-fault.js';
 import { AnswerReader } from './answer-reader.js';
 
 /**
- * Reads answers in chunks, and records the sink's calls. With `pauses`, the head and each piece of a body pause the
- * reader.
+ * Reads answers in chunks, and records the sink's calls: `200 a|b true null` is the head (status, headers, whether
+ * the connection stays open, its limit in ms), `end false` the end (whether bytes follow). A fault is its kind.
+ * @param pieces the chunks. With `ends`, the connection then ends. With `pauses`, the head and each piece of a body
+ *   pause the reader.
  */
 function readAll(pieces: readonly Buffer[], { ends = false, pauses = false } = {}) {
   const callbacks: string[] = [];
@@ -67,7 +69,7 @@ describe('AnswerReader', () => {
 
   const small = Array.from({ length: 10_000 }, (_, at) => String(at));
 
-  it('passes the first small chunks of an answer one by one, and joins later ones of the same read', () => {
+  it('passes the first 4,096 small chunks of an answer one by one, and joins later ones of the same read', () => {
     const pieces = piecesOf(`${head}${small.map(chunk).join('')}0\r\n\r\n`);
     expect(pieces).toEqual([...small.slice(0, 4096), small.slice(4096).join(''), 'end']);
   });
@@ -87,6 +89,7 @@ describe('AnswerReader', () => {
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: Chunked\r\n\r\n`;
+/** What the answer has, its bytes, whether the connection then ends, the sink's calls, the body. */
 const answers: readonly [string, string, boolean, readonly string[], string][] = [
   [
     'a length',
