@@ -54,7 +54,7 @@ describe("the service at the name of a machine's manager", () => {
     return json as Body; // Every resource is an object.
   };
   /** Returns the number of members at the manager's name, and at the service's own address. */
-  const count = async (path: string): Promise<readonly unknown[]> => [
+  const scopedAndTotal = async (path: string): Promise<readonly unknown[]> => [
     (await read(path))['Members@odata.count'],
     (await lab.get(path))['Members@odata.count'],
   ];
@@ -82,12 +82,12 @@ describe("the service at the name of a machine's manager", () => {
 
   it('shows only the tasks and subscriptions of its machine', async () => {
     const [mine, others] = [task(own), task(other)];
-    await expect(count('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 2]);
+    await expect(scopedAndTotal('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 2]);
     expect([(await send('GET', mine)).status, (await send('GET', others)).status]).toEqual([200, 404]);
 
     const made = await send('POST', subscriptions, { Destination: listener.url, Protocol: 'Redfish', Context: '' });
     const elsewhere = await lab.post(subscriptions, { Destination: listener.url, Protocol: 'Redfish', Context: '' });
-    await expect(count(subscriptions)).resolves.toEqual([1, 2]);
+    await expect(scopedAndTotal(subscriptions)).resolves.toEqual([1, 2]);
     expect((await send('DELETE', elsewhere.headers.location ?? '')).status).toBe(404);
     expect((await send('DELETE', made.headers.location ?? '')).status).toBe(204);
     expect((await lab.client.send('DELETE', elsewhere.headers.location ?? '')).status).toBe(204);
@@ -103,7 +103,7 @@ describe("the service at the name of a machine's manager", () => {
     await update(own);
     await update(other);
     await update(own, other);
-    await expect(count('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 3]);
+    await expect(scopedAndTotal('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 3]);
     const log = `/redfish/v1/Managers/${own}/LogServices/ManagerLog/Entries`;
     await until('the log', async () => JSON.stringify(await read(log)).includes('Update the firmware of 2 machines'));
     expect(JSON.stringify(await read(log))).not.toContain('node-1');

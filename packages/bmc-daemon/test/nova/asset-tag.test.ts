@@ -6,22 +6,22 @@ import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
 
-const test = servedCloud();
+const cloud = servedCloud();
 let glance: Glance;
 beforeEach(() => {
   glance = createGlance();
-  test.api.others.set('image', glance.handler);
-  test.servers.put(1);
+  cloud.api.others.set('image', glance.handler);
+  cloud.servers.put(1);
 });
 
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const chassis = `/redfish/v1/Chassis/${idOf(1)}`;
 const setTag = (served: Served, tag: unknown, path = system) => served.send('PATCH', path, { AssetTag: tag });
 const tagOf = async (served: Served, path = system) => (await served.get(path))['AssetTag'];
-const metadata = () => test.servers.all.get(idOf(1))?.body['metadata'];
+const metadata = () => cloud.servers.all.get(idOf(1))?.body['metadata'];
 
 it('stores a tag that all daemons show for the system and its chassis, and removes the tag', async () => {
-  const [first, second] = [await test.serve(), await test.serve()];
+  const [first, second] = [await cloud.serve(), await cloud.serve()];
   expect(await tagOf(first)).toBeNull();
   expect((await setTag(first, 'rack "7" 架')).status).toBe(200);
   expect([await tagOf(first), await tagOf(first, chassis)]).toEqual(['rack "7" 架', 'rack "7" 架']);
@@ -31,7 +31,7 @@ it('stores a tag that all daemons show for the system and its chassis, and remov
     ),
   });
   expect((await setTag(second, 'rack 8', chassis)).status).toBe(200);
-  expect(await tagOf(await test.serve())).toBe('rack 8');
+  expect(await tagOf(await cloud.serve())).toBe('rack 8');
   expect((await setTag(second, null)).status).toBe(200);
   expect([await tagOf(second), metadata()]).toEqual([null, {}]);
 });
@@ -41,7 +41,7 @@ it.each([
   ['x'.repeat(65), 400],
   ['"'.repeat(33), 400], // JSON needs two characters for a quote, so this tag needs 66.
 ])('answers a PATCH of the tag %j with status %d', async (tag, status) => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   for (const path of [system, chassis]) {
     const answer = await setTag(served, tag, path);
     expect(answer.status).toBe(status);
@@ -54,12 +54,12 @@ it.each([
 });
 
 it('changes the tag and the boot override of one request together or not at all', async () => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   const boot = { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } };
   expect((await served.send('PATCH', system, { ...boot, AssetTag: 'x'.repeat(65) })).status).toBe(400);
   expect(metadata()).toEqual({});
   expect((await served.send('PATCH', system, { ...boot, AssetTag: 'rack 7' })).status).toBe(200);
-  expect(test.requestsTo('/compute/servers/').filter((line) => line.startsWith('PUT'))).toHaveLength(1);
+  expect(cloud.requestsTo('/compute/servers/').filter((line) => line.startsWith('PUT'))).toHaveLength(1);
   expect(await served.get(system)).toMatchObject({
     AssetTag: 'rack 7',
     Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' },
@@ -67,9 +67,9 @@ it('changes the tag and the boot override of one request together or not at all'
 });
 
 it('reports an exceeded quota of metadata items as 507 with the message of Nova', async () => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   const message = 'Maximum number of metadata items exceeds 128';
-  test.answer((_request, response, path) => {
+  cloud.answer((_request, response, path) => {
     if (!path.includes('/metadata/')) return false;
     sendJson(response, 403, { forbidden: { code: 403, message } });
     return true;
@@ -82,7 +82,7 @@ it('reports an exceeded quota of metadata items as 507 with the message of Nova'
 
 it('keeps a tag that is set during a network boot, and rejects a tag while the owner rescues the server', async () => {
   const ipxe = glance.put({ name: 'ipxe', tags: [], hw_rescue_device: 'cdrom' });
-  const served = await test.serve({ media: { networkImage: ipxe } });
+  const served = await cloud.serve({ media: { networkImage: ipxe } });
   const reset = () => served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceRestart' });
   await served.send('PATCH', system, { Boot: { BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' } });
   expect((await reset()).status).toBe(204);
@@ -90,8 +90,8 @@ it('keeps a tag that is set during a network boot, and rejects a tag while the o
   expect(await tagOf(served)).toBe('rack 7');
   expect((await reset()).status).toBe(204);
   expect([await tagOf(served), JSON.stringify(metadata())]).toEqual(['rack 7', expect.stringContaining('rack 7')]);
-  test.servers.put(1, { 'OS-EXT-STS:vm_state': 'rescued', metadata: {} });
-  const refused = await setTag(await test.serve(), 'rack 8');
+  cloud.servers.put(1, { 'OS-EXT-STS:vm_state': 'rescued', metadata: {} });
+  const refused = await setTag(await cloud.serve(), 'rack 8');
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([
     409,
     expect.stringContaining('Nova stores no settings of a server in this state'),

@@ -14,20 +14,20 @@ import type { Body, Served } from '../support/served-resources.js';
 import { startImageCloud } from './image-cloud.js';
 import type { Images } from './media-lab.js';
 
-const test = servedCloud();
+const cloud = servedCloud();
 let glance: Glance;
 let images: Images;
 /** The id of the image for network boots. */
 let ipxe: string;
 beforeEach(async () => {
-  ({ images, glance } = await startImageCloud(test));
+  ({ images, glance } = await startImageCloud(cloud));
   ipxe = glance.put({ name: 'ipxe', visibility: 'public', tags: [], hw_rescue_device: 'cdrom' });
 });
 afterEach(() => images.close());
 
 const system = `/redfish/v1/Systems/${idOf(1)}`;
 const drive = `${system}/VirtualMedia/Cd`;
-const serve = (networkImage: string | null = 'ipxe') => test.serve({ media: { networkImage } });
+const serve = (networkImage: string | null = 'ipxe') => cloud.serve({ media: { networkImage } });
 const setBoot = (served: Served, target: string, enabled = 'Once') =>
   served.send('PATCH', system, { Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } });
 const boot = async (served: Served): Promise<readonly unknown[]> => {
@@ -43,7 +43,7 @@ const insert = (served: Served) =>
   served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
 const rescue = (id: string) => ({ rescue: { rescue_image_ref: id } });
 const unrescue = { unrescue: null };
-const serverBody = (): Record<string, unknown> => test.servers.all.get(idOf(1))?.body ?? {};
+const serverBody = (): Record<string, unknown> => cloud.servers.all.get(idOf(1))?.body ?? {};
 const vmState = () => serverBody()['OS-EXT-STS:vm_state'];
 const item = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
 /** Returns the images of the service: images in drives, and notes (images without content). */
@@ -67,17 +67,17 @@ it('offers the boot target Pxe only if an image is configured; otherwise, errors
   expect((await setBoot(served, 'Pxe')).status).toBe(200);
   // The daemon without the setting gets a reset of a server for which the other daemon accepted Pxe.
   expect(await reset(without, 'ForceRestart')).toEqual([409, expect.stringContaining('EMULATOR_OS_IPXE_IMAGE is not')]);
-  expect([await boot(without), test.servers.actions]).toEqual([['Pxe', 'Once'], []]);
+  expect([await boot(without), cloud.servers.actions]).toEqual([['Pxe', 'Once'], []]);
 });
 
 it.each([['its name'], ['its id']])('boots the image once (the setting has %s), then the disk', async (reference) => {
   const served = await serve(reference === 'its id' ? ipxe.toUpperCase() : 'ipxe');
   await setBoot(served, 'Pxe');
   await mustReset(served, 'ForceRestart');
-  expect([test.servers.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
+  expect([cloud.servers.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
   expect(await served.get(drive)).toMatchObject({ Inserted: false });
   await mustReset(served, 'ForceRestart');
-  expect([test.servers.actions, vmState(), item()]).toEqual([[unrescue], 'active', expect.anything()]);
+  expect([cloud.servers.actions, vmState(), item()]).toEqual([[unrescue], 'active', expect.anything()]);
   expect(await boot(served)).toEqual(['None', 'Disabled']);
 });
 
@@ -86,11 +86,11 @@ it('boots the image at each restart, and leaves the server off after a power-off
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
   await mustReset(served, 'GracefulRestart');
-  expect(test.servers.actions.splice(0)).toEqual([rescue(ipxe), unrescue, rescue(ipxe)]);
+  expect(cloud.servers.actions.splice(0)).toEqual([rescue(ipxe), unrescue, rescue(ipxe)]);
   await mustReset(served, 'ForceOff');
-  expect([test.servers.actions.splice(0), vmState()]).toEqual([[unrescue, { 'os-stop': null }], 'stopped']);
+  expect([cloud.servers.actions.splice(0), vmState()]).toEqual([[unrescue, { 'os-stop': null }], 'stopped']);
   await mustReset(served, 'On');
-  expect([test.servers.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
+  expect([cloud.servers.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
 });
 
 it('keeps changes that are made while a server with an empty drive runs the image; all daemons see them', async () => {
@@ -109,9 +109,9 @@ it('keeps changes that are made while a server with an empty drive runs the imag
   expect((await insert(third)).status).toBe(204);
   expect(await third.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
   await untilOwnImages(2);
-  test.servers.actions.length = 0;
+  cloud.servers.actions.length = 0;
   await mustReset(third, 'ForceRestart');
-  expect([test.servers.actions, await boot(third)]).toEqual([[unrescue], ['None', 'Disabled']]);
+  expect([cloud.servers.actions, await boot(third)]).toEqual([[unrescue], ['None', 'Disabled']]);
   // The image stays in the drive, and the note is gone.
   await untilOwnImages(1);
   expect(await third.get(drive)).toMatchObject({ Inserted: true });
@@ -130,7 +130,7 @@ it('replaces a boot from the CD drive by a boot from the network, and the other 
   expect(await served.get(drive)).toMatchObject({ Inserted: true });
   await setBoot(served, 'Cd', 'Continuous');
   await mustReset(served, 'ForceRestart');
-  expect(test.servers.actions).toEqual([rescue(ipxe), unrescue, rescue(cd)]);
+  expect(cloud.servers.actions).toEqual([rescue(ipxe), unrescue, rescue(cd)]);
 });
 
 it.each([
@@ -141,19 +141,19 @@ it.each([
   const served = await serve();
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
-  test.servers.actions.length = 0;
+  cloud.servers.actions.length = 0;
   const image = glance.images.get(ipxe);
   if (image !== undefined) glance.images.set(ipxe, { ...image, ...parts });
   const answer = await reset(served, 'ForceRestart');
   expect(answer).toEqual([409, expect.stringMatching(why)]);
   expect(answer[1]).toContain('Booting server server-1 from the network: EMULATOR_OS_IPXE_IMAGE');
-  expect([test.servers.actions, vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
+  expect([cloud.servers.actions, vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
 });
 
 it('keeps a one-time override if Nova rejects the image', async () => {
   const served = await serve();
   await setBoot(served, 'Pxe');
-  test.answer((_request, response, path) => {
+  cloud.answer((_request, response, path) => {
     if (!path.endsWith('/action')) return false;
     sendJson(response, 400, { badRequest: { message: `Requested rescue image ${ipxe} is not supported` } });
     return true;
@@ -168,7 +168,7 @@ it('keeps a one-time override if Nova accepts the image, and the boot then fails
   await setBoot(served, 'Pxe');
   const failed = { action: 'rescue', request_id: 'req-7', user_id: 'u', start_time: '2026-11-23T01:15:03.960631' };
   let isAccepted = false;
-  test.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (path.endsWith('/action')) {
       isAccepted = true;
       request.resume();
@@ -191,12 +191,12 @@ it('keeps a one-time override if Nova accepts the image, and the boot then fails
 });
 
 it('warns at the start about an image that servers cannot boot, but not if Glance fails', async () => {
-  const session = createSession(settingsFor(test.api.url), { timeoutMs: 120_000 });
+  const session = createSession(settingsFor(cloud.api.url), { timeoutMs: 120_000 });
   const logged: string[] = [];
   const log = { warn: (text: string) => void logged.push(`warn ${text}`), debug: () => void logged.push('debug') };
   glance.put({ name: 'ipxe', tags: [] });
   for (const name of ['none', 'ipxe', ipxe]) await createNetworkImage(session, name).check(log);
-  test.api.others.set('image', (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end());
+  cloud.api.others.set('image', (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end());
   await createNetworkImage(session, 'ipxe').check(log);
   session.close();
   expect(logged).toEqual([

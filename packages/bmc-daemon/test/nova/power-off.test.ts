@@ -12,30 +12,30 @@ import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import { machineAt } from './media-lab.js';
 
-const test = servedCloud();
+const cloud = servedCloud();
 const id = idOf(1);
 let glance: Glance;
 let image: string;
 beforeEach(() => {
   glance = createGlance();
-  test.api.others.set('image', glance.handler);
+  cloud.api.others.set('image', glance.handler);
   image = glance.put();
   const state = { cd: image, enabled: 'continuous', target: 'cdrom', after: 'req-1' };
-  test.servers.put(1, {
+  cloud.servers.put(1, {
     'OS-EXT-STS:vm_state': 'rescued',
     metadata: { 'rackless:state': JSON.stringify(state) },
   });
 });
 
-const body = () => test.servers.all.get(id)?.body ?? {};
+const body = () => cloud.servers.all.get(id)?.body ?? {};
 const vmState = () => body()['OS-EXT-STS:vm_state'];
 const storedState = () => (body()['metadata'] as Record<string, string>)['rackless:state'] ?? ''; // the list of the test has texts
 /** Actions that Nova has accepted, in their order. */
-const actions = () => test.servers.actions.flatMap((action) => Object.keys(action as object));
+const actions = () => cloud.servers.actions.flatMap((action) => Object.keys(action as object));
 const settled = { cd: 0, enabled: 'continuous', target: 'cdrom', n: expect.any(String) };
 
 it('ends the rescue at a power-off, stops the server, and keeps the override', async () => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
   expect((await served.send('POST', reset, { ResetType: 'ForceOff' })).status).toBe(204);
   expect([vmState(), actions()]).toEqual(['stopped', ['unrescue', 'os-stop']]);
@@ -44,8 +44,8 @@ it('ends the rescue at a power-off, stops the server, and keeps the override', a
 });
 
 it('switches a server off although Glance answers 500', async () => {
-  test.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
-  const served = await test.serve();
+  cloud.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
+  const served = await cloud.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
   expect((await served.send('POST', reset, { ResetType: 'ForceOff' })).status).toBe(204);
   expect([vmState(), actions()]).toEqual(['stopped', ['unrescue', 'os-stop']]);
@@ -54,7 +54,7 @@ it('switches a server off although Glance answers 500', async () => {
 describe('a daemon that is killed between the two actions', () => {
   const { at, start } = daemonFixture();
   const serve = (): DaemonProcess => {
-    const auth = { auth_url: test.api.url, username: 'u', password: PASSWORD, project_name: 'p' };
+    const auth = { auth_url: cloud.api.url, username: 'u', password: PASSWORD, project_name: 'p' };
     const domains = { user_domain_id: 'default', project_domain_id: 'default' };
     const clouds = { test: { auth: { ...auth, ...domains }, region_name: 'R1' } };
     writeFileSync(at('clouds.json'), JSON.stringify({ clouds }));
@@ -66,7 +66,7 @@ describe('a daemon that is killed between the two actions', () => {
   const killBetween = async (): Promise<void> => {
     const daemon = serve();
     let isKilled = false;
-    test.answer((request, response, path) => {
+    cloud.answer((request, response, path) => {
       if (isKilled || request.method !== 'POST' || !path.endsWith('/action') || vmState() !== 'active') return false;
       whenRead(request, (text) => {
         isKilled = text.includes('os-stop');
@@ -96,7 +96,7 @@ describe('a daemon that is killed between the two actions', () => {
   it('does not switch off a server that its owner restarted while no daemon ran', async () => {
     await killBetween();
     const init = { method: 'POST', body: JSON.stringify({ reboot: { type: 'HARD' } }) };
-    await fetch(`${test.api.url}/compute/servers/${id}/action`, init);
+    await fetch(`${cloud.api.url}/compute/servers/${id}/action`, init);
     serve();
     await waitFor(
       () => (storedState().includes('after') ? undefined : true),
@@ -107,13 +107,13 @@ describe('a daemon that is killed between the two actions', () => {
 
   it('does not complete the power-off after a client has started the server at another daemon', async () => {
     await killBetween();
-    const served = await test.serve();
+    const served = await cloud.serve();
     const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
     expect((await served.send('POST', reset, { ResetType: 'On' })).status).toBe(204);
     expect(storedState()).not.toContain('off');
     serve();
     await waitFor(
-      () => (test.requestsTo('/image/v2/images?').length > 2 ? true : undefined),
+      () => (cloud.requestsTo('/image/v2/images?').length > 2 ? true : undefined),
       () => 'the daemon has not swept the images',
     );
     expect([vmState(), actions()]).toEqual(['active', ['unrescue']]);

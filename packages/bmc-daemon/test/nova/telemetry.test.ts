@@ -7,7 +7,7 @@ import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Body, Served } from '../support/served-resources.js';
 
-const test = servedCloud();
+const cloud = servedCloud();
 const reports = '/redfish/v1/TelemetryService/MetricReports';
 /**
  * Reads a report until the answer is 200. On a busy host, a reader gets 503 after 4 s while the request to Nova
@@ -25,18 +25,19 @@ const valuesOf = (report: Body): Readonly<Record<string, string>> => {
   const all = report['MetricValues'] as readonly { readonly MetricId: string; readonly MetricValue: string }[]; // A report has this list.
   return Object.fromEntries(all.map(({ MetricId: id, MetricValue: value }) => [id, value]));
 };
-const asked = () => test.api.requests.filter((line) => line.endsWith('/diagnostics')).map((line) => line.split('/')[3]);
+const asked = () =>
+  cloud.api.requests.filter((line) => line.endsWith('/diagnostics')).map((line) => line.split('/')[3]);
 /** Lets `respond` answer the requests for diagnostics of a server instead of Nova. */
 const answerWith = (respond: (response: ServerResponse, id: string) => void): void =>
-  test.answer((_request, response, path) => {
+  cloud.answer((_request, response, path) => {
     if (!path.endsWith('/diagnostics')) return false;
     respond(response, path.split('/')[2] ?? '');
     return true;
   });
 
 it('shows the counters of a server, and requests diagnostics only of this server', async () => {
-  for (const index of [1, 2, 3]) test.servers.put(index);
-  const served = await test.serve();
+  for (const index of [1, 2, 3]) cloud.servers.put(index);
+  const served = await cloud.serve();
   expect((await served.get(reports))['Members']).toHaveLength(3);
   expect((await served.get('/redfish/v1/Systems?$expand=.'))['Members']).toHaveLength(3);
   expect(asked()).toEqual([]);
@@ -53,13 +54,13 @@ it('shows the counters of a server, and requests diagnostics only of this server
 });
 
 it('derives the load of the processors from two measurements', async () => {
-  test.servers.put(1);
+  cloud.servers.put(1);
   let readings = 0;
   answerWith((response) => {
     readings += 1;
     sendJson(response, 200, { cpu_details: [{ time: readings }, { time: readings }] });
   });
-  const served = await test.serve();
+  const served = await cloud.serve();
   await served.send('PATCH', `/redfish/v1/TelemetryService/MetricReportDefinitions/${idOf(1)}`, {
     MetricReportDefinitionType: 'OnRequest',
   });
@@ -71,36 +72,36 @@ it('derives the load of the processors from two measurements', async () => {
 });
 
 it('has no values for a server that is off, and requests no diagnostics from Nova', async () => {
-  test.servers.put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
-  const served = await test.serve();
+  cloud.servers.put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
+  const served = await cloud.serve();
   expect(valuesOf(await reportOf(served, 1))).toEqual({});
   expect(asked()).toEqual([]);
 });
 
 it.each([[400], [404], [409], [501]])('has no values if Nova answers %d', async (status) => {
-  test.servers.put(1);
+  cloud.servers.put(1);
   answerWith((response) => sendJson(response, status, { fault: { code: status, message: 'it does not run' } }));
-  const served = await test.serve();
+  const served = await cloud.serve();
   expect(valuesOf(await reportOf(served, 1))).toEqual({});
   expect(asked()).toEqual([idOf(1)]);
 });
 
 it('requests no more diagnostics after the policy of the cloud has rejected a request', async () => {
-  for (const index of [1, 2]) test.servers.put(index);
+  for (const index of [1, 2]) cloud.servers.put(index);
   const message = 'Policy does not allow os_compute_api:os-server-diagnostics to be performed.';
   answerWith((response) => sendJson(response, 403, { forbidden: { code: 403, message } }));
-  const served = await test.serve();
+  const served = await cloud.serve();
   expect([valuesOf(await reportOf(served, 1)), valuesOf(await reportOf(served, 2))]).toEqual([{}, {}]);
   expect(asked()).toEqual([idOf(1)]);
 });
 
 it('answers 503 for a server whose host is down, asks Nova once for three reads, and reads other servers', async () => {
-  for (const index of [1, 2]) test.servers.put(index);
+  for (const index of [1, 2]) cloud.servers.put(index);
   answerWith((response, id) => {
     if (id === idOf(1)) sendJson(response, 500, { computeFault: { code: 500, message: 'MessagingTimeout' } });
     else sendJson(response, 200, { disk_details: [{ read_bytes: 7 }] });
   });
-  const served = await test.serve();
+  const served = await cloud.serve();
   for (let attempt = 0; attempt < 3; attempt += 1) {
     expect((await served.send('GET', `${reports}/${idOf(1)}`)).status).toBe(503);
   }
@@ -113,20 +114,20 @@ it.each<[string, object]>([
   ['values that a hypervisor does not count', { cpu_details: [{ time: null }], disk_details: [{ read_bytes: -1 }] }],
   ['values of other types', { cpu_details: [5], disk_details: [{ read_bytes: '7' }, null], nic_details: [[]] }],
 ])('has no values for %s', async (_, body) => {
-  test.servers.put(1);
+  cloud.servers.put(1);
   answerWith((response) => sendJson(response, 200, body));
-  expect(valuesOf(await reportOf(await test.serve(), 1))).toEqual({});
+  expect(valuesOf(await reportOf(await cloud.serve(), 1))).toEqual({});
 });
 
 it('requests the diagnostics of at most four servers at the same time', async () => {
-  for (let index = 0; index < 20; index += 1) test.servers.put(index);
+  for (let index = 0; index < 20; index += 1) cloud.servers.put(index);
   const held = new Set<ServerResponse>();
   let most = 0;
   answerWith((response) => {
     held.add(response);
     most = Math.max(most, held.size);
   });
-  const served = await test.serve();
+  const served = await cloud.serve();
   const all = Promise.all(Array.from({ length: 20 }, (_, index) => served.send('GET', `${reports}/${idOf(index)}`)));
   await waitFor(
     () => {

@@ -9,7 +9,7 @@ import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
 
-const test = servedCloud();
+const cloud = servedCloud();
 const id = idOf(1);
 const system = `/redfish/v1/Systems/${id}`;
 const STATE = 'rackless:state';
@@ -17,20 +17,20 @@ let image: string;
 let glance: Glance;
 beforeEach(() => {
   glance = createGlance();
-  test.api.others.set('image', glance.handler);
+  cloud.api.others.set('image', glance.handler);
   image = glance.put();
-  test.servers.put(1, { metadata: { [STATE]: stateText({ enabled: 'once', target: 'cdrom' }) } });
+  cloud.servers.put(1, { metadata: { [STATE]: stateText({ enabled: 'once', target: 'cdrom' }) } });
 });
 
 const stateText = (parts: object): string => JSON.stringify({ cd: image, ...parts });
-const body = () => test.servers.all.get(id)?.body ?? {};
+const body = () => cloud.servers.all.get(id)?.body ?? {};
 const vmState = () => body()['OS-EXT-STS:vm_state'];
-const setBody = (parts: object): void => test.servers.put(1, { ...body(), ...parts });
+const setBody = (parts: object): void => cloud.servers.put(1, { ...body(), ...parts });
 const setState = (parts: object): void => setBody({ metadata: { [STATE]: stateText(parts) } });
 /** Actions that Nova has accepted, in their order. */
-const actions = () => test.servers.actions.flatMap((action) => Object.keys(action as object));
+const actions = () => cloud.servers.actions.flatMap((action) => Object.keys(action as object));
 const act = (action: object): Promise<unknown> =>
-  fetch(`${test.api.url}/compute/servers/${id}/action`, { method: 'POST', body: JSON.stringify(action) });
+  fetch(`${cloud.api.url}/compute/servers/${id}/action`, { method: 'POST', body: JSON.stringify(action) });
 const reset = async (served: Served, type: string): Promise<number> =>
   (await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: type })).status;
 const boot = async (served: Served): Promise<unknown> => {
@@ -42,7 +42,7 @@ const boot = async (served: Served): Promise<unknown> => {
 /** Lets the next rescue of a daemon last for this number of reads. Calls `onAccepted` when the rescue begins. */
 function rescueTakes(reads: number, onAccepted: () => void): void {
   let left = -1;
-  test.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (request.method === 'GET' && path === `/servers/${id}` && left >= 0) {
       if (left === 0) setBody({ 'OS-EXT-STS:vm_state': 'rescued', 'OS-EXT-STS:task_state': null });
       left -= 1;
@@ -67,19 +67,19 @@ function rescueTakes(reads: number, onAccepted: () => void): void {
 }
 
 it('a daemon boots an image once, although another daemon boots it at the same moment', async () => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   let isBooted = false;
-  test.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     if (isBooted || !path.includes('os-instance-actions')) return false;
     isBooted = true;
     setState({ enabled: 'once', target: 'cdrom', after: 'req-1' });
     void act({ rescue: {} }).then(() => {
       setBody({ 'OS-EXT-STS:vm_state': 'active', 'OS-EXT-STS:task_state': 'rescuing' });
-      test.api.nova(request, response, path);
+      cloud.api.nova(request, response, path);
     });
     return true;
   });
-  test.answer((request, response, path) => {
+  cloud.answer((request, response, path) => {
     const isAction = request.method === 'POST' && path.endsWith('/action');
     if (!isAction || body()['OS-EXT-STS:task_state'] === null) return false;
     const message = `Cannot 'rescue' instance ${id} while it is in task_state rescuing`;
@@ -97,9 +97,9 @@ it('a daemon boots an image once, although another daemon boots it at the same m
 });
 
 it('a daemon answers 503 to a boot if another daemon has replaced the settings since the first read', async () => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   let isChanged = false;
-  test.answer((_request, _response, path) => {
+  cloud.answer((_request, _response, path) => {
     if (path.includes('os-instance-actions') && !isChanged) {
       isChanged = true;
       setState({ enabled: 'continuous', target: 'hd' });
@@ -113,7 +113,7 @@ it('a daemon answers 503 to a boot if another daemon has replaced the settings s
 });
 
 it('a daemon still controls a server whose settings another daemon has changed during the boot', async () => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   // The other daemon has read the server before the boot, so it removes the mark of the boot.
   rescueTakes(3, () => setState({ enabled: 'continuous', target: 'hd' }));
   expect(await reset(served, 'ForceRestart')).toBe(204);
@@ -123,7 +123,7 @@ it('a daemon still controls a server whose settings another daemon has changed d
 });
 
 it('a daemon ends a boot whose mark another daemon has removed too late for a correction', async () => {
-  const served = await test.serve();
+  const served = await cloud.serve();
   rescueTakes(0, () => {
     setState({ enabled: 'continuous', target: 'hd' });
     setBody({ 'OS-EXT-STS:vm_state': 'rescued', 'OS-EXT-STS:task_state': null });
@@ -138,11 +138,11 @@ it('a daemon stores a change although another daemon ends a boot with an empty d
     'OS-EXT-STS:task_state': 'rescuing',
     metadata: { [STATE]: JSON.stringify({ ...settings, after: '' }) },
   };
-  test.servers.put(1, booting);
-  const served = await test.serve();
+  cloud.servers.put(1, booting);
+  const served = await cloud.serve();
   // The daemon has read the server when it looks for the note of the boot. The note's id is a UUID of version 8.
   const isNote = /^\/v2\/images\/.{14}8/;
-  test.api.others.set('image', (request, response, path) => {
+  cloud.api.others.set('image', (request, response, path) => {
     if (isNote.test(path)) setBody({ 'OS-EXT-STS:task_state': null, metadata: { [STATE]: JSON.stringify(settings) } });
     glance.handler(request, response, path);
   });

@@ -43,7 +43,7 @@ const general: Readonly<Record<string, unknown>> = {
   max_response_size_mb: 4,
 };
 /** Settings that the rendered text shows in another setting, or not at all. */
-const others: ReadonlySet<string> = new Set([
+const notShownByName: ReadonlySet<string> = new Set([
   'alert_types', // shown in `alerting`
   ...Object.values(healthRows).map(({ name }) => name),
   'max_parallel_requests', // shown with each deployment
@@ -52,9 +52,9 @@ const others: ReadonlySet<string> = new Set([
 ]);
 
 describe('the effective configuration', () => {
-  it('has each general setting that is not in `others`, without secrets', () => {
+  it('has each general setting that is not in `notShownByName`, without secrets', () => {
     const names = Object.values(generalTable).map(({ name }) => name);
-    expect(names.filter((name) => !others.has(name)).toSorted()).toEqual(Object.keys(general).toSorted());
+    expect(names.filter((name) => !notShownByName.has(name)).toSorted()).toEqual(Object.keys(general).toSorted());
     const text = render({
       model_list: [{ model_name: 'chat', litellm_params: { model: 'openai/m', api_key: 'sk-1' } }],
       general_settings: general,

@@ -17,16 +17,16 @@ const headers = (key: string) => ({ authorization: `Bearer ${key}` });
 let redis: PrivateRedis;
 let upstream: Server;
 /** The unsent answers to requests with the text `wait`. A test sends them. */
-let held: ServerResponse[];
+let heldAnswers: ServerResponse[];
 const { write, start } = daemonFixture();
 beforeEach(async () => {
-  held = [];
+  heldAnswers = [];
   redis = await startRedis();
   upstream = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
-      if (body.includes('wait')) held.push(response);
+      if (body.includes('wait')) heldAnswers.push(response);
       else response.setHeader('content-type', 'application/json').end(answer);
     });
   }).listen(0, '127.0.0.1');
@@ -99,16 +99,16 @@ async function exhaust(proxy: Running, key: string, clients: number): Promise<nu
  *   (`refused`).
  */
 async function holdFour(proxies: readonly Running[]) {
-  held = [];
+  heldAnswers = [];
   const key = await createKey(proxies, { max_parallel_requests: 4 });
-  const [killed, other] = proxies;
-  if (killed === undefined || other === undefined) throw new Error('no proxies');
-  const open = [killed, killed, killed, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
+  const [first, other] = proxies;
+  if (first === undefined || other === undefined) throw new Error('no proxies');
+  const open = [first, first, first, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
   await waitFor(
-    () => (held.length === 4 ? true : undefined),
-    () => `${held.length} requests at the upstream`,
+    () => (heldAnswers.length === 4 ? true : undefined),
+    () => `${heldAnswers.length} requests at the upstream`,
   );
-  return { key, killed, other, open, refused: [await chat(killed, key), await chat(other, key)] };
+  return { key, first, other, open, refused: [await chat(first, key), await chat(other, key)] };
 }
 
 describe('proxies that share a Redis', () => {
@@ -132,11 +132,11 @@ describe('proxies that share a Redis', () => {
       () => startProxies(3),
       async (proxies) => {
         const key = await createKey(proxies, { rpm_limit: 400 });
-        const [killed, ...others] = proxies;
-        if (killed === undefined) throw new Error('no proxy');
+        const [first, ...others] = proxies;
+        if (first === undefined) throw new Error('no proxy');
         let sum = 0;
-        for (let n = 0; n < 50; n += 1) if ((await chat(killed, key)) === 200) sum += 1;
-        killed.process.signal('SIGKILL');
+        for (let n = 0; n < 50; n += 1) if ((await chat(first, key)) === 200) sum += 1;
+        first.process.signal('SIGKILL');
         for (const one of await Promise.all(others.map((proxy) => exhaust(proxy, key, 4)))) sum += one;
         return sum;
       },
@@ -147,14 +147,14 @@ describe('proxies that share a Redis', () => {
   });
 
   it('can use the parallel requests of a killed proxy again', async () => {
-    const { key, killed, other, open, refused } = await whileRedisAnswers(() => startProxies(2), holdFour);
+    const { key, first, other, open, refused } = await whileRedisAnswers(() => startProxies(2), holdFour);
     expect(refused).toEqual([429, 429]);
-    killed.process.signal('SIGKILL');
+    first.process.signal('SIGKILL');
     await waitFor(
       async () => ((await chat(other, key)) === 200 ? true : undefined),
       () => 'the places are not free',
     );
-    for (const response of held.splice(0)) response.setHeader('content-type', 'application/json').end(answer);
+    for (const response of heldAnswers.splice(0)) response.setHeader('content-type', 'application/json').end(answer);
     expect((await Promise.all(open)).filter((status) => status === 200)).toHaveLength(1);
   });
 });

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { bothProviders, useRawProxy } from '../pass-through/fixture.js';
 import { passTime, stopTime } from '../harness/stopped-time.js';
-import { settled, waitFor } from '../harness/wait.js';
+import { stableCount, waitFor } from '../harness/wait.js';
 
 /** A client that has sent nothing for this time gets 408. */
 const STALL_MS = 60_000;
@@ -83,7 +83,7 @@ describe('an upload', () => {
     const { socket, answer } = dial();
     socket.write(headOf('/openai/v1/x', 'application/octet-stream', LARGE_BYTES));
     socket.write(Buffer.alloc(LARGE_BYTES));
-    await settled(
+    await stableCount(
       () => socket.bytesWritten - socket.writableLength,
       () => 'the client never stopped',
     );

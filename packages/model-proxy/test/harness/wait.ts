@@ -33,7 +33,7 @@ const EQUAL_COUNTS = 40;
  * Waits until a count is above 0 and stops changing because of backpressure.
  * @throws {Error} if the time is over; with the text of `complaint`.
  */
-export async function settled(count: () => number, complaint: () => string): Promise<number> {
+export async function stableCount(count: () => number, complaint: () => string): Promise<number> {
   let [before, equal] = [0, 0];
   return waitFor(() => {
     const now = count();

@@ -38,7 +38,7 @@ const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vll
  * Lets the upstream send a stream, in writes of these texts. The upstream reports usage only if the request has
  * `include_usage`.
  */
-function streams(writes: readonly string[]): void {
+function answerWithStream(writes: readonly string[]): void {
   app.answering = ({ body }, response) => void send(body, response);
   const send = async (body: Buffer, response: ServerResponse): Promise<void> => {
     const { stream_options: options } = JSON.parse(body.toString()) as { stream_options?: { include_usage?: boolean } };
@@ -51,7 +51,7 @@ function streams(writes: readonly string[]): void {
     response.end();
   };
 }
-const stream = (key: string, body: object = {}) => app.chat(key, { stream: true, ...body });
+const requestStream = (key: string, body: object = {}) => app.chat(key, { stream: true, ...body });
 const sentOptions = () =>
   (JSON.parse(app.requests.at(-1)?.body.toString() ?? '') as { stream_options?: unknown }).stream_options;
 
@@ -69,9 +69,9 @@ describe('a stream', () => {
   ])(
     'is counted, and reaches the client without the usage event, if the client does not request usage: %s',
     async (_what, writes) => {
-      streams(writes);
+      answerWithStream(writes);
       const key = await app.create();
-      const answer = await stream(key);
+      const answer = await requestStream(key);
       expect(answer.text).toBe(renamed(writes.join('').replace(usageEvent, '')));
       expect(sentOptions()).toEqual({ include_usage: true });
       expect(await rowsOf()).toEqual([
@@ -89,17 +89,17 @@ describe('a stream', () => {
   );
 
   it('contains the usage if the client requests it', async () => {
-    streams([...words, last, usageEvent, DONE]);
+    answerWithStream([...words, last, usageEvent, DONE]);
     const key = await app.create();
-    const answer = await stream(key, { stream_options: { include_usage: true } });
+    const answer = await requestStream(key, { stream_options: { include_usage: true } });
     expect(answer.text).toContain('"usage"');
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
   });
 
   it('is also counted if the client sets include_usage to false', async () => {
-    streams([...words, last, usageEvent, DONE]);
+    answerWithStream([...words, last, usageEvent, DONE]);
     const key = await app.create();
-    const answer = await stream(key, { stream_options: { include_usage: false, x: 1 } });
+    const answer = await requestStream(key, { stream_options: { include_usage: false, x: 1 } });
     expect(answer.text).not.toContain('"usage"');
     expect(sentOptions()).toEqual({ include_usage: true, x: 1 });
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
@@ -108,11 +108,11 @@ describe('a stream', () => {
   it('omits the usage that only the tpm limit of the deployment needs, unless the client requests it', async () => {
     await app.close();
     app = await serveKeys({ deployment: { ...prices, tpm: 1000 }, settings: {} });
-    streams([...words, last, usageEvent, DONE]);
+    answerWithStream([...words, last, usageEvent, DONE]);
     const key = await app.create();
-    expect((await stream(key)).text).toBe(renamed([...words, last, DONE].join('')));
+    expect((await requestStream(key)).text).toBe(renamed([...words, last, DONE].join('')));
     expect(sentOptions()).toEqual({ include_usage: true });
-    const answer = await stream(key, { stream_options: { include_usage: true } });
+    const answer = await requestStream(key, { stream_options: { include_usage: true } });
     expect(answer.text).toContain('"usage"');
   });
 
@@ -120,15 +120,15 @@ describe('a stream', () => {
     await app.close();
     const defaults = { stream_options: { include_usage: true } };
     app = await serveKeys({ deployment: { ...prices, tpm: 1000, defaults }, settings: {} });
-    streams([...words, last, usageEvent, DONE]);
-    expect((await stream(await app.create())).text).toContain('"usage"');
+    answerWithStream([...words, last, usageEvent, DONE]);
+    expect((await requestStream(await app.create())).text).toContain('"usage"');
   });
 
   it('loses neither usage in an event with choices nor text that looks like usage', async () => {
     const strange = chunk({ choices: [{ index: 0, delta: { content: '"usage":{} "choices":[]' } }] });
     const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
-    streams([strange, both, DONE]);
-    const answer = await stream(await app.create());
+    answerWithStream([strange, both, DONE]);
+    const answer = await requestStream(await app.create());
     expect(answer.text).toBe(renamed(strange + both + DONE));
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
   });
@@ -182,9 +182,9 @@ describe('a stream', () => {
   });
 
   it('is counted as failed and without tokens if its first event is an error', async () => {
-    streams(['data: {"error":{"message":"overloaded","code":503}}\n\n']);
+    answerWithStream(['data: {"error":{"message":"overloaded","code":503}}\n\n']);
     const key = await app.create();
-    expect((await stream(key)).status).toBe(503);
+    expect((await requestStream(key)).status).toBe(503);
     expect(await rowsOf()).toEqual([expect.objectContaining({ failed: 1, totalTokens: 0 })]);
   });
 
@@ -201,7 +201,7 @@ describe('a stream', () => {
   ])("is counted with the cached tokens, if any, of Anthropic's API: %s", async (_what, writes, input, output) => {
     await app.close();
     app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
-    streams(writes);
+    answerWithStream(writes);
     const key = await app.create();
     const answer = await call(`${app.url}/v1/messages`, {
       headers: { authorization: `Bearer ${key}` },
@@ -428,7 +428,7 @@ describe('a stored response', () => {
 
   const spent = () => keyed.store.spendOf(digestOf(key)).spend;
   /** Lets the upstream answer with a response: as JSON, or as the last event of a stream. */
-  function answers(value: object): void {
+  function answerWithResponse(value: object): void {
     keyed.answering = ({ url }, response) => {
       if (!url.includes('stream=true')) {
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
@@ -448,7 +448,7 @@ describe('a stored response', () => {
   }
 
   it('is counted when a client creates it, and not when clients read or cancel it', async () => {
-    answers(stored);
+    answerWithResponse(stored);
     const id = await create();
     expect(spent()).toBeCloseTo(0.2);
     await use(id);
@@ -458,11 +458,11 @@ describe('a stored response', () => {
   });
 
   it.each(['', '?stream=true'])('with background: true is counted at the first read with usage%s', async (rest) => {
-    answers(queued);
+    answerWithResponse(queued);
     const id = await create({ background: true });
     await use(id);
     expect(spent()).toBe(0);
-    answers(stored);
+    answerWithResponse(stored);
     await use(id, 'GET', rest);
     expect(spent()).toBeCloseTo(0.2);
     await use(id);

@@ -10,7 +10,7 @@ import { startTestProxy, type TestProxyOptions } from '../harness/proxy.js';
 import { closingAfterEach } from '../upstream/closing.js';
 import { answerOf, requestBody, ScriptedServer } from '../upstream/scripted-server.js';
 import { holdUp, passTime, stopTime } from '../harness/stopped-time.js';
-import { settled, waitFor } from '../harness/wait.js';
+import { stableCount, waitFor } from '../harness/wait.js';
 import { configOf, entry, useRawProxy } from './fixture.js';
 import { RawUpstream } from './raw-upstream.js';
 
@@ -384,7 +384,7 @@ describe('a client of raw requests', () => {
     const answered = await new Promise<IncomingMessage>((resolve) =>
       requestHttp(`${proxy.url}/openai/v1/x`, { agent: false }, resolve).end(),
     );
-    const before = await settled(
+    const before = await stableCount(
       () => written,
       () => 'the upstream never stopped',
     );

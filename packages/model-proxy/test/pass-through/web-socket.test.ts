@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { call, exchangeBytes } from '../harness/call.js';
 import { startTestProxy } from '../harness/proxy.js';
 import { passTime, stopTime } from '../harness/stopped-time.js';
-import { settled, waitFor } from '../harness/wait.js';
+import { stableCount, waitFor } from '../harness/wait.js';
 import { configOf, entry, useRawProxy } from './fixture.js';
 import { RAW_KEY, refuseUpgrade } from './raw-upstream.js';
 
@@ -526,7 +526,7 @@ describe('a WebSocket', () => {
     socket.pause();
     const upstreamSocket = await upstreamEnd();
     // All buffers on the way are full, so the rest of the frames waits at the upstream.
-    const before = await settled(
+    const before = await stableCount(
       () => upstreamSocket.bufferedAmount,
       () => 'the upstream was never paused',
     );

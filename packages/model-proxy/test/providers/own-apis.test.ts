@@ -102,13 +102,13 @@ describe('vendors with APIs of their own', () => {
   cleanUp(() => ({ vendors, proxy }));
 
   /** Removes all requests so far. @returns the first one to this host. @throws {Error} if it got none. */
-  const requestTo = (host: string) => {
+  const takeRequestTo = (host: string) => {
     const request = vendors.take().find(({ line }) => line.includes(`//${host}/`));
     if (request === undefined) throw new Error(`${host} got no request`);
     return request;
   };
   /** Returns the parsed body of this request. */
-  const bodyTo = (host: string): unknown => JSON.parse(requestTo(host).body);
+  const takeBodyTo = (host: string): unknown => JSON.parse(takeRequestTo(host).body);
   const completion = { id: 'chat-1', object: 'chat.completion', created: 1, model_id: 'm', model: 'm' };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
 
@@ -117,7 +117,7 @@ describe('vendors with APIs of their own', () => {
     vendors.answers.set(WATSONX, json({ ...completion, choices, usage: { prompt_tokens: 1, completion_tokens: 2 } }));
     const answer = await client.chat.completions.create({ model: 'granite', messages, temperature: 0.1 });
     expect(answer.choices).toEqual(choices);
-    const request = requestTo(WATSONX);
+    const request = takeRequestTo(WATSONX);
     expect(request.line).toBe(`POST https://${WATSONX}/ml/v1/text/chat?version=2024-03-13`);
     expect(request.headers.authorization).toBe('Bearer ibm-token');
     expect(JSON.parse(request.body)).toEqual({
@@ -127,7 +127,7 @@ describe('vendors with APIs of their own', () => {
       temperature: 0.1,
     });
     await client.chat.completions.create({ model: 'deployed', messages });
-    const deployed = requestTo(WATSONX);
+    const deployed = takeRequestTo(WATSONX);
     expect(deployed.line).toBe(`POST https://${WATSONX}/ml/v1/deployments/d-1/text/chat?version=2024-03-13`);
     expect(JSON.parse(deployed.body)).toEqual({ messages });
   });
@@ -146,7 +146,7 @@ describe('vendors with APIs of their own', () => {
     let text = '';
     for await (const { choices: parts } of received) text += parts[0]?.delta.content ?? '';
     expect(text).toBe('Hi 雪');
-    const request = requestTo(WATSONX);
+    const request = takeRequestTo(WATSONX);
     expect(request.line).toContain('/ml/v1/text/chat_stream?');
     expect(request.body).not.toContain('stream');
     vendors.answers.set(WATSONX, named(['message', chunk({ content: 'Hi ' }, null)]));
@@ -163,12 +163,12 @@ describe('vendors with APIs of their own', () => {
     const found = await client.embeddings.create({ model: 'granite', input: ['a', 'b'], encoding_format: 'float' });
     expect(found.data.map(({ embedding }) => embedding)).toEqual([[1], [2]]);
     expect(found.usage.prompt_tokens).toBe(4);
-    expect(bodyTo(WATSONX)).toMatchObject({ inputs: ['a', 'b'], project_id: 'project-1' });
+    expect(takeBodyTo(WATSONX)).toMatchObject({ inputs: ['a', 'b'], project_id: 'project-1' });
     vendors.answers.set(WATSONX, json({ results: [{ index: 1, score: 3.5 }], input_token_count: 9 }));
     const body = JSON.stringify({ model: 'granite', query: 'q', documents: ['a', 'b'], top_n: 1 });
     const ranked = await fetch(`${proxy.url}/v1/rerank`, { method: 'POST', body });
     expect(await ranked.json()).toMatchObject({ results: [{ index: 1, relevance_score: 3.5 }] });
-    expect(bodyTo(WATSONX)).toMatchObject({
+    expect(takeBodyTo(WATSONX)).toMatchObject({
       query: 'q',
       inputs: [{ text: 'a' }, { text: 'b' }],
       parameters: { return_options: { top_n: 1 } },
@@ -192,7 +192,7 @@ describe('vendors with APIs of their own', () => {
     const file = new File(['sound'], 'a.wav');
     const answer = await client.audio.transcriptions.create({ model: 'whisper', file });
     expect(answer.text).toBe('Hello.');
-    const request = requestTo(WATSONX);
+    const request = takeRequestTo(WATSONX);
     expect(request.line).toBe(`POST https://${WATSONX}/ml/v1/audio/transcriptions?version=2024-03-13`);
     for (const [name, value] of [
       ['project_id', 'project-1'],
@@ -216,14 +216,14 @@ describe('vendors with APIs of their own', () => {
       choices: [{ message: { content: 'Hi!' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     });
-    const request = requestTo(REPLICATE);
+    const request = takeRequestTo(REPLICATE);
     expect(request.line).toBe(`POST https://${REPLICATE}/v1/models/meta/meta-llama-3-8b-instruct/predictions`);
     expect(request.headers).toMatchObject({ authorization: 'Bearer r8-key', prefer: 'wait=60' });
     expect(JSON.parse(request.body)).toEqual({
       input: { prompt: 'hello', system_prompt: 'Be short.', max_tokens: 9 },
     });
     await client.chat.completions.create({ model: 'version', messages });
-    const version = requestTo(REPLICATE);
+    const version = takeRequestTo(REPLICATE);
     expect(version.line).toBe(`POST https://${REPLICATE}/v1/predictions`);
     expect(JSON.parse(version.body)).toEqual({ version: '0123abcd', input: { prompt: 'hello' } });
   });
@@ -248,7 +248,7 @@ describe('vendors with APIs of their own', () => {
     vendors.answers.set(FAL, json({ images, seed: 1 }));
     const answer = await client.images.generate({ model: 'flux', prompt: 'a cat', n: 1, size: '512x512' });
     expect(answer.data).toEqual([{ url: 'https://v3.fal.media/a.png' }]);
-    const request = requestTo(FAL);
+    const request = takeRequestTo(FAL);
     expect(request.line).toBe(`POST https://${FAL}/fal-ai/flux/dev`);
     expect(request.headers.authorization).toBe('Key fal-key');
     expect(JSON.parse(request.body)).toEqual({
@@ -264,7 +264,7 @@ describe('vendors with APIs of their own', () => {
       response_format: 'b64_json',
     });
     expect(inside.data).toEqual([{ b64_json: 'iVBO' }]);
-    expect(bodyTo(FAL)).toEqual({ prompt: 'a cat', sync_mode: true, aspect_ratio: '16:9' });
+    expect(takeBodyTo(FAL)).toEqual({ prompt: 'a cat', sync_mode: true, aspect_ratio: '16:9' });
     const detail = [{ loc: ['body', 'prompt'], msg: 'field required', type: 'value_error.missing' }];
     vendors.answers.set(FAL, json({ detail }, 422));
     const failed = client.images.generate({ model: 'flux', prompt: 'x' });
@@ -283,7 +283,7 @@ describe('vendors with APIs of their own', () => {
       speed: 1.1,
     });
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(AUDIO);
-    const request = requestTo(ELEVENLABS);
+    const request = takeRequestTo(ELEVENLABS);
     expect(request.line).toBe(
       `POST https://${ELEVENLABS}/v1/text-to-speech/JBFqnCBsd6RMkjVDRZzb?output_format=mp3_44100_128`,
     );
@@ -316,7 +316,7 @@ describe('vendors with APIs of their own', () => {
       response_format: 'wav',
     });
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(AUDIO);
-    const request = requestTo(AZURE);
+    const request = takeRequestTo(AZURE);
     expect(request.line).toBe(`POST https://${AZURE}/cognitiveservices/v1`);
     expect(request.headers).toMatchObject({
       'ocp-apim-subscription-key': 'azure-key',
@@ -329,7 +329,7 @@ describe('vendors with APIs of their own', () => {
     );
     const ssml = '<speak version="1.0" xml:lang="de-DE"><voice name="de-DE-KatjaNeural">Hallo</voice></speak>';
     await client.audio.speech.create({ model: 'azure-speech', voice: 'alloy', input: ssml });
-    expect(requestTo(AZURE).body).toBe(ssml);
+    expect(takeRequestTo(AZURE).body).toBe(ssml);
   });
 
   it('MP-156 include Gemini for speech, whose audio becomes a WAV file', async () => {
@@ -343,7 +343,7 @@ describe('vendors with APIs of their own', () => {
     expect(audio.subarray(0, 4).toString()).toBe('RIFF');
     expect([audio.readUInt32LE(4), audio.readUInt32LE(24), audio.readUInt32LE(40)]).toEqual([40, 24_000, 4]);
     expect(audio.subarray(44)).toEqual(Buffer.from([1, 0, 2, 0]));
-    const request = requestTo(VERTEX);
+    const request = takeRequestTo(VERTEX);
     expect(request.line).toBe(
       `POST https://${VERTEX}/v1beta1/projects/p/locations/us-central1/publishers/google/models/gemini-2.5-flash-preview-tts:generateContent`,
     );
@@ -406,7 +406,7 @@ describe('vendors with APIs of their own', () => {
     vendors.answers.set(LANGGRAPH, json(state));
     const answer = await client.chat.completions.create({ model: 'agent', messages });
     expect(answer).toMatchObject({ id: 'run-1', choices: [{ message: { content: 'Hi!' }, finish_reason: 'stop' }] });
-    const request = requestTo(LANGGRAPH);
+    const request = takeRequestTo(LANGGRAPH);
     expect(request.line).toBe(`POST https://${LANGGRAPH}/runs/wait`);
     expect(JSON.parse(request.body)).toEqual({ assistant_id: 'agent', input: { messages } });
     vendors.answers.set(LANGGRAPH, json({ __error__: { error: 'ValueError', message: 'no tool' } }));
@@ -424,7 +424,7 @@ describe('vendors with APIs of their own', () => {
     let text = '';
     for await (const { choices: parts } of received) text += parts[0]?.delta.content ?? '';
     expect(text).toBe('Hi 雪');
-    expect(bodyTo(LANGGRAPH)).toMatchObject({ stream_mode: ['messages-tuple'] });
+    expect(takeBodyTo(LANGGRAPH)).toMatchObject({ stream_mode: ['messages-tuple'] });
     vendors.answers.set(LANGGRAPH, named(['error', { error: 'ValueError', message: 'no tool' }]));
     const failed = client.chat.completions.create({ model: 'agent', messages, stream: true });
     await expect(failed).rejects.toMatchObject({ status: 500, message: expect.stringContaining('no tool') });

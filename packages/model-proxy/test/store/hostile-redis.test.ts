@@ -89,7 +89,7 @@ async function change(id: string): Promise<{ readonly error: unknown; readonly m
 }
 
 /** Checks the store after the end of a fault: it accepts changes, keeps its keys, and counts the one request once. */
-async function recovers(): Promise<void> {
+async function expectRecovery(): Promise<void> {
   mode = { kind: 'honest' };
   await until(() => store.isAvailable, 'the store is not available again');
   await waitFor(
@@ -124,7 +124,7 @@ describe('a store whose Redis', () => {
     await new Promise((resolve) => setTimeout(resolve, 2200));
     expect(logged.length).toBeLessThanOrEqual(3);
     expect(logged.join('\n')).toContain(answer.slice(1));
-    await recovers();
+    await expectRecovery();
   });
 
   it('answers after 1 s makes changes, and is available', async () => {
@@ -134,7 +134,7 @@ describe('a store whose Redis', () => {
     expect(error).toBeUndefined();
     expect(ms).toBeLessThan(20_000);
     expect(store.isAvailable).toBe(true);
-    await recovers();
+    await expectRecovery();
   });
 
   it('answers after 5 s rejects changes in time, and recovers', async () => {
@@ -145,7 +145,7 @@ describe('a store whose Redis', () => {
     expect(ms).toBeLessThan(15_000);
     await until(() => !store.isAvailable, 'the store is available');
     expect(store.keys.has('k')).toBe(true);
-    await recovers();
+    await expectRecovery();
   });
 
   it.each([
@@ -167,6 +167,6 @@ describe('a store whose Redis', () => {
     expect(ms).toBeLessThan(15_000);
     await until(() => !store.isAvailable, 'the store is available');
     expect(store.keys.has('k')).toBe(true);
-    await recovers();
+    await expectRecovery();
   });
 });

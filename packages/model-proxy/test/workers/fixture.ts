@@ -45,7 +45,7 @@ export interface Group {
 /** Starts groups of a test, and controls their upstream. */
 export interface GroupFixture extends DaemonFixture {
   /** The unsent answers to requests with the text `wait`. */
-  readonly held: ServerResponse[];
+  readonly heldAnswers: ServerResponse[];
   /** Answers requests with this status from now on; null: with 200. */
   readonly failWith: (status: number | null) => void;
   /** Number of requests at the upstream. */
@@ -60,12 +60,12 @@ export interface GroupFixture extends DaemonFixture {
 /** Makes the fixture. Call this at the top of a suite. */
 export function groupFixture(): GroupFixture {
   const daemon = daemonFixture();
-  const held: ServerResponse[] = [];
+  const heldAnswers: ServerResponse[] = [];
   let upstream: Server;
   let status: number | null = null;
   let requestCount = 0;
   beforeEach(async () => {
-    held.length = 0;
+    heldAnswers.length = 0;
     status = null;
     requestCount = 0;
     upstream = createServer((received, response) => {
@@ -73,7 +73,7 @@ export function groupFixture(): GroupFixture {
       received.on('data', (chunk: Buffer) => (body += chunk.toString()));
       received.on('end', () => {
         requestCount += 1;
-        if (body.includes('wait')) held.push(response);
+        if (body.includes('wait')) heldAnswers.push(response);
         else if (status !== null) response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
         else complete(response);
       });
@@ -88,7 +88,7 @@ export function groupFixture(): GroupFixture {
     void response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   return {
     ...daemon,
-    held,
+    heldAnswers,
     requestCount: () => requestCount,
     complete,
     failWith: (next) => void (status = next),

@@ -12,7 +12,7 @@ import { waitFor } from '../harness/wait.js';
 import { LOCAL } from '../daemon/fixture.js';
 import { childrenOf, groupFixture, MASTER, type Group } from './fixture.js';
 
-const { held, complete, configuration, startGroup, run, write, start, failWith, requestCount } = groupFixture();
+const { heldAnswers, complete, configuration, startGroup, run, write, start, failWith, requestCount } = groupFixture();
 
 const DIST = path.join(import.meta.dirname, '../../dist');
 const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
@@ -22,12 +22,12 @@ const until = (isReached: () => boolean, what: string) =>
     () => what,
   );
 const hold = async (group: Pick<Group, 'url'>, content = 'wait') => {
-  const before = held.length;
+  const before = heldAnswers.length;
   const answer = open(`${group.url}/v1/chat/completions`, {
     headers: { authorization: `Bearer ${MASTER}` },
     body: { model: 'm', messages: [{ role: 'user', content }] },
   });
-  await until(() => held.length > before, 'no request came to the upstream');
+  await until(() => heldAnswers.length > before, 'no request came to the upstream');
   return { answer };
 };
 
@@ -60,7 +60,7 @@ describe('a group of workers', () => {
     await group.process.waitForOutput(/SIGTERM: stopping/);
     await delay(200);
     expect(workers.every(isRunning)).toBe(true);
-    for (const response of held.splice(0)) complete(response);
+    for (const response of heldAnswers.splice(0)) complete(response);
     expect([(await first.answer).status, (await second.answer).status]).toEqual([200, 200]);
     expect(await group.process.waitForExit()).toBe(0);
     expect(workers.some(isRunning)).toBe(false);
@@ -88,7 +88,7 @@ describe('a group of workers', () => {
     const { answer } = await hold({ url });
     process.kill(group.pid ?? 0, 'SIGTERM');
     await group.waitForOutput(/SIGTERM: stopping/);
-    for (const response of held.splice(0)) complete(response);
+    for (const response of heldAnswers.splice(0)) complete(response);
     expect((await answer).status).toBe(200);
     write('go', '');
     expect(await group.waitForExit()).toBe(0);

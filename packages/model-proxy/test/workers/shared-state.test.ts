@@ -5,7 +5,7 @@ import { whileRedisAnswers } from '../harness/answering-redis.js';
 import { waitFor } from '../harness/wait.js';
 import { groupFixture, MASTER, type Connection, type Group } from './fixture.js';
 
-const { held, complete, configuration, startGroup } = groupFixture();
+const { heldAnswers, complete, configuration, startGroup } = groupFixture();
 
 /** Sends requests on each connection until it has got 429. @returns the number of admitted requests. */
 async function exhaust(connections: readonly Connection[], key: string): Promise<number> {
@@ -78,26 +78,29 @@ describe('a key of a group', () => {
   it('MP-138 gets its parallel requests back when a worker is killed', async () => {
     const group = await startGroup(configuration());
     const key = await group.createKey({ max_parallel_requests: 4 });
-    const [, second] = await group.connectToAll(2);
-    const [first] = group.workers();
+    const [, other] = await group.connectToAll(2);
+    const [firstPid] = group.workers();
     // Three connections to the worker that the test kills: each connection sends one request at a time.
-    const own = await Promise.all([1, 2, 3].map(async () => (await group.connectToAll(2))[0]));
-    const cut = own.map(async (connection) => connection?.chat(key, 'wait').catch(() => 'cut'));
-    const kept = second?.chat(key, 'wait');
-    await until(() => held.length === 4, 'four requests at the upstream');
+    const toFirst = await Promise.all([1, 2, 3].map(async () => (await group.connectToAll(2))[0]));
+    const cut = toFirst.map(async (connection) => connection?.chat(key, 'wait').catch(() => 'cut'));
+    const kept = other?.chat(key, 'wait');
+    await until(() => heldAnswers.length === 4, 'four requests at the upstream');
     expect(await group.chat(key)).toBe(429);
-    process.kill(first ?? 0, 'SIGKILL');
+    process.kill(firstPid ?? 0, 'SIGKILL');
     expect(await Promise.all(cut)).toEqual(['cut', 'cut', 'cut']);
     const again: Promise<number>[] = [];
     await until(async () => {
-      const before = held.length;
+      const before = heldAnswers.length;
       const sent = group.chat(key, 'wait');
-      const status = await Promise.race([sent, until(() => held.length > before, 'a request').then(() => 'held')]);
+      const status = await Promise.race([
+        sent,
+        until(() => heldAnswers.length > before, 'a request').then(() => 'held'),
+      ]);
       if (status === 'held') again.push(sent);
       return again.length === 3;
     }, 'three free places');
     expect(await group.chat(key)).toBe(429);
-    for (const response of held.splice(0)) complete(response);
+    for (const response of heldAnswers.splice(0)) complete(response);
     expect([(await kept)?.status, ...(await Promise.all(again))]).toEqual([200, 200, 200, 200]);
   });
 
@@ -130,8 +133,8 @@ describe('the usage of a group', () => {
     const connections = await group.connectToAll(2);
     for (let n = 0; n < 10; n += 1) for (const connection of connections) await connection.chat(key);
     expect(await exported(group)).toEqual([expect.objectContaining({ requests: 20 })]);
-    const [killed = 0] = group.workers();
-    process.kill(killed, 'SIGKILL');
+    const [firstPid = 0] = group.workers();
+    process.kill(firstPid, 'SIGKILL');
     await group.process.waitForOutput(/a worker serves clients again/);
     expect(await exported(group)).toEqual([expect.objectContaining({ requests: 20 })]);
     expect(await group.chat(key)).toBe(200);
@@ -185,8 +188,8 @@ describe('the metrics of a group', () => {
     expect(text).toMatch(/^process_start_time_seconds \d/m);
     const status = (await second?.get('/model/status', MASTER))?.text ?? '';
     expect(JSON.parse(status)).toEqual({ data: [expect.objectContaining({ model_id: 'first', requests: 7 })] });
-    const [killed = 0] = group.workers();
-    process.kill(killed, 'SIGKILL');
+    const [firstPid = 0] = group.workers();
+    process.kill(firstPid, 'SIGKILL');
     await group.process.waitForOutput(/a worker serves clients again/);
     for (const connection of await group.connectToAll(2)) expect(await requests(connection)).toBe(7);
   });

@@ -158,12 +158,12 @@ describe('if one of several services fails', () => {
   describe('power', () => {
     const reset = { target: '/reset', 'ResetType@Redfish.AllowableValues': ['ForceOff'] };
     const machine = { Name: 'web-10', UUID: uuid, PowerState: 'On', Actions: { '#ComputerSystem.Reset': reset } };
-    const silentMember: ScriptedAnswer = (_, response) => sendJson(response, 503, {}, { 'retry-after': '30' });
+    const busyMember: ScriptedAnswer = (_, response) => sendJson(response, 503, {}, { 'retry-after': '30' });
     const others: readonly [string, () => Promise<string>, RegExp][] = [
       ['is unreachable', () => Promise.resolve(unreachable), /these contexts failed: bad/],
       [
         'does not return its machine',
-        async () => (await serve({ ...oneMachine(), [`GET ${uri}`]: silentMember })).url,
+        async () => (await serve({ ...oneMachine(), [`GET ${uri}`]: busyMember })).url,
         /1 machine could not be read/,
       ],
     ];

@@ -9,7 +9,7 @@ import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-overri
 import type { CompleteSnapshot, SystemRef } from '../snapshot/system-snapshot.js';
 import { afterFirmwareStart, afterFirmwareStop, withCurrentRun, withoutOverride } from './fake-firmware.js';
 import type { MachineOperation } from './fake-plan.js';
-import { afterFailure, afterStart } from './fake-run.js';
+import { withoutFailure, afterStart } from './fake-run.js';
 import type { FakeTimetable } from './fake-timetable.js';
 
 interface FakePowerOptions {
@@ -164,7 +164,7 @@ export class FakePower {
   #stop(uuid: string): void {
     this.#endShutdown(uuid);
     const machine = this.#options.find(uuid);
-    this.#options.update(uuid, { state: 'shutoff', ...afterFailure(machine), ...afterFirmwareStop(machine) });
+    this.#options.update(uuid, { state: 'shutoff', ...withoutFailure(machine), ...afterFirmwareStop(machine) });
   }
 
   #boot(uuid: string): void {

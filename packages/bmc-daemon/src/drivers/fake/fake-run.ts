@@ -3,7 +3,7 @@ import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { afterUpdate } from '../rules/firmware-update.js';
 
 /** Returns the change that clears a failure; an empty change if the snapshot has no member `failure`. */
-export function afterFailure({ failure }: CompleteSnapshot): Partial<CompleteSnapshot> {
+export function withoutFailure({ failure }: CompleteSnapshot): Partial<CompleteSnapshot> {
   return failure === undefined ? {} : { failure: null };
 }
 
@@ -11,7 +11,7 @@ export function afterFailure({ failure }: CompleteSnapshot): Partial<CompleteSna
 export function afterStart(machine: CompleteSnapshot): Partial<CompleteSnapshot> {
   const { firmwareUpdate } = machine;
   return {
-    ...afterFailure(machine),
+    ...withoutFailure(machine),
     ...(firmwareUpdate === undefined ? {} : { firmwareUpdate: afterUpdate(firmwareUpdate) }),
   };
 }

@@ -11,7 +11,7 @@ import type { Body, Served } from '../../support/served-resources.js';
 import { iso, startImages, type Images } from '../media-lab.js';
 import { killAt, seeTokens, type Kill } from './killed-daemon.js';
 
-const test = servedCloud();
+const cloud = servedCloud();
 const id = idOf(1);
 const system = `/redfish/v1/Systems/${id}`;
 const drive = `${system}/VirtualMedia/Cd`;
@@ -93,8 +93,8 @@ const cases: readonly Case[] = Object.entries(states).flatMap(([state, steps]) =
     .map(([name, operation]) => ({ state, name, steps, operation })),
 );
 
-const change = (parts: object): void => test.servers.put(1, { ...test.servers.all.get(id)?.body, ...parts });
-const vmState = () => test.servers.all.get(id)?.body['OS-EXT-STS:vm_state'];
+const change = (parts: object): void => cloud.servers.put(1, { ...cloud.servers.all.get(id)?.body, ...parts });
+const vmState = () => cloud.servers.all.get(id)?.body['OS-EXT-STS:vm_state'];
 /** Returns the state of the server in Nova, and the boot override and the drive that a client sees. */
 async function clientView(served: Served): Promise<readonly unknown[]> {
   const { Boot: boot } = (await served.get(system)) as { readonly Boot: Body }; // The schema requires an object.
@@ -105,11 +105,11 @@ async function clientView(served: Served): Promise<readonly unknown[]> {
 /** Creates the server anew, and starts a daemon that brings it into a state. Another server uses the same image. */
 async function prepare(steps: readonly Operation[]) {
   const glance = createGlance();
-  test.api.others.set('image', glance.handler);
+  cloud.api.others.set('image', glance.handler);
   const network = glance.put({ name: 'ipxe', tags: [], hw_rescue_device: 'cdrom' });
-  test.servers.put(1);
-  test.servers.put(2);
-  const start = () => test.serve({ media: { networkImage: network } });
+  cloud.servers.put(1);
+  cloud.servers.put(2);
+  const start = () => cloud.serve({ media: { networkImage: network } });
   const served = await start();
   expect(await insertInto(other)(served)).toBe(204);
   for (const step of steps) expect(await step(served)).toBeLessThan(300);
@@ -151,9 +151,9 @@ async function repeatAfter(
   kill: Kill,
   { steps, operation, expected }: Pick<Case, 'steps' | 'operation'> & { readonly expected: readonly string[] },
 ): Promise<readonly unknown[] | undefined> {
-  const tokens = seeTokens(test);
+  const tokens = seeTokens(cloud);
   const { served, start, glance } = await prepare(steps);
-  const doomed = killAt(test, new Set(tokens), kill);
+  const doomed = killAt(cloud, new Set(tokens), kill);
   await operation(served);
   await served.close();
   if (!doomed.isKilled) return undefined;
@@ -167,12 +167,12 @@ async function repeatAfter(
 it.each(cases)(
   'lets a client repeat its request after a kill at any write: $name for a server that $state',
   async ({ steps, operation }) => {
-    const { nova } = test.api;
+    const { nova } = cloud.api;
     const expected = await withoutKill(steps, operation);
     const faults: unknown[] = [];
     for (const when of ['before', 'after'] as const) {
       for (let write = 0; ; write += 1) {
-        test.api.nova = nova;
+        cloud.api.nova = nova;
         const found = await repeatAfter({ write, when }, { steps, operation, expected });
         if (found === undefined) break;
         faults.push(...found);
@@ -184,17 +184,17 @@ it.each(cases)(
 );
 
 it('inserts again after an eject while Nova stored no metadata, and a kill at a write of a later change', async () => {
-  const { nova } = test.api;
+  const { nova } = cloud.api;
   for (const when of ['before', 'after'] as const) {
     for (let write = 0; ; write += 1) {
-      test.api.nova = nova;
-      const tokens = seeTokens(test);
+      cloud.api.nova = nova;
+      const tokens = seeTokens(cloud);
       const { served, start } = await prepare([insert]);
       // Nova stores no metadata in the state ERROR.
       change({ 'OS-EXT-STS:vm_state': 'error' });
       expect(await eject(served)).toBe(204);
       change({ 'OS-EXT-STS:vm_state': 'active' });
-      const doomed = killAt(test, new Set(tokens), { write, when });
+      const doomed = killAt(cloud, new Set(tokens), { write, when });
       await override('Hdd', 'Continuous')(served);
       await served.close();
       if (!doomed.isKilled) break;
