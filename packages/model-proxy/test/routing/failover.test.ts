@@ -10,6 +10,7 @@ import type { Behavior } from './faulty-upstream.js';
 import { messages, statuses, useSetups } from './fixture.js';
 
 const CALLS = 300;
+const COMMENT = ': OPENROUTER PROCESSING\n\n';
 const faults: Readonly<Record<string, Behavior>> = {
   'resets connections': 'reset',
   'sends half of its answers': 'half',
@@ -34,6 +35,18 @@ describe('a group of deployments', () => {
       expect(upstreams[0]?.count).toBeGreaterThan(0);
     });
   }
+
+  it.each<[string, Behavior]>([
+    ['ends', { events: COMMENT, end: 'closed' }],
+    ['is reset', { events: COMMENT, end: 'reset' }],
+    ['has an error', { events: `${COMMENT}data: {"error":{"message":"busy","code":503}}\n\n`, end: 'closed' }],
+  ])('serves a stream with another deployment if the first one %s after a comment', async (_how, behavior) => {
+    const models = [{ behavior, params: { order: 1 } }, { params: { order: 2 } }];
+    const { ask, upstreams } = await setUp(models);
+    const { status, text } = await ask({ stream: true });
+    expect([status, text]).toEqual([200, expect.stringMatching(/^data: \{"model":"hosted_vllm\/m".*\[DONE\]\n\n$/s)]);
+    expect(upstreams[0]?.count).toBe(1);
+  });
 
   it('serves all requests while one deployment is not running', async () => {
     const { askMany, upstreams } = await setUp([{}, {}]);

@@ -148,6 +148,7 @@ If an attempt fails before the client has got a byte, the proxy retries:
 - The proxy does not repeat a request at a server that may have crashed because of it.
 - \`retry_budget\` limits the retries of the process if all deployments fail.
 - A form that goes upstream while it arrives is not stored, so the proxy cannot repeat it.
+- After the first event of a stream, there are no retries. Comments before it count as an event after 10 s.
 - Answers have the header \`x-litellm-attempted-retries\`.
 
 ### Cooldowns

@@ -57,32 +57,15 @@ describe('a stream', () => {
     ['the end', 'data: [DONE]\n\n'],
     ['the end without its empty line', 'data: [DONE]'],
     ["Anthropic's end", 'event: message_stop\ndata: {"type":"message_stop"}\n\n'],
+    ['comments and the end', ': wait\n\n', 'data: [DONE]\n\n'],
     ['nothing', ''],
-  ])('becomes an error with an error status if it consists only of %s', async (_what, text) => {
-    stream(text);
+  ])('becomes an error with an error status if it consists only of %s', async (_what, ...texts) => {
+    stream(...texts);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([
       500,
       expect.stringContaining('the stream ended before the answer had finished'),
     ]);
-  });
-
-  it('ends with an error event if only comments have come before its end', async () => {
-    const side = upstreamSide();
-    const opening = begin();
-    const { response } = await side;
-    response.writeHead(200, events);
-    response.write(': wait\n\n');
-    const answer = await opening;
-    // The end would otherwise arrive together with the comment, and the answer would be JSON with status 500.
-    await waitFor(
-      () => (answer.text === ': wait\n\n' ? true : undefined),
-      () => `the comment did not come alone: ${answer.text}`,
-    );
-    response.end('data: [DONE]\n\n');
-    await answer.ended;
-    expect(answer.text).toMatch(/^: wait\n\ndata: \{"error":.*the stream ended before the answer had finished/);
-    expect(answer.text).not.toContain('[DONE]');
   });
 
   it('does not contain the key of the deployment in its error events', async () => {
@@ -198,6 +181,15 @@ describe('a stream', () => {
     const answer = await ask();
     expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/json']);
     expect(Object.keys(answer.json() as object)).toEqual(['error']);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['in the same chunk', [': OPENROUTER PROCESSING\n\n: again\ndata: {"error":{"message":"busy","code":429}}\n\n']],
+    ['in chunks of their own', [': 1\n\n', ': 2\n\n', 'data: {"error":{"message":"busy","code":429}}\n\n']],
+  ])('becomes an error if an error follows comments %s', async (_where, pieces) => {
+    stream(...pieces);
+    const answer = await ask();
+    expect([answer.status, answer.headers['content-type']]).toEqual([429, 'application/json']);
   });
 
   it.each([

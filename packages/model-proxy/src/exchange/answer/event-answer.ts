@@ -1,16 +1,17 @@
 /**
- * Streams of events. Each event goes to the client as soon as it is complete. Only the name of the
- * model, the id of a response and secrets in an error may change, and the proxy may omit an event with
- * the usage.
+ * Streams of events. Each event goes to the client as soon as it is complete, except for comments before the
+ * first one. Only the name of the model, the id of a response and secrets in an error may change, and the proxy
+ * may omit an event with the usage.
  */
 import type { Socket } from 'node:net';
-import type { ProxyError } from '../../errors/proxy-error.js';
+import { toProxyError, type ProxyError } from '../../errors/proxy-error.js';
 import { errorOfFailedAnswer, interruptionFault } from '../../upstream/classify.js';
 import { secretMask } from '../../upstream/secret-mask.js';
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../../sse/event-rewriter.js';
+import { HeldEvents } from '../../sse/held-events.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
-import { endAnswer } from './refusal.js';
+import { breakOff, endAnswer } from './refusal.js';
 import { withResponseIds } from './response-ids.js';
 import { MAX_SUCCESS_ERROR_BYTES, statusOfErrorEvent } from './error-in-success.js';
 import { findUsage, joinUsage, takeFirstUsage, type Usage } from './usage.js';
@@ -35,6 +36,8 @@ export class EventAnswer implements Answer {
   #startUsage: Usage | null = null;
   /** Whether no event with a part of the answer has come yet. */
   #isEmpty = true;
+  /** The comments before the first event with a part of the answer; null: there are none, or the client has them. */
+  #held: HeldEvents | null = null;
   /** Whether {@link #sendChunk} has paused the upstream until the client reads. */
   #isPaused = false;
 
@@ -124,15 +127,45 @@ export class EventAnswer implements Answer {
     }
     if (!exchange.response.headersSent) {
       if (attempt.isOver) return;
-      const error = this.#errorIn(first);
+      if (this.#isEmpty) {
+        this.#held ??= new HeldEvents(() => this.#sendHeldInTime());
+        if (!this.#held.add(bytes)) this.#sendHeld();
+        return;
+      }
+      const error = this.#errorIn(bytes);
       if (error !== undefined) {
         attempt.reject(error, this.#context.headers);
         return;
       }
+      this.#sendHeld();
       this.#sendHead();
     }
+    this.#write(bytes);
+  }
+
+  #write(bytes: Buffer): void {
     this.#remember(bytes);
     pass(this.#context, bytes);
+  }
+
+  #sendHeld(): void {
+    const events = this.#held?.take();
+    if (events === undefined || this.#context.attempt.isOver) return;
+    this.#held = null;
+    this.#sendHead();
+    this.#write(events);
+  }
+
+  /** Sends the comments after the longest wait. A timer calls this, so it handles exceptions itself. */
+  #sendHeldInTime(): void {
+    const { exchange, attempt } = this.#context;
+    try {
+      this.#sendHeld();
+    } catch (thrown) {
+      const error = toProxyError(thrown);
+      attempt.interrupt(error);
+      breakOff(exchange, error);
+    }
   }
 
   /**
@@ -163,12 +196,16 @@ export class EventAnswer implements Answer {
   }
 
   /**
-   * Returns the error if the first event is an error. The client gets the error as a status, not as a
+   * Returns the error if the first event with data is an error. The client gets the error as a status, not as a
    * stream.
    */
-  #errorIn(event: Buffer): ProxyError | undefined {
-    if (event.length > MAX_SUCCESS_ERROR_BYTES || !event.includes(errorKey)) return undefined;
-    const data = /^(?:event:[^\r\n]*\r?\n)?data: ?(\{.*\})/s.exec(event.toString().split(/\r?\n\r?\n/)[0] ?? '')?.[1];
+  #errorIn(events: Buffer): ProxyError | undefined {
+    if (events.length > MAX_SUCCESS_ERROR_BYTES || !events.includes(errorKey)) return undefined;
+    const first = events
+      .toString()
+      .split(/\r?\n\r?\n/)
+      .find((event) => !hasOnlyEmptyLines(event));
+    const data = /^(?:(?:event)?:[^\r\n]*\r?\n)*data: ?(\{.*\})/s.exec(first ?? '')?.[1];
     if (data === undefined) return undefined;
     const status = statusOfErrorEvent(data);
     const { exchange, headers } = this.#context;
@@ -191,6 +228,8 @@ export class EventAnswer implements Answer {
 
   readUsage(): void {
     const { exchange } = this.#context;
+    // The attempt has ended: no comments follow, and the timer stops.
+    this.#held?.take();
     let last: Usage | null = null;
     for (const piece of [this.#rewriter.hiddenUsage ?? '', this.#last, this.#beforeLast])
       last ??= findUsage(bytesOf(piece));
@@ -203,8 +242,11 @@ const bytesOf = (written: Buffer | string) => (typeof written === 'string' ? Buf
 /** Returns whether events have no part of an answer. */
 function isEmpty(events: Buffer): boolean {
   if (events.length > MAX_EMPTY_BYTES) return false;
-  const lines = events.toString('latin1').split(/[\r\n]+/);
-  return lines.every((line) => emptyLine.test(line));
+  return hasOnlyEmptyLines(events.toString('latin1'));
+}
+
+function hasOnlyEmptyLines(events: string): boolean {
+  return events.split(/[\r\n]+/).every((line) => emptyLine.test(line));
 }
 
 /** Masks the deployment's secrets in an error event, as in errors with a status. */
