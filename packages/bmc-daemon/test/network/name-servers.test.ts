@@ -71,8 +71,8 @@ describeNetwork('the name servers of managers', () => {
       () => 'no event arrived',
     );
 
-    const taken = await lab.ask(port(second), { method: 'PATCH', body: { StaticNameServers: [null] } });
-    expect([taken.status, taken.body?.['StaticNameServers']]).toEqual([200, []]);
+    const cleared = await lab.ask(port(second), { method: 'PATCH', body: { StaticNameServers: [null] } });
+    expect([cleared.status, cleared.body?.['StaticNameServers']]).toEqual([200, []]);
     const eject = `${url}${first}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`;
     expect((await lab.ask(eject, { method: 'POST', body: {} })).status).toBe(204);
     await expect(insert(first)).resolves.toBe(502);

@@ -184,7 +184,7 @@ it('keeps the image of a running upload in a sweep, even before Glance answers i
 it('deletes unused images at the start, except foreign images and images that another daemon marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
   const usedByNewerState = glance.put();
-  // A newer state of server 1 is stored with the image `used`: the other image is in its CD drive.
+  // A newer state of server 1 is stored with the image `used`. By this state, the CD drive has the other image.
   const used = glance.put({ [`rackless_state_${idOf(1)}`]: JSON.stringify({ cd: usedByNewerState }) });
   const kept = [
     used,

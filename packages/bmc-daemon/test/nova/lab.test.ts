@@ -35,7 +35,7 @@ async function namesOf(url: string): Promise<readonly unknown[]> {
 withLab('--serial-consoles');
 describeSerialConsole();
 
-describeLab('a daemon before a cloud', () => {
+describeLab('a daemon that serves a cloud', () => {
   const { start } = daemonFixture();
   let owner: LabOwner;
   beforeAll(() => {
@@ -150,7 +150,7 @@ describeLab('a daemon before a cloud', () => {
     ]);
   });
 
-  it('executes the reset types, and answers all but the graceful ones when the state has changed', async () => {
+  it('executes ten reset types, and answers all but the graceful ones when the state has changed', async () => {
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
     const url = await serve(labFile()).address();
     await reset(url, 'lab-1', 'On');
@@ -283,7 +283,7 @@ describeLab('a daemon before a cloud', () => {
   });
 });
 
-describeLab('a daemon before a faulty cloud', () => {
+describeLab('a daemon that serves a faulty cloud', () => {
   const { at, start } = daemonFixture();
   let relay: Relay;
   let url = '';
@@ -329,7 +329,7 @@ describeLab('a daemon before a faulty cloud', () => {
     await relay.down();
   });
 
-  it('answers 503 while Nova or Keystone is down or silent, and recovers without a restart', async () => {
+  it('answers 503 while Nova is down or silent or Keystone fails, and recovers without a restart', async () => {
     await serve();
     const expectBusy = async (): Promise<void> => {
       const answer = await waitFor(

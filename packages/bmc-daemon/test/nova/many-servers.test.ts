@@ -69,6 +69,7 @@ it('sends at most one request in ten seconds to Nova while the daemon has no cli
     () => Promise.resolve(cloud.requests.length >= 2 ? true : undefined),
     () => `the daemon does not look for changes: ${cloud.requests.join(', ')}`,
   );
+  // The second request comes at the end of two intervals of ten seconds. 2 s are a tolerance.
   expect(performance.now() - begun).toBeGreaterThan(18_000);
   expect(cloud.requests.filter((line) => !line.includes('changes-since'))).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { answerWith, startRelay, type Relay } from './relay.js';
 
 withLab();
 
-describeLab('virtual media before a cloud', () => {
+describeLab('a daemon that serves virtual media in a cloud', () => {
   const { at, start } = daemonFixture();
   let owner: LabOwner;
   let images: Images;
@@ -310,7 +310,7 @@ describeLab('virtual media before a cloud', () => {
     ['before the boot', /^POST .*action$/, 'dropped', 'rescued'],
     ['after the boot began', /^POST .*action$/, 'passed', 'active'],
   ] as const)(
-    'boots the image of a one-time override exactly once if the daemon was killed %s',
+    'boots the image of a one-time override exactly once if an earlier daemon was killed %s',
     async (_, request, fate, expected) => {
       const { daemon, relay: cloud } = await serveRelayed();
       const url = await daemon.address();

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 const body = () => cloud.servers.all.get(id)?.body ?? {};
 const vmState = () => body()['OS-EXT-STS:vm_state'];
-const storedState = () => (body()['metadata'] as Record<string, string>)['rackless:state'] ?? ''; // the list of the test has texts
+const storedState = () => (body()['metadata'] as Record<string, string>)['rackless:state'] ?? ''; // metadata are texts
 /** Actions that Nova has accepted, in their order. */
 const actions = () => cloud.servers.actions.flatMap((action) => Object.keys(action as object));
 const settled = { cd: 0, enabled: 'continuous', target: 'cdrom', n: expect.any(String) };

@@ -144,7 +144,7 @@ it('gives up an action that it has sent to a cloud that hangs, and Nova may stil
   expect(executed).toBe(1);
 });
 
-it('answers 202 to a reset if Nova accepts its action slowly, but has answered since the request', async () => {
+it('answers 202 to a reset if Nova accepts its action after nine seconds, but answers other requests', async () => {
   cloud.servers.put(1);
   const served = await cloud.serve();
   cloud.answer((request, response, path) => {

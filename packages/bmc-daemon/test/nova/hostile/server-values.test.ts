@@ -11,7 +11,7 @@ const flavor = { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_nam
 /** The largest number in Nova's database. */
 const LARGEST = 2 ** 31 - 1;
 /** Returns the number of members of a collection. */
-const membersOf = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // Every collection has this list.
+const memberCount = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // Every collection has this list.
 
 it('shows a server with the largest flavor that Nova can store', async () => {
   cloud.servers.put(1, {
@@ -20,7 +20,7 @@ it('shows a server with the largest flavor that Nova can store', async () => {
   const { get, send } = await cloud.serve();
   expect(await get(systemOf(1))).toMatchObject({ ProcessorSummary: { Count: LARGEST } });
   const processors = await send('GET', `${systemOf(1)}/Processors?$expand=.`);
-  expect([processors.status, membersOf(processors)]).toEqual([200, 1]);
+  expect([processors.status, memberCount(processors)]).toEqual([200, 1]);
   expect((await send('GET', `${systemOf(1)}/Memory`)).status).toBe(200);
   expect((await send('GET', `${systemOf(1)}/Storage?$expand=*($levels=2)`)).status).toBe(200);
 });
