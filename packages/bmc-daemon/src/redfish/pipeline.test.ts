@@ -27,6 +27,7 @@ interface Services {
   clock: number;
 }
 
+/** Waits until the condition is true. Fails after two minutes. */
 const until = async (condition: () => boolean) => {
   const deadline = Date.now() + 120_000;
   while (!condition() && Date.now() < deadline) await setTimeout(5);
@@ -721,7 +722,7 @@ describe('a request that the HTTP parser rejects', () => {
       'OperationNotAllowed',
     ],
     [
-      'too many headers',
+      'too large headers',
       `GET /redfish/v1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
       '431 Request Header Fields Too Large',
       'PayloadTooLarge',

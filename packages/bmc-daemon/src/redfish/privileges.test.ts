@@ -54,8 +54,8 @@ const registry = z.object({
 });
 
 /**
- * NoAuth is not a privilege. It means that the service root needs no login, and the tests of the
- * pipeline check this.
+ * Returns the alternative privileges of a method, without NoAuth. NoAuth is not a privilege: it means that the
+ * service root needs no login, and the tests of the pipeline check this.
  */
 const alternatives = (map: z.infer<typeof operationMap>, method: string) =>
   map[method]?.flatMap(({ Privilege }) => Privilege).filter((name) => name !== 'NoAuth');

@@ -12,6 +12,13 @@ describe('RedfishError', () => {
     const cause = new Error('socket closed');
     expect(new RedfishError(500, [message('InternalError')], {}, cause).cause).toBe(cause);
   });
+
+  it('lists at most 50 faults, followed by a message that there are more', () => {
+    const faults = Array.from({ length: 60 }, (_, index) => message('QueryParameterUnsupported', `$${index}`));
+    const listed = new RedfishError(501, faults).messages;
+    expect([listed.length, listed[50]]).toEqual([51, message('MaximumErrorsExceeded')]);
+    expect(new RedfishError(501, listed).messages).toEqual(listed);
+  });
 });
 
 describe('renderError', () => {
@@ -24,13 +31,6 @@ describe('renderError', () => {
         '@Message.ExtendedInfo': [renderMessage(only)],
       },
     });
-  });
-
-  it('gets at most 50 faults from a RedfishError, and a message that there are more', () => {
-    const faults = Array.from({ length: 60 }, (_, index) => message('QueryParameterUnsupported', `$${index}`));
-    const listed = new RedfishError(501, faults).messages;
-    expect([listed.length, listed[50]]).toEqual([51, message('MaximumErrorsExceeded')]);
-    expect(new RedfishError(501, listed).messages).toEqual(listed);
   });
 
   it('uses the id GeneralError for several messages, and lists all of them', () => {

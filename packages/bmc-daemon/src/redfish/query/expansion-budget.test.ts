@@ -106,7 +106,7 @@ describe('the budget of expansions', () => {
     expect(await Promise.all([held, other])).toEqual(['a1', 'b1']);
   });
 
-  it('delays all clients while too many bytes are unread', async () => {
+  it('delays another client too while too many bytes are unread in total', async () => {
     const { budget, started, run, end } = open({ unreadBytes: 100 });
     const read = budget.hold('a', 100);
     const other = run('b', 'b1');

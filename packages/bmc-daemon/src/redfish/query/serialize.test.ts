@@ -42,7 +42,7 @@ function containers(value: Json | undefined, chosen: (index: number) => boolean)
 
 describe('a large answer as text', () => {
   it.each(['', '$select=Name', '$select=Members/Name,Members/Status/Parts/Id', '$select=*,Name', '$select=Nothing'])(
-    'is the JSON of the selected properties, in any division into pieces (%s)',
+    'is the JSON of the selected properties, in each of three divisions into parts (%s)',
     async (query) => {
       const selection = parseQuery(query)?.select;
       const whole = JSON.stringify(selection === undefined ? body : selectFrom(body, selection));

@@ -105,7 +105,7 @@ describe('a client that does not read', () => {
 });
 
 describe('a client that disconnects', () => {
-  it('causes no further reads for its request', async () => {
+  it('causes only a part of the reads of its request', async () => {
     const services = await open({});
     const begun = new Promise<void>((resolve) => {
       services.onRead = (count) => {
