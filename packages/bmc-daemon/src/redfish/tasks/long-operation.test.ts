@@ -131,7 +131,7 @@ describe('a long operation', () => {
     expect(settings.failed).toEqual([]);
   });
 
-  it('ends as failed if its operation fails during a cancellation', async () => {
+  it('ends as failed if it throws another error during a cancellation', async () => {
     const settings = options(1);
     const work = deferred();
     await runLongOperation({ ...operation(() => work.promise), cancellable: true }, settings);

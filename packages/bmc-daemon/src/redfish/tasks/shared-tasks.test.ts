@@ -35,7 +35,7 @@ function losingStore(entries: readonly StoredEntry[]) {
   return { store, commits: () => commits };
 }
 
-describe('createSharedTasks', () => {
+describe('the store of shared tasks', () => {
   it('commits no change of its own task after another version of the daemon has changed its entry', async () => {
     const local = newLocal();
     const record = local.create({ name: 'Reset', targetUri: '/t' });
@@ -52,13 +52,13 @@ describe('createSharedTasks', () => {
     expect(commits()).toBe(0);
   });
 
-  it('stops trying to cancel a task that other replicas change all the time, and reports a failure', async () => {
+  it('stops trying to cancel a task that others change all the time, and reports a failure', async () => {
     const entry = entryOf();
     const tasks = createSharedTasks(newLocal(), losingStore([entry]).store, unlogged);
     await expect(tasks.cancel(entry.id, { user: 'admin', address: '::1' })).rejects.toThrow(StoreUnavailable);
   });
 
-  it('stops trying to store a task that other replicas always change, logs it, and tries again later', async () => {
+  it('stops trying to store a task that others change all the time, logs it, and retries at the next call', async () => {
     const local = newLocal();
     const entry = entryOf(local, 'this');
     const { store, commits } = losingStore([entry]);

@@ -9,7 +9,7 @@ const steppingTime = () => {
 };
 const names = (store: ReturnType<typeof createTaskStore>) => store.list().map(({ name }) => name);
 
-describe('createTaskStore', () => {
+describe('the store of tasks', () => {
   it('stores state, times and progress of a task, and does not change the task after its end', () => {
     const store = createTaskStore({ limit: 5, now: steppingTime() });
     const { id } = store.create({ name: 'Insert', targetUri: '/t' });
@@ -127,7 +127,7 @@ describe('createTaskStore', () => {
     ]);
   });
 
-  it('cancels an operation only once, and only if it has a cancel function', async () => {
+  it('asks the work of a task to stop only once, and only if the task has a cancel function', async () => {
     const store = createTaskStore({ limit: 5, now: steppingTime() });
     let asked = 0;
     const requester = { user: null, address: '' };

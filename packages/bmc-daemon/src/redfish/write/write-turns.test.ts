@@ -4,7 +4,7 @@ import { WriteTurns } from './write-turns.js';
 
 const neverGone = (): boolean => false;
 
-/** Starts a write that runs until `end`. */
+/** Returns a write that runs until the test calls `end`. */
 function openWrite() {
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => {
