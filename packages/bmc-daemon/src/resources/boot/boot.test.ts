@@ -146,7 +146,7 @@ describe('Boot', () => {
     expect(refused({ BootOrder: [] })).toEqual([['ArraySizeTooShort', 'BootOrder', 1]]);
   });
 
-  it('stores the URI of an HTTP boot without credentials', () => {
+  it('stores the URI of an HTTP boot without its user and password', () => {
     const body = { BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: 'https://u:secret@images.test/x.iso?token=t' };
     expect(bootChange(bootBody(machine).parse(body), machine.boot)).toEqual({
       target: 'http',

@@ -90,7 +90,7 @@ describe('the registries', () => {
     expect(Messages['Success']).not.toHaveProperty('ParamTypes');
   });
 
-  it('answer 404 for other registries and schemas', async () => {
+  it('answer 404 for an unknown registry, and the JSON schemas for a type that is not served', async () => {
     expect((await client.get('/redfish/v1/Registries/Base.1.1')).status).toBe(404);
     expect((await client.get('/redfish/v1/JsonSchemas/ComputerSystem')).status).toBe(404);
   });
@@ -147,7 +147,7 @@ describe('the JSON schemas', () => {
     }
   });
 
-  it('have the URIs of the Link headers', async () => {
+  it('have the URI of the Link header of a resource', async () => {
     const { headers } = await client.get('/redfish/v1/Registries/Base.1.22');
     const [schema] = (await membersOf('/redfish/v1/JsonSchemas')).filter(
       ({ Id }) => Id === 'MessageRegistryFile.v1_1_5',
