@@ -58,7 +58,7 @@ describe('the store of shared tasks', () => {
     await expect(tasks.cancel(entry.id, { user: 'admin', address: '::1' })).rejects.toThrow(StoreUnavailable);
   });
 
-  it('stops trying to store a task that others change all the time, logs it, and retries at the next call', async () => {
+  it('stops trying to store a task that others change all the time, logs it and retries at the next call', async () => {
     const local = newLocal();
     const entry = entryOf(local, 'this');
     const { store, commits } = losingStore([entry]);
