@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Serves the settings of a file with this text. Returns the registry file: its head and its attributes. */
+/** Serves the settings of a file with this text and of `sources`. Returns the registry: its head and its attributes. */
 async function served(text: string, sources: Parameters<typeof loadSettings>[0] = {}) {
   const file = join(folder, 'bmc.conf');
   writeFileSync(file, text);
@@ -107,7 +107,7 @@ describe('the registry of the settings', () => {
     expect(text).toContain('https://h.example/x?******');
   });
 
-  it('shows lists and mappings as Python literals, also with 10,000 long members', async () => {
+  it('shows mappings as Python literals, also with 10,000 long members', async () => {
     const hosts = Array.from({ length: 10_000 }, (_, index) => [`h${index}`, `qemu+ssh://${'x'.repeat(900)}${index}/`]);
     const literal = `{${hosts.map(([name, address]) => `'${name}': '${address}'`).join(', ')}}`;
     const { of } = await served(`EMULATOR_LIBVIRT_URI = ${literal}\n`);

@@ -35,7 +35,7 @@ describe('a volume', () => {
     const { send, get } = await serve();
     const made = await send('POST', volumes, { CapacityBytes: gib, Name: 'data', RAIDType: 'None' });
     const path = `${volumes}/vdb`;
-    const indicatorState = {
+    const volume = {
       '@odata.id': path,
       Id: 'vdb',
       Name: 'data',
@@ -44,7 +44,7 @@ describe('a volume', () => {
       Status: ok,
       Links: { Drives: [link(`${bus}/Drives/vdb`)], 'Drives@odata.count': 1 },
     };
-    expect(made).toEqual({ status: 201, location: path, body: indicatorState });
+    expect(made).toEqual({ status: 201, location: path, body: volume });
     expect((await get(volumes))['Members']).toEqual([link(`${volumes}/vda`), link(path)]);
     expect(await get(`${bus}/Drives/vdb`)).toMatchObject({ CapacityBytes: gib, Links: { Volumes: [link(path)] } });
     expect((await send('DELETE', path)).status).toBe(204);
@@ -209,7 +209,7 @@ describe('the drives in a chassis', () => {
     }
   });
 
-  it('are the drives of all machines in a shared chassis; their ids also contain the UUID', async () => {
+  it('are the drives of all machines in a shared chassis; their ids also contain the UUID of the machine', async () => {
     const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
     const empty = { Id: 'empty', UUID: '48295861-2522-3561-6729-621118518811' };
     const { get } = await serve({ settings: { chassis: [shelf, empty] } });

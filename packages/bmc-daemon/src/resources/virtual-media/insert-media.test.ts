@@ -36,7 +36,7 @@ describe('InsertMedia', () => {
     });
   });
 
-  it('removes credentials from the URL and prefers UserName and Password', () => {
+  it('removes user and password from the URL and prefers UserName and Password', () => {
     const request = imageRequest({ Image: 'http://us%40er:p%3Aw@h/a.iso?token=t' }, verify);
     expect(request.url.href).toBe('http://h/a.iso?token=t');
     expect(request).toMatchObject({ userName: 'us@er', password: 'p:w' });
@@ -85,7 +85,7 @@ describe('InsertMedia', () => {
     ]);
   });
 
-  it('rejects texts that are too long for the metadata of the machine and for events, and masks the password', () => {
+  it('rejects a URL and credentials that are too long, and masks the password', () => {
     const long = { Image: `http://h/${'a'.repeat(4_096)}`, UserName: 'u'.repeat(1_001), Password: 'p'.repeat(1_001) };
     expect(faultsOf(long)).toEqual([
       expect.objectContaining({ key: 'StringValueTooLong', related: ['#/Image'] }),

@@ -205,7 +205,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual(['0123456789']);
   });
 
-  it('reject more bytes than the client announced, also without Content-Length', async () => {
+  it('reject more bytes than the client announced in a request without Content-Length', async () => {
     await start();
     const path = await begin(4);
     const outgoing = request({
@@ -237,7 +237,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual(['0123']);
   });
 
-  it('end when a client ejects the drive or deletes their task', async () => {
+  it('end when a client calls EjectMedia or deletes their task', async () => {
     await start();
     const ejected = await begin(10);
     expect((await sender().send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, { body: {} })).status).toBe(204);

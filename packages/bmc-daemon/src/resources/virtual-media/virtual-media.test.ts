@@ -126,7 +126,7 @@ describe('virtual media', () => {
     expect((await send('GET', driveUri('Systems', 'Floppy'))).status).toBe(404);
   });
 
-  it('are write-protected by default; a CD always is, so a request for a writable CD gets 200', async () => {
+  it('are writable if a client requests this, except for a CD; a request for a writable CD gets 200', async () => {
     const { send, get } = await serve();
     expect((await send('POST', insert(usb), { Image: configDrive, WriteProtected: false })).status).toBe(204);
     expect(await get(usb)).toMatchObject({ WriteProtected: false });
@@ -187,7 +187,7 @@ describe('a PATCH of virtual media', () => {
     expect((await get(driveUri('Managers', 'Usb')))['Inserted']).toBe(false);
   });
 
-  it('accepts the writable values that GET returned', async () => {
+  it('accepts values that GET returned for an empty drive', async () => {
     const all = await serve();
     const { Inserted, Image, WriteProtected, UserName, Password, TransferMethod } = emptyStick;
     const same = { Inserted, Image, WriteProtected, UserName, Password, TransferMethod };
