@@ -45,18 +45,16 @@ describe('the UUID of the service', () => {
     expect(warnings).toEqual([]);
   });
 
-  it.each([Buffer.from('no UUID'), Buffer.from([0xff, 0x0a])])(
-    'is replaced if its file is damaged; the damaged file is renamed, with a warning',
-    (bytes) => {
-      const file = path.join(folder, 'service-uuid');
-      writeFileSync(file, bytes);
-      const made = serviceUuid({ service: 'a', stateDir: folder, machineIdFile: path.join(folder, 'none'), log });
-      expect([readFileSync(file, 'utf8'), readFileSync(`${file}.broken`)]).toEqual([`${made}\n`, bytes]);
-      expect(warnings).toEqual([
-        `${file} is damaged: it was renamed to ${file}.broken, and the service has a new UUID`,
-      ]);
-    },
-  );
+  it.each([
+    ['no UUID', Buffer.from('no UUID')],
+    ['no UTF-8', Buffer.from([0xff, 0x0a])],
+  ])('is replaced if its file is damaged (%s); the damaged file is renamed, with a warning', (_what, bytes) => {
+    const file = path.join(folder, 'service-uuid');
+    writeFileSync(file, bytes);
+    const made = serviceUuid({ service: 'a', stateDir: folder, machineIdFile: path.join(folder, 'none'), log });
+    expect([readFileSync(file, 'utf8'), readFileSync(`${file}.broken`)]).toEqual([`${made}\n`, bytes]);
+    expect(warnings).toEqual([`${file} is damaged: it was renamed to ${file}.broken, and the service has a new UUID`]);
+  });
 
   it('causes a warning that it will change at the next restart if it cannot be stored', () => {
     writeFileSync(path.join(folder, 'file'), '');

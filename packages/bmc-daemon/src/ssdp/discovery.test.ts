@@ -69,7 +69,7 @@ afterEach(async () => {
 });
 
 describe('discovery', () => {
-  it('is off by default, and follows the setting of a client, even after a restart', async () => {
+  it('is off as configured until a client changes this, and follows the client even after a restart', async () => {
     const first = await start(false);
     expect(first.settings).toEqual({ enabled: false, notifyTtl: 2, notifyIntervalSeconds: 600 });
     expect(await isFound()).toBe(false);
@@ -105,7 +105,7 @@ describe('discovery', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is off with a warning if the port is unavailable, and a client that enables it gets an error', async () => {
+  it('is off with a warning if the service cannot listen, and a client that enables it gets an error', async () => {
     // This is neither a multicast group nor an address of this host, so the service cannot listen there.
     const discovery = await start(true, '192.0.2.99');
     expect(warnings).toEqual(['clients cannot find the service by SSDP']);
@@ -114,7 +114,7 @@ describe('discovery', () => {
     expect(discovery.settings.enabled).toBe(false);
   });
 
-  it('stays off after a restart if a client disabled it while the port was unavailable', async () => {
+  it('stays off after a restart if a client disabled it while the service could not listen', async () => {
     const first = await start(true, '192.0.2.99');
     await first.change({ enabled: false });
     await first.close();

@@ -33,7 +33,7 @@ describe('a search', () => {
     expect(read(text)).toEqual({ target: redfish, withinMs: 2_000 });
   });
 
-  it('is read quickly, also with a long header that is invalid', () => {
+  it('is read in less than 60 ms with a long header that is invalid', () => {
     // A pattern that tries each division of the spaces takes about a second for each of these packets.
     for (let count = 0; count < 1000; count += 1)
       expect(read(`M-SEARCH * HTTP/1.1\r\nMX:${' '.repeat(2000)}\n\r\n\r\n`)).toBeUndefined();

@@ -233,7 +233,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
     expect([utilization(await schedule.read(web)), utilization(await schedule.read(db))]).toEqual([50, 50]);
   });
 
-  it('are made although another machine fails; the service retries that machine later', async () => {
+  it('are made although the request for another machine fails; the service repeats this request later', async () => {
     failing = web.uuid;
     const { got } = subscribe(() => true);
     await advanceSeconds(0.1);
@@ -277,7 +277,7 @@ describe('reports of a hypervisor that needs a request for each machine', () => 
 });
 
 describe('reports that are sent', () => {
-  it('arrive at once, a second later with rates, and then at the interval of each definition', async () => {
+  it('arrive at once, a second later with rates, and then at the interval of their definition', async () => {
     definitions.change(db.uuid, { intervalSeconds: 10 });
     const { got, leave } = subscribe((uri) => uri === definitionUri(db.uuid));
     await advanceSeconds(0);
@@ -314,7 +314,7 @@ describe('reports that are sent', () => {
     expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 2, 0]);
   });
 
-  it('contain only measurements after the start of their machine, and rates a second later, whatever the interval', async () => {
+  it('contain only measurements after the start of their machine, and rates a second later, despite other samples', async () => {
     definitions.change(web.uuid, { intervalSeconds: 1 });
     [machines, running] = [[web], new Set([web.uuid])];
     const { got } = subscribe((uri) => uri === definitionUri(db.uuid));
