@@ -206,7 +206,7 @@ describe('the certificate of HTTPS', () => {
     expect(JSON.stringify(answer.body)).not.toContain('PRIVATE KEY');
   });
 
-  it('does not change if the new one is invalid or cannot be written, and the error names why', async () => {
+  it('does not change if the new one is invalid or cannot be written, and the error has the reason', async () => {
     const next = authority.issue('next');
     const other = authority.issue('other');
     const send = async (CertificateString: string) => {

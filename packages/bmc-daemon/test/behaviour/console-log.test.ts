@@ -82,7 +82,7 @@ const boot = async (count: number): Promise<void> => {
 const lines = [`Rackless simulated firmware, machine`, 'Booting from hard disk...', `${name} login:`];
 
 describe('the console log', () => {
-  it('is linked from the machine and not from its manager', async () => {
+  it('is a log of the machine, not of its manager', async () => {
     expect((await get(`${system()}/LogServices`))['Members']).toEqual([
       { '@odata.id': `${system()}/LogServices/EventLog` },
       { '@odata.id': log() },

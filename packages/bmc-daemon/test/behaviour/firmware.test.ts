@@ -308,7 +308,7 @@ describeSpec('an HTTP boot', (spec) => {
 });
 
 describe('a machine with legacy BIOS', () => {
-  it('shows no UEFI properties', async () => {
+  it('shows no UEFI targets, no HttpBootUri and no BootNext', async () => {
     const machine = sampleMachines(3)[2];
     if (machine === undefined) throw new Error('three machines expected');
     const { get, stop } = await serveDriver(new FakeDriver({ machines: [machine] }));
