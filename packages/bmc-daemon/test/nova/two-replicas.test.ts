@@ -11,7 +11,7 @@ import { iso, machineAt, startImages, storedImages, type Images } from './media-
 
 withLab();
 
-describeLab('two replicas before a cloud', () => {
+describeLab('two replicas that serve a cloud', () => {
   const { at, start } = daemonFixture();
   let owner: LabOwner;
   let images: Images;
@@ -43,9 +43,9 @@ describeLab('two replicas before a cloud', () => {
       () => `Glance never has ${count} images`,
     );
 
-  it('let a client repeat an insert at the other after a kill, and complete the boot of a killed one', async () => {
+  it('let a client repeat the insert of a killed replica at the other, and complete the boot of a killed one', async () => {
     const doomed = serve('a');
-    const [first, b] = await Promise.all([doomed.address(), serve('b').address()]);
+    const [first, second] = await Promise.all([doomed.address(), serve('b').address()]);
     const image = `${images.url}/boot.iso`;
     const half = new Promise<void>((resolve) => {
       images.onHalf = () => resolve();
@@ -55,7 +55,7 @@ describeLab('two replicas before a cloud', () => {
     images.onHalf = undefined;
     await doomed.dispose();
     await lost;
-    const machine = machineAt(b, 'lab-2');
+    const machine = machineAt(second, 'lab-2');
     expect((await machine.insert(image)).status).toBe(204);
     expect(await machine.drive()).toMatchObject({ Inserted: true, Image: image });
     // The killed replica deletes its partial image when it starts again.

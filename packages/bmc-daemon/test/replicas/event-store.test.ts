@@ -115,7 +115,7 @@ it('delivers an event although Redis rejects its log entry, and stores the entri
   expect(await createSharedLogs(a.store, 10).ofSystem('other').read()).toHaveLength(1);
 });
 
-it('delivers all later events once, with higher numbers, after Redis has lost its last events', async () => {
+it('delivers all later events once, and the last one with the highest number, after Redis has lost events', async () => {
   const [a, b] = [await open(), await open()];
   publish(a, 'kept');
   await arrived(b, 'kept');

@@ -195,7 +195,7 @@ it('keeps the subscriptions and continues the delivery if the store loses its co
   server.close();
 });
 
-it('delivers events that happened during an outage of the store after the outage', async () => {
+it('delivers, after an outage of the store, the events that happened during the outage', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);
@@ -246,7 +246,7 @@ it('applies a change of a report definition at every replica', async () => {
   expect((await read(b, `${root}/TelemetryService`, admin)).body['ServiceEnabled']).toBe(false);
 });
 
-it('shows the same log at all replicas, also after a clear', async () => {
+it('shows the same log at all replicas, also at a new one, and shows a clear at one replica at another', async () => {
   await testEvent(a, 'from a');
   await testEvent(b, 'from b');
   const { body } = await waitFor(

@@ -81,7 +81,7 @@ function suite(): void {
     return { system, manager: (await read(url, `/redfish/v1/Managers/${name}`))['SerialConsole'] };
   };
 
-  it('is shared by clients over SSH and a WebSocket, across a stop and a start', async () => {
+  it('is shared by clients over SSH and a WebSocket; over SSH, it is connected again after a stop and a start', async () => {
     const { url, port } = await serve();
     expect(await shownConsole(url)).toMatchObject({
       system: {
