@@ -58,7 +58,7 @@ export async function screenText(host: TestHost, guest: Guest): Promise<string> 
   return String.fromCharCode(...codes);
 }
 
-/** Returns a disk whose program writes the keys that the user presses on the screen. */
+/** Returns a disk whose program writes on the screen the keys that the user presses. */
 export function typingDisk(): Buffer {
   // mov ah,0; int 16h; mov ah,0Eh; mov bx,7; int 10h; jmp to the start
   const program = [0xb4, 0x00, 0xcd, 0x16, 0xb4, 0x0e, 0xbb, 0x07, 0x00, 0xcd, 0x10, 0xeb, 0xf3];

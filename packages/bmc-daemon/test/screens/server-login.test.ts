@@ -91,7 +91,7 @@ describe('a login at a VNC server', () => {
     expect(await failure()).toBe('The display needs a password, and libvirt does not have it.');
   });
 
-  it('uses TLS with anonymous keys, also with a password', async () => {
+  it('uses TLS with anonymous keys, and sends the password inside of TLS', async () => {
     await start(',tls-creds=tls,password-secret=secret', '-object', 'tls-creds-anon,id=tls,endpoint=server', ...secret);
     expect(await nameLength({ password: 'hush hush' })).toBeGreaterThan(0);
     expect(await failure({ password: 'wrong' })).toMatch(/^The display rejected the login: /);

@@ -18,7 +18,10 @@ const formats = {
   'uri-reference': (text: string) => URL.canParse(text, 'http://base.test'),
 };
 
-/** Replaces the address in each `$id` and reference. In some of DMTF's files, a reference and its target differ. */
+/**
+ * Replaces the address in each `$id` and reference. In some of DMTF's files, a reference and the `$id` of its
+ * target have different addresses.
+ */
 const base = 'http://schemas.test/';
 const link = `${base}odata-v4.json#/definitions/idRef`;
 const impossible = `${base}impossible`;

@@ -36,7 +36,7 @@ export interface ImageServer {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a server of images of 64 KiB. */
+/** Starts a server of images of 64 KiB: `disc.iso`, `other.iso`, `slow.iso`, and `secret.iso` with a password. */
 export async function startImageServer(): Promise<ImageServer> {
   const image = Buffer.alloc(65_536, 'disc');
   const credentials = `Basic ${Buffer.from('user:pass word').toString('base64')}`;
