@@ -1,8 +1,8 @@
 /**
  * The service under test of the contract suites, on a real socket, with machines in memory and with
- * QEMU guests of a private libvirtd. Each test gets a new service and an untouched machine: off,
- * UEFI, two CPUs, 2 GiB, one virtio disk, one network interface, an empty drive, and a second
- * machine.
+ * QEMU guests of a private libvirtd. Each test gets a new service with two machines. The tests use the
+ * first one, which is untouched: off, UEFI, two CPUs, 2 GiB, one virtio disk, one network interface,
+ * an empty drive.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

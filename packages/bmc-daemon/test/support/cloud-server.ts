@@ -9,8 +9,8 @@ import type { AddressInfo } from 'node:net';
 import type { CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
 
 /**
- * Answers one request to a service. The path begins after the endpoint of the service, such as
- * `/compute`. Keystone has no such prefix.
+ * Answers one request to a service. `path` lacks the endpoint of the service: it is `/servers` for
+ * `/compute/servers`. Only Keystone's paths are complete.
  */
 export type NovaHandler = (request: IncomingMessage, response: ServerResponse, path: string) => void;
 

@@ -22,7 +22,7 @@ export interface Glance {
   uploadStatus: number;
 }
 
-/** Creates the service. */
+/** Creates a Glance without images and without faults. */
 export function createGlance(): Glance {
   const images: Glance['images'] = new Map();
   const sendContent = ({ headers }: IncomingMessage, response: ServerResponse): void => {

@@ -1,7 +1,7 @@
 /** A store of replicas, for tests that need no other replica. */
 import type { SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
 
-/** An empty store that accepts all commits, runs no scripts, and never calls its listeners. */
+/** An empty store that accepts all commits, rejects scripts, and never calls its listeners. All replicas are living. */
 export const silentStore: SharedStore = {
   replica: 'this',
   sync: () => Promise.resolve(),

@@ -277,7 +277,7 @@ describe('the end of a WebSocket', () => {
     expect(await message(other)).toBe('still here');
   });
 
-  it('follows when its account is disabled or loses the privilege', async () => {
+  it('follows a change that disables its account, or that takes the privilege from the account', async () => {
     await start();
     await access.accounts?.change('rick', { roleId: 'Administrator' });
     const disabled = open('one', ['rackless'], { headers: basic('admin') });
