@@ -282,8 +282,8 @@ describe('the lists of this test', () => {
       .filter((file) => /<(?:Form|Confirm)?Dialog\b/.test(readFileSync(join(SOURCES, file), 'utf8')));
     const opened = new Set([...DIALOGS.map(({ file }) => file), ...Object.keys(OPENED_ELSEWHERE)]);
     expect(shown.sort()).toEqual([...opened].sort());
-    for (const test of new Set(Object.values(OPENED_ELSEWHERE))) {
-      expect(readFileSync(join(import.meta.dirname, test), 'utf8')).toContain('await dialogFaults(');
+    for (const testFile of new Set(Object.values(OPENED_ELSEWHERE))) {
+      expect(readFileSync(join(import.meta.dirname, testFile), 'utf8')).toContain('await dialogFaults(');
     }
   });
 });

@@ -35,7 +35,7 @@ async function arrives(texts: readonly string[], part: string): Promise<void> {
 }
 
 describe('the accounts', () => {
-  it('are created, changed and deleted, and faults appear at their fields', async () => {
+  it('are created, changed and deleted, and faults appear in the dialog, which keeps the input', async () => {
     const { page, faults } = await openPage('admin', 'accounts');
     await page.getByRole('button', { name: 'New account' }).click();
     const dialog = page.getByRole('dialog');
@@ -179,7 +179,7 @@ describe('the certificates', () => {
     const message = page.locator('.toast').filter({ hasText: 'Copied.' });
     await message.waitFor();
     const place = await message.boundingBox();
-    // The message that the user has seen stays in its place.
+    // The clock moves by a second, so the user has seen the message. A seen message stays in its place.
     await page.evaluate(() => {
       const now = performance.now.bind(performance);
       performance.now = () => now() + 1000;
@@ -210,7 +210,7 @@ describe('the certificates', () => {
 });
 
 describe('the settings', () => {
-  it('are changed, and a wrong value is a fault of its field', async () => {
+  it('are changed, and a wrong value causes an error in the dialog', async () => {
     const { page, faults } = await openPage('admin', 'settings');
     const part = page.getByRole('region', { name: 'Sessions' });
     await part.getByText('1800').waitFor();
