@@ -34,7 +34,7 @@ const reports = (count: number) =>
 const prices = { input_cost_per_token: 0.5, output_cost_per_token: 2 };
 
 describe('a callback of callback_settings', () => {
-  it('gets a report of each request, with its usage and cost, and without contents and keys', async () => {
+  it('gets a report of a request, with its usage and cost, and without contents and keys', async () => {
     const { ask } = await setUp([{ info: prices }], reporting({ headers: { 'X-Report-Key': 'geheimnis' } }));
     const { headers } = await ask({ user: 'u-1', metadata: { tags: ['red'] } }, { 'x-litellm-call-id': 'call-1' });
     const [report] = await reports(1);
@@ -158,7 +158,7 @@ describe('a callback of callback_settings', () => {
     expect(proxy.logged().join('\n')).toMatch(/a callback did not get reports.*200/);
   });
 
-  it('gets nothing while it answers 400, and the log reports at the end how many reports are lost in all', async () => {
+  it('loses the reports that it answers with 400; the log has their number, and at the end the total', async () => {
     receiver.status = 400;
     const { proxy, ask, askMany } = await setUp([{}], reporting());
     const warnings = () => proxy.logged().filter((line) => line.includes('a callback did not get reports'));

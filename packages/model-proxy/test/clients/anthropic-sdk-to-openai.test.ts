@@ -389,7 +389,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
   });
 
   // LiteLLM's stream of Claude: https://docs.litellm.ai/docs/reasoning_content
-  it('gets one block for a streamed thought whose parts have an empty signature before the last', async () => {
+  it('gets one block for each streamed thought whose parts have an empty signature before the last', async () => {
     const thought = (thinking: string, signature: string) =>
       chunk({ reasoning_content: thinking, thinking_blocks: [{ type: 'thinking', thinking, signature }] });
     const parts = [

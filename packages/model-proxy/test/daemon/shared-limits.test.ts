@@ -94,21 +94,22 @@ async function exhaust(proxy: Running, key: string, clients: number): Promise<nu
 }
 
 /**
- * Creates a key for four parallel requests, and uses all four: the upstream does not answer them.
- * @returns also the statuses of the four requests (`open`; 0: the proxy was killed), and those of two more requests
- *   (`refused`).
+ * Creates a key for four parallel requests, and uses all four: three at the proxy `toKill`, and one at `other`. The
+ * upstream does not answer them.
+ * @returns also the statuses of the four requests (`open`; 0: the proxy was killed), and those of two more requests,
+ *   one at each proxy (`refused`).
  */
 async function holdFour(proxies: readonly Running[]) {
   heldAnswers = [];
   const key = await createKey(proxies, { max_parallel_requests: 4 });
-  const [first, other] = proxies;
-  if (first === undefined || other === undefined) throw new Error('no proxies');
-  const open = [first, first, first, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
+  const [toKill, other] = proxies;
+  if (toKill === undefined || other === undefined) throw new Error('no proxies');
+  const open = [toKill, toKill, toKill, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
   await waitFor(
     () => (heldAnswers.length === 4 ? true : undefined),
     () => `${heldAnswers.length} requests at the upstream`,
   );
-  return { key, first, other, open, refused: [await chat(first, key), await chat(other, key)] };
+  return { key, toKill, other, open, refused: [await chat(toKill, key), await chat(other, key)] };
 }
 
 describe('proxies that share a Redis', () => {
@@ -132,11 +133,11 @@ describe('proxies that share a Redis', () => {
       () => startProxies(3),
       async (proxies) => {
         const key = await createKey(proxies, { rpm_limit: 400 });
-        const [first, ...others] = proxies;
-        if (first === undefined) throw new Error('no proxy');
+        const [toKill, ...others] = proxies;
+        if (toKill === undefined) throw new Error('no proxy');
         let sum = 0;
-        for (let n = 0; n < 50; n += 1) if ((await chat(first, key)) === 200) sum += 1;
-        first.process.signal('SIGKILL');
+        for (let n = 0; n < 50; n += 1) if ((await chat(toKill, key)) === 200) sum += 1;
+        toKill.process.signal('SIGKILL');
         for (const one of await Promise.all(others.map((proxy) => exhaust(proxy, key, 4)))) sum += one;
         return sum;
       },
@@ -147,9 +148,9 @@ describe('proxies that share a Redis', () => {
   });
 
   it('can use the parallel requests of a killed proxy again', async () => {
-    const { key, first, other, open, refused } = await whileRedisAnswers(() => startProxies(2), holdFour);
+    const { key, toKill, other, open, refused } = await whileRedisAnswers(() => startProxies(2), holdFour);
     expect(refused).toEqual([429, 429]);
-    first.process.signal('SIGKILL');
+    toKill.process.signal('SIGKILL');
     await waitFor(
       async () => ((await chat(other, key)) === 200 ? true : undefined),
       () => 'the places are not free',

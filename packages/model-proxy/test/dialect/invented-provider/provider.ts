@@ -1,6 +1,6 @@
 /**
- * The invented provider `parley`, whose API differs from OpenAI's in everything: paths, requests,
- * answers, streams, errors and a signature. This folder has the whole dialect.
+ * The invented provider `parley`, whose API differs from OpenAI's in paths, requests, answers, streams and errors, and
+ * needs a signature. Only its embeddings have OpenAI's form. This folder has the whole dialect.
  */
 import { createHash } from 'node:crypto';
 import { invalidParameter } from '../../../src/errors/model.js';
