@@ -35,7 +35,7 @@ const words = [
   'x'.repeat(300),
 ];
 
-/** Writes a string as JSON, with unnecessary escapes. */
+/** Writes a random string as JSON, sometimes with unnecessary escapes. */
 function stringText(random: Random): string {
   const text = JSON.stringify(Array.from({ length: random.integer(4) }, () => random.pick(words)).join(''));
   return random.integer(3) === 0 ? text.replaceAll('e', '\\u0065').replaceAll('/', '\\/') : text;

@@ -41,7 +41,7 @@ describe('slow bodies', () => {
     expect(text).toContain('You said: Hello');
   });
 
-  it(`from ${CROWD} clients at once delay no other client, and cause no request to the upstream`, async () => {
+  it(`from ${CROWD} clients at once block no other client, and cause no request to the upstream`, async () => {
     const { upstream, works } = fixture();
     const crowd = await Promise.all(Array.from({ length: CROWD }, dial));
     for (const socket of crowd) socket.write(head + body.slice(0, 10));

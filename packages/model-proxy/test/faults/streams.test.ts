@@ -140,7 +140,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(garbage);
   });
 
-  it('is forwarded unchanged if its bytes are binary', async () => {
+  it('is forwarded with the same bytes where it is binary', async () => {
     const bytes = Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0a, 0x0a]);
     const answer = await fixture().stream({ base64: bytes.toString('base64') }, event(chunk('a')), done, end);
     expect(await answer.ended).toBe('whole');
@@ -154,7 +154,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(`data: ${answered('x'.repeat(5_000_000))}\n\ndata: [DONE]\n\n`);
   });
 
-  it('with an error among its events forwards the error', async () => {
+  it('is forwarded with an error among its events', async () => {
     const error = '{"error":{"message":"out of memory","type":"server_error","param":null,"code":"oom"}}';
     const answer = await fixture().stream(event(chunk('a')), event(error), end);
     expect(await answer.ended).toBe('whole');

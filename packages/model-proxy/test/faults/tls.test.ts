@@ -51,7 +51,7 @@ describe('TLS to an upstream', () => {
     [500, expect.stringMatching(message)],
   ];
 
-  it('trusts only the CA bundle of the deployment if it has one, and not the general bundle', async () => {
+  it('uses the CA bundle of the deployment if it has one, else the general bundle', async () => {
     const other = await serve();
     expect(await ask(await start(sampleConfig(other).replace(other.caFile, good.caFile)))).toEqual(
       refused(/certificate/),

@@ -44,7 +44,7 @@ const unfinished = (lines: readonly string[], body: string): Malformed => ({
 /** Makes a request with an invalid chunked body. */
 const chunked = (body: string): Malformed => unfinished([LINE, HOST, TYPE, 'Transfer-Encoding: chunked', CLOSE], body);
 
-/** Requests with valid HTTP and another fault. The proxy always answers. */
+/** Requests that the proxy can read, with a fault. The proxy answers each of them with 4xx. */
 export const refusedRequests: Readonly<Record<string, (random: Random) => Malformed>> = {
   'a body larger than allowed': () => {
     const body = `{"model":"${PUBLIC_MODEL}","messages":[],"x":"${'x'.repeat(MAX_BODY_BYTES)}"}`;
