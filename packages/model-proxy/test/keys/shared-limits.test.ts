@@ -170,7 +170,7 @@ describe('limits while Redis does not answer', () => {
     expect((await ask(other, key))?.status).toBe(429);
   });
 
-  it('free a slot whose request was admitted during this time', async () => {
+  it('free slots whose requests were admitted during this time', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
     const key = keyOf({ maxParallelRequests: 2 });
@@ -187,7 +187,7 @@ describe('limits while Redis does not answer', () => {
     expect(await isAdmitted(other, key)).toBe(true);
   });
 
-  it('free a slot whose request ended during this time', async () => {
+  it('free slots whose requests ended during this time', async () => {
     const [limits, other] = await proxies(2);
     if (limits === undefined || other === undefined) throw new Error('no proxies');
     const key = keyOf({ maxParallelRequests: 2 });

@@ -38,7 +38,7 @@ const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vll
  * Lets the upstream send a stream, in writes of these texts. The upstream reports usage only if the request has
  * `include_usage`.
  */
-function answerWithStream(writes: readonly string[]): void {
+function upstreamStreams(writes: readonly string[]): void {
   app.answering = ({ body }, response) => void send(body, response);
   const send = async (body: Buffer, response: ServerResponse): Promise<void> => {
     const { stream_options: options } = JSON.parse(body.toString()) as { stream_options?: { include_usage?: boolean } };
@@ -69,7 +69,7 @@ describe('a stream', () => {
   ])(
     'is counted, and reaches the client without the usage event, if the client does not request usage: %s',
     async (_what, writes) => {
-      answerWithStream(writes);
+      upstreamStreams(writes);
       const key = await app.create();
       const answer = await requestStream(key);
       expect(answer.text).toBe(renamed(writes.join('').replace(usageEvent, '')));
@@ -89,7 +89,7 @@ describe('a stream', () => {
   );
 
   it('contains the usage if the client requests it', async () => {
-    answerWithStream([...words, last, usageEvent, DONE]);
+    upstreamStreams([...words, last, usageEvent, DONE]);
     const key = await app.create();
     const answer = await requestStream(key, { stream_options: { include_usage: true } });
     expect(answer.text).toContain('"usage"');
@@ -97,7 +97,7 @@ describe('a stream', () => {
   });
 
   it('is also counted if the client sets include_usage to false', async () => {
-    answerWithStream([...words, last, usageEvent, DONE]);
+    upstreamStreams([...words, last, usageEvent, DONE]);
     const key = await app.create();
     const answer = await requestStream(key, { stream_options: { include_usage: false, x: 1 } });
     expect(answer.text).not.toContain('"usage"');
@@ -108,7 +108,7 @@ describe('a stream', () => {
   it('omits the usage that only the tpm limit of the deployment needs, unless the client requests it', async () => {
     await app.close();
     app = await serveKeys({ deployment: { ...prices, tpm: 1000 }, settings: {} });
-    answerWithStream([...words, last, usageEvent, DONE]);
+    upstreamStreams([...words, last, usageEvent, DONE]);
     const key = await app.create();
     expect((await requestStream(key)).text).toBe(renamed([...words, last, DONE].join('')));
     expect(sentOptions()).toEqual({ include_usage: true });
@@ -120,14 +120,14 @@ describe('a stream', () => {
     await app.close();
     const defaults = { stream_options: { include_usage: true } };
     app = await serveKeys({ deployment: { ...prices, tpm: 1000, defaults }, settings: {} });
-    answerWithStream([...words, last, usageEvent, DONE]);
+    upstreamStreams([...words, last, usageEvent, DONE]);
     expect((await requestStream(await app.create())).text).toContain('"usage"');
   });
 
   it('loses neither usage in an event with choices nor text that looks like usage', async () => {
     const strange = chunk({ choices: [{ index: 0, delta: { content: '"usage":{} "choices":[]' } }] });
     const both = chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
-    answerWithStream([strange, both, DONE]);
+    upstreamStreams([strange, both, DONE]);
     const answer = await requestStream(await app.create());
     expect(answer.text).toBe(renamed(strange + both + DONE));
     expect((await rowsOf())[0]?.totalTokens).toBe(10);
@@ -182,7 +182,7 @@ describe('a stream', () => {
   });
 
   it('is counted as failed and without tokens if its first event is an error', async () => {
-    answerWithStream(['data: {"error":{"message":"overloaded","code":503}}\n\n']);
+    upstreamStreams(['data: {"error":{"message":"overloaded","code":503}}\n\n']);
     const key = await app.create();
     expect((await requestStream(key)).status).toBe(503);
     expect(await rowsOf()).toEqual([expect.objectContaining({ failed: 1, totalTokens: 0 })]);
@@ -201,7 +201,7 @@ describe('a stream', () => {
   ])("is counted with the cached tokens, if any, of Anthropic's API: %s", async (_what, writes, input, output) => {
     await app.close();
     app = await serveKeys({ deployment: { ...prices, provider: findProvider('anthropic') } });
-    answerWithStream(writes);
+    upstreamStreams(writes);
     const key = await app.create();
     const answer = await call(`${app.url}/v1/messages`, {
       headers: { authorization: `Bearer ${key}` },

@@ -1,6 +1,6 @@
 /**
  * Tests unusual answers to raw requests and WebSocket handshakes. The proxy rejects invalid ones with 500, and masks
- * its key in the others.
+ * the key of the deployment in the others.
  */
 import { describe, expect, it } from '@jest/globals';
 import { errorOf } from '../faults/fixture.js';

@@ -90,8 +90,8 @@ describe('an upstream of raw requests', () => {
   });
 
   it.each([
-    ['firstByteMs', 'first_byte_timeout: 0.2', 'within the first-byte timeout'],
-    ['totalMs', 'timeout: 0.2', 'within the total timeout'],
+    ['first_byte_timeout', 'first_byte_timeout: 0.2', 'within the first-byte timeout'],
+    ['timeout', 'timeout: 0.2', 'within the total timeout'],
   ])('without an answer causes a 408 after %s', async (_name, param, words) => {
     const { upstream } = fixture();
     upstream.intercept = () => true;

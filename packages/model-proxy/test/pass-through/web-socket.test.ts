@@ -220,7 +220,7 @@ describe('a WebSocket', () => {
     },
   );
 
-  it('may have its key in the subprotocols; other requests with such a key get 401', async () => {
+  it('is needed for a key in the subprotocols: other requests with such a key get 401', async () => {
     const { proxy, upstream } = fixture();
     const offered = `sec-websocket-protocol: openai-insecure-api-key.${MASTER}\r\n`;
     for (const more of ['', 'upgrade: websocket\r\n', 'connection: close\r\n']) {
