@@ -185,7 +185,7 @@ describe('roles of AWS', () => {
     expect(lastKey()).toEqual(['ASIAROLE1', 'role-session-1']);
   });
 
-  it('are assumed again before their keys expire, and requests then use the new keys', async () => {
+  it('are assumed again without another request, and later requests use the new keys', async () => {
     vendors.answers.set(STS, roles(3));
     await serve({ ...keys, aws_role_name: ROLE });
     expect((await ask()).status).toBe(200);
@@ -218,7 +218,7 @@ describe('roles of AWS', () => {
     ['503 of AWS', (request, response) => json({}, 503)(request, response)],
     ['no answer', (_request, response) => response.destroy()],
     [
-      'an answer without end',
+      'a long answer of incomplete XML',
       (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/xml' });
         response.end(`<AssumeRoleResponse>${'x'.repeat(200_000)}`);
@@ -354,7 +354,7 @@ describe('SSO of AWS', () => {
     expect(lastKey()).toEqual(['ASIASSO', 'sso-session']);
   });
 
-  it('causes 401 with a hint after the end of the session', async () => {
+  it('causes 401 with a hint if the token of the login has expired', async () => {
     writeFileSync(files['AWS_CONFIG_FILE'] ?? '', profiles.address);
     logIn(START, inSeconds(-60));
     await serve({ aws_profile_name: 'sso' });

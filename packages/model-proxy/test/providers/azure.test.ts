@@ -229,7 +229,7 @@ describe('models of Azure', () => {
     expect(vendors.take()[0]?.line).toContain('?api-version=2024-10-21');
   });
 
-  it('keep the query of api_base out of answers and pages', async () => {
+  it('keep the query of api_base out of the header x-litellm-model-api-base and of /model/info', async () => {
     vendors.answers.set(OPENAI_HOST, json(completion));
     const answer = await client.chat.completions.create({ model: 'copied', messages }).withResponse();
     expect(answer.response.headers.get('x-litellm-model-api-base')).toBe(`https://${OPENAI_HOST}/openai`);

@@ -1,6 +1,6 @@
 /**
  * Models of Bedrock with the Converse API. The client is OpenAI's SDK. The shapes of answers, events and errors are
- * those of AWS's reference. The test computes each signature again with its own code, which follows AWS's description.
+ * those of AWS's reference. One test computes signatures again with its own code, which follows AWS's description.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html

@@ -157,7 +157,7 @@ describe('the proxy with models of Bedrock', () => {
   });
 
   it.each(['llama', 'deepseek'])(
-    "asks the imported model %s with Converse, which has the model's template",
+    "asks the imported model %s with Converse, which applies the model's template",
     async (model) => {
       const content = [{ text: 'Hi!' }];
       vendors.answers.set(HOST, json({ output: { message: { role: 'assistant', content } }, stopReason: 'end_turn' }));

@@ -1,6 +1,6 @@
 /**
- * Vendors with APIs of their own: watsonx, Replicate, fal, ElevenLabs, LangGraph, speech of Azure and of Gemini.
- * The shapes are those of the vendors' documentation.
+ * Vendors with APIs of their own: watsonx, Replicate, fal, ElevenLabs, GigaChat, LangGraph, speech of Azure and of
+ * Gemini; and Azure with the identity of GitHub's runner. The shapes are those of the vendors' documentation.
  * @see https://cloud.ibm.com/apidocs/watsonx-ai
  * @see https://replicate.com/docs/reference/http#predictions.create
  * @see https://docs.fal.ai/model-apis/model-endpoints/synchronous-requests
@@ -157,7 +157,7 @@ describe('vendors with APIs of their own', () => {
     await expect(read()).rejects.toThrow();
   });
 
-  it('include watsonx for embeddings and rankings, whose errors the proxy reports', async () => {
+  it('include watsonx for embeddings and rankings, but not at deployments, and have errors reported', async () => {
     answerTokenRequests();
     vendors.answers.set(WATSONX, json({ results: [{ embedding: [1] }, { embedding: [2] }], input_token_count: 4 }));
     const found = await client.embeddings.create({ model: 'granite', input: ['a', 'b'], encoding_format: 'float' });

@@ -49,14 +49,14 @@ async function ask(model: string, more: object = {}) {
 
 const at = (host: string) => vendors.requests.filter(({ line }) => new URL(line.split(' ')[1] ?? '').host === host);
 /** Waits for a number of requests for tokens. */
-const login = (count: number) =>
+const waitForLogins = (count: number) =>
   waitFor(
     () => at(LOGIN_HOST)[count - 1],
     () => `there are ${at(LOGIN_HOST).length} requests for tokens`,
   );
 const logged = () => (proxy?.logged() ?? []).join('\n');
 
-/** Answers with numbered tokens. */
+/** Makes an answer with numbered tokens. */
 function tokens(more: object = {}): VendorAnswer {
   let count = 0;
   return (request, response) => {
@@ -100,7 +100,7 @@ describe('tokens of Microsoft Entra ID', () => {
       AZURE_SCOPE: 'api://x',
     };
     proxy = await vendors.proxy([entry('entra', azureModel)], environment);
-    await login(1);
+    await waitForLogins(1);
     expect(at(LOGIN_HOST)[0]?.body).toContain(`scope=${encodeURIComponent('api://x')}`);
   });
 
@@ -110,16 +110,16 @@ describe('tokens of Microsoft Entra ID', () => {
     vendors.answers.set(LOGIN_HOST, tokens());
     const environment = { AZURE_TENANT_ID: 't', AZURE_CLIENT_ID: 'c', AZURE_FEDERATED_TOKEN_FILE: file };
     proxy = await vendors.proxy([entry('entra', azureModel)], environment);
-    await login(1);
+    await waitForLogins(1);
     expect(at(LOGIN_HOST)[0]?.body).toContain('client_assertion=ey.pod-token');
   });
 
-  it('are fetched again before they expire, and requests then use the new token', async () => {
+  it('are fetched again without another request, and later requests use the new token', async () => {
     vendors.answers.set(LOGIN_HOST, tokens({ expires_in: 2 }));
     vendors.answers.set(AZURE_HOST, json(completion));
     proxy = await vendors.proxy([entra]);
     expect((await ask('entra')).status).toBe(200);
-    await login(2);
+    await waitForLogins(2);
     await waitFor(
       async () => {
         await ask('entra');
@@ -202,7 +202,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(at(AZURE_HOST)).toHaveLength(1);
   });
 
-  it('may come too late: the timeout of the request also limits the wait for the token', async () => {
+  it('may never arrive: the timeout of the request also limits the wait for the token', async () => {
     // This server never answers.
     vendors.answers.set(LOGIN_HOST, () => undefined);
     proxy = await vendors.proxy([entry('entra', { ...azureModel, ...application, timeout: '0.05' })]);
@@ -339,7 +339,7 @@ describe('tokens of Google', () => {
       'openai/5464397967697903616',
     ],
     ['mistral-large@2411', `${base}/publishers/mistralai/models/mistral-large%402411:rawPredict`, 'mistral-large'],
-  ])('from a service account serve %s at %s', async (model, url, upstreamModel) => {
+  ])('serve %s at %s if they are from a service account', async (model, url, upstreamModel) => {
     vendors.answers.set(GOOGLE_TOKEN_HOST, tokens());
     vendors.answers.set(VERTEX_HOST, json(completion));
     proxy = await vendors.proxy([entry('vertex', { ...vertex, model: `vertex_ai/${model}` })]);
@@ -354,7 +354,7 @@ describe('tokens of Google', () => {
     expect(JSON.parse(request?.body ?? '')).toMatchObject({ model: upstreamModel });
   });
 
-  it('for a subject token of another provider come over the connections of the proxy, also impersonated', async () => {
+  it('come over the connections of the proxy for a subject token of another provider, also impersonated', async () => {
     const subject = join(vendors.folder, 'subject');
     writeFileSync(subject, 'subject-token');
     const federated = {
@@ -390,7 +390,7 @@ describe('tokens of Google', () => {
     expect(at(GOOGLE_TOKEN_HOST).length).toBeGreaterThanOrEqual(2);
   });
 
-  it('from a key in a file serve streams of a global model', async () => {
+  it('serve streams of a global model if they are from a key in a file', async () => {
     const file = join(vendors.folder, 'key.json');
     writeFileSync(file, key);
     vendors.answers.set(GOOGLE_TOKEN_HOST, tokens());
@@ -425,7 +425,7 @@ describe('tokens of Google', () => {
     ['{"private_key": "sec', 'is not valid JSON'],
     ['/nowhere/key.json', '/nowhere/key.json'],
     ['{"type": "service_account"}', 'no usable credentials'],
-  ])('with the key %j cause 401, and the answer does not contain the key', async (credentials, text) => {
+  ])('cause 401 for the vertex_credentials %j, and the answer contains no private_key', async (credentials, text) => {
     const params = { ...vertex, vertex_credentials: credentials, model: 'vertex_ai/gemini-2.5-pro' };
     proxy = await vendors.proxy([entry('vertex', params)]);
     const failure = await ask('vertex');

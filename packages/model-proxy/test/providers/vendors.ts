@@ -167,7 +167,7 @@ export function entry(name: string, params: Readonly<Record<string, string>>): s
   return [`  - model_name: ${name}`, '    litellm_params:', ...lines].join('\n');
 }
 
-/** The address of Google's token server in {@link serviceAccount}. */
+/** The host of Google's token server in {@link serviceAccount}. */
 export const GOOGLE_TOKEN_HOST = 'oauth2.googleapis.com';
 
 /** Makes the key of a service account, as Google's console gives it. */

@@ -94,7 +94,7 @@ describe('an upstream with deep or unusual JSON', () => {
     expect(text).toContain(`the JSON of the upstream is too large: ${limit}`);
   });
 
-  it('causes a log line of a few KB if it answers with 100,000 invalid blocks', async () => {
+  it('causes less than 20,000 characters of log if it answers with 100,001 invalid blocks', async () => {
     const body = `{"id":"a","type":"message","content":[${'{},'.repeat(100_000)}{}]}`;
     const { ask, proxy } = await setUp([{ behavior: { status: 200, body }, params: { model: 'anthropic/m' } }]);
     const { status } = await ask({}, { 'x-litellm-num-retries': '0' });

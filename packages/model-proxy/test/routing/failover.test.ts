@@ -213,7 +213,7 @@ describe('a failing deployment', () => {
 describe('retries when all deployments fail', () => {
   const setUp = useSetups();
 
-  it('add at most a fifth to the traffic', async () => {
+  it('add at most a fifth to the traffic beyond their fixed budget', async () => {
     const { askMany, upstreams } = await setUp([{ behavior: { status: 500 } }, { behavior: { status: 500 } }], {
       router_settings: { disable_cooldowns: true },
     });

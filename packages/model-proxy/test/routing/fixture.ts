@@ -19,7 +19,7 @@ export interface Setup {
   readonly upstreams: readonly FaultyUpstream[];
   /** Sends a chat request. */
   readonly ask: (body?: object, headers?: Readonly<Record<string, string>>) => Promise<Reply>;
-  /** Sends a number of chat requests over 16 connections. */
+  /** Sends a number of chat requests over at most 16 connections. */
   readonly askMany: (count: number, body?: object) => Promise<readonly Reply[]>;
 }
 
