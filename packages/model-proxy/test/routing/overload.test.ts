@@ -44,7 +44,7 @@ describe('a full proxy', () => {
     await first;
   });
 
-  it('answers 429 at once above global_max_parallel_requests, and accepts requests again when one has ended', async () => {
+  it('answers 429 at once above global_max_parallel_requests, and accepts more after the others end', async () => {
     const { ask, askMany, upstreams } = await setUp([{ behavior: 'hang', params: { timeout: 5 } }, { name: 'fast' }], {
       general_settings: { global_max_parallel_requests: 2 },
       router_settings: { num_retries: 0 },
@@ -121,7 +121,7 @@ describe('a full proxy', () => {
 describe('a slow deployment', () => {
   const setUp = useSetups();
 
-  it('with max_parallel_requests leaves slots of the proxy to other deployments', async () => {
+  it('leaves slots of the proxy to other deployments if it has max_parallel_requests', async () => {
     const { ask, askMany, upstreams } = await setUp(
       [{ behavior: 'hang', params: { max_parallel_requests: 2, timeout: 5 } }, { name: 'fast' }],
       limited(4, 100),

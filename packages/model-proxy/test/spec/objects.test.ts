@@ -65,7 +65,7 @@ describe('the objects of the contract', () => {
   };
   const occurrences = (haystack: string, needle: string) => haystack.split(needle).length - 1;
 
-  /** Expects the field unchanged, and exactly once, in both answers. */
+  /** Expects the field exactly once in both answers, unchanged except for the name of the model. */
   const survives = (
     { plain, streamed }: Answered,
     object: ObjectText,

@@ -75,7 +75,7 @@ describe.each([
       () => readUsage(open, '2000-01-01', '2000-01-01').catch(() => undefined),
       () => 'the store does not answer',
     );
-  /** Opens the store. Closes it first if it is open, as a restart. */
+  /** Opens the store. Closes it first if it is open, as a restart does. */
   const open = async (keepDays: number | null = null): Promise<Store> => {
     if (store !== undefined) await flush(store);
     await store?.close();
@@ -219,7 +219,7 @@ describe.each([
       expect(spend(await open())).toBe(0);
     });
 
-    it('set by an administrator is stored, and replaces the costs before it, but not those after it', async () => {
+    it('is stored if an administrator sets it, and replaces the costs before, but not those after it', async () => {
       const first = await open();
       await put(first, 'k', keyOf());
       first.addUsage(requestOf({ cost: 5 }));

@@ -1,6 +1,5 @@
 /**
- * Runs the app with a real upstream on real sockets, without a configuration file. For tests that need no complete
- * proxy.
+ * Runs the app and an upstream on real sockets, without a configuration file. For tests that need no complete proxy.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -40,7 +39,7 @@ export interface ServedApp {
   answering: AnswerHandler;
   /** Uses other settings for new requests. */
   replaceSettings(settings: ProxySettings): void;
-  /** Returns the lines of the log since the last call, as JSON. */
+  /** Returns the lines of the log since the last call, parsed from JSON. */
   lines(): Record<string, unknown>[];
   close(): Promise<void>;
 }

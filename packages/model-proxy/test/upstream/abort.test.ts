@@ -19,7 +19,7 @@ async function start(onData: (connection: ScriptedConnection) => void) {
  * Aborts a request, and waits for the end of its connection. All timers are stopped, so only the
  * abort can end the connection.
  */
-async function aborted({ socket }: ScriptedConnection, abort: () => void): Promise<void> {
+async function abortAndWait({ socket }: ScriptedConnection, abort: () => void): Promise<void> {
   const closed = once(socket, 'close');
   abort();
   await closed;
@@ -34,7 +34,7 @@ describe('an aborted request', () => {
       () => connection.text.includes('{}') || undefined,
       () => 'no request came',
     );
-    await aborted(connection, () => sent.call?.abort());
+    await abortAndWait(connection, () => sent.call?.abort());
     expect(sent.callbacks).toEqual([]);
   });
 
@@ -45,7 +45,7 @@ describe('an aborted request', () => {
     const sent = send(upstream, deployment);
     await sent.waitForBytes(3);
     const connection = await server.waitForConnection(1);
-    await aborted(connection, () => sent.call?.abort());
+    await abortAndWait(connection, () => sent.call?.abort());
     expect(sent.callbacks).toEqual(['head', 'data']);
   });
 

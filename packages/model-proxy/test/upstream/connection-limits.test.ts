@@ -27,7 +27,7 @@ describe('a connection to an upstream', () => {
   it.each([
     ['POST', '/v1/chat/completions'],
     ['GET', '/openai/v1/x'],
-  ])('for %s %s carries a limited number of requests', async (method, path) => {
+  ])('carries a limited number of requests for %s %s', async (method, path) => {
     const server = closing(await ScriptedServer.start(answering(() => answerOf('{"id":"1"}'))));
     const params = `{model: openai/m, api_base: '${server.apiBase}', api_key: k, use_in_pass_through: true}`;
     const proxy = closing(await startTestProxy(`model_list: [{model_name: m, litellm_params: ${params}}]\n`));

@@ -98,67 +98,67 @@ const trusting = () => ({ tls: { verify: authority.caFile, clientCertificate: nu
 
 describe('a forward proxy from an environment variable', () => {
   it.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'])(
-    '(%s) tunnels TLS, and the proxy verifies the upstream with the authority of the deployment',
+    'tunnels TLS (%s), and the proxy verifies the upstream with the authority of the deployment',
     async (name) => {
-      const proxy = await startForwardProxy();
+      const forwardProxy = await startForwardProxy();
       const apiBase = await startUpstream(true);
-      const environment = { [name]: `http://127.0.0.1:${proxy.port}` };
+      const environment = { [name]: `http://127.0.0.1:${forwardProxy.port}` };
       const deployment = deploymentAt(apiBase, trusting());
       const upstream = closing(upstreamFor([deployment], environment));
       for (let at = 0; at < 3; at += 1) {
         expect((await sendToEnd(upstream, deployment, { body: `{"at":${at}}` })).text).toBe(`{"at":${at}}`);
       }
-      // A single tunnel and handshake: connections through the proxy are reused.
-      expect([proxy.received, upstream.handshakes]).toEqual([[`CONNECT ${new URL(apiBase).host}`], 1]);
+      // A single tunnel and handshake: connections through the forward proxy are reused.
+      expect([forwardProxy.received, upstream.handshakes]).toEqual([[`CONNECT ${new URL(apiBase).host}`], 1]);
       const doubting = deploymentAt(apiBase);
       const { error } = await sendToEnd(closing(upstreamFor([doubting], environment)), doubting);
       expect(error?.kind).toBe('tls');
     },
   );
 
-  it.each(['HTTP_PROXY', 'http_proxy'])('(%s) gets absolute URLs for plain HTTP', async (name) => {
-    const proxy = await startForwardProxy();
+  it.each(['HTTP_PROXY', 'http_proxy'])('gets absolute URLs for plain HTTP (%s)', async (name) => {
+    const forwardProxy = await startForwardProxy();
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
-    const upstream = closing(upstreamFor([deployment], { [name]: `127.0.0.1:${proxy.port}` }));
+    const upstream = closing(upstreamFor([deployment], { [name]: `127.0.0.1:${forwardProxy.port}` }));
     expect((await sendToEnd(upstream, deployment, { body: '{"a":1}' })).text).toBe('{"a":1}');
-    expect(proxy.received).toEqual([`POST ${apiBase}/chat/completions ${new URL(apiBase).host}`]);
+    expect(forwardProxy.received).toEqual([`POST ${apiBase}/chat/completions ${new URL(apiBase).host}`]);
   });
 
   it('may have its own certificate, which is verified independently of the deployment', async () => {
-    const proxy = await startForwardProxy({ secure: true });
+    const forwardProxy = await startForwardProxy({ secure: true });
     const deployment = deploymentAt(await startUpstream(true), trusting());
-    const environment = { HTTPS_PROXY: `https://localhost:${proxy.port}` };
+    const environment = { HTTPS_PROXY: `https://localhost:${forwardProxy.port}` };
     const trusted = { ...environment, SSL_CERT_FILE: authority.caFile };
     expect((await sendToEnd(closing(upstreamFor([deployment], trusted)), deployment)).text).toBe('{}');
     const { error } = await sendToEnd(closing(upstreamFor([deployment], environment)), deployment);
     expect([error?.status, error?.kind]).toEqual([500, 'connection']);
-    expect(error?.message).toContain(`cannot be reached through the proxy localhost:${proxy.port}`);
+    expect(error?.message).toContain(`cannot be reached through the proxy localhost:${forwardProxy.port}`);
   });
 
   it('gets the user and the password of its URL, and no error contains the password', async () => {
-    const proxy = await startForwardProxy({ account: 'me:s3cret/' });
+    const forwardProxy = await startForwardProxy({ account: 'me:s3cret/' });
     const deployment = deploymentAt(await startUpstream(true), trusting());
-    const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${proxy.port}` };
+    const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${forwardProxy.port}` };
     expect((await sendToEnd(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
     const plain = deploymentAt(await startUpstream(false));
     const plainEnvironment = { HTTP_PROXY: environment.HTTPS_PROXY };
     expect((await sendToEnd(closing(upstreamFor([plain], plainEnvironment)), plain)).text).toBe('{}');
-    const wrong = { HTTPS_PROXY: `http://me:wr0ng@127.0.0.1:${proxy.port}` };
+    const wrong = { HTTPS_PROXY: `http://me:wr0ng@127.0.0.1:${forwardProxy.port}` };
     const { error } = await sendToEnd(closing(upstreamFor([deployment], wrong)), deployment);
     expect(error?.message).toContain(
-      `cannot be reached through the proxy 127.0.0.1:${proxy.port}: the proxy answered 407 Proxy Authentication Required`,
+      `cannot be reached through the proxy 127.0.0.1:${forwardProxy.port}: the proxy answered 407 Proxy Authentication Required`,
     );
     expect(error?.message).not.toContain('wr0ng');
   });
 
   it('is not used for the hosts in NO_PROXY', async () => {
-    const proxy = await startForwardProxy();
+    const forwardProxy = await startForwardProxy();
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
-    const environment = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: 'example.org, 127.0.0.0/8' };
+    const environment = { HTTP_PROXY: `http://127.0.0.1:${forwardProxy.port}`, NO_PROXY: 'example.org, 127.0.0.0/8' };
     expect((await sendToEnd(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
-    expect(proxy.received).toEqual([]);
+    expect(forwardProxy.received).toEqual([]);
   });
 
   it('appears in the error, together with the upstream, if the forward proxy is down', async () => {

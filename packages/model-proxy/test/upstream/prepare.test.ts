@@ -91,7 +91,7 @@ describe('a reload', () => {
     );
   });
 
-  it('with certificates that cannot be read changes nothing', async () => {
+  it('changes nothing if certificates cannot be read', async () => {
     const { first, before, upstream } = await moved();
     await sendToEnd(upstream, before);
     const broken = deploymentAt('https://127.0.0.1:9/v1', {
