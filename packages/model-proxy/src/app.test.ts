@@ -98,6 +98,11 @@ describe('routes of LiteLLM that are not implemented', () => {
     ['DELETE', '/v1/responses/resp_1', 'response_api'],
     ['GET', '/health/services', 'proxy/health'],
     ['POST', '/v1/assistants', 'assistants'],
+    ['POST', '/vector_store/new', 'vector_stores/create'],
+    ['POST', '/v1/realtime/client_secrets', 'realtime'],
+    ['GET', '/policy/list', 'proxy/guardrails/guardrail_policies'],
+    ['POST', '/openrouter/v1/chat/completions', 'pass_through/intro'],
+    ['GET', '/public/model_hub', 'proxy/ai_hub'],
   ])('answer 501 with a link to their documentation: %s %s', async (method, path, page) => {
     const answer = await call(`${served.url}${path}`, { method });
     const message = `${method} ${path} is not implemented here. It is a route of LiteLLM's proxy: https://docs.litellm.ai/docs/${page}. GET /routes lists the routes that this proxy serves.`;

@@ -168,7 +168,7 @@ upstream with the upstream's key:
 
 ${servedPaths()}
 
-A POST to any other path gets 404, or 501 if LiteLLM serves the path. Exceptions are raw requests (below)
+A POST to any other path gets 404, or 501 for most other paths of LiteLLM. Exceptions are raw requests (below)
 and the paths for [keys](../guides/keys.md). The reason is that model servers also have paths for
 administration, such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve another path of an upstream,
 name it:
