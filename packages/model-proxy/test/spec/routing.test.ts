@@ -89,6 +89,27 @@ describe('groups of deployments', () => {
     expect(upstreams[0]?.count).toBe(1);
   });
 
+  it('MP-66 a deployment at its rpm or max_parallel_requests gets no requests, and the client gets 429 at once', async () => {
+    const { ask } = await setUp([{ params: { rpm: 1 } }]);
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
+    const busy = await setUp([{ behavior: 'hang', params: { max_parallel_requests: 1, timeout: 2 } }], {
+      router_settings: { num_retries: 0 },
+    });
+    const [first, second] = await Promise.all([busy.ask(), busy.ask()]);
+    expect([first.status, second.status].sort()).toEqual([408, 429]);
+    expect(busy.upstreams[0]?.count).toBe(1);
+  });
+
+  it('MP-160 num_retries and timeout in a body have no effect, unlike their headers', async () => {
+    const { ask, upstreams } = await setUp([{ behavior: { status: 503 } }], { router_settings: { num_retries: 0 } });
+    const body = { num_retries: 2, timeout: 0.001, api_base: 'http://127.0.0.1:9', api_key: 'sk-other' };
+    expect([(await ask(body)).status, upstreams[0]?.count]).toEqual([503, 1]);
+    expect(upstreams[0]?.requests[0]?.body).not.toMatch(/num_retries|timeout|api_/);
+    expect([(await ask({}, { 'x-litellm-num-retries': '2' })).status, upstreams[0]?.count]).toEqual([503, 4]);
+    const hanging = await setUp([{ behavior: 'hang' }], { router_settings: { num_retries: 0 } });
+    expect((await hanging.ask({}, { 'x-litellm-timeout': '0.1' })).status).toBe(408);
+  });
+
   it('MP-61 a header of the answer has the number of retries', async () => {
     const { ask } = await setUp([{ behavior: { status: 503 } }, { behavior: 'works' }]);
     const { headers } = await ask({}, { 'x-litellm-num-retries': '1' });
