@@ -66,7 +66,7 @@ describe('roles', () => {
       expect((await send('DELETE', `${roles}/Role${index}`)).status).toBe(204);
   });
 
-  it('accept only privileges of the requester, so that ConfigureManager does not lead to ConfigureUsers', async () => {
+  it('gain only privileges of the requester, so that ConfigureManager does not lead to ConfigureUsers', async () => {
     const deployer = ['Login', 'ConfigureSelf', 'ConfigureComponents', 'ConfigureManager'];
     const uri = `${roles}/Deployer`;
     expect((await send('POST', roles, { RoleId: 'Deployer', AssignedPrivileges: deployer })).status).toBe(201);

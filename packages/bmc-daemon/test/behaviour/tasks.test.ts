@@ -146,7 +146,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
-    it('end with the error of the request, without passwords in the error or the log', async () => {
+    it('end with the error of the request, without passwords in the resources or the log', async () => {
       const slow = spec().image('slow.iso').replace('http://', 'http://user:hush@');
       const inserting = monitorOf(await insert(slow));
       const second = monitorOf(await insert(spec().image('other.iso')));

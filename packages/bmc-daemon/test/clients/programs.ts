@@ -49,7 +49,7 @@ export async function wholeSushy(folder: string): Promise<string> {
  * @param booted called after sushy has started the machine, and again after sushy has restarted it.
  *   sushy continues when the promise resolves.
  * @returns what sushy read, step by step.
- * @throws {Error} with the script's error output if it fails; otherwise the error of `booted`, if any.
+ * @throws the error of `booted`, if any; otherwise, if the script fails, an error with its error output.
  */
 export async function sushySession(
   served: Served,

@@ -52,7 +52,7 @@ describe('sessions', () => {
     expect(await openSessions()).toEqual(before);
   });
 
-  it('are opened by ilorest, in which versions before 7 also read a machine', async () => {
+  it('are opened by ilorest; its versions before 7 also read a machine in them', async () => {
     const { user, password } = credentials();
     const home = environment({ HOME: served.folder });
     const ilorest = (...words: readonly string[]) => output('ilorest', ['--nologo', ...words], home);

@@ -193,7 +193,7 @@ describe('selecting a console', () => {
     expect([await wrong.exit(), wrong.stderr]).toEqual([1, 'there is no machine "node-9"\n']);
   });
 
-  it('gives no access to files, commands, forwarding or environment', async () => {
+  it('gives no access to files, commands or forwarding, and ignores requests for variables', async () => {
     await start();
     const copy = ssh('admin/node-2', { ...admin, command: ['scp', '-t', '/tmp'] });
     expect([await copy.exit(), copy.stderr]).toEqual([1, 'this is a serial console: it does not accept files\n']);
