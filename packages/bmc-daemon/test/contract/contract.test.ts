@@ -38,7 +38,7 @@ interface Paths {
 
 /**
  * Creates a task, a certificate, a session, a subscription and a log entry. Returns the paths of all
- * linked resources, and of the monitor of the task, which has no link.
+ * linked resources, of their files, and of the monitor of the task, which has no link.
  */
 async function everyPath(daemon: SpecDaemon): Promise<Paths> {
   const slow = await daemon.call(

@@ -80,7 +80,7 @@ const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 const isChecked = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 /** Created once, because compiling a schema takes longer than requests. */
 let checkers: { readonly schemas: DmtfSchemas; readonly rules: DmtfRules } | undefined;
-/** Maximum number of checked resources. Those of the first machines cover all kinds. */
+/** Maximum number of checked resources: those of two hundred machines are of the same kinds. */
 const MAX_CHECKED = 800;
 
 /** The first faults are enough: two hundred machines repeat them. */

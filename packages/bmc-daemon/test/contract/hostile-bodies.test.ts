@@ -78,7 +78,7 @@ function targetsOf(path: string, resource: Resource<AllServices>, params: Readon
   ];
 }
 
-/** Creates a member in each collection that is empty at first, so that requests can change it. */
+/** Creates a member in several collections, so that the crawl finds it. */
 async function createMembers(): Promise<void> {
   const create = async (path: string, body: object): Promise<void> => {
     const { status, text } = await client.send('POST', `${root}${path}`, { body });

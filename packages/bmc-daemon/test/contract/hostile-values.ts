@@ -24,8 +24,8 @@ const hostile: readonly string[] = [
 const { names } = shared;
 
 /**
- * Returns a random JSON text for a schema: one time in four a hostile value, otherwise one of the right type. For a
- * string, a number and all other types without a case below, always a hostile value.
+ * Returns a random JSON text for a schema: at least one time in four a hostile value, otherwise one of the right type.
+ * For a string, a number and all other types without a case below, always a hostile value.
  */
 export function nearly(schema: unknown, random: Random): string {
   if (random.oneIn(4)) return random.pick(hostile);

@@ -90,7 +90,7 @@ describe('a driver that lists, reads and powers machines', () => {
     expect((await send('GET', `${system}/${name}`)).status).toBe(404);
   });
 
-  it('switches a machine on and off, and rejects other reset types', async () => {
+  it('switches a machine on and off, and rejects the reset type Nmi', async () => {
     const state = async () => ((await send('GET', system)).json as { readonly PowerState: string }).PowerState;
     const reset = (type: string) => send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: type });
     expect([(await reset('On')).status, await state()]).toEqual([204, 'On']);
