@@ -198,11 +198,11 @@ describe('bmc-daemon htpasswd', () => {
   });
 
   it.each([
-    ['', 'the password is empty'],
-    ['one\ntwo\n', 'the two passwords differ'],
-    [`${'x'.repeat(73)}\n`, 'the password has 73 bytes, and bcrypt uses only the first 72'],
-    ['x'.repeat(70_000), 'standard input is too long for a password'],
-  ])('refuses the input %j, and creates no file', async (input, reason) => {
+    ['no password', '', 'the password is empty'],
+    ['two passwords that differ', 'one\ntwo\n', 'the two passwords differ'],
+    ['73 bytes', `${'x'.repeat(73)}\n`, 'the password has 73 bytes, and bcrypt uses only the first 72'],
+    ['70,000 bytes', 'x'.repeat(70_000), 'standard input is too long for a password'],
+  ])('refuses %s on standard input, and creates no file', async (_, input, reason) => {
     expect(await run(['htpasswd', at('users'), 'admin'], { input })).toEqual({
       code: 1,
       stdout: '',
@@ -237,7 +237,7 @@ describe('bmc-daemon htpasswd', () => {
 const BIN = new URL('../../bin/bmc-daemon.js', import.meta.url).pathname;
 
 /**
- * Runs a command on a pseudo-terminal, types an answer after each prompt, and prints the screen.
+ * Runs a command on a pseudo-terminal, types an answer after each prompt, and prints the screen and the exit status.
  */
 const TYPIST = `
 import json, os, pty, sys

@@ -323,7 +323,7 @@ describe('the running daemon', () => {
     expect(existsSync(at('state/lock'))).toBe(false);
   });
 
-  it('ends with exit code 1 if the shared store does not answer, so that systemd starts it again', async () => {
+  it('ends with exit code 1 if the shared store is not reachable, so that systemd starts it again', async () => {
     const env = { EMULATOR_SHARED_STORE: 'redis://127.0.0.1:1', EMULATOR_STATE_DIR: at('state') };
     const { code, stderr } = await run([...FAKE], { env });
     expect([code, stderr]).toEqual([1, expect.stringContaining('connecting to redis://127.0.0.1:1: ')]);

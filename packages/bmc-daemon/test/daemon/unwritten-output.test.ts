@@ -1,4 +1,4 @@
-/** Standard output that cannot be written: a full disk, and a reader that ends. */
+/** Standard output and standard error that cannot be written: a full disk, and a reader that ends. */
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
