@@ -1,4 +1,4 @@
-/** Examines clouds with faults. */
+/** Examines clouds with faults, and one without. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -222,9 +222,9 @@ describe('the socket', () => {
   const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
 
   asRoot.each([
-    [0o600, 0, 'the socket allows no group', 'unix_sock_group = "libvirt"'],
-    [0o660, 'libvirt', 'it is not in the group libvirt', 'usermod -aG libvirt nobody'],
-  ])('with mode %o rejects an account, and the command permits it', async (mode, group, why, fix) => {
+    ['600', 0, 'the socket allows no group', 'unix_sock_group = "libvirt"'],
+    ['660', 'libvirt', 'it is not in the group libvirt', 'usermod -aG libvirt nobody'],
+  ])('with mode %s rejects an account; the finding has the reason and a command', async (mode, group, why, fix) => {
     const gid =
       typeof group === 'number' ? group : Number(execFileSync('getent', ['group', group]).toString().split(':')[2]);
     for (const each of [libvirtd.dir, path.join(libvirtd.dir, 'run')]) chmodSync(each, 0o755);
