@@ -45,7 +45,7 @@ afterAll(() => service.close());
 const typeOf = (body: Body | undefined): string => /\.(\w+)$/.exec(String(body?.['@odata.type']))?.[1] ?? '';
 
 describe('every payload', () => {
-  it('comes from a crawl of more than 100 resources, with actions and members of lists', () => {
+  it('comes from a crawl of more than 100 resources, with actions and list members', () => {
     expect(found.size).toBeGreaterThan(100);
     expect(parts.filter(({ at }) => at.includes('/Actions/#')).length).toBeGreaterThan(5);
     expect(parts.filter(({ object }) => 'MemberId' in object).length).toBeGreaterThan(2);
