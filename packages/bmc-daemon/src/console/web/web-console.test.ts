@@ -194,7 +194,7 @@ describe('a console on a WebSocket', () => {
     ]);
   });
 
-  it('sends one break at a time, and reports the result of each', async () => {
+  it('ignores a break while another is sent, and reports the result of each break that it sends', async () => {
     fixture = await new Fixture().begin();
     const results: ((isSent: boolean) => void)[] = [];
     fixture.sendBreak = () => new Promise((resolve) => results.push(resolve));
