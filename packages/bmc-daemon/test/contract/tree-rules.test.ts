@@ -88,7 +88,7 @@ const writes: readonly (readonly [string, () => string, string])[] = [
 ];
 
 describe('the Allow header', () => {
-  it.each(writes)('has the supported methods, all of which the type permits: %s', async (_name, path, more) => {
+  it.each(writes)('has exactly the supported methods: %s', async (_name, path, more) => {
     const { status, headers } = await service.ask('GET', path());
     expect([status, headers.allow]).toEqual([200, more === '' ? 'GET, HEAD' : `GET, HEAD, ${more}`]);
   });

@@ -11,7 +11,7 @@ const body = (path: string) => documents.find((document) => document.path === pa
 
 const dmtfSchemaUrl = (name: string): string => `http://redfish.dmtf.org/schemas/v1/${name}_v1.xml`;
 
-describe('createDocuments', () => {
+describe('the set of documents', () => {
   it('lists the only version of the protocol', () => {
     expect(JSON.parse(body('/redfish'))).toEqual({ v1: '/redfish/v1/' });
   });
