@@ -1,5 +1,5 @@
 /**
- * Attacks an SSH server for machines in memory with the ssh2 library: ssh itself cannot send these
+ * Attacks an SSH server for machines in memory with the ssh2 library, because ssh itself cannot send most of these
  * requests.
  */
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * Tests the rules of DMTF's Protocol-Validator for HTTP, sessions, accounts and events, one test
- * per rule. Other tests of this folder check the rules that hold for every resource.
+ * Tests the rules of DMTF's Protocol-Validator for HTTP, sessions, managers and events, one test per rule. Other tests
+ * of this folder check the rules for accounts and those that hold for every resource.
  * docs/internals/conformance-rules.md lists all rules.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

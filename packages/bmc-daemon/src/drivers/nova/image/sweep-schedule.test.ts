@@ -14,7 +14,7 @@ beforeEach(() => {
   lines = [];
   begun = [];
   const log = createTestLog({ level: 'warn', format: 'text', write: (text) => lines.push(text) });
-  // Only after the creation of the log, because the log needs the real clock to load its modules.
+  // The fake clock begins after the creation of the log, because the log needs the real clock to load its modules.
   jest.useFakeTimers();
   const start = performance.now();
   sweep = () => Promise.resolve(complete);
