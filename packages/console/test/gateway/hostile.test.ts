@@ -34,7 +34,7 @@ describe('the console of model-proxy under attack', () => {
   let page: Page;
 
   beforeAll(async () => {
-    // Answers the model `fails` with an error, all others with a text, both hostile.
+    // The upstream answers the model `fails` with an error, and all others with a text. Both contain the attacks.
     upstream = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -99,7 +99,7 @@ describe('the console of model-proxy under attack', () => {
       body: JSON.stringify(body),
     });
 
-  /** Checks that no text has run as a script or has become an element. */
+  /** Checks that no text has run as a script or has become an element, and that the page has recorded no fault. */
   async function isUnharmed(): Promise<void> {
     const state = await page.evaluate(() => ({
       hacked: (globalThis as { hacked?: number }).hacked ?? null, // set by an attack
@@ -111,7 +111,7 @@ describe('the console of model-proxy under attack', () => {
     expect(opened.faults).toEqual([]);
   }
 
-  it('rejects 1,000 guesses of the key, logs none of them, and lets the right key in', async () => {
+  it('lets the right key in during 1,000 guesses, which the proxy rejects and does not log', async () => {
     const guesses = Array.from({ length: 1000 }, (_, n) => `sk-guess-${n}-${'x'.repeat(n)}`);
     const statuses = new Set<number>();
     const guess = async (key: string) => {
@@ -133,7 +133,7 @@ describe('the console of model-proxy under attack', () => {
     await isUnharmed();
   });
 
-  it('shows names of models and errors as text', async () => {
+  it('shows names of models as text, also after hostile answers and errors of the upstream', async () => {
     expect((await manage('/v1/chat/completions', { model: 'fails', messages: [] })).status).toBe(500);
     for (const attack of attacks) {
       const answer = await manage('/v1/chat/completions', {

@@ -32,7 +32,7 @@ describe('the form for a key', () => {
     return (answer) => answer(route);
   }
 
-  /** Opens the form for a key, and changes a field. */
+  /** Opens the form for the key `name`, and types `limit` as its requests per minute. */
   async function edit(name: string, limit: string): Promise<void> {
     await page.getByRole('button', { name: `Edit ${name}` }).click();
     await page.getByLabel('Requests per minute').fill(limit);
@@ -63,7 +63,7 @@ describe('the form for a key', () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
-  it('shows a new key even after the user has closed the form, because no later page can show it', async () => {
+  it('shows a new key even if it was closed before the answer, because no later page can show the key', async () => {
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByLabel('Alias', { exact: true }).fill('third');
     const release = await submitAndClose('/key/generate', 'Create key');

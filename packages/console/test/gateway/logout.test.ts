@@ -31,7 +31,7 @@ describe('a logout', () => {
     return { page, key };
   }
 
-  /** Logs in as the next user, asks a question, and compares what this user sees and sends. */
+  /** Logs in as the next user, asks a question, and checks that this user neither sees nor sends the secret. */
   async function expectNothingOfFormerUser(page: Page): Promise<void> {
     const { length } = gateway.upstream.received;
     await logIn(page, MASTER);

@@ -31,7 +31,7 @@ describe('the console with 103 keys', () => {
   }, 120_000);
   afterAll(() => gateway.close());
 
-  it('shows the usage of the largest keys, and says how many there are', async () => {
+  it('shows the usage of the 100 largest keys, says that there are 103, and adds up the others by day', async () => {
     await openFromMenu(page, 'Spend');
     await page.getByText('The table has the 100 largest of 103.').waitFor();
     expect(await page.getByRole('table', { name: 'Totals' }).getByRole('rowheader').count()).toBe(100);
@@ -42,7 +42,7 @@ describe('the console with 103 keys', () => {
     await takePictures(page, 'spend-many-keys');
   });
 
-  it('shows the buttons of all keys beside the longest alias, which breaks into lines', async () => {
+  it('shows the keys, also the one with the longest alias, in a table that does not scroll sideways', async () => {
     await openFromMenu(page, 'Keys');
     await page.getByText('103 virtual keys').waitFor();
     const table = page.getByRole('region', { name: 'Virtual keys' });
@@ -51,7 +51,7 @@ describe('the console with 103 keys', () => {
     await takePictures(page, 'many-keys');
   });
 
-  it('shows the last page that exists after the last key of a page was revoked', async () => {
+  it('shows the first page when the last key of the second page was revoked', async () => {
     await page.getByRole('button', { name: 'Next page' }).click();
     await page.getByText('Page 2 of 2').waitFor();
     for (const name of ['key-1', 'key-2', 'key-3']) {
