@@ -26,7 +26,8 @@ export interface Bmc {
 
 /**
  * Starts a daemon with machines in memory, or with the machines that the arguments name.
- * @param options `users`: a password file with all `USERS`; olga is an Operator, rick has the role ReadOnly.
+ * @param options `users`: a password file with all `USERS`; olga is an Operator, rick has the role ReadOnly. Without
+ *   `users`, the daemon needs no login.
  */
 export async function startBmc({
   users = false,
@@ -78,7 +79,7 @@ export async function startBmc({
   };
 }
 
-/** Logs in through the dialog, and waits for the page behind it. */
+/** Logs in through the dialog, and waits until it has closed. */
 export async function logIn(page: Page, user: User, password = USERS[user]): Promise<void> {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('User').fill(user);

@@ -36,7 +36,7 @@ export function browserFixture(): BrowserFixture {
     async open(address, options = {}) {
       const context = await browser.newContext({
         ...{ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' },
-        // Other builds of Chromium let a page write to the clipboard after a click.
+        // This build needs a permission to write to the clipboard. In others, a click of the user is enough.
         permissions: ['clipboard-write'],
         ...options,
       });
@@ -63,8 +63,8 @@ export async function painted(page: Page): Promise<void> {
 }
 
 /**
- * Opens a tab beside a page, which gets the question of the tab for a login only later, as on a busy computer.
- * @returns the tab, and a function that sends the question.
+ * Opens a tab beside `page`. Its question to the other tabs for a login arrives only later, as on a busy computer.
+ * @returns the tab, and `ask`, which sends the question.
  */
 export async function openLateTab(page: Page, address: string): Promise<{ tab: Page; ask: () => Promise<void> }> {
   const tab = await page.context().newPage();
@@ -105,7 +105,10 @@ export async function accessibilityFaults(page: Page, rules?: readonly string[])
 /** Widths of a desktop, a tablet and a phone. */
 export const WIDTHS = [1440, 900, 375];
 
-/** Saves pictures of a page at three widths in both themes to the folder in `RACKLESS_SCREENSHOTS`, if it is set. */
+/**
+ * Saves pictures of a page at three widths in both themes to the folder in `RACKLESS_SCREENSHOTS`, if it is set. Leaves
+ * the page in the light theme at 1440 × 900 pixels.
+ */
 export async function takePictures(page: Page, name: string): Promise<void> {
   const folder = process.env['RACKLESS_SCREENSHOTS'];
   if (folder === undefined) return;

@@ -6,14 +6,15 @@ import { tabOrderFaults } from './tab-order.js';
 /** The rules of axe whose result depends on the colors, so only these run again in the dark theme. */
 export const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/** About a phone whose soft keyboard is open, and a window of 1280 pixels at a zoom of 400 %. */
+/** The window of a phone whose soft keyboard is open. It is as narrow as 1280 pixels at a zoom of 400 %. */
 const SMALL = { width: 320, height: 400 };
 
 /**
- * Checks the topmost dialog at three widths in both themes, and in a low window. Leaves the window at its first size.
+ * Checks the topmost dialog at three widths in both themes, and in a low window. Leaves the page in the light theme at
+ * 1440 × 900 pixels.
  * @param picture the name of the pictures (`takePictures`).
  * @returns the faults: those of axe and of the walk with Tab, a missing focus, a part outside of the window, a text
- *   that is cut off.
+ *   that is cut off and has no title.
  */
 export async function dialogFaults(page: Page, picture: string): Promise<readonly string[]> {
   const faults: string[] = [];

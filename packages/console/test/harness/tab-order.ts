@@ -13,10 +13,12 @@ interface Stop {
 const MAX_STOPS = 400;
 
 /**
- * Presses Tab from the start of the page, or of its open dialog, until it returns to a control or leaves the page.
+ * Presses Tab from the start of the page, or of its open dialog, until the focus returns to a control or leaves the
+ * page. Walks a second time if this did not reach all controls.
  * @param start a selector: the walk begins in this part. Default: the whole page.
  * @returns the faults: a control that has the focus and is not visible, a focus that is not visible in one of the
- *   themes, an order that differs from the places of the controls, a control that Tab does not reach, and a trap.
+ *   themes, an order that differs from the places of the controls, a control that Tab does not reach, a part that only
+ *   a mouse can use, more than {@link MAX_STOPS} stops, and a trap.
  *   Ctrl+Shift+F6 leaves the screen and the terminal of a machine forward, so these are no traps.
  */
 export async function tabOrderFaults(page: Page, start = 'body'): Promise<readonly string[]> {
@@ -43,7 +45,7 @@ async function walk(page: Page, start: string): Promise<readonly string[]> {
       stop = await look(page);
       if (stop.id === before.id) return [...faults, `${stop.name}: a trap`];
     }
-    // Behind the last control, the focus is in the window of the browser.
+    // Behind the last control, the focus leaves the page for the window of the browser.
     if (stop.id === null || seen.has(stop.id)) break;
     seen.add(stop.id);
     faults.push(...stop.faults);
