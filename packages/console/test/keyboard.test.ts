@@ -47,7 +47,7 @@ const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
 const select = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true });
 
 describe('the list of 2,000 machines', () => {
-  it('has only a few stops for the Tab key, in their visible order, also with selected machines', async () => {
+  it('has at most 400 stops for the Tab key, in their visible order, also with a selected machine', async () => {
     for (const width of [1440, 375]) {
       const { page, faults } = await openList({ viewport: { width, height: 900 } });
       await select(page, 'node-2').check();
@@ -81,7 +81,7 @@ describe('the list of 2,000 machines', () => {
     await page.context().close();
   });
 
-  it('selects the rows between two rows with Shift', async () => {
+  it('selects all rows that the focus passes with Shift', async () => {
     const { page } = await openList();
     await select(page, 'node-3').focus();
     await press(page, 'Space', 'Shift+ArrowDown', 'Shift+End');
@@ -121,7 +121,7 @@ describe('the list of 2,000 machines', () => {
     await page.context().close();
   });
 
-  it('gives the focus to the row in the place of a machine that a filter hides', async () => {
+  it('gives the focus to the next row when a machine changes and a filter hides its row', async () => {
     const { page } = await openList();
     await page.getByRole('combobox', { name: 'Filter by power' }).selectOption('Off');
     await page.getByText('1,999 of 2,000 machines').waitFor();
@@ -210,7 +210,7 @@ describe('the focus', () => {
     await page.context().close();
   });
 
-  it('keeps a message in the window while it is at the button of the message', async () => {
+  it('keeps a message open for 30 seconds while it is at its button, and goes to the content afterwards', async () => {
     const { page } = await open('about:blank');
     await page.clock.install();
     await page.goto(`${bmc.address}/ui/subscriptions`);
@@ -228,7 +228,7 @@ describe('the focus', () => {
 });
 
 describe('a menu', () => {
-  it('opens and moves with the arrow keys, and gives the focus back with Escape', async () => {
+  it('opens with an arrow key, moves the focus with the arrow keys, and gives it back with Escape', async () => {
     const { page } = await openList();
     const menu = page.getByText('Columns', { exact: true });
     await menu.focus();
@@ -245,7 +245,7 @@ describe('a menu', () => {
     await page.context().close();
   });
 
-  it('opens the list of pages over a narrow window with the focus inside, and closes with Escape or a choice', async () => {
+  it('opens the list of pages in a narrow window with the focus inside, and closes with Escape, a choice or a click', async () => {
     const { page, faults } = await openList({ viewport: { width: 375, height: 700 } });
     const button = page.getByRole('button', { name: 'Menu', exact: true });
     const pages = page.getByRole('navigation', { name: 'Pages' });
@@ -260,7 +260,7 @@ describe('a menu', () => {
     await pages.waitFor({ state: 'hidden' });
     await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
     expect(await focused(page)).toBe('the content');
-    // The choice of the current page closes it, too, and so does a click beside it.
+    // The menu also closes if the user chooses the current page, or clicks beside the menu.
     await button.click();
     await untilFocused(page, 'Tasks');
     await press(page, 'Enter');

@@ -140,7 +140,7 @@ describe('a form whose daemon is killed', () => {
     expect(await values()).toEqual(typed);
 
     await bmc.restart();
-    // The sessions of the killed daemon have ended, and the stream of events connects again.
+    // The sessions have ended with the killed daemon, so the console asks for a login when its stream connects again.
     await logInAs(page.getByRole('dialog', { name: 'Your session has ended' }));
     expect(await values()).toEqual(typed);
     await part.getByRole('button', { name: form.button, exact: true }).click();

@@ -1,6 +1,6 @@
 /**
- * The web console in Chromium when its user leaves a page, or steps through the history: what asks first, and what
- * closes.
+ * The web console in Chromium when its user leaves a page, or steps through the history: when it asks first, and when
+ * it only closes a dialog.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page, Route } from 'playwright-core';
@@ -90,7 +90,7 @@ describe('changes that are not saved', () => {
     ['a link', (page: Page) => page.getByRole('link', { name: 'Boot', exact: true }).click()],
     ['a step back', (page: Page) => page.goBack()],
     ['a logout', (page: Page) => page.getByRole('button', { name: 'Log out' }).click()],
-  ])('are lost only after the user has answered a question: %s', async (title, leave) => {
+  ])('stay if the user answers the question with Stay, and are lost with Leave: %s', async (title, leave) => {
     expect(await setTag('')).toBe(200);
     const { page, faults } = await openList();
     const tag = await typeTag(page);
@@ -108,7 +108,7 @@ describe('changes that are not saved', () => {
     await page.context().close();
   });
 
-  it('need no answer to the question if a save succeeds meanwhile, and stay if the save fails', async () => {
+  it('need no answer to the question if a save succeeds meanwhile, and stay after a failed save and Stay', async () => {
     expect(await setTag('')).toBe(200);
     const { page, faults } = await openList();
     const tag = await typeTag(page);
@@ -164,7 +164,7 @@ describe('changes that are not saved', () => {
 });
 
 describe('the address of an image that is not inserted', () => {
-  it('stays if the user answers a question with Stay, and while the form for files is open', async () => {
+  it('stays after the answer Stay, also while the form for files is open, and causes no question if it is empty', async () => {
     const { page, faults } = await openList();
     await row(page, 'node-1').getByRole('link').click();
     await page.getByRole('link', { name: 'Media', exact: true }).click();
@@ -202,7 +202,7 @@ describe('the address of an image that is not inserted', () => {
 });
 
 describe('a running action on many machines', () => {
-  it('is not stopped by a reload, a logout, or the button of a failed page before the user has answered a question', async () => {
+  it('continues if the user stays when a reload, a logout or "Try again" of a failed page causes a question', async () => {
     const { page } = await openList();
     const release = await startSlowly(page);
     page.removeAllListeners('dialog');
@@ -222,7 +222,7 @@ describe('a running action on many machines', () => {
     await page.getByRole('link', { name: 'Machines' }).click();
     await release();
     await page.getByRole('button', { name: /Start: (\d+) of \1/ }).waitFor();
-    // Without a running action, nothing asks.
+    // Without a running action, the console does not ask.
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('dialog', { name: 'Log in' }).waitFor();
     await page.context().close();

@@ -77,12 +77,12 @@ it('the events appear live, are filtered, and are cleared', async () => {
   await close(opened);
 });
 
-it('the events fill the window after a narrow window has changed the height of their rows', async () => {
+it('the list of events shows rows, and no empty space, after a narrow window has made its rows higher', async () => {
   for (let count = 0; count < 80; count += 1) await reset(count % 2 === 0 ? 'ForceOff' : 'On');
   const { page } = await openTab('admin', 'events');
   const region = page.locator('.scroll.virtual');
   await region.evaluate((element) => {
-    // Safari does not keep the rows in place by scrolling, so this test switches that off.
+    // Chromium keeps the rows in place by scrolling, and Safari does not. This test switches it off, as in Safari.
     element.style.setProperty('overflow-anchor', 'none');
     element.scrollTop = 2000;
   });
@@ -156,7 +156,7 @@ it('the JSON does not show a late answer for a resource that the user has left',
   await close(opened);
 });
 
-it('a role without the privilege gets no console log, and no button that clears events', async () => {
+it('the role ReadOnly gets no tab for the console log, and no button that clears events', async () => {
   const opened = await openTab('rick', 'events');
   const { page } = opened;
   await page.getByRole('group', { name: 'Event log' }).waitFor();

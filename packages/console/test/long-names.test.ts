@@ -1,4 +1,7 @@
-/** Machines, volumes, images and events with long and misleading names in Chromium: no dialog hides or turns a name. */
+/**
+ * Long and misleading names of machines, volumes, images and events in Chromium: a name makes nothing wider than its
+ * place, and the console shows its hidden characters as codes.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +12,8 @@ import { browserFixture, painted, takePictures } from './harness/browser.js';
 
 const NAME = 'W'.repeat(255);
 /**
- * The first name has an override, which turns the rest of a text around. The second name has a space
- * without width.
+ * The first name has the character U+202E, which reverses the direction of the text behind it. The second name has a
+ * space without width.
  */
 const [TURNED, INVISIBLE] = ['safe-\u202e1-edon', 'sh\u200bort'];
 const HUGE = `${'W'.repeat(4999)}-${'W'.repeat(5000)}`;
@@ -128,7 +131,7 @@ describe('a machine with hidden characters in its name', () => {
 });
 
 describe('a hostile name', () => {
-  it('is visible in the question before a volume is deleted, which accepts the visible name', async () => {
+  it('has visible codes in the question before a volume is deleted, which accepts the name with the codes', async () => {
     const { page, faults } = await open(`${bmc.address}/ui/`);
     await page.getByRole('link', { name: 'short', exact: true }).click();
     await page.getByRole('link', { name: 'Storage', exact: true }).click();
@@ -146,7 +149,7 @@ describe('a hostile name', () => {
     await page.context().close();
   });
 
-  it('neither hides nor widens the question before an image is ejected', async () => {
+  it('is shortened in the question before an image is ejected, which stays inside of the window', async () => {
     const { page, faults } = await open('about:blank');
     await page.route('**/VirtualMedia?*', async (route) => {
       const answer = await route.fetch();
@@ -178,7 +181,7 @@ describe('a hostile name', () => {
     await page.context().close();
   });
 
-  it('neither hides nor widens the page of a machine and its list', async () => {
+  it('widens neither the list, nor the page of the machine, nor the question before an action', async () => {
     const { page, faults } = await open('about:blank');
     await page.route(/\/Systems(\?|\/[^/?]+\?)/, async (route) => {
       const answer = await route.fetch();
@@ -197,7 +200,7 @@ describe('a hostile name', () => {
     await page.context().close();
   });
 
-  it('is visible in the text of an event', async () => {
+  it('has visible codes in the text of an event', async () => {
     const { page, faults } = await open(`${bmc.address}/ui/`);
     await page.getByRole('link', { name: 'safe-[U+202E]1-edon' }).click();
     const id = page.url().split('/').at(-1) ?? '';

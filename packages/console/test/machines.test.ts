@@ -180,7 +180,7 @@ describe('the filters', () => {
     await page.context().close();
   });
 
-  it('put the machines into groups that the user can close', async () => {
+  it('can be combined with groups of machines, which the user can close', async () => {
     const { page, faults } = await openList('rick', '?by=name&search=-');
     const group = page.getByRole('button', { name: 'node-*' });
     await page.getByText('40 machines, 1 on').waitFor();
@@ -237,7 +237,7 @@ describe('an action on many machines', () => {
     await page.context().close();
   });
 
-  it('sets the boot override, and never changes a machine that the filters hide', async () => {
+  it('sets the boot override, but not of a selected machine that the filters hide', async () => {
     const { page, faults } = await openList('olga', '?sort=-name');
     for (const name of ['Select web-1', 'Select web-2', 'Select node-40']) await select(page, name);
     await page.getByRole('searchbox').fill('web');

@@ -43,7 +43,7 @@ describeEndToEnd('the page of the virtual drives of a machine', () => {
     await cardOf(page).getByText('Empty').waitFor();
   };
 
-  it('takes a local file despite a broken connection, a pause and a reload, and boots the guest from it', async () => {
+  it('sends a local file despite a broken connection, a pause and a reload, and the guest boots from it', async () => {
     const page = await openTab();
     const card = cardOf(page);
     let parts = 0;

@@ -23,7 +23,7 @@ afterAll(async () => {
   await host.stop();
 });
 
-/** Defines a guest that writes the keys of its user on its screen. */
+/** Defines a guest that shows on its screen what its user types. */
 async function typingGuest(options: GuestOptions = {}): Promise<Guest> {
   const disk = host.file('typing.img');
   writeFileSync(disk, typingDisk());
@@ -47,7 +47,7 @@ async function untilText(guest: Guest, wanted: string): Promise<string> {
 }
 
 describe('the screen of a machine', () => {
-  it('shows the firmware, and takes keys and pasted text', async () => {
+  it('shows the firmware, takes keys and a pasted text, and can be saved and fill the whole display', async () => {
     const guest = await typingGuest();
     const { page, faults } = await openTab(guest, 'olga');
     await page.getByText('The machine is off').waitFor();
@@ -173,7 +173,7 @@ describe('the screen of a machine', () => {
     await reader.page.context().close();
   });
 
-  it('returns after the daemon was killed, and asks for a login when the session has ended', async () => {
+  it('returns after the daemon was killed, and is gone from the end of the session until a new login', async () => {
     const guest = await typingGuest();
     await host.virsh('start', guest.name);
     const { page, faults } = await openTab(guest, 'admin');
@@ -196,7 +196,7 @@ describe('the screen of a machine', () => {
     await page.context().close();
   });
 
-  it('is offered for a machine without a display, and appears after a restart', async () => {
+  it('appears for a machine without a display after an operator has added one and restarted the machine', async () => {
     const guest = await typingGuest({ devices: '' });
     await host.virsh('start', guest.name);
     const reader = await openTab(guest, 'rick');

@@ -126,7 +126,7 @@ describeEndToEnd('the serial console of a machine', () => {
     await page.context().close();
   });
 
-  it('is not offered to a role that may not use it', async () => {
+  it('is not offered to the role ReadOnly, and its page says why', async () => {
     const { page } = await openTab('rick');
     await status(page, 'your role may not use this part');
     expect(await page.getByRole('link', { name: 'Serial' }).count()).toBe(0);

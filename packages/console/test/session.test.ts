@@ -1,6 +1,6 @@
 /**
- * The session of the web console in Chromium: what keeps it alive, what its pages ask the service, and what
- * is lost when it ends.
+ * The session of the web console in Chromium: what keeps it alive, which requests the pages send, and what is lost
+ * when it ends.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
@@ -41,11 +41,11 @@ it('the console keeps the session alive while the user types or clicks, even wit
   await row(page, 'node-1').getByRole('link').click();
   await page.getByRole('link', { name: 'Serial', exact: true }).click();
   await page.getByText('The keyboard is free').waitFor();
-  const used = (): Promise<unknown> =>
+  const kept = (): Promise<unknown> =>
     page.waitForRequest((request) => request.method() === 'HEAD' && request.url().includes(`${SESSIONS}/`));
   for (const input of [() => page.keyboard.press('a'), () => page.locator('.serial-screen').click()]) {
     await page.clock.fastForward(11_000);
-    await Promise.all([used(), input()]);
+    await Promise.all([kept(), input()]);
   }
   expect(faults).toEqual([]);
   await page.context().close();
@@ -185,14 +185,14 @@ it('the console still keeps the session alive after the clock of the computer we
   await page.goto(`${bmc.address}/ui/`);
   await logIn(page, 'olga');
   await row(page, 'node-1').waitFor();
-  const used = page.waitForRequest((request) => request.method() === 'HEAD' && request.url().includes(`${SESSIONS}/`));
+  const kept = page.waitForRequest((request) => request.method() === 'HEAD' && request.url().includes(`${SESSIONS}/`));
   await page.evaluate(() => {
     const { now } = Date;
     Date.now = () => now() - 86_400_000;
   });
   await page.clock.fastForward(11_000);
   await page.keyboard.press('a');
-  await used;
+  await kept;
   expect(faults).toEqual([]);
   await page.context().close();
 });
@@ -274,7 +274,7 @@ it('the session is still there after a reload that the service did not answer', 
   await page.context().close();
 });
 
-it('a logout asks for a login in all tabs, also of another user and of a session that has ended', async () => {
+it('a logout asks for a login in all tabs, also in those of another user or of a session that has ended', async () => {
   const { page, faults } = await open(`${bmc.address}/ui/`);
   await logIn(page, 'admin');
   await overview(page);

@@ -1,4 +1,4 @@
-/** The console of bmc-daemon over a slow or broken network: it sends each input once, and loses none. */
+/** The console of bmc-daemon over a slow or broken network: it sends a form once, keeps input, and loads at last. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { machineRow as row, startBmc, type Bmc } from './harness/bmc.js';
@@ -18,7 +18,7 @@ const unavailable = (route: Route): Promise<void> =>
     json: { error: { '@Message.ExtendedInfo': [{ Message: 'The host does not answer.', Resolution: 'Wait.' }] } },
   });
 
-/** Opens a page of the console behind a modem: 400 ms to each answer, and 50 kB/s. */
+/** Opens a page of the console. From then on, it is behind a modem: 400 ms to each answer, and 50 kB/s. */
 async function openSlowly(path: string): Promise<Page> {
   const { page } = await open(`${bmc.address}/ui/${path}`);
   const client = await page.context().newCDPSession(page);
@@ -27,7 +27,10 @@ async function openSlowly(path: string): Promise<Page> {
   return page;
 }
 
-/** Holds the requests of a method until the returned function answers them. */
+/**
+ * Holds the requests of a method to paths that begin with `path`. The returned function waits for the first of them,
+ * and lets `answer` answer all that have arrived.
+ */
 async function hold(
   page: Page,
   path: string,
@@ -100,7 +103,7 @@ describe('a form', () => {
     await page.context().close();
   });
 
-  it('does not close a second form, which the user has opened meanwhile', async () => {
+  it('does not close another form, which the user opened before its answer arrived', async () => {
     const { page, release } = await deleteFirst();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -205,7 +208,7 @@ describe('a page', () => {
     },
   );
 
-  it('says that it has not loaded yet, and waits for the service, as long as its files do not load', async () => {
+  it('says that it has not loaded yet while its files do not load, and loads with "Load it again"', async () => {
     const { page } = await open('about:blank');
     await page.route(/\/ui\/assets\/.*js$/, (route) =>
       route.request().url().includes('/start-') ? route.continue() : route.abort(),
@@ -219,7 +222,7 @@ describe('a page', () => {
     await page.context().close();
   });
 
-  it('does not show the text about loading to a browser without JavaScript', async () => {
+  it('does not say that it has not loaded yet in a browser without JavaScript', async () => {
     const { page } = await open('about:blank');
     const context = await page.context().browser()?.newContext({ javaScriptEnabled: false });
     const plain = await context?.newPage();
@@ -232,7 +235,7 @@ describe('a page', () => {
     await page.context().close();
   });
 
-  it('loads after a failure, also if the service has new names for its scripts', async () => {
+  it('loads again with "Try again" after the service had no script for it, but only when the service answers', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
     await page.getByText('Live').waitFor();
     await page.route('**/assets/hosts-*.js', (route) => route.fulfill({ status: 404 }));
