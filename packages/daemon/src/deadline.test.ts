@@ -13,7 +13,7 @@ describe('withDeadline', () => {
   it('returns the result, or throws the error, of work that ends in time, and leaves no timer', async () => {
     jest.useFakeTimers();
     try {
-      expect(await withDeadline(Promise.resolve('late'), 1000, () => null)).toBe('late');
+      expect(await withDeadline(Promise.resolve('in time'), 1000, () => null)).toBe('in time');
       await expect(withDeadline(Promise.reject(new Error('broken')), 1000, () => null)).rejects.toThrow('broken');
       expect(jest.getTimerCount()).toBe(0);
     } finally {
@@ -29,7 +29,7 @@ describe('withDeadline', () => {
     const [[peer]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [[Socket], unknown]; // net's events
     try {
       const answer = once(client, 'data').then(([data]) => String(data));
-      // After an immediate, Node runs timers first.
+      // After an immediate, Node runs timers first. So the deadline passes before Node reads the socket.
       await turn();
       peer.write('in time');
       const result = withDeadline(answer, 10, () => 'late');
@@ -43,7 +43,7 @@ describe('withDeadline', () => {
     }
   });
 
-  it('returns or throws the result of the deadline, and ignores a later error of the work', async () => {
+  it('returns the result, or throws the error, of `late` at the deadline, and ignores a later error of the work', async () => {
     expect(await withDeadline(never, 0, () => null)).toBeNull();
     const fail = (): never => {
       throw new Error('no answer');

@@ -8,7 +8,7 @@ it('errorCode returns the code of a system error', async () => {
 });
 
 it.each([undefined, null, 'ENOENT', new Error('without a code'), { code: 4 }])(
-  'errorCode returns undefined for %p, which has no such code',
+  'errorCode returns undefined for %p, whose code is missing or no text',
   (error) => {
     expect(errorCode(error)).toBeUndefined();
   },

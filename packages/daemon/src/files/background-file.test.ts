@@ -46,7 +46,7 @@ describe('replacing a file in the background', () => {
     expect([lstatSync(link).isSymbolicLink(), readdirSync(folder).toSorted()]).toEqual([true, ['file', 'link']]);
   });
 
-  it('leaves no file if the folder does not exist', async () => {
+  it('fails if the folder does not exist, and creates nothing', async () => {
     await expect(prepareFileInBackground(path.join(folder, 'none', 'file'), 'text')).rejects.toThrow('ENOENT');
     expect(readdirSync(folder)).toEqual([]);
   });

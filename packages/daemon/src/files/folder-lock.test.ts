@@ -23,7 +23,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Starts another process that listens at the lock's socket. */
+/** Starts another process, which listens at the lock's socket and answers with its process id. */
 async function startHolder(at = folder): Promise<ChildProcess> {
   const program = `process.chdir(${JSON.stringify(at)});
     const server = require('net').createServer((socket) => socket.end(process.pid + '\\n'));
@@ -103,7 +103,7 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('prevents the start if the path of its folder is not usable', async () => {
+  it('throws if a name in the path of its folder is too long', async () => {
     const tooLong = path.join(folder, 'x'.repeat(300));
     await expect(lock(tooLong)).rejects.toThrow(
       expect.objectContaining({
