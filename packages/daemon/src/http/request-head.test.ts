@@ -9,7 +9,7 @@ describe('hasOneHost', () => {
     ['two Host headers in HTTP/1.0', ['Host', 'a', 'HOST', 'b'], '1.0', false],
     ['no Host header', ['Accept', 'host'], '1.1', false],
     ['no Host header in HTTP/1.0', [], '1.0', true],
-    ['a value that is a name', ['x', 'Host', 'Host', 'a'], '1.1', true],
+    ['another header whose value is Host', ['x', 'Host', 'Host', 'a'], '1.1', true],
   ])('returns whether there is one Host, or none in HTTP/1.0: %s', (_what, rawHeaders, httpVersion, expected) => {
     expect(hasOneHost({ rawHeaders, httpVersion })).toBe(expected);
   });

@@ -12,8 +12,8 @@ afterEach(() => {
 });
 
 /**
- * Sends a chunked body and then another request. Returns the responses and the number of bytes that
- * the server has read.
+ * Sends the head of a chunked request, waits for its response, and then sends the chunks and another request. Returns
+ * the responses and the number of bytes that the server has read.
  * @param first a chunk that the handler waits for before it responds.
  */
 async function send(

@@ -33,7 +33,7 @@ describe('createLog', () => {
     }
   });
 
-  it('writes the time of each line in milliseconds', () => {
+  it('writes the time of each line with its milliseconds', () => {
     const times = ['2026-01-02T03:04:05.007Z', '2026-01-02T03:04:05.070Z', '2026-01-02T03:04:06.000Z'];
     const lines = times.map((time) => renderJson({ level: 'info', message: 'one', timeMs: Date.parse(time) }));
     expect(lines.map((line) => (parse(line) as { time: string }).time)).toEqual(times);
@@ -78,7 +78,7 @@ describe('createLog', () => {
     ]);
   });
 
-  it('escapes control and bidirectional characters in JSON lines too, without losing one', () => {
+  it('escapes control and bidirectional characters in JSON lines, so that a parser returns the same text', () => {
     const hostile = 'a\u009b2J\u007fb\u202ec\u2066d\u2028e\u001b"\\f';
     const { log, lines } = collect();
     log.request({ ...request, user: hostile, path: hostile });
@@ -90,7 +90,7 @@ describe('createLog', () => {
     );
   });
 
-  it('escapes control characters, so that no client can forge a second line', () => {
+  it('escapes control characters in text lines, so that no client can forge a second line', () => {
     const { log, lines } = collect({ format: 'text' });
     log.request({ ...request, user: 'eve\n00:00:00 admin GET /\u001b[2J' });
     expect(lines()).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('createLog', () => {
     expect(lines()[1]).toContain('account=a\\u2028b\\u202ec\\u2066d');
   });
 
-  it('masks secrets by their names and in URLs, at any depth', () => {
+  it('masks secrets by their names and in URLs, also in nested objects', () => {
     const { log, lines } = collect();
     log.info('inserting', {
       body: {
@@ -130,7 +130,7 @@ describe('createLog', () => {
     });
   });
 
-  it('omits objects that are nested so deep that their secrets cannot be masked', () => {
+  it('writes [nested] in place of a deeply nested object, whose secrets it would not mask', () => {
     const { log, lines } = collect();
     log.info('inserting', { a: { b: { c: { d: { e: { f: 1, g: { Password: 'hunter2' } } } } } } });
     expect(parse(lines()[0])).toMatchObject({ a: { b: { c: { d: { e: { f: 1, g: '[nested]' } } } } } });

@@ -15,14 +15,14 @@ it('forEachInParallel calls the work for all items in order, at most as many at 
   expect([begun, most, running]).toEqual([[1, 2, 3, 4, 5], 2, 0]);
 });
 
-it('forEachInParallel rejects with the first failure, and still calls the work for the remaining items', async () => {
+it('forEachInParallel rejects with the failure of an item, and still calls the work for the remaining items', async () => {
   const done: number[] = [];
   const all = forEachInParallel([1, 2, 3, 4], 2, async (item) => {
-    if (item === 1) throw new Error('first');
+    if (item === 1) throw new Error('broken');
     await new Promise((resolve) => setImmediate(resolve));
     done.push(item);
   });
-  await expect(all).rejects.toThrow('first');
+  await expect(all).rejects.toThrow('broken');
   while (done.length < 3) await new Promise((resolve) => setImmediate(resolve));
   expect(done).toEqual([2, 3, 4]);
 });

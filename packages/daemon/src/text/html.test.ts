@@ -8,7 +8,7 @@ describe('html', () => {
     );
   });
 
-  it('replaces the control characters that HTML forbids and that terminals execute', () => {
+  it('replaces the control characters that HTML forbids or that terminals execute', () => {
     expect(html`<b>${'\u001b[31m\u009b2J\u0000\u007f\r a\tb\nc'}</b>`.text).toBe(
       '<b>\ufffd[31m\ufffd2J\ufffd\ufffd\ufffd a\tb\nc</b>',
     );

@@ -91,7 +91,7 @@ type Understood = null | {
   readonly keepsAlive: boolean;
 };
 
-/** Reads the first request. @returns also its size. */
+/** Reads the first request. @returns it with its size; null: its head is not plain, or its end is missing. */
 function understoodHere(bytes: Buffer): { readonly understood: NonNullable<Understood>; readonly size: number } | null {
   const head = readPlainHead(bytes);
   if (head === null || head.byteLength + head.bodyLength > bytes.length) return null;

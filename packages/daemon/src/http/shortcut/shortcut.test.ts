@@ -77,7 +77,7 @@ class Client {
     return new Client(socket);
   }
 
-  /** Waits until the received text matches. */
+  /** Waits until the received text matches, and returns it. @throws {Error} if the connection ends before. */
   async receive(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.received)) {
       if (this.socket.destroyed || this.socket.readableEnded) throw new Error(`ended: ${this.received}`);
@@ -86,7 +86,7 @@ class Client {
     return stable(this.received);
   }
 
-  /** Waits until the server closes the connection. */
+  /** Waits until the server closes the connection, and returns all that was received. */
   async end(): Promise<string> {
     if (!this.socket.readableEnded && !this.socket.destroyed)
       await Promise.race([once(this.socket, 'end'), once(this.socket, 'close')]);
@@ -115,7 +115,7 @@ async function both(handle: RequestListener, ...pieces: string[]): Promise<reado
 const closes = post('last', 'Connection: close');
 
 describe('the shortcut', () => {
-  it('serves a plain request, and leaves others to Node', async () => {
+  it('serves plain requests, and leaves a connection to Node from the first other request on', async () => {
     const kinds: boolean[] = [];
     const { port } = await listen((request, response) => {
       kinds.push(request instanceof PlainRequest);
@@ -126,7 +126,7 @@ describe('the shortcut', () => {
     expect(kinds).toEqual([true, true, false, false]);
   });
 
-  it('gives the same answer as Node for a request that arrives in two pieces, wherever it is cut', async () => {
+  it('gives the same answer as Node for a request that arrives in two pieces, or byte by byte', async () => {
     const request = post('{"model":"a"}', 'Content-Type: application/json', 'Connection: close');
     const [shortcut, node] = await Promise.all([listen(echo, 'always'), listen(echo, 'never')]);
     const expected = await exchange(node.port, [request]);
@@ -208,7 +208,7 @@ describe('the shortcut', () => {
       },
     ],
     [
-      'no body of a request that was not read',
+      'status 401 to a request whose body was not read',
       (_request, response) => void response.writeHead(401, ['content-length', '0']).end(),
     ],
   ])('sends an answer with %s like Node', async (_what, handle) => {
@@ -423,7 +423,7 @@ describe('a listener with the shortcut that closes', () => {
   });
 });
 
-describe('a connection of the shortcut without a request', () => {
+describe('an idle connection of the shortcut', () => {
   /** Opens a server with short deadlines. */
   async function open(keepAliveMs: number, firstByteMs: number): Promise<number> {
     const server = createServer(echo);
