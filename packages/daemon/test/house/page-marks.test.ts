@@ -33,7 +33,7 @@ function faultsOf(lines: readonly string[]): readonly string[] {
 
 const block = ['', '```sh', 'true', '```', ''];
 
-it('accepts a known mark, also on two lines, and any other comment that is not directly before a block', () => {
+it('the check accepts a known mark, also on two lines, and other comments that are not directly before a block', () => {
   const page = [
     '<!-- commands: clone -->',
     '# Page',
@@ -54,11 +54,11 @@ it.each([
   ['<!-- Not run: a reason -->', 'is no known mark'],
   ['<!-- not run: a reason --> <!-- run by: scripts/test -->', 'is no known mark'],
   ['<!-- run by scripts/test -->', 'is no known mark'],
-])('reports %s before a block', (mark, reason) => {
+])('the check reports %s before a block', (mark, reason) => {
   expect(faultsOf(['# Page', '', mark, ...block])).toEqual([`3: ${mark} ${reason} (see scripts/docs-commands --help)`]);
 });
 
-it('reports a mark that is not directly before a block', () => {
+it('the check reports a mark that is not directly before a block', () => {
   expect(faultsOf(['# Page', '', '<!-- not run: a reason -->', '', 'Text:', ...block])).toEqual([
     '3: <!-- not run: a reason --> is not directly before a block',
   ]);

@@ -22,7 +22,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 describe.each(['bmc-daemon', 'model-proxy'])('%s.service', (name) => {
   it('passes systemd-analyze verify without a warning', async () => {
-    // Verifies a copy, because systemd-analyze also warns about the owner and mode of the repository's folder.
+    // This test verifies a copy, because systemd-analyze also warns about the owner and mode of the unit's folder.
     const copy = join(folder, `${name}.service`);
     await copyFile(unitOf(name), copy);
     expect(await verify(copy)).toBe('');
