@@ -77,7 +77,7 @@ describe('an ssh client', () => {
     );
   });
 
-  it('is killed by close, with its child processes, if it hangs; the attempt to connect times out', async () => {
+  it('is killed by close, with its child processes, if it hangs, and a second attempt to connect times out', async () => {
     const uri = await uriOf(`trap '' TERM; sleep 1000 & echo $! >${join(dir, 'child')}; while :; do wait; done`);
     const hypervisor = Hypervisor.connect(uri, { connectTimeoutMs: 240_000 });
     await until('both processes', () => existsSync(join(dir, 'child')) && existsSync(join(dir, 'pid')));
