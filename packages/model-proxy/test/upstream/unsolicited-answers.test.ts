@@ -82,18 +82,18 @@ async function sendTwice(port: number, path: string, between: () => void): Promi
   let text = '';
   client.on('data', (bytes: Buffer) => (text += bytes.toString()));
   const body = (name: string) => `{"model":"m","messages":[],"name":"${name}"}`;
-  const sendToEnd = (name: string) =>
+  const sendRequest = (name: string) =>
     client.write(
       `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body(name).length}\r\n\r\n${body(name)}`,
     );
   const bodies = () => [...text.matchAll(/"to (\w+)"/g)].map(([, name = '']) => name);
-  sendToEnd('first');
+  sendRequest('first');
   await waitFor(
     () => bodies().length === 1 || undefined,
     () => `no answer came: ${text}`,
   );
   // The kernel has both before the proxy reads, the request first.
-  sendToEnd('second');
+  sendRequest('second');
   between();
   await waitFor(
     () => bodies().length === 2 || undefined,

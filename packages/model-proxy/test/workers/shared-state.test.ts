@@ -28,7 +28,7 @@ const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
     () => `still waiting for ${what}`,
   );
 
-/** Returns the exported usage of keys: requests and cost. */
+/** Returns the exported usage of keys: requests and spend. */
 async function exported(group: Group): Promise<readonly { readonly requests: number; readonly spend: number }[]> {
   const answer = await group.manage('GET', '/usage/export');
   const rows = answer.json() as readonly {
@@ -98,7 +98,7 @@ describe('a key of a group', () => {
       ]);
       if (status === 'held') again.push(sent);
       return again.length === 3;
-    }, 'three free places');
+    }, 'three free slots');
     expect(await group.chat(key)).toBe(429);
     for (const response of heldAnswers.splice(0)) complete(response);
     expect([(await kept)?.status, ...(await Promise.all(again))]).toEqual([200, 200, 200, 200]);

@@ -32,7 +32,7 @@ it.each<[string, readonly Partial<MachineFacts>[], readonly string[]]>([
   ],
   ['the serial number', [{ serial: 'S1' }, { serial: 'S2' }], ['s1', 's2']],
   ['a number if nothing else is unique', [{}, {}, {}], ['system', 'system-2', 'system-3']],
-  ['a default if the name has no letters', [{ name: '节点', id: '!' }], ['machine']],
+  ['a default if name and id have no Latin letters', [{ name: '节点', id: '!' }], ['machine']],
 ])('a node gets its name from %s', (_, machines, names) => {
   expect(enrollmentNames(machines.map(facts))).toEqual(names);
 });

@@ -58,7 +58,7 @@ describe('racklessctl list', () => {
 });
 
 describe('racklessctl power', () => {
-  it('switches on, waits, and sends nothing to a machine that is on', async () => {
+  it('switches on, waits, and says that a machine is already on', async () => {
     expect(await run(['power', 'on', 'node-1', '--wait', '60'], bmc.env)).toMatchObject({
       code: 0,
       stdout: 'node-1: on\n',

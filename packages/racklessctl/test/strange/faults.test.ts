@@ -201,7 +201,7 @@ describe('enrollment files', () => {
 });
 
 describe('texts of a service', () => {
-  it('never reach the terminal as control characters', async () => {
+  it('never reach the output as control characters', async () => {
     const Name = 'evil\u001b]52;c;AAAA\u0007\r\u009b2J\u202eabc\u2028\ud800';
     const service = await serve(oneMachine({ Name, Model: 'a\nb\u001b[31m' }));
     const unsafe = /[^\P{Cc}\n]|[\u202a-\u202e\u2028]|\p{Cs}/u;
@@ -325,7 +325,7 @@ describe('racklessctl with another service', () => {
     expect(await json(['list', '--url', service.url])).toHaveLength(1);
   });
 
-  it('sends the password with each request to a service without sessions', async () => {
+  it('sends the password to a service without sessions', async () => {
     const service = await serve(oneMachine());
     await json(['list', '--url', service.url], account);
     expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);

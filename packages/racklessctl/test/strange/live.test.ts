@@ -180,7 +180,7 @@ describe('watch', () => {
     expect(stderr).toBe(`racklessctl: ${service.url} has no stream of events: reading its machines again and again\n`);
   });
 
-  it('reads the machines again and again if the URI of the stream answers something else', async () => {
+  it('says that there is no stream if the URI of the stream answers something else', async () => {
     const service = await serve(withEvents({ a: 1 }));
     const watching = start(['watch', '--url', service.url]);
     await watching.waitForOutput('has no stream of events');
@@ -212,7 +212,7 @@ describe('watch', () => {
     expect(stderr).toContain('there is no answer after 3 s; connecting again');
   });
 
-  it('has no time limit for an open stream', async () => {
+  it('does not apply --timeout to an open stream', async () => {
     const service = await serve(
       withEvents((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();

@@ -134,12 +134,12 @@ describe('if one of several services fails', () => {
         response.write(`data: ${JSON.stringify(event)}\n\n`);
       },
     });
-    const silent = await serve({
+    const denying = await serve({
       ...oneMachine({}, { EventService: { '@odata.id': '/redfish/v1/EventService' } }),
       'GET /redfish/v1/EventService': { ServerSentEventUri: '/sse' },
       'GET /sse': (_, response) => void response.writeHead(403).end(),
     });
-    const options = contexts({ good: service.url, unreachable, denied: silent.url });
+    const options = contexts({ good: service.url, unreachable, denied: denying.url });
     const { code, stdout, stderr } = await run(['watch', '--count', '1', ...options]);
     expect({ code, stdout }).toEqual({
       code: expect.any(Number),
@@ -158,12 +158,12 @@ describe('if one of several services fails', () => {
   describe('power', () => {
     const reset = { target: '/reset', 'ResetType@Redfish.AllowableValues': ['ForceOff'] };
     const machine = { Name: 'web-10', UUID: uuid, PowerState: 'On', Actions: { '#ComputerSystem.Reset': reset } };
-    const busyMember: ScriptedAnswer = (_, response) => sendJson(response, 503, {}, { 'retry-after': '30' });
+    const answers503: ScriptedAnswer = (_, response) => sendJson(response, 503, {}, { 'retry-after': '30' });
     const others: readonly [string, () => Promise<string>, RegExp][] = [
       ['is unreachable', () => Promise.resolve(unreachable), /these contexts failed: bad/],
       [
         'does not return its machine',
-        async () => (await serve({ ...oneMachine(), [`GET ${uri}`]: busyMember })).url,
+        async () => (await serve({ ...oneMachine(), [`GET ${uri}`]: answers503 })).url,
         /1 machine could not be read/,
       ],
     ];
