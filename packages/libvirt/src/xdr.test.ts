@@ -118,7 +118,7 @@ describe('the writer of XDR messages', () => {
     expect(writer.finish().toString('hex')).toBe('00000004');
   });
 
-  it('rejects a message of more than 32 MiB, without the bytes of the message before it', () => {
+  it('rejects a message of more than 32 MiB, and does not count the bytes of the message before it', () => {
     const writer = new XdrWriter();
     writer.openFrame();
     writer.fixed(Buffer.alloc(1_000_000));

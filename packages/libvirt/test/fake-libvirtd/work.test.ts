@@ -67,7 +67,7 @@ describe('work', () => {
     expect(fake.clients[1]?.calls).toEqual([66, 60, 1, 59]);
   });
 
-  it('runs one call per domain at a time, in order, for any spelling of the UUID', async () => {
+  it('runs one call per domain at a time, in order, also for the UUID in upper case', async () => {
     const done: string[] = [];
     const { uuid } = { uuid: 'aaaaaaaa-0000-0000-0000-000000000001' };
     const calls = ['first', 'second', 'third'].map((name, at) =>

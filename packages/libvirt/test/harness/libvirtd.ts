@@ -99,7 +99,7 @@ async function until<T>(what: string, probe: () => Promise<T | undefined>, timeo
   }
 }
 
-const readable = (path: string): Promise<string | undefined> =>
+const readIfPresent = (path: string): Promise<string | undefined> =>
   readFile(path, 'utf8').then(
     (text) => text,
     () => undefined,
@@ -110,9 +110,9 @@ const readable = (path: string): Promise<string | undefined> =>
  * `holderPid`; undefined if there is none.
  */
 async function outerPid(holderPid: number, inner: number): Promise<number | undefined> {
-  const children = (await readable(`/proc/${holderPid}/task/${holderPid}/children`)) ?? '';
+  const children = (await readIfPresent(`/proc/${holderPid}/task/${holderPid}/children`)) ?? '';
   for (const child of children.split(' ').filter(Boolean).map(Number)) {
-    const status = (await readable(`/proc/${child}/status`)) ?? '';
+    const status = (await readIfPresent(`/proc/${child}/status`)) ?? '';
     const own = /^NSpid:.*\s(\d+)$/m.exec(status)?.[1];
     if (Number(own) === inner) return child;
     const below = await outerPid(child, inner);
@@ -171,11 +171,11 @@ class IsolatedLibvirtd implements PrivateLibvirtd {
     try {
       await untilListens('libvirtd', this.socket);
       this.#pid = await until('the pid of libvirtd', async () => {
-        const inner = await readable(join(this.dir, 'run', 'libvirtd.pid'));
+        const inner = await readIfPresent(join(this.dir, 'run', 'libvirtd.pid'));
         return inner === undefined ? undefined : await outerPid(this.processPid, Number(inner));
       });
     } catch (cause) {
-      const output = (await readable(join(this.dir, 'log', 'libvirtd.out'))) ?? '';
+      const output = (await readIfPresent(join(this.dir, 'log', 'libvirtd.out'))) ?? '';
       throw new Error(`starting a private libvirtd in ${this.dir}: ${output.slice(-2000)}`, { cause });
     }
   }
@@ -184,7 +184,7 @@ class IsolatedLibvirtd implements PrivateLibvirtd {
     const pid = this.#pid;
     globalThis.process.kill(pid, signal);
     await until('libvirtd to end', async () =>
-      (await readable(`/proc/${pid}/status`)) === undefined ? true : undefined,
+      (await readIfPresent(`/proc/${pid}/status`)) === undefined ? true : undefined,
     );
     // A killed daemon leaves its socket behind. No client may connect to it before the next daemon
     // listens.
@@ -214,7 +214,7 @@ class IsolatedLibvirtd implements PrivateLibvirtd {
 export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLibvirtd> {
   const dir = await mkdtemp(join(tmpdir(), 'rackless-libvirtd-'));
   for (const name of [...Object.keys(bindings), 'tmp']) await mkdir(join(dir, name));
-  // libvirt uses the first of two equal settings, so the caller's settings come first.
+  // libvirt uses the first of two settings with one name, so the caller's settings come first.
   const configure = (name: string, lines: readonly string[]): Promise<void> =>
     writeFile(join(dir, 'etc', name), `${lines.join('\n')}\n`);
   await configure('libvirtd.conf', [
