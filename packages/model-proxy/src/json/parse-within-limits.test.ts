@@ -23,7 +23,7 @@ describe('parseWithinLimits', () => {
     expect(parseWithinLimits(list(99_999), REQUEST_LIMITS)).toHaveLength(99_999);
   });
 
-  it('accepts a text at both limits, whatever brackets its strings contain', () => {
+  it('accepts a text at both limits, even if its strings contain brackets and quotes', () => {
     expect(parseWithinLimits(list(499_999))).toHaveLength(499_999);
     const deep = '['.repeat(511) + `{"${'['.repeat(9000)}\\"{\\\\":"\\\\\\"${'{'.repeat(9000)}"}` + ']'.repeat(511);
     expect(parseWithinLimits(deep)).toEqual(JSON.parse(deep));

@@ -87,7 +87,7 @@ describe('rewriting an answer', () => {
     expect(rewrite('{"model":"a","x" "model":"b"}')).toBe('{"model":"vllm/a","x" "model":"b"}');
   });
 
-  it('replaces the last of two models in a long answer, wherever the chunks are cut', () => {
+  it('replaces the last model at the top of a long answer, in chunks of five sizes', () => {
     const data = JSON.stringify(Array.from({ length: 3000 }, (_, index) => [index / 7, { n: 'model ' }]));
     for (const text of [
       (name: string) => `{"model":"no","data":${data},"model":"${name}"}`,

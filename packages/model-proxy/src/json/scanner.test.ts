@@ -254,7 +254,7 @@ describe('the JSON scanner', () => {
     }
   });
 
-  it('finds the members of any object in any chunks', () => {
+  it('finds the members of random objects in random chunks', () => {
     fc.assert(
       fc.property(text, offsets, (line, places) => expectAgreement(line, places)),
       { numRuns: 200 },
@@ -293,7 +293,7 @@ describe('the JSON scanner', () => {
     }
   });
 
-  it('reads chunks that begin at any address', () => {
+  it('reads chunks that begin at eight addresses in a row', () => {
     const line = Buffer.from(`{"a":"${'é'.repeat(40)}${'y'.repeat(900)}","b":[1,2,3]}`);
     for (let shift = 0; shift < 8; shift++) {
       const memory = Buffer.alloc(line.length + shift, 0x22);
@@ -324,7 +324,7 @@ describe('the JSON scanner', () => {
     }
   });
 
-  it('reports the last byte of the first sequence that is not UTF-8, in any chunk', () => {
+  it('reports the last byte of the first sequence that is not UTF-8, wherever the text before it is cut', () => {
     const line = Buffer.from('{"a":"éé€x');
     for (const wrong of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
       const text = Buffer.concat([line, Buffer.from(wrong), Buffer.from('y"}')]);
@@ -398,7 +398,7 @@ describe('the JSON scanner', () => {
     ]);
   });
 
-  it('reports each long text as one range, however it is cut', () => {
+  it('reports each long text as one range, also if chunks cut it', () => {
     const image = 'a'.repeat(40_000);
     const text = Buffer.from(`{"short":"abc","url":"${image}","more":["${image}"]}`);
     const places = [text.indexOf('"aaa') + 1, text.lastIndexOf('"aaa') + 1].map((start) => ({
