@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { InFlight } from './in-flight.js';
 
 describe('the set of objects in flight', () => {
-  it('contains what was added and not deleted, in any order of operations', () => {
+  it('contains what was added and not deleted, after random operations', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 100 }), (moves) => {
         const things = Array.from({ length: 10 }, (_, name) => ({ name, inFlightIndex: -1 }));

@@ -65,7 +65,7 @@ describe('the host', () => {
     expect(await hypervisor.listAllDomains(ConnectListAllDomainsFlags.INACTIVE)).toEqual([]);
   });
 
-  it('finds a domain by name, UUID in any spelling, and id', async () => {
+  it('finds a domain by name, by id, and by its UUID in upper case or without hyphens', async () => {
     const byName = await hypervisor.domainLookupByName('test');
     const uuid = await virsh(daemon, 'domuuid', 'test');
     expect(byName).toEqual({ name: 'test', uuid, id: 1 });

@@ -64,7 +64,7 @@ describe('the effective configuration', () => {
     expect(text).not.toMatch(/secret-0123|sk-master/);
   });
 
-  it('has no secret of a deployment in any place, and only the host of a receiver', () => {
+  it('has no secret of a deployment, also in nested values, and only the host of a receiver', () => {
     const secret = 'hidden-0123456789';
     const url = `https://user:${secret}@tools.test/mcp?token=${secret}`;
     const params = {

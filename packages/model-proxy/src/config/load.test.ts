@@ -147,7 +147,7 @@ describe('a configuration', () => {
 });
 
 describe('os.environ/NAME', () => {
-  it('is resolved at any depth and converted to the type of the setting', () => {
+  it('is resolved, also in nested values, and converted to the type of the setting', () => {
     const text = oneModel([
       'api_key: os.environ/KEY',
       'timeout: os.environ/SECONDS',

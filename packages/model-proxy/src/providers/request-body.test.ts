@@ -145,7 +145,7 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p","allowed_openai_params":"verbosity"}')).toBe('allowed_openai_params');
   });
 
-  it('lacks the parameters in additional_drop_params, at any depth, supported or not', () => {
+  it('lacks the parameters in additional_drop_params, also nested ones, supported or not', () => {
     const text =
       '{"model":"p","response_format":{},"store":1,"tools":[{"a":1, "input_examples":[1]},{"input_examples":2},{"b":{"input_examples":3}}],"top_k":1}';
     const additionalDropParams = [

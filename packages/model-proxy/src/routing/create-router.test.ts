@@ -64,7 +64,7 @@ describe('selecting by a public name', () => {
     expect(router.select('else')?.deployment).toBe(any);
   });
 
-  it('prefers the most specific wildcard in any order, and replaces the stars of the upstream name', () => {
+  it('prefers the most specific wildcard to earlier ones, and replaces the stars of the upstream name', () => {
     const router = routerOf([any, openaiStar, gptStar, chat]);
     expect(router.select('openai/gpt-4')).toEqual({
       deployment: gptStar,

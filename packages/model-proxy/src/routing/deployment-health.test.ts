@@ -51,7 +51,7 @@ describe('a deployment cools down', () => {
     expect(fail('timeout', {}, 'c')).toBe(0);
   });
 
-  it('after five failures in a row, however many requests it has answered in that minute', () => {
+  it('after five failures in a row, even if it has answered 10,000 requests in that minute', () => {
     const { fail, health } = setUp();
     for (let count = 0; count < 10_000; count += 1) health.succeeded('a');
     expect(Array.from({ length: 4 }, () => fail('timeout'))).toEqual([0, 0, 0, 0]);

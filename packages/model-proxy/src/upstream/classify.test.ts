@@ -113,7 +113,7 @@ describe('the error for a failed answer', () => {
     expect(error(503, page).message.length).toBeLessThan(600);
   });
 
-  it('has a limited size, whatever the size of its body', () => {
+  it('has a limited size even if its body is large', () => {
     const result = error(400, { error: { message: 'x'.repeat(900_000) } });
     expect(result.message.length).toBeLessThan(4300);
     expect(error(400, `{"error":"${'x'.repeat(5_000_000)}"}`).message.length).toBeLessThan(600);

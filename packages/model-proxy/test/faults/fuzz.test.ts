@@ -103,7 +103,7 @@ describe('random valid JSON', () => {
   const differ = (seed: number, got: string | undefined, wanted: string) =>
     got === wanted ? undefined : `RACKLESS_SEED=${seed}: ${JSON.stringify(got)} instead of ${JSON.stringify(wanted)}`;
 
-  it('reaches the upstream with only the model changed, in any chunks', async () => {
+  it('reaches the upstream with only the model changed, sent in random chunks', async () => {
     const { proxy, upstream } = fixture();
     const faults = await rounds(async (random, seed) => {
       const mark = `"mark-${seed}"`;
@@ -126,7 +126,7 @@ describe('random valid JSON', () => {
   const writes = (bytes: Buffer, random: Random, max: number): readonly Step[] =>
     cut(bytes, random, max).map((piece) => ({ base64: piece.toString('base64') }));
 
-  it('reaches the client with only the model changed, in any chunks', async () => {
+  it('reaches the client with only the model changed, sent in random chunks', async () => {
     const faults = await rounds(async (random, seed) => {
       const text = objectText(random, [['"model"', '"the-reported-one"']]);
       const { text: got } = await answerTo([...writes(Buffer.from(text), random, 400), { end: true }], false);

@@ -75,7 +75,7 @@ describe('an entry with the model "*"', () => {
     }
   });
 
-  it('uses its api_base and api_key for every provider', () => {
+  it('uses its api_base and api_key for known providers and for an unknown one', () => {
     const params = '{model: "*", api_base: "http://own/v1", api_key: own}';
     expect(targetOf(params, 'groq/a')).toEqual(['groq', 'a', 'http://own/v1', 'own', '*']);
     expect(targetOf(params, 'anthropic/a')).toEqual(['anthropic', 'a', 'http://own/v1', 'own', '*']);

@@ -5,7 +5,7 @@ import { BodyBlocks } from './body-blocks.js';
 const bytesFrom = (first: number, length: number) => Buffer.from(Uint8Array.from({ length }, (_, at) => first + at));
 
 describe('memory for large bodies', () => {
-  it('contains the copied bytes, whatever the sizes of the chunks', () => {
+  it('contains the bytes of small and large chunks, even if the chunks change after the copy', () => {
     const blocks = new BodyBlocks();
     const pieces = [1, 65_536, 300_000, 7, 262_144, 600_000].map((length, index) => bytesFrom(index * 10, length));
     const copied = pieces.flatMap((piece) => blocks.copy(piece));

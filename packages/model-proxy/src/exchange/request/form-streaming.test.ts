@@ -178,7 +178,7 @@ describe('a form', () => {
     expect(textOf(upstreamSide)).toBe(`${expected}--xx\r\n\r\nlast\r\n--xx--`);
   });
 
-  it('waits for the field `user` if requests need it, wherever the field is', async () => {
+  it('waits for the field `user` after the file if requests need it', async () => {
     const guarded = await serveApp({ settings: { enforceUserParam: true } });
     try {
       for (const [rest, status] of [

@@ -134,7 +134,7 @@ const answers: readonly [string, string, boolean, readonly string[], string][] =
 
 describe('an answer', () => {
   it.each(answers)(
-    'with %s is the same with any chunks, and with a pause after each call',
+    'with %s is the same at each cut, and with a pause after each call',
     (_name, text, ends, callbacks, body) => {
       for (let first = 0; first <= text.length; first += 1)
         for (const second of [first, first + 1, first + 2, text.length])
@@ -145,7 +145,7 @@ describe('an answer', () => {
     },
   );
 
-  it('in chunks of any size is complete', () => {
+  it('is complete if it is cut at random places', () => {
     const pieces = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { maxLength: 8 });
     const property = fc.property(
       pieces,
@@ -231,7 +231,7 @@ describe('an answer', () => {
     ['http', `${chunked}1;a\0\r\n`],
     ['http', `${chunked}1;${'x'.repeat(20_000)}`],
     ['http', `${chunked}0\r\n${'a: b\r\n'.repeat(20_000)}`],
-  ])('is a fault if it is ambiguous or invalid (%s), with any chunks: %j', (kind, text) => {
+  ])('is a fault if it is ambiguous or invalid (%s), also if it is cut in two: %j', (kind, text) => {
     for (let at = 0; at <= Math.min(text.length, 120); at += 1)
       expect(readAll(cutAt(text, at)).callbacks.at(-1)).toBe(kind);
   });

@@ -28,7 +28,7 @@ describe('idle connections', () => {
     await pool.retire();
   });
 
-  it('are not reused after their idle time, whatever their number', async () => {
+  it('are not reused after their idle time, even if there are 50,000', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
