@@ -82,7 +82,7 @@ describe('the example', () => {
 
   it('litellm.yaml serves a model with a key, and explains which credentials another model needs', async () => {
     const upstream = await TestUpstream.start({ secure: false, models: ['facebook/opt-125m'], apiKey: 'none' });
-    // Changes only the address of the upstream.
+    // The test changes only the address of the upstream.
     const yaml = readFileSync(join(examples, 'litellm.yaml'), 'utf8').replace(
       'http://0.0.0.0:4000/v1',
       upstream.apiBase,

@@ -13,7 +13,7 @@ const start = join(import.meta.dirname, '../../../../scripts/start');
 
 let running: ChildProcess | undefined;
 afterEach(() => {
-  // If the test failed, ends the whole session with the daemons.
+  // After a failed test, this ends the whole session, with the daemons.
   if (running?.pid !== undefined && running.exitCode === null && running.signalCode === null)
     process.kill(-running.pid, 'SIGTERM');
 });
@@ -49,7 +49,7 @@ describe('scripts/start proxy', () => {
     const mark = `RACKLESS_START_TEST=${port}`;
     const env = { ...process.env, RACKLESS_START_TEST: String(port) };
     const args = ['proxy', '--port', String(port)];
-    // Starts a session, like a terminal, so that Ctrl-C reaches all its processes.
+    // `detached` starts a session, like a terminal, so that Ctrl-C reaches all its processes.
     running = spawn(start, args, { cwd: tmpdir(), env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     running.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));

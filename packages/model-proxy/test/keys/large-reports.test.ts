@@ -19,7 +19,7 @@ afterEach(() => app.close());
 
 const daysAgo = (count: number): string => dayOf(app.clock.ms - count * DAY_MS);
 
-/** A row of the store: its subject, name and model, and its requests, which are also the cost. */
+/** A row of the store: its subject, name and model, and its number of requests, which is also its cost. */
 type Row = readonly [subject: 'key' | 'tag', name: string, model: string, requests: number];
 
 /** Writes the file of a day. */

@@ -336,7 +336,7 @@ describe('a client of raw requests', () => {
     upstream.intercept = (request, response) => {
       response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });
       response.end('{"error":{"message":"too large"}}');
-      // Reads a little, then closes.
+      // The upstream reads only the first chunk, and then closes.
       request.once('data', () => request.socket.end());
       return true;
     };
@@ -416,7 +416,8 @@ describe('a key of OpenAI in the environment', () => {
     const config = configOf(upstream, [entry('oss', 'hosted_vllm/x', upstream)]);
     const proxy = closing(await startTestProxy(config, { environment }));
     const ask = () => call(`${proxy.url}/openai/v1/models`, { method: 'GET' });
-    // Holds the first answer until after the reload. Otherwise, an idle timeout could close the connection before.
+    // The upstream holds the first answer until after the reload. Otherwise, an idle timeout could close the
+    // connection before the reload.
     let release: () => void = () => undefined;
     plain.intercept = (_request, response) => {
       release = () => response.end();

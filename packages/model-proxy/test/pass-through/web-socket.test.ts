@@ -14,7 +14,7 @@ import { RAW_KEY, refuseUpgrade } from './raw-upstream.js';
 stopTime({ timers: 'all' });
 
 const MASTER = 'sk-master-0123456789';
-/** RFC 6455 §1.3. */
+/** The text that a server appends to the key of a handshake (RFC 6455 §1.3). */
 const WEBSOCKET_ID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY_LINE = 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 const VERSION_LINE = 'sec-websocket-version: 13\r\n';

@@ -91,7 +91,7 @@ export const message = (content: readonly object[], more: object = {}) => ({
   ...more,
 });
 
-/** An error. @see https://platform.claude.com/docs/en/api/errors */
+/** Makes an error. @see https://platform.claude.com/docs/en/api/errors */
 export const failure = (type: string, text: string) => ({
   type: 'error',
   error: { type, message: text },

@@ -139,7 +139,7 @@ async function ask() {
 }
 
 const at = (name: string) => vendors.requests.filter(({ headers }) => headers.host === name);
-/** The access key and the session token of the last request at Bedrock. */
+/** Returns the access key and the session token of the last request at Bedrock. */
 function lastKey(): readonly [key: string | undefined, session: string | undefined] {
   const { headers } = at(BEDROCK).at(-1) ?? {};
   const [, key] = /Credential=([^/]+)\//.exec(headers?.authorization ?? '') ?? [];

@@ -86,7 +86,7 @@ describe('the objects of the contract', () => {
     survives(chat, chatObject, usageFields, row);
     survives(text, textObject, usageFields, row);
   };
-  /** Returns a value of the sample upstream's answer. */
+  /** Returns the value at a path of the sample upstream's answer. */
   const at = (answer: Answered, ...path: readonly (string | number)[]): unknown =>
     path.reduce<unknown>((value, key) => (value as Readonly<Record<string | number, unknown>>)[key], answer.sample); // each test knows that its path exists
 

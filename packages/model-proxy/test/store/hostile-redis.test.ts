@@ -120,7 +120,7 @@ describe('a store whose Redis', () => {
     expect(ms).toBeLessThan(15_000);
     await until(() => !store.isAvailable, 'the store is available');
     expect(store.keys.has('k')).toBe(true);
-    // At least two heartbeats.
+    // During this time, the store sends at least two heartbeats.
     await new Promise((resolve) => setTimeout(resolve, 2200));
     expect(logged.length).toBeLessThanOrEqual(3);
     expect(logged.join('\n')).toContain(answer.slice(1));

@@ -92,7 +92,7 @@ describe('a Redis that two proxies share', () => {
       one.addUsage(requestOf({ tags: [`one${n}`] }));
       two.addUsage(requestOf({ tags: [`two${n}`] }));
     }
-    // On a busy host, Redis may answer too late.
+    // On a busy host, Redis may answer too late, so the test asks again.
     await until(async () => (await requestsOf(one).catch(() => 0)) === 12_000, 'the requests of both');
     const rows = await readUsage(one, '2000-01-01', '2999-01-01');
     const tags = rows.filter(({ subject }) => subject === 'tag');
@@ -118,7 +118,7 @@ describe('a host whose clock jumps', () => {
       expect(store.spendOf('k')).toEqual(before);
       expect(Math.abs(store.now() - beforeJump)).toBeLessThan(86_400_000);
       store.addUsage(requestOf());
-      // Sends both requests to Redis.
+      // The report sends both requests to Redis first.
       await readUsage(store, '2026-01-01', '2026-01-01');
     } finally {
       Date.now = now;

@@ -29,7 +29,7 @@ async function fillFolder(): Promise<void> {
 }
 
 /**
- * Opens the store in a process that ends with SIGKILL before a call.
+ * Opens the store in a process that ends with SIGKILL before its call number `call` that opens or changes a file.
  * @returns whether the process reached that call.
  */
 function openAndKill(call: number): boolean {

@@ -36,7 +36,7 @@ export interface Group {
   connectToAll(count: number): Promise<readonly Connection[]>;
   /** Sends a chat request on a new connection. @returns the status of the answer. */
   chat(key: string, content?: string): Promise<number>;
-  /** Sends a management request. */
+  /** Sends a management request with the master key. */
   manage(method: string, path: string, body?: object): Promise<Answer>;
   /** Creates a key. @returns the key. */
   createKey(settings?: object): Promise<string>;
@@ -148,7 +148,10 @@ export function childrenOf({ pid }: ProxyProcess): readonly number[] {
 
 let lastId = 0;
 
-/** Opens connections until each worker has one. The log shows the worker of a request. */
+/**
+ * Opens connections until each worker has one, and closes the others. The log shows the worker of a request.
+ * @returns the connections in the order of the workers' numbers.
+ */
 async function connectToAll(process: ProxyProcess, url: string, count: number): Promise<readonly Connection[]> {
   const found = new Map<string, Connection>();
   await waitFor(
