@@ -12,7 +12,7 @@ import { createPassThrough } from './pass-through/index.js';
 import type { RequestReports } from './request-report.js';
 import type { Telemetry } from './request-span.js';
 import type { ListenSettings } from './settings.js';
-import { checkConfig, logServing, replaceConfig } from './reload.js';
+import { checkReplacement, logServing, replaceConfig } from './reload.js';
 import type { Siblings } from './routing/siblings.js';
 import type { OnBudgetEvent } from './store/budget-events.js';
 import { openOwned, openShared } from './store/open-store.js';
@@ -172,7 +172,7 @@ async function prepareConfig(
   current: LoadedConfig,
   { listener, upstream, app }: { readonly listener: Listener; readonly upstream: Upstream; readonly app: App },
 ): Promise<() => void> {
-  const tls = checkConfig(next, current);
+  const tls = checkReplacement(next, current);
   const { deployments, environmentDeployment } = next.proxy;
   const onDemand = environmentDeployment === null || environmentDeployment === undefined ? [] : [environmentDeployment];
   const useDeployments = await runInSlices(upstream.prepare(deployments, onDemand));

@@ -15,7 +15,7 @@ const NO_MODEL_LEFT = 'no entry of model_list can be served';
  * @returns the certificate for new connections; null: plain HTTP.
  * @throws {ConfigError} or TlsFilesError
  */
-export function checkConfig(next: LoadedConfig, current: LoadedConfig): TlsOptions | null {
+export function checkReplacement(next: LoadedConfig, current: LoadedConfig): TlsOptions | null {
   if (next.proxy.deployments.length === 0 && current.proxy.deployments.length > 0)
     throw new ConfigError([...next.warnings, NO_MODEL_LEFT], [], next.watchedFiles);
   const { tls } = next.listen;

@@ -7,7 +7,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
 import type { Exchange } from './exchange/exchange.js';
 import { countedCost } from './exchange/counted-usage.js';
-import { countResponseOnce } from './exchange/uncounted-responses.js';
+import { countResponseOnce } from './exchange/count-response-once.js';
 import { isReported, reportOf } from './exchange/report.js';
 import { settle } from './exchange/settle.js';
 import { requestStart } from './exchange/attempts/outgoing.js';

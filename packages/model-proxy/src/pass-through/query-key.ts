@@ -1,5 +1,5 @@
 /** Keys of clients in the query of a raw request. The proxy never sends them to an upstream. */
-import { queryOf, valueIn, type QueryPair } from './query.js';
+import { queryPairsOf, valueIn, type QueryPair } from './query.js';
 
 /** Names that Azure's browser clients use. */
 const names: readonly string[] = ['api-key', 'api_key'];
@@ -8,12 +8,12 @@ const namesForGemini: readonly string[] = [...names, 'key'];
 
 /** Returns the client's key in the query of a URL; undefined: none. @param path as `plainPath` returns it. */
 export function queryKey(path: string, url: string): string | undefined {
-  return valueIn(queryOf(url), ...namesAt(path));
+  return valueIn(queryPairsOf(url), ...namesAt(path));
 }
 
 /** Returns the query of a URL without keys. @param path as `plainPath` returns it. */
 export function queryWithoutKeys(path: string, url: string): readonly QueryPair[] {
-  return queryOf(url).filter(({ name }) => !namesAt(path).includes(name));
+  return queryPairsOf(url).filter(({ name }) => !namesAt(path).includes(name));
 }
 
 const namesAt = (path: string) => (path.startsWith('/gemini/') ? namesForGemini : names);

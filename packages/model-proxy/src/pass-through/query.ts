@@ -9,7 +9,7 @@ export interface QueryPair {
 }
 
 /** Returns the pairs in the query of a URL, in their order. */
-export function queryOf(url: string): readonly QueryPair[] {
+export function queryPairsOf(url: string): readonly QueryPair[] {
   const start = url.indexOf('?');
   if (start === -1) return [];
   const end = url.indexOf('#', start);
@@ -47,7 +47,7 @@ export function withValue(query: readonly QueryPair[], name: string, value: stri
 /** Returns the query with the pairs of a deployment, which replace pairs with the same names. */
 export function withPairs(query: readonly QueryPair[], given: string | undefined): readonly QueryPair[] {
   if (given === undefined) return query;
-  const pairs = queryOf(`?${given}`);
+  const pairs = queryPairsOf(`?${given}`);
   return [...query.filter(({ name }) => !pairs.some((pair) => pair.name === name)), ...pairs];
 }
 

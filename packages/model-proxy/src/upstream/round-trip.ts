@@ -107,7 +107,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   }
 
   check(now: number): void {
-    if (this.#context.upload !== null) this.#checkUpload(this.#context.upload);
+    if (this.#context.upload !== null) this.#adjustTimeouts(this.#context.upload);
     const { connectMs, firstByteMs, idleMs, totalMs } = this.#timeouts;
     if (totalMs !== null && now - this.#startedAt >= totalMs) {
       this.#timeOut('total', totalMs);
@@ -224,7 +224,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   }
 
   /** Excludes the time in which the client sends its body from the upstream's time. */
-  #checkUpload(upload: BodyStream): void {
+  #adjustTimeouts(upload: BodyStream): void {
     const { now } = this.#context.clock;
     if (upload.waitsForClient && this.#phase !== 'connecting') {
       this.#startedAt += now - this.#checkedAt;

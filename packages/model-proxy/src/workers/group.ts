@@ -9,7 +9,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { watchFiles, type FileWatch } from '../config/file-watch.js';
 import { ConfigError, type Flags, type LoadedConfig } from '../config/load.js';
-import { checkConfig, logServing, replaceConfig } from '../reload.js';
+import { checkReplacement, logServing, replaceConfig } from '../reload.js';
 import type { OwnedStore } from '../store/store.js';
 import type { FileTexts, StartResult } from './calls.js';
 import { ChannelError } from './channel.js';
@@ -271,7 +271,7 @@ export class Group {
    * @throws {ConfigError} or TlsFilesError: this process or a worker has found a fault. Then no worker uses `next`.
    */
   async #prepare(next: ConfigWithTexts): Promise<() => Promise<void>> {
-    checkConfig(next.config, this.#loaded.config);
+    checkReplacement(next.config, this.#loaded.config);
     const { texts } = next;
     const workers = this.#serving();
     // A worker that ends meanwhile has no faults. The process that replaces it gets the present configuration.

@@ -43,7 +43,7 @@ export function outgoingRequest(
     body,
     id,
     head: request.headers,
-    clientQuery: endpoint.api === 'anthropic' && translated === null ? queryOf(request.url) : undefined,
+    clientQuery: endpoint.api === 'anthropic' && translated === null ? rawQueryOf(request.url) : undefined,
     clientTimeouts,
     streams,
     translated,
@@ -81,7 +81,7 @@ export function requestStart({ request, routeLabel, startedAt, id }: Exchange): 
 }
 
 /** Returns the query of a URL, which Anthropic's SDK uses for beta features, such as `beta=true`; undefined: none. */
-function queryOf(url = ''): string | undefined {
+function rawQueryOf(url = ''): string | undefined {
   const at = url.indexOf('?');
   return at === -1 || at === url.length - 1 ? undefined : url.slice(at + 1);
 }

@@ -227,7 +227,7 @@ export class ConnectionPool {
   drop(connection: PooledConnection): void {
     this.#busy.delete(connection);
     connection.destroy();
-    this.#checkEmpty();
+    this.#reportIfEmpty();
   }
 
   /**
@@ -240,7 +240,7 @@ export class ConnectionPool {
     this.#closeIdle();
     return new Promise((resolve) => {
       this.#onEmpty = resolve;
-      this.#checkEmpty();
+      this.#reportIfEmpty();
     });
   }
 
@@ -253,7 +253,7 @@ export class ConnectionPool {
       this.#idle.push(connection);
       this.#timer ??= setInterval(() => this.#closeIdle(), CHECK_INTERVAL_MS).unref();
     }
-    this.#checkEmpty();
+    this.#reportIfEmpty();
   }
 
   #make(): PooledConnection {
@@ -279,7 +279,7 @@ export class ConnectionPool {
     this.#timer = undefined;
   }
 
-  #checkEmpty(): void {
+  #reportIfEmpty(): void {
     if (this.#retired && this.#busy.size === 0) this.#onEmpty?.();
   }
 }
