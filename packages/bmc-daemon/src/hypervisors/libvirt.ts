@@ -8,7 +8,7 @@ import { openHostStore } from '../drivers/hosts/host-store.js';
 import { hostsOf } from '../drivers/libvirt/host-list.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../drivers/libvirt/libvirt-driver.js';
 import { SharedPools } from '../drivers/libvirt/media/shared-pools.js';
-import { BackgroundReads } from '../drivers/queue/background-reads.js';
+import { BackgroundWork } from '../drivers/queue/background-work.js';
 import { StateFileError } from '../state-file.js';
 import type { DriverContext, OpenedDriver } from './driver-context.js';
 
@@ -24,15 +24,15 @@ export function libvirt(context: DriverContext): OpenedDriver {
     if (typeof uris === 'string') return { driver: openHost(context, { uri: uris, log }) };
     const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
     const pools = new SharedPools();
-    const backgroundReads = new BackgroundReads();
+    const backgroundWork = new BackgroundWork();
     const { driver, setHosts } = createHostsDriver({
       hosts: hostsOf(uris),
       open: ({ name, uri }, onReadAhead) =>
         openHost(context, {
-          ...{ uri, hostName: name, pools, backgroundReads, onReadAhead },
+          ...{ uri, hostName: name, pools, backgroundWork, onReadAhead },
           log: prefixed(log, `host ${name}: `),
         }),
-      backgroundReads,
+      backgroundWork,
       store: openHostStore(stateDir, log),
       log,
     });
@@ -48,7 +48,7 @@ export function libvirt(context: DriverContext): OpenedDriver {
 /** Creates the driver of one host. The driver connects when it is started. @throws {LibvirtError} INVALID_URI. */
 function openHost(
   { settings, images }: DriverContext,
-  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'backgroundReads' | 'onReadAhead' | 'log'>,
+  host: Pick<LibvirtDriverOptions, 'uri' | 'hostName' | 'pools' | 'backgroundWork' | 'onReadAhead' | 'log'>,
 ): HypervisorDriver {
   return createLibvirtDriver({
     ...host,

@@ -14,7 +14,7 @@ import { createHostsDriver, type HostsDriver } from '../../src/drivers/hosts/hos
 import { createLibvirtDriver } from '../../src/drivers/libvirt/libvirt-driver.js';
 import { SharedPools } from '../../src/drivers/libvirt/media/shared-pools.js';
 import type { MachineChange } from '../../src/drivers/machine-change.js';
-import { BackgroundReads } from '../../src/drivers/queue/background-reads.js';
+import { BackgroundWork } from '../../src/drivers/queue/background-work.js';
 import { imageLimits } from '../support/image-limits.js';
 import { until } from '../libvirt-driver/host.js';
 
@@ -136,7 +136,7 @@ export async function startHosts(
   const messages: string[] = [];
   const note = (message: string): void => void messages.push(message);
   const log = { info: note, warn: note, debug: () => undefined };
-  const backgroundReads = new BackgroundReads();
+  const backgroundWork = new BackgroundWork();
   const opened = createHostsDriver({
     hosts: hosts.map(({ name, uri }) => ({ name, uri })),
     open: ({ name, uri }) => {
@@ -146,7 +146,7 @@ export async function startHosts(
         bootLoaderMap: {},
         storagePool,
         pools,
-        backgroundReads,
+        backgroundWork,
         gracefulRestartWaitMs: 60_000,
         timeoutMs,
         diskSizeWaitMs: timeoutMs,
@@ -157,7 +157,7 @@ export async function startHosts(
       return driver;
     },
     store,
-    backgroundReads,
+    backgroundWork,
     log,
   });
   const { driver } = opened;

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { waitFor } from '../../../test/daemon/process.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { HostRef } from '../hosts-control.js';
-import { BackgroundReads } from '../queue/background-reads.js';
+import { BackgroundWork } from '../queue/background-work.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import { createHostsDriver } from './hosts-driver.js';
 
@@ -33,7 +33,7 @@ describe('a service with many hosts', () => {
       return driver as unknown as HypervisorDriver; // the parts that lists and first reads use
     };
     const hosts = Array.from({ length: 20 }, (_, number) => ({ name: `host-${number}`, uri: 'test:///default' }));
-    const { driver } = createHostsDriver({ hosts, open, store, backgroundReads: new BackgroundReads(), log });
+    const { driver } = createHostsDriver({ hosts, open, store, backgroundWork: new BackgroundWork(), log });
     await driver.start();
     expect(await driver.listSystems()).toHaveLength(60);
     await waitFor(
@@ -65,7 +65,7 @@ describe('a service with many hosts', () => {
       return driver as unknown as HypervisorDriver; // the parts that lists and first reads use
     };
     const hosts = [{ name: 'rack-1', uri: 'test:///default' }];
-    const { driver } = createHostsDriver({ hosts, open, store, backgroundReads: new BackgroundReads(), log });
+    const { driver } = createHostsDriver({ hosts, open, store, backgroundWork: new BackgroundWork(), log });
     await driver.start();
     await waitFor(
       () => (read.includes('d') ? true : undefined),

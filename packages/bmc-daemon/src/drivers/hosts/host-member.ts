@@ -3,7 +3,7 @@ import { DriverError, isDriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { HostFacts, HostRef, HostSnapshot } from '../hosts-control.js';
 import type { MachineChange } from '../machine-change.js';
-import type { BackgroundReads } from '../queue/background-reads.js';
+import type { BackgroundWork } from '../queue/background-work.js';
 import { settlesWithin } from '../queue/settles-within.js';
 import type { SystemDetails, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../statistics-control.js';
@@ -21,7 +21,7 @@ interface HostMemberOptions extends HostRef {
   /** The machines in the state folder; undefined: the machines of this host were never listed. */
   readonly stored: readonly StoredMachine[] | undefined;
   /** Limits how many machines are read in the background at once. All hosts share it. */
-  readonly backgroundReads: BackgroundReads;
+  readonly backgroundWork: BackgroundWork;
   readonly onChange: (member: HostMember, change: MachineChange) => void;
   /** Called after the first check, when the host stops answering, and when it answers again. */
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
@@ -264,7 +264,7 @@ export class HostMember {
     try {
       for (const uuid of this.known.refs.keys()) {
         if (this.#closed || this.#isLost) return;
-        if (!this.known.isRead(uuid)) await this.#options.backgroundReads.run(() => this.#readFirst(uuid));
+        if (!this.known.isRead(uuid)) await this.#options.backgroundWork.run(() => this.#readFirst(uuid));
       }
     } finally {
       this.#surveying = false;

@@ -5,7 +5,7 @@ import { DriverError, isDriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { NetworkFacts } from '../guest-network.js';
 import type { HostChange, HostChangeListener, HostRef, HostsControl } from '../hosts-control.js';
-import type { BackgroundReads } from '../queue/background-reads.js';
+import type { BackgroundWork } from '../queue/background-work.js';
 import { settlesWithin } from '../queue/settles-within.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../statistics-control.js';
@@ -27,7 +27,7 @@ export interface HostsOptions {
   /** The last known machines of all hosts in the state folder. */
   readonly store: HostStore;
   /** Limits the first reads of machines. The drivers of the hosts use it too. */
-  readonly backgroundReads: BackgroundReads;
+  readonly backgroundWork: BackgroundWork;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
@@ -215,12 +215,12 @@ export class Hosts {
   }
 
   #open(host: HostRef): HostMember {
-    const { open, store, backgroundReads, log } = this.#options;
+    const { open, store, backgroundWork, log } = this.#options;
     const member: HostMember = new HostMember({
       ...host,
       driver: open(host, (snapshot) => member.known.update(snapshot)),
       stored: store.machinesOf(host),
-      backgroundReads,
+      backgroundWork,
       onChange: (from, change) => {
         this.changes.handle(from, change);
         store.changed();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../driver.js';
 import { arriving, type MachineChange, type MachineChangeListener } from '../machine-change.js';
-import { BackgroundReads } from '../queue/background-reads.js';
+import { BackgroundWork } from '../queue/background-work.js';
 import { createHostsDriver } from './hosts-driver.js';
 
 const log = { info: () => undefined, warn: () => undefined };
@@ -43,7 +43,7 @@ async function startService(): Promise<{
     return driver as unknown as HypervisorDriver; // the members that this test uses
   };
   const hosts = ['left', 'right'].map((name) => ({ name, uri: `test:///${name}` }));
-  const { driver } = createHostsDriver({ hosts, open, store, backgroundReads: new BackgroundReads(), log });
+  const { driver } = createHostsDriver({ hosts, open, store, backgroundWork: new BackgroundWork(), log });
   await driver.start();
   await driver.listSystems();
   const arrival: MachineChange = { kind: 'started', reason: arriving, ...machine };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DriverError } from '../driver-error.js';
 import type { HypervisorDriver } from '../driver.js';
 import type { HostRef } from '../hosts-control.js';
-import { BackgroundReads } from '../queue/background-reads.js';
+import { BackgroundWork } from '../queue/background-work.js';
 import { createHostsDriver } from './hosts-driver.js';
 
 const log = { info: () => undefined, warn: () => undefined };
@@ -43,7 +43,7 @@ async function startService(others: readonly string[] = [], insertError = shutti
     };
     return driver as unknown as HypervisorDriver; // the members that this test uses
   };
-  const service = createHostsDriver({ hosts: [left, right], open, store, backgroundReads: new BackgroundReads(), log });
+  const service = createHostsDriver({ hosts: [left, right], open, store, backgroundWork: new BackgroundWork(), log });
   await service.driver.start();
   await service.driver.listSystems();
   await service.driver.getSystem(machine.uuid);

@@ -46,8 +46,8 @@ export class LibvirtDisplay implements DisplayControl {
    * @throws {DriverError} conflict, if libvirt runs on another host and its URI does not use ssh.
    */
   assertDisplayReachable(name: string): void {
-    const isDirect = this.#uri.host !== null && this.#uri.transport !== 'ssh';
-    if (isDirect) throw unreachable(`adding a display to machine ${name}`, '127.0.0.1', this.#uri);
+    const isRemoteWithoutSsh = this.#uri.host !== null && this.#uri.transport !== 'ssh';
+    if (isRemoteWithoutSsh) throw unreachable(`adding a display to machine ${name}`, '127.0.0.1', this.#uri);
   }
 
   async find(id: string): Promise<DisplayAccess> {
@@ -77,15 +77,15 @@ export class LibvirtDisplay implements DisplayControl {
  */
 function placeOf({ socket, address, port }: VncDisplay, uri: LibvirtUri, doing: string): Place {
   const ssh = uri.transport === 'ssh' ? uri : null;
-  const isDirect = uri.host !== null && ssh === null;
+  const isRemoteWithoutSsh = uri.host !== null && ssh === null;
   if (socket !== null) {
-    if (isDirect) throw unreachable(doing, 'a unix socket', uri);
+    if (isRemoteWithoutSsh) throw unreachable(doing, 'a unix socket', uri);
     return { target: { path: socket }, ssh, remoteHost: null };
   }
   if (port === null) throw new DriverError('conflict', `${doing}: its VNC display listens at no socket and no port`);
   const isEverywhere = address === null || address === '0.0.0.0' || address === '::';
   const local = address === '::' ? '::1' : '127.0.0.1';
-  if (!isDirect) return { target: { host: isEverywhere ? local : address, port }, ssh, remoteHost: null };
+  if (!isRemoteWithoutSsh) return { target: { host: isEverywhere ? local : address, port }, ssh, remoteHost: null };
   if (!isEverywhere && isLoopback(address)) throw unreachable(doing, address, uri);
   const host = isEverywhere ? uri.host : address;
   return { target: { host, port }, ssh: null, remoteHost: host };

@@ -1,7 +1,7 @@
 /** Options of the driver of one libvirt host. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../media/image-client.js';
-import type { BackgroundReads } from '../queue/background-reads.js';
+import type { BackgroundWork } from '../queue/background-work.js';
 import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { SecureBootTemplates } from './firmware-catalog.js';
 import type { BootLoaderMap } from './firmware/firmware-choice.js';
@@ -28,8 +28,8 @@ export interface LibvirtDriverOptions {
   readonly images: ImageServerLimits;
   /** The pools of all hosts, which their drivers share. Default: this is the only host. */
   readonly pools?: SharedPools;
-  /** Limits the background reads of all hosts. Default: this is the only host. */
-  readonly backgroundReads?: BackgroundReads;
+  /** Limits the background work of all hosts. Default: this is the only host. */
+  readonly backgroundWork?: BackgroundWork;
   /**
    * Returns whether clients see a machine. The driver does not read the other machines in advance. Default: clients
    * see all machines.

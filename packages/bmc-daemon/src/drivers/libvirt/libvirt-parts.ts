@@ -28,7 +28,7 @@ import { sourcesInUse } from './media/sources-in-use.js';
 import { SystemChanges } from './change/system-changes.js';
 import { SystemReader } from './read/system-reader.js';
 import { Reconciler } from './machine/reconciler.js';
-import { BackgroundReads } from '../queue/background-reads.js';
+import { BackgroundWork } from '../queue/background-work.js';
 import { LibvirtVolumes } from './volumes/volume-control.js';
 
 /** Starts to connect to the host, and creates its readers. @throws {LibvirtError} INVALID_URI. */
@@ -157,7 +157,7 @@ export function createParts(options: LibvirtDriverOptions) {
       const snapshot = reader.current.snapshotOf(machine.uuid) ?? (await reader.read(machine));
       options.onReadAhead?.(snapshot);
     },
-    backgroundReads: options.backgroundReads ?? new BackgroundReads(),
+    backgroundWork: options.backgroundWork ?? new BackgroundWork(),
     isServed: options.isServed ?? (() => true),
   });
   const guestNetwork = new GuestNetworkReader(host);

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { waitFor } from '../../../test/daemon/process.js';
-import { BackgroundReads } from './background-reads.js';
+import { BackgroundWork } from './background-work.js';
 
-/** Submits reads that end only when the test ends them. */
-function submitReads(count: number) {
-  const reads = new BackgroundReads();
+/** Submits steps that end only when the test ends them. */
+function submitSteps(count: number) {
+  const work = new BackgroundWork();
   const begun: number[] = [];
   const ends: (() => void)[] = [];
   const all = Promise.all(
     Array.from({ length: count }, (_, number) =>
-      reads.run(
+      work.run(
         () =>
           new Promise<void>((resolve) => {
             begun.push(number);
@@ -22,9 +22,9 @@ function submitReads(count: number) {
   return { begun, ends, all };
 }
 
-describe('background reads', () => {
+describe('background steps', () => {
   it('run four at once, and begin in the order of the calls', async () => {
-    const { begun, ends, all } = submitReads(6);
+    const { begun, ends, all } = submitSteps(6);
     await nextTurn();
     expect(begun).toEqual([0, 1, 2, 3]);
     ends[2]?.();
@@ -39,18 +39,18 @@ describe('background reads', () => {
   });
 
   it('begin after earlier ones have failed', async () => {
-    const reads = new BackgroundReads();
-    const failing = Array.from({ length: 4 }, () => reads.run(() => Promise.reject(new Error('no such host'))));
-    const results = await Promise.allSettled([...failing, reads.run(() => Promise.resolve())]);
+    const work = new BackgroundWork();
+    const failing = Array.from({ length: 4 }, () => work.run(() => Promise.reject(new Error('no such host'))));
+    const results = await Promise.allSettled([...failing, work.run(() => Promise.resolve())]);
     expect(results.map(({ status }) => status)).toEqual([...failing.map(() => 'rejected'), 'fulfilled']);
   });
 
   it('begin although four earlier ones hang', async () => {
-    const { begun, ends, all } = submitReads(8);
-    // No read of this test ends before the loop below.
+    const { begun, ends, all } = submitSteps(8);
+    // No step of this test ends before the loop below.
     await waitFor(
       () => (begun.length === 8 ? true : undefined),
-      () => `only ${begun.length} reads begin`,
+      () => `only ${begun.length} steps begin`,
     );
     for (const end of ends) end();
     await all;

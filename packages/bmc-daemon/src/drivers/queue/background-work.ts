@@ -6,27 +6,27 @@
  */
 import { settlesWithin } from './settles-within.js';
 
-/** Background reads at once, on all hosts together. */
-const PARALLEL_READS = 4;
-/** Time after which a read lets the next one begin, because its host or its QEMU may hang. */
+/** Background steps at once, on all hosts together. A step reconciles or reads one machine. */
+const PARALLEL_STEPS = 4;
+/** Time after which a step lets the next one begin, because its host or its QEMU may hang. */
 const SLOW_MS = 500;
 
-/** The background reads of all hosts. */
-export class BackgroundReads {
+/** The background steps of all hosts. */
+export class BackgroundWork {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
   /**
-   * Runs a read when fewer than four others run. Reads that have run for {@link SLOW_MS} do not count. Reads begin in
-   * the order of the calls. Rejects only if the read does.
+   * Runs a step when fewer than four others run. Steps that have run for {@link SLOW_MS} do not count. Steps begin in
+   * the order of the calls. Rejects only if the step does.
    */
-  async run(read: () => Promise<void>): Promise<void> {
-    if (this.#running < PARALLEL_READS) this.#running += 1;
+  async run(step: () => Promise<void>): Promise<void> {
+    if (this.#running < PARALLEL_STEPS) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    const reading = read();
-    await settlesWithin(reading, SLOW_MS);
+    const running = step();
+    await settlesWithin(running, SLOW_MS);
     this.#beginNext();
-    await reading;
+    await running;
   }
 
   #beginNext(): void {

@@ -3,7 +3,7 @@
  * *reconciles* a machine. Does this once for each machine and connection.
  */
 import { forEachInParallel } from '@rackless/daemon/process/parallel.js';
-import type { BackgroundReads } from '../../queue/background-reads.js';
+import type { BackgroundWork } from '../../queue/background-work.js';
 import { readForChange, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
@@ -30,7 +30,7 @@ interface ReconcilerOptions {
    */
   readonly read: (machine: Machine) => Promise<unknown>;
   /** Limits the machines of all hosts that are reconciled or read at once. */
-  readonly backgroundReads: BackgroundReads;
+  readonly backgroundWork: BackgroundWork;
   /** Returns whether clients see a machine. A round reconciles all machines, but reads only those that clients see. */
   readonly isServed: (machine: Machine) => boolean;
 }
@@ -85,7 +85,7 @@ export class Reconciler {
   }
 
   async #reconcileAll(number: number): Promise<void> {
-    const { host, hostTasks, read, backgroundReads, isServed } = this.#options;
+    const { host, hostTasks, read, backgroundWork, isServed } = this.#options;
     const { inventory, log } = host;
     for (const { doing, run } of hostTasks) {
       if (this.#isClosed) return;
@@ -97,14 +97,14 @@ export class Reconciler {
     });
     await forEachInParallel(machines, PARALLEL_MACHINES, async (machine) => {
       if (this.#isClosed) return;
-      await backgroundReads.run(async () => {
+      await backgroundWork.run(async () => {
         // The driver may have been closed while other hosts were read.
         if (!this.#isClosed) await this.reconcile(machine);
       });
     });
     await forEachInParallel(machines.filter(isServed), PARALLEL_MACHINES, async (machine) => {
       if (this.#isClosed) return;
-      await backgroundReads.run(async () => {
+      await backgroundWork.run(async () => {
         // Unfinished operations of a later round are more urgent than this read. The later round reads the machine.
         if (this.#isClosed || this.#started > number) return;
         // Ignores an error: if it persists, the next client that reads the machine gets it.
