@@ -17,7 +17,7 @@ import type { AnnotateOptions } from './redfish/annotate.js';
 import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
 import type { Authenticate, WatchIdentity } from './redfish/authenticate.js';
 import { redfishError } from './redfish/messages/errors.js';
-import { createPipeline, type Outcome, type Pipeline, type Scoping } from './redfish/pipeline.js';
+import { createPipeline, type RequestOutcome, type Pipeline, type Scoping } from './redfish/pipeline.js';
 import { answerClientError } from './redfish/messages/raw-errors.js';
 import type { Resource } from './redfish/resource.js';
 import type { ChangeListener } from './redfish/exchange.js';
@@ -93,7 +93,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const url = originForm(request);
     metrics.requestStarted();
 
-    const finish = ({ route, status, user, refused, error }: Outcome): void => {
+    const finish = ({ route, status, user, refused, error }: RequestOutcome): void => {
       const ms = performance.now() - started;
       metrics.requestAnswered({ method, route, status, seconds: ms / 1000 });
       const rounded = Math.round(ms * 1000) / 1000;

@@ -2,8 +2,8 @@
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { plainJson } from '@rackless/daemon/text/plain-text.js';
 import type { LoadedSettings } from '../config/load.js';
-import { examine, type Report } from '../doctor/examine.js';
-import { renderReport } from '../doctor/render.js';
+import { examine, type DoctorReport } from '../doctor/examine.js';
+import { renderDoctorReport } from '../doctor/render.js';
 import { thisAccount } from '../host/account.js';
 
 /** Flags of `bmc-daemon doctor`. */
@@ -22,11 +22,11 @@ const DEFAULT_COLUMNS = 80;
 /** Examines everything and prints the report. @returns the exit code: 1 if there is a problem. */
 export async function doctor(loaded: LoadedSettings, { json, timeoutMs, file }: DoctorOptions): Promise<number> {
   const report = await examine({ loaded, file, environment: process.env, account: thisAccount(), timeoutMs });
-  process.stdout.write(json ? `${plainJson(jsonReport(report))}\n` : renderReport(report, terminal()));
+  process.stdout.write(json ? `${plainJson(jsonReport(report))}\n` : renderDoctorReport(report, terminal()));
   return report.findings.some(({ severity }) => severity === 'problem') ? exitCode.failed : exitCode.done;
 }
 
-function jsonReport(report: Report): object {
+function jsonReport(report: DoctorReport): object {
   const count = (wanted: string): number => report.findings.filter(({ severity }) => severity === wanted).length;
   const { hosts, cloud, findings } = report;
   return {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { AttemptPace } from './console-attempts.js';
+import { ConsolePace } from './console-attempts.js';
 
-let pace: AttemptPace;
+let pace: ConsolePace;
 beforeEach(() => {
   jest.useFakeTimers();
-  pace = new AttemptPace(1000);
+  pace = new ConsolePace(1000);
 });
 afterEach(() => {
   jest.useRealTimers();

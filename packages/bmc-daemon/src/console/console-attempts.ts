@@ -14,7 +14,7 @@ const MAX_FACTOR = 5;
 const USELESS_MS = 10_000;
 
 /** Counts failed attempts and useless streams. */
-export class AttemptPace {
+export class ConsolePace {
   readonly #retryMs: number;
   #failures = 0;
   #useless = 0;

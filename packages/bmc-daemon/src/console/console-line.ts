@@ -1,7 +1,7 @@
 /** Keeps the console of one machine open while it has listeners, across restarts of the machine. */
 import type { Duplex } from 'node:stream';
 import type { MachineChangeKind } from '../drivers/machine-change.js';
-import { AttemptPace } from './console-attempts.js';
+import { ConsolePace } from './console-attempts.js';
 import {
   conditionOf,
   failed,
@@ -54,7 +54,7 @@ export class ConsoleLine {
   #stream: Duplex | undefined;
   #opening: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #pace: AttemptPace;
+  readonly #pace: ConsolePace;
   /** Writers that wait for the guest. A stream that ends may not call the callbacks of its writes. */
   readonly #waiting = new Set<{ readonly onAccepted: () => void }>();
   /** Whether the machine has started or moved while an old stream or attempt still existed. */
@@ -65,7 +65,7 @@ export class ConsoleLine {
 
   constructor(options: ConsoleLineOptions) {
     this.#options = options;
-    this.#pace = new AttemptPace(options.retryMs);
+    this.#pace = new ConsolePace(options.retryMs);
     this.#silence = new SilenceWatch(options.silence, (isUrgent) => {
       if (!options.isChecked) this.#stream?.destroy();
       else if (isUrgent) void this.#check();

@@ -29,7 +29,7 @@ interface ExaminedLibvirt extends HostRef {
 }
 
 /** The result of all probes. */
-export interface Report {
+export interface DoctorReport {
   /** Problems first, then warnings, then notes. */
   readonly findings: readonly HostFinding[];
   readonly hosts: readonly ExaminedLibvirt[];
@@ -43,7 +43,7 @@ const probes: readonly Probe[] = [
 ];
 
 /** Examines the settings, this host, and the libvirt hosts or the cloud. Changes nothing. */
-export async function examine(examined: Examined): Promise<Report> {
+export async function examine(examined: Examined): Promise<DoctorReport> {
   const own: HostFinding[] = [...serviceAccount(examined), ...examineConfiguration(examined)].map(ofThisHost);
   const [local, machines] = await Promise.all([
     Promise.all(probes.filter((probe) => isKnown(examined, probe.settings)).map((probe) => runProbe(probe, examined))),
@@ -98,9 +98,9 @@ async function runProbe(probe: Probe, examined: Examined): Promise<readonly Find
 }
 
 /** Examines the libvirt hosts or the cloud. Loads their code only if it is necessary. */
-async function examineMachines(examined: Examined): Promise<Report> {
+async function examineMachines(examined: Examined): Promise<DoctorReport> {
   const { settings } = examined.loaded;
-  const emptyReport: Report = { findings: [], hosts: [], cloud: null };
+  const emptyReport: DoctorReport = { findings: [], hosts: [], cloud: null };
   if (!isKnown(examined, ['fakeDriver', 'osCloud', 'libvirtUri']) || settings.fakeDriver) return emptyReport;
   if (settings.osCloud !== null) return await examineCloud(settings.osCloud, examined);
   const { diagnoseHost } = await import('../drivers/libvirt/diagnosis/host-diagnosis.js');
@@ -124,7 +124,7 @@ async function examineMachines(examined: Examined): Promise<Report> {
   };
 }
 
-async function examineCloud(name: string, { environment, timeoutMs }: Examined): Promise<Report> {
+async function examineCloud(name: string, { environment, timeoutMs }: Examined): Promise<DoctorReport> {
   const { readCloud } = await import('../drivers/nova/cloud/cloud-settings.js');
   const { diagnoseCloud } = await import('../drivers/nova/diagnosis.js');
   try {

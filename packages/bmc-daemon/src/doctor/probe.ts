@@ -4,7 +4,7 @@ import { settingsTable, type SettingKey } from '../config/settings.js';
 import type { Environment } from '../config/environment.js';
 import { commandLine, editCommand, type ConfigurationChange } from '../findings/commands.js';
 import type { Finding } from '../findings/finding.js';
-import type { Account } from '../host/account.js';
+import type { HostAccount } from '../host/account.js';
 
 /** Inputs of all probes. */
 export interface Examined {
@@ -12,7 +12,7 @@ export interface Examined {
   /** Path of the configuration file as given; undefined: no file. */
   readonly file: string | undefined;
   readonly environment: Environment;
-  readonly account: Account;
+  readonly account: HostAccount;
   /** Time limit of one probe in milliseconds. */
   readonly timeoutMs: number;
 }

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import { widthOf } from '@rackless/daemon/text/plain-text.js';
-import type { HostFinding, Report } from './examine.js';
-import { renderReport } from './render.js';
+import type { HostFinding, DoctorReport } from './examine.js';
+import { renderDoctorReport } from './render.js';
 
 const pool: HostFinding = {
   severity: 'problem',
@@ -16,7 +16,7 @@ const pool: HostFinding = {
 const clock: HostFinding = { severity: 'note', host: null, subject: 'clock', message: 'It is unknown.', fix: null };
 
 const host = (name: string) => ({ name, uri: `qemu+ssh://${name}/system`, libvirt: '9.0.0', qemu: '7.2.9' });
-const report = (findings: readonly HostFinding[], hosts = [host('lab-1')]): Report => ({
+const report = (findings: readonly HostFinding[], hosts = [host('lab-1')]): DoctorReport => ({
   findings,
   hosts,
   cloud: null,
@@ -26,7 +26,7 @@ const plain = { columns: 80, isColored: false };
 
 describe('a report', () => {
   it('fits 80 columns, with long commands on several lines', () => {
-    expect(renderReport(report([pool, clock]), plain)).toBe(`SEVERITY  SUBJECT  FINDING
+    expect(renderDoctorReport(report([pool, clock]), plain)).toBe(`SEVERITY  SUBJECT  FINDING
 problem   pool     libvirt has no storage pool images, so inserts of images and
                    new volumes fail.
                    $ virsh --connect qemu:///system pool-define-as images \\
@@ -40,7 +40,7 @@ Examined the host lab-1: libvirt 9.0.0, QEMU 7.2.9.
   });
 
   it('contains the names of the hosts if there are several, and uses a wide terminal up to 120 columns', () => {
-    const wide = renderReport(report([pool, clock], [host('lab-1'), host('lab-2')]), { ...plain, columns: 200 });
+    const wide = renderDoctorReport(report([pool, clock], [host('lab-1'), host('lab-2')]), { ...plain, columns: 200 });
     expect(wide).toBe(`SEVERITY  HOST   SUBJECT  FINDING
 problem   lab-1  pool     libvirt has no storage pool images, so inserts of images and new volumes fail.
                           $ virsh --connect qemu:///system pool-define-as images dir --target \\
@@ -55,13 +55,13 @@ Examined the host lab-2: libvirt 9.0.0, QEMU 7.2.9.
   });
 
   it('without findings has no table', () => {
-    expect(renderReport({ ...report([], []), cloud: 'lab' }, plain)).toBe(
+    expect(renderDoctorReport({ ...report([], []), cloud: 'lab' }, plain)).toBe(
       '0 problems, 0 warnings, 0 notes.\nExamined the cloud lab.\n',
     );
   });
 
   it('colors only the severity', () => {
-    const lines = renderReport(report([pool]), { ...plain, isColored: true }).split('\n');
+    const lines = renderDoctorReport(report([pool]), { ...plain, isColored: true }).split('\n');
     expect(lines[1]).toBe(
       '\u001b[31mproblem\u001b[39m   pool     libvirt has no storage pool images, so inserts of images and',
     );
@@ -70,12 +70,12 @@ Examined the host lab-2: libvirt 9.0.0, QEMU 7.2.9.
 
   it('escapes control characters of hosts', () => {
     const message = 'ssh ended: \u001b]52;c;x\u0007.';
-    expect(renderReport(report([{ ...clock, message }]), plain)).toContain('ssh ended: \\x1b]52;c;x\\x07.');
+    expect(renderDoctorReport(report([{ ...clock, message }]), plain)).toContain('ssh ended: \\x1b]52;c;x\\x07.');
   });
 
   it.each([30, 40, 60, 80, 120])('has commands at %i columns that a shell reads as one command', (columns) => {
     const fix = `printf '%s|' 'two  words' "a b" /a/long/path/with/many/parts plain && printf it\\'s`;
-    const lines = renderReport(report([{ ...pool, fix }]), { ...plain, columns }).split('\n');
+    const lines = renderDoctorReport(report([{ ...pool, fix }]), { ...plain, columns }).split('\n');
     const start = lines.findIndex((line) => line.trimStart().startsWith('$ '));
     const command = lines.slice(start, lines.indexOf('')).join('\n').replace('$ ', '');
     expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toBe(

@@ -1,7 +1,7 @@
 /** Renders a report for people, in a table that fits a terminal. */
 import { styleText } from 'node:util';
 import { plainLine, plainText, widthOf } from '@rackless/daemon/text/plain-text.js';
-import type { HostFinding, Report } from './examine.js';
+import type { HostFinding, DoctorReport } from './examine.js';
 
 /** Properties of the terminal. */
 interface RenderOptions {
@@ -18,7 +18,7 @@ const MIN_TEXT = 30;
 const colors = { problem: 'red', warning: 'yellow', note: 'cyan' } as const;
 
 /** Returns the lines of the table, and a summary. Texts of hosts are escaped. */
-export function renderReport(report: Report, { columns, isColored }: RenderOptions): string {
+export function renderDoctorReport(report: DoctorReport, { columns, isColored }: RenderOptions): string {
   const { findings, hosts } = report;
   const hasHosts = hosts.length > 1;
   const heads = findings.map((finding) => [
@@ -93,7 +93,7 @@ function joined(words: readonly string[], columns: number): readonly string[] {
 }
 
 /** Returns the lines after the table: the number of findings, and what was examined. */
-function summary({ findings, hosts, cloud }: Report): readonly string[] {
+function summary({ findings, hosts, cloud }: DoctorReport): readonly string[] {
   const count = (severity: HostFinding['severity']): string => {
     const number = findings.filter((finding) => finding.severity === severity).length;
     return `${number} ${severity}${number === 1 ? '' : 's'}`;

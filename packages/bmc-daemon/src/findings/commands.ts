@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
 import { quoteWord } from '@rackless/daemon/text/shell-word.js';
-import type { Account } from '../host/account.js';
+import type { HostAccount } from '../host/account.js';
 
 /** Returns a command line with quoted words. */
 export const commandLine = (...words: readonly string[]): string => words.map(quoteWord).join(' ');
@@ -28,7 +28,7 @@ export function copyCommand(file: string): string {
  * for most services, sudo runs the command as this account. Otherwise, and for a command that already begins with
  * sudo, returns the command unchanged.
  */
-export function asAccount(command: string, { name, shell }: Account): string {
+export function asAccount(command: string, { name, shell }: HostAccount): string {
   if (!/\/(?:nologin|false)$/.test(shell ?? '') || command.startsWith('sudo ')) return command;
   // `~`, `$` and `&&` need a shell that runs as the account.
   return commandLine('sudo', '-u', name) + (/[~&$]/.test(command) ? ` sh -c ${quoteWord(command)}` : ` ${command}`);

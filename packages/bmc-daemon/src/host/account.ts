@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os';
 
 /** A user of the host. */
-export interface Account {
+export interface HostAccount {
   readonly uid: number;
   readonly name: string;
   /** Login shell, such as `/bin/bash`; null or absent: unknown. */
@@ -13,7 +13,7 @@ export interface Account {
  * Returns the account of this process. If the account has no name, as in some containers, its number is
  * the name.
  */
-export function thisAccount(): Account {
+export function thisAccount(): HostAccount {
   const uid = process.getuid?.() ?? 0;
   try {
     const { username, shell } = userInfo();

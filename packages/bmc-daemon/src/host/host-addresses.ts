@@ -13,13 +13,13 @@ import { managerLabel } from './host-network.js';
 import { addressBits, canonicalIp, type IpNetwork } from './ip-network.js';
 
 /** An address on an interface, with its prefix length. */
-export interface DeviceAddress extends IpNetwork {
+export interface InterfaceAddress extends IpNetwork {
   /** Name of the interface, such as `eth0`. */
   readonly device: string;
 }
 
 /** An address that the host has. */
-export interface PresentAddress extends DeviceAddress {
+export interface PresentAddress extends InterfaceAddress {
   /**
    * `tentative`: the kernel still looks for another host with this IPv6 address (RFC 4862 §5.4).
    * `duplicate`: it has found one.
@@ -28,7 +28,7 @@ export interface PresentAddress extends DeviceAddress {
 }
 
 /** A route of the host. `address` and `prefix` are its destination. */
-export interface HostRoute extends DeviceAddress {
+export interface HostRoute extends InterfaceAddress {
   /** Address of the next hop; null: the destination is on the link. */
   readonly gateway: string | null;
   /**
@@ -59,14 +59,14 @@ export interface HostAddresses {
   /** Returns the IPv4 and IPv6 routes. A default route has the prefix 0. */
   routes(): Promise<readonly HostRoute[]>;
   /** Adds an address. Succeeds if the interface already has it. */
-  add(address: DeviceAddress): Promise<void>;
+  add(address: InterfaceAddress): Promise<void>;
   /** Removes an address. Succeeds if the interface does not have it. */
-  remove(address: DeviceAddress): Promise<void>;
+  remove(address: InterfaceAddress): Promise<void>;
   /**
    * Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6.
    * Without an answer it takes a little more than 0.5 s.
    */
-  isAnswered(address: DeviceAddress): Promise<boolean>;
+  isAnswered(address: InterfaceAddress): Promise<boolean>;
 }
 
 const TIMEOUT_MS = 5_000;

@@ -5,7 +5,7 @@
  * and is rejected if another route of the host, except the default route, overlaps that network.
  */
 import { isIPv4 } from 'node:net';
-import type { DeviceAddress, HostRoute } from '../host/host-addresses.js';
+import type { InterfaceAddress, HostRoute } from '../host/host-addresses.js';
 import { addressBits, isHostAddress, overlap, type IpNetwork } from '../host/ip-network.js';
 
 /** A fault of an address: the part, and a sentence for clients. */
@@ -17,7 +17,7 @@ interface AddressFault {
 /** The host's addresses and routes, which a new address must fit. */
 export interface Surroundings {
   /** Addresses of the host on all interfaces, without those of managers. */
-  readonly hostAddresses: readonly DeviceAddress[];
+  readonly hostAddresses: readonly InterfaceAddress[];
   /** The networks of the host's own addresses on the device of the new address. */
   readonly networks: readonly IpNetwork[];
   /** Routes of the host. */
@@ -44,7 +44,7 @@ const MIN_PREFIX = 8;
  *   of a single address (32 or 128), otherwise the given prefix length.
  */
 export function checkAddress(
-  { address, prefix, device }: DeviceAddress,
+  { address, prefix, device }: InterfaceAddress,
   { hostAddresses, networks, routes }: Surroundings,
 ): number | AddressFault {
   const bits = addressBits(address);
@@ -86,7 +86,7 @@ export function checkAddress(
  * Returns whether a route is the same as the route that this address would add. The address of another
  * manager in the same network may have added the route already.
  */
-function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
+function isSame(route: HostRoute, { address, prefix, device }: InterfaceAddress): boolean {
   return route.isConnected && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
 }
 

@@ -7,7 +7,7 @@ import { isIPv4 } from 'node:net';
 import type { Log } from '@rackless/daemon/log/log.js';
 import {
   HostAddressError,
-  type DeviceAddress,
+  type InterfaceAddress,
   type HostAddresses,
   type PresentAddress,
 } from '../host/host-addresses.js';
@@ -33,7 +33,7 @@ export class DuplicateAddressError extends Error {
 /** An address that this service has set, or is setting. */
 interface AssignedAddress {
   readonly uuid: string;
-  readonly deviceAddress: DeviceAddress;
+  readonly deviceAddress: InterfaceAddress;
   /** Undefined while the service does not listen at the address yet. */
   stopListening: (() => void) | undefined;
 }
@@ -175,7 +175,7 @@ export class ManagerAddresses {
    * Waits, for a limited time, until the kernel has found no duplicate of an IPv6 address.
    * @throws {DuplicateAddressError} another host has it; {HostAddressError} it disappeared.
    */
-  async #untilUsable({ address }: DeviceAddress): Promise<void> {
+  async #untilUsable({ address }: InterfaceAddress): Promise<void> {
     if (isIPv4(address)) return;
     for (let waited = 0; waited < TENTATIVE_MS; waited += TENTATIVE_STEP_MS) {
       const found = (await this.#host.list()).find((one) => one.address === address);

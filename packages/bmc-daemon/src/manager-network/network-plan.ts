@@ -1,5 +1,5 @@
 /** Checks a change of a manager's network, before anything changes. */
-import type { DeviceAddress } from '../host/host-addresses.js';
+import type { InterfaceAddress } from '../host/host-addresses.js';
 import type { IpNetwork } from '../host/ip-network.js';
 import { checkAddress, type Surroundings } from './address-check.js';
 import { requestNames, isHostName, type HostNames } from './manager-names.js';
@@ -140,7 +140,7 @@ export function placeOf(change: AddressChange, { address }: IpNetwork): Pick<Net
 
 function faultOf(
   uuid: string,
-  { address }: DeviceAddress,
+  { address }: InterfaceAddress,
   planned: readonly ConfiguredAddress[],
   state: ManagerNetworkState,
 ): Pick<NetworkFault, 'part' | 'kind' | 'why' | 'holder'> | undefined {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Outcome } from '../redfish/pipeline.js';
+import type { RequestOutcome } from '../redfish/pipeline.js';
 import { pagesOnDemand } from './on-demand.js';
 
 describe('the pages', () => {
@@ -24,7 +24,7 @@ describe('the pages', () => {
   afterEach(() => new Promise((resolve) => server.close(resolve)));
 
   /** Sends a request, and returns what the pages report about it. */
-  async function ask({ leaves }: { readonly leaves: boolean }): Promise<Outcome> {
+  async function ask({ leaves }: { readonly leaves: boolean }): Promise<RequestOutcome> {
     return new Promise((resolve, reject) => {
       onRequest = (request, response) => {
         const answer = () => void pages(request, response, 'id').then(resolve, reject);

@@ -16,7 +16,7 @@ import { forbiddenError } from '../redfish/authorize.js';
 import { methodNotAllowed } from '../redfish/endpoint.js';
 import { toRedfishError } from '../redfish/messages/driver-errors.js';
 import { redfishError, type RedfishError } from '../redfish/messages/errors.js';
-import type { Outcome } from '../redfish/pipeline.js';
+import type { RequestOutcome } from '../redfish/pipeline.js';
 import { createConsole } from './console.js';
 import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
 
@@ -60,7 +60,7 @@ const readsAtOnce = 8;
  */
 export function createPages(
   options: PagesOptions,
-): (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome> {
+): (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<RequestOutcome> {
   const app = express();
   const health = createHealth(options.driver);
   app.disable('x-powered-by');

@@ -10,7 +10,7 @@ import type { Change } from './exchange.js';
 import { redfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
 import { answerClientError } from './messages/raw-errors.js';
-import { createPipeline, type Outcome } from './pipeline.js';
+import { createPipeline, type RequestOutcome } from './pipeline.js';
 import { resourceDefiner } from './resource.js';
 
 interface Machine {
@@ -159,7 +159,7 @@ const monitor = defineResource({
 
 const a: Machine = { id: 'a', name: 'web 1', tag: 'one' };
 const services: Services = { machines: new Map(), done: [], rendered: 0, loaded: 0, fault: undefined, clock: 0 };
-const outcomes: Outcome[] = [];
+const outcomes: RequestOutcome[] = [];
 const changes: Change[] = [];
 const logins: string[] = [];
 let client: Client;

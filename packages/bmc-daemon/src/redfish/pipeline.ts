@@ -22,7 +22,7 @@ import { admit, createTree, type MatchedPath, type ServedWebSockets } from './tr
 import { WriteArrivals } from './write/write-arrivals.js';
 
 /** The outcome of a request, for the log and the metrics. */
-export interface Outcome {
+export interface RequestOutcome {
   /**
    * The matched template, `/redfish/v1/Systems/{systemId}`; `unmatched` if the path has no
    * endpoint.
@@ -64,7 +64,11 @@ export interface Scoping<Services> {
 }
 
 /** Answers one request. Resolves when the service has begun to send the answer. Never rejects. */
-export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
+export type Pipeline = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+) => Promise<RequestOutcome>;
 
 /**
  * Creates the pipeline of a service.

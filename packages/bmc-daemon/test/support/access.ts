@@ -10,7 +10,7 @@ import path from 'node:path';
 import { openAccess } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
-import { createPipeline, type Outcome } from '../../src/redfish/pipeline.js';
+import { createPipeline, type RequestOutcome } from '../../src/redfish/pipeline.js';
 import { resources } from '../../src/features.js';
 import { serve, type Client, type Received } from './client.js';
 import { stateInMemory, testServices } from './services.js';
@@ -42,7 +42,7 @@ export interface AccessFixture {
   /** URI of a machine. */
   readonly machine: string;
   /** Outcomes of the requests so far. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly RequestOutcome[];
   /** Advances the clocks by milliseconds. */
   advance(milliseconds: number): void;
   /** Sets a password as an administrator does on the host. */
@@ -142,7 +142,7 @@ async function start(open: boolean, clock: () => number, advance: (ms: number) =
     authenticate: access.authenticate,
     strict: true,
   });
-  const outcomes: Outcome[] = [];
+  const outcomes: RequestOutcome[] = [];
   const client = await serve(
     (request, response) => void pipeline(request, response, '1').then((outcome) => outcomes.push(outcome)),
   );

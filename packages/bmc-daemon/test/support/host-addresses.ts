@@ -1,5 +1,5 @@
 /** Host addresses in memory, for tests of a manager's network. */
-import type { DeviceAddress, HostAddresses, HostRoute } from '../../src/host/host-addresses.js';
+import type { InterfaceAddress, HostAddresses, HostRoute } from '../../src/host/host-addresses.js';
 
 /** Host addresses in memory, which can fail on demand. */
 export interface AddressesInMemory extends HostAddresses {
@@ -12,18 +12,18 @@ export interface AddressesInMemory extends HostAddresses {
 /** The initial state of the host. */
 export interface AddressesInMemoryOptions {
   /** Addresses of the host. Default: none. */
-  readonly present?: readonly DeviceAddress[];
+  readonly present?: readonly InterfaceAddress[];
   readonly routes?: readonly HostRoute[];
   /** Addresses that other hosts on the link use. */
   readonly answered?: readonly string[];
 }
 
-const textOf = ({ address, prefix, device }: DeviceAddress): string => `${address}/${prefix} ${device}`;
+const textOf = ({ address, prefix, device }: InterfaceAddress): string => `${address}/${prefix} ${device}`;
 
 /** Creates a host that first has only the addresses `present`. */
 export function addressesInMemory(options: AddressesInMemoryOptions = {}): AddressesInMemory {
   const { present = [], routes = [], answered = [] } = options;
-  const added = new Map<string, DeviceAddress>();
+  const added = new Map<string, InterfaceAddress>();
   let failure: Error | undefined;
   return {
     get set() {

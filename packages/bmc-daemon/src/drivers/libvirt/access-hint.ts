@@ -1,7 +1,7 @@
 /** Advice for a user whose account the local libvirt rejects. */
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError } from '@rackless/libvirt';
-import type { Account } from '../../host/account.js';
+import type { HostAccount } from '../../host/account.js';
 import { isOnThisHost } from './connection-uri.js';
 
 /**
@@ -10,7 +10,7 @@ import { isOnThisHost } from './connection-uri.js';
  * @returns null for root, for a failure with another cause, and for libvirt on another host, where
  *   the account may not exist.
  */
-export function accessHint(failure: unknown, uri: string, account: Account): string | null {
+export function accessHint(failure: unknown, uri: string, account: HostAccount): string | null {
   if (account.uid === 0 || !isOnThisHost(uri) || !isRefusal(failure)) return null;
   return (
     `libvirt on this host rejects the account ${account.name}: ` +

@@ -8,7 +8,7 @@ import {
   remoteInstallCommand,
   type PackageNames,
 } from '../../../findings/commands.js';
-import type { Account } from '../../../host/account.js';
+import type { HostAccount } from '../../../host/account.js';
 import { sshDestination, virshCommand } from '../connection-uri.js';
 
 /** A host of EMULATOR_LIBVIRT_URI. */
@@ -19,7 +19,7 @@ export interface ExaminedHost {
   /** True if libvirt runs on the host of the daemon. */
   readonly isLocal: boolean;
   /** The account of the daemon, which connects to libvirt. */
-  readonly account: Account;
+  readonly account: HostAccount;
   /** Time limit of the connection. Each examination after it has the same limit. */
   readonly timeoutMs: number;
   /** Returns a virsh command for this host. */
@@ -47,7 +47,7 @@ export interface ExaminedHost {
  * Returns the host of a connection URI.
  * @throws {LibvirtError} INVALID_URI.
  */
-export function examinedHost(uri: string, account: Account, timeoutMs: number): ExaminedHost {
+export function examinedHost(uri: string, account: HostAccount, timeoutMs: number): ExaminedHost {
   const parsed = parseUri(uri);
   const isLocal = parsed.host === null;
   const ssh = (...words: readonly string[]): string => commandLine('ssh', ...sshDestination(parsed), ...words);

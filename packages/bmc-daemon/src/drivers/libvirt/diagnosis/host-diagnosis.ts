@@ -3,7 +3,7 @@ import { withDeadline } from '@rackless/daemon/deadline.js';
 import { Hypervisor, isLibvirtError } from '@rackless/libvirt';
 import type { ConfigurationChange } from '../../../findings/commands.js';
 import { problem, warning, type Finding } from '../../../findings/finding.js';
-import type { Account } from '../../../host/account.js';
+import type { HostAccount } from '../../../host/account.js';
 import type { SecureBootTemplates } from '../firmware-catalog.js';
 import { examineAcceleration, examineDevice } from './acceleration.js';
 import { readCapabilities, type HostCapabilities } from '../host-capabilities.js';
@@ -22,7 +22,7 @@ export interface HostDiagnosisOptions {
   /** EMULATOR_STORAGE_POOL; null: the daemon's default pool. */
   readonly storagePool: string | null;
   readonly templates: SecureBootTemplates;
-  readonly account: Account;
+  readonly account: HostAccount;
   /** Returns how to change the URI of this host in the configuration. */
   readonly changeUri: (uri: string) => ConfigurationChange;
   /** Time limit of the connection. The examinations after it have the same limit. */

@@ -11,7 +11,7 @@ import { openLabPool, plannedDisk, takenVolumes, type PlannedVolume } from './la
 import { serialLogOf } from './logs.js';
 import { reportOf, type MachineReport, type OnReport } from './machine-report.js';
 import type { GuestPlatform, MachineSpec, Naming } from './machine-spec.js';
-import { machineXml, type FirmwareFiles, type MachinePlan } from './machine-xml.js';
+import { machineXml, type FirmwareFiles, type DefinitionPlan } from './machine-xml.js';
 import { removeIncomplete, survey, type Survey } from './naming.js';
 import { checkNetworks } from './platform/networks.js';
 
@@ -138,7 +138,7 @@ export function recordOf(
   };
 }
 
-function planned(plan: MachinePlan, volumes: readonly PlannedVolume[]): Planned {
+function planned(plan: DefinitionPlan, volumes: readonly PlannedVolume[]): Planned {
   const { name, uuid, macs, record } = plan;
   const xml: Blueprint['xml'] = (disks, complete) => machineXml({ ...plan, record: { ...record, complete } }, disks);
   const { volumes: places, serialLog } = record;
@@ -185,7 +185,7 @@ async function firmwareFiles(
   };
 }
 
-async function checkSecureBoot({ firmware }: LabHost, plan: MachinePlan | undefined): Promise<void> {
+async function checkSecureBoot({ firmware }: LabHost, plan: DefinitionPlan | undefined): Promise<void> {
   if (plan === undefined) return;
   const { architecture, machineType } = plan.platform;
   await firmware.checkSecureBoot({ name: plan.name, architecture, machineType }, machineXml(plan, []));

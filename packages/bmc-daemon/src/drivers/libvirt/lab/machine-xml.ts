@@ -22,7 +22,7 @@ export interface DiskVolume {
 }
 
 /** Everything that a definition contains. */
-export interface MachinePlan {
+export interface DefinitionPlan {
   readonly name: string;
   readonly uuid: string;
   readonly spec: MachineSpec;
@@ -38,7 +38,7 @@ export interface MachinePlan {
  * @param disks the volumes in the order of the spec; fewer while they do not exist yet.
  * @throws {DriverError} unsupported, for firmware that the machine type does not have.
  */
-export function machineXml(plan: MachinePlan, disks: readonly DiskVolume[]): string {
+export function machineXml(plan: DefinitionPlan, disks: readonly DiskVolume[]): string {
   const { spec, firmware, record } = plan;
   const edit = new DefinitionEdit(markupLines(domain(plan, disks)).join('\n'));
   if (spec.firmware !== 'bios') setFirmware(edit, 'efi', firmware.choice);
@@ -47,7 +47,7 @@ export function machineXml(plan: MachinePlan, disks: readonly DiskVolume[]): str
   return edit.text();
 }
 
-function domain(plan: MachinePlan, disks: readonly DiskVolume[]): Markup {
+function domain(plan: DefinitionPlan, disks: readonly DiskVolume[]): Markup {
   const { name, uuid, spec, platform } = plan;
   const isX86 = platform.architecture === 'x86_64';
   return element('domain', { type: platform.domainType }, [
@@ -80,7 +80,7 @@ function cpu({ cpuModel, cpus }: MachineSpec, { cpuMode }: GuestPlatform): Marku
   ]);
 }
 
-function devices(plan: MachinePlan, disks: readonly DiskVolume[], isX86: boolean): readonly Markup[] {
+function devices(plan: DefinitionPlan, disks: readonly DiskVolume[], isX86: boolean): readonly Markup[] {
   const { spec, uuid, macs, record } = plan;
   const order = bootNumbers(spec);
   const log = record.serialLog === null ? null : element('log', { file: record.serialLog, append: 'on' });

@@ -36,7 +36,7 @@ const STATES: readonly DomainState[] = [
 ];
 
 /** The state of a machine, and its failure if there is one. */
-export interface Condition {
+export interface MachineCondition {
   readonly state: DomainState;
   readonly failure: 'crashed' | 'ioError' | null;
   /** Whether the machine is paused because it comes from, or goes to, another host. */
@@ -67,7 +67,7 @@ export class Inventory {
   readonly #hypervisor: Hypervisor;
   readonly #timeoutMs: number;
   readonly #hostName: string | undefined;
-  readonly #states = new Map<string, Cached<Condition>>();
+  readonly #states = new Map<string, Cached<MachineCondition>>();
   #listing: CachedListing | undefined;
   /** False if libvirtd sends no events. The inventory then caches nothing. */
   #hasEvents = true;
@@ -138,7 +138,7 @@ export class Inventory {
   }
 
   /** Returns the state and the failure of a machine. @throws {DriverError} notFound, unavailable. */
-  condition({ uuid, name, domain }: Machine): Promise<Condition> {
+  condition({ uuid, name, domain }: Machine): Promise<MachineCondition> {
     const known = this.#states.get(uuid);
     if (known !== undefined && this.#mayCache()) return known.promise;
     const reading = attempt(`reading the state of machine ${name}`, async () => {
@@ -199,7 +199,7 @@ export class Inventory {
  * Returns the failure that a state and its reason show; null if there is none. A lost process also counts as a
  * crash, because libvirt reports the same reason for a guest that panicked with `<on_crash>destroy`.
  */
-function failureOf(state: DomainState, reason: number): Condition['failure'] {
+function failureOf(state: DomainState, reason: number): MachineCondition['failure'] {
   if (state === 'crashed') return 'crashed';
   if (state === 'shutoff') return reason === DomainShutoffReason.CRASHED ? 'crashed' : null;
   if (state !== 'paused') return null;

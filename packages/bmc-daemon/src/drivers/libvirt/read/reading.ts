@@ -1,12 +1,12 @@
 /** One reading of a machine: its XML, its state and its autostart. */
 import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
 import type { DomainState } from '../../snapshot/system-snapshot.js';
-import type { Condition, Machine } from '../machine/inventory.js';
+import type { MachineCondition, Machine } from '../machine/inventory.js';
 
 /** The state and the XML of a machine, as libvirt reports them. */
 export interface Reading {
   readonly state: DomainState;
-  readonly failure: Condition['failure'];
+  readonly failure: MachineCondition['failure'];
   readonly migrating: boolean;
   readonly persistent: boolean;
   /** Null for a transient machine, or if libvirt does not report it. */
@@ -30,7 +30,9 @@ interface ReadingOptions {
  * passwords, because a change needs them. If libvirt's access control denies this once, the function
  * reads the definitions of all machines without passwords from then on.
  */
-export function machineReader(options: ReadingOptions): (machine: Machine, condition: Condition) => Promise<Reading> {
+export function machineReader(
+  options: ReadingOptions,
+): (machine: Machine, condition: MachineCondition) => Promise<Reading> {
   const { timeoutMs, streams } = options;
   let requestsPasswords = true;
   const readDefinition = async ({ domain }: Machine): Promise<Pick<Reading, 'inactiveXml' | 'hasPasswords'>> => {

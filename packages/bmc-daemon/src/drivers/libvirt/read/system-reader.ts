@@ -9,7 +9,7 @@ import type { DomainState, CompleteSnapshot } from '../../snapshot/system-snapsh
 import { DiskCapacity, type Capacities, type NamedDisk } from './disk-capacity.js';
 import { attempt } from '../failure.js';
 import { catalogOfFileNames, type FirmwareCatalog } from '../firmware-catalog.js';
-import type { Condition, Inventory, Machine } from '../machine/inventory.js';
+import type { MachineCondition, Inventory, Machine } from '../machine/inventory.js';
 import { readDomain, type Domain } from '../xml/domain.js';
 import { parseXml } from '../xml/parse.js';
 import { CurrentReadings } from './current-readings.js';
@@ -96,7 +96,7 @@ export class SystemReader {
   readonly #capacity: DiskCapacity;
   readonly #catalog: () => Promise<FirmwareCatalog>;
   readonly #hostCpuModel: () => Promise<string | null | undefined>;
-  readonly #readMachine: (machine: Machine, condition: Condition) => Promise<Reading>;
+  readonly #readMachine: (machine: Machine, condition: MachineCondition) => Promise<Reading>;
   readonly #cached = new Map<string, CachedReading>();
   readonly #reading = new Map<string, Read>();
   readonly #silent = new Map<string, Silence>();

@@ -11,7 +11,7 @@ import { CloudError } from './cloud-error.js';
 import { cloudServices, type CloudService } from './cloud-services.js';
 import { expandHome, type CloudContext } from './cloud-files.js';
 import { readCredentials, type Credentials } from './credentials.js';
-import { readEntry, type EntryReader } from './entry-reader.js';
+import { createEntryReader, type EntryReader } from './entry-reader.js';
 
 /** TLS options for all services of a cloud. */
 export interface CloudTls {
@@ -54,7 +54,7 @@ const interfaces = {
  * @throws {CloudError} with all faults of the fields. If the entry itself cannot be read, only with this fault.
  */
 export function readCloud(name: string, context: CloudContext): CloudSettings {
-  const entry = readEntry(cloudEntry(name, context));
+  const entry = createEntryReader(cloudEntry(name, context));
   const version = entry.text('identity_api_version');
   if (version !== undefined && !/^v?3(\.0)?$/.test(version)) entry.fault('identity_api_version', 'must be 3');
   const authUrl = entry.required('auth.auth_url');

@@ -49,7 +49,7 @@ const booleans: Readonly<Record<string, boolean>> = {
 };
 
 /** Creates the reader of an entry. */
-export function readEntry(entry: YamlMapping): EntryReader {
+export function createEntryReader(entry: YamlMapping): EntryReader {
   const faults: string[] = [];
   const nodeOf = (field: string): YamlNode | undefined => {
     let node: YamlNode | undefined = entry;

@@ -32,7 +32,7 @@ const tokenSchema = z.object({
 });
 
 /** A token with the catalog of its project. */
-export interface Token {
+export interface CloudToken {
   readonly id: string;
   readonly catalog: z.infer<typeof catalogSchema>;
   /** Undefined: the token names no project. */
@@ -51,7 +51,7 @@ export async function authenticate(
   { identityUrl, credentials, place }: CloudSettings,
   exchange: Exchange,
   limits: { readonly deadline: number; readonly signal: AbortSignal },
-): Promise<Token> {
+): Promise<CloudToken> {
   const url = new URL(`${identityUrl}/auth/tokens`);
   const answer = await sendWithRetries(
     exchange,
@@ -77,7 +77,7 @@ function shortReason({ status }: CloudAnswer): string {
   return `it answers ${status}`;
 }
 
-function parseToken(answer: CloudAnswer): Token | undefined {
+function parseToken(answer: CloudAnswer): CloudToken | undefined {
   const parsed = tokenSchema.safeParse(jsonOf(answer));
   const id = answer.headers['x-subject-token'];
   if (!parsed.success || id === undefined || id === '') return undefined;
@@ -90,7 +90,7 @@ function parseToken(answer: CloudAnswer): Token | undefined {
  * the catalog.
  * @throws {CloudError} if the catalog has no such endpoint, or if its URL is invalid.
  */
-export function endpointOf(service: CloudService, { catalog }: Token, settings: CloudSettings): string {
+export function endpointOf(service: CloudService, { catalog }: CloudToken, settings: CloudSettings): string {
   const override = settings.endpoints[service];
   if (override !== undefined) return withoutVersion(service, override);
   const { region, place } = settings;

@@ -8,7 +8,7 @@ import type { CloudSettings } from '../cloud/cloud-settings.js';
 import { jsonOf, reasonOf } from './answer-text.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
 import { createExchange, type CloudAnswer, type CloudRequest, type CloudUpload, type Exchange } from './exchange.js';
-import { authenticate, endpointOf, type Token } from './identity.js';
+import { authenticate, endpointOf, type CloudToken } from './identity.js';
 import { MAX_RUNNING, type QueueName } from './request-queue.js';
 import { sendWithRetries } from './retry.js';
 import { Silence, type SilenceTimes } from './silence.js';
@@ -93,7 +93,7 @@ export function createSession(
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const tokens = createTokens(settings, { exchange, signal: closing.signal });
-  const tokenWithin = (ms: number): Promise<Token> => {
+  const tokenWithin = (ms: number): Promise<CloudToken> => {
     const deadline = performance.now() + ms;
     return beforeDeadline(deadline, tokens.current(deadline));
   };
@@ -103,7 +103,7 @@ export function createSession(
   const attempt = async (
     request: ServiceRequest,
     deadline: number,
-  ): Promise<CloudAnswer & { used: Promise<Token> }> => {
+  ): Promise<CloudAnswer & { used: Promise<CloudToken> }> => {
     const used = tokens.current(deadline);
     // Another request, with a later deadline, may already wait for the same token. This request waits only until
     // its own deadline.
@@ -161,7 +161,7 @@ export function createSession(
   };
 }
 
-function hasEndpoint(service: CloudService, token: Token, settings: CloudSettings): boolean {
+function hasEndpoint(service: CloudService, token: CloudToken, settings: CloudSettings): boolean {
   try {
     endpointOf(service, token, settings);
     return true;
@@ -176,7 +176,7 @@ function createTokens(
   settings: CloudSettings,
   { exchange, signal }: { readonly exchange: Exchange; readonly signal: AbortSignal },
 ) {
-  let token: Promise<Token> | undefined;
+  let token: Promise<CloudToken> | undefined;
   /** The last failure after which the session pauses. */
   let paused: { readonly error: Error; readonly until: number } | undefined;
   /** Number of rejections since the last token. */
@@ -191,7 +191,7 @@ function createTokens(
     rejections += 1;
     return Math.min(REJECTED_PAUSE_MS * 2 ** (rejections - 1), MAX_REJECTED_PAUSE_MS);
   };
-  const newToken = async (deadline: number): Promise<Token> => {
+  const newToken = async (deadline: number): Promise<CloudToken> => {
     if (paused !== undefined && performance.now() < paused.until) throw paused.error;
     try {
       const found = await authenticate(settings, exchange, { deadline, signal });
@@ -205,7 +205,7 @@ function createTokens(
       throw error;
     }
   };
-  const current = (deadline: number): Promise<Token> => {
+  const current = (deadline: number): Promise<CloudToken> => {
     if (token === undefined) {
       const next = newToken(deadline);
       token = next;
@@ -219,7 +219,7 @@ function createTokens(
     /** Returns the stored token, or requests a new one. */
     current,
     /** Removes the stored token if it is this one, so that the next caller requests a new one. */
-    forget: (used: Promise<Token>): void => {
+    forget: (used: Promise<CloudToken>): void => {
       if (token === used) token = undefined;
     },
     secrets: (): readonly string[] => ids,
