@@ -198,6 +198,6 @@ const signalsSection = `## Signals
 ${reloadableKeys.map((key) => `- \`${settingsTable[key].name}\``).join('\n')}
 
 Other changed settings need a restart; the log names them. If the new configuration has an error, the
-daemon logs the error and continues with the old configuration. If it cannot use the certificate or the
+daemon logs the error and continues with the old configuration. If the daemon cannot use the certificate or the
 key, it logs the reason and continues with the old pair. A client can also request a reload:
 with the action \`Manager.Reset\` of any manager.`;

@@ -106,7 +106,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
       'Clients can read the output of the last boots as a log ([consoles](../guides/consoles.md)).',
     'False: the daemon connects to a serial port only while a client uses its console.',
     '**A serial port has only one connection.** While the daemon records, `virsh console NAME` fails. ' +
-      '`virsh console --force NAME` takes the port over, and the daemon continues when it is free again.',
+      '`virsh console --force NAME` takes the port over, and the daemon continues when the port is free again.',
   ],
   sharedStore: [
     'Example: `redis://user:password@redis.example:6379/0`. `rediss:` uses TLS.',
@@ -116,7 +116,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   stateDir: [
     "None: systemd's `$STATE_DIRECTORY`. Without systemd: `/var/lib/bmc-daemon` for root, `~/.local/state/bmc-daemon` for other users.",
-    'Only one daemon can use a folder. A second one waits 10 s, then ends with exit code 1.',
+    'Only one daemon can use a folder. A second daemon waits 10 s, then ends with exit code 1.',
   ],
   fakeSystems: [
     'The setting works with `EMULATOR_FAKE_DRIVER` or `--fake` only.',
@@ -143,7 +143,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   secureBootDisabledNvram: [
     'The daemon uses this template when a client switches Secure Boot off, deletes its keys, or changes the boot mode to UEFI.',
-    '`bmc-daemon machine` uses it for new machines without Secure Boot.',
+    '`bmc-daemon machine` uses this template for new machines without Secure Boot.',
   ],
   disablePowerOff: [
     'True: the daemon rejects ForceOff, GracefulShutdown and Suspend. Unless the machine is off or sleeps, it also rejects PushPowerButton.',
@@ -154,8 +154,8 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   chassis: ['The first chassis of the list contains all machines.', 'An empty list: each machine has its own chassis.'],
   indicatorLeds: ['The value applies until a client sets the indicator.', 'Indicators without a value are `Lit`.'],
-  storage: ['For the named machine, this replaces the storage that the daemon derives from its disks.'],
-  drives: ['Clients can read these drives. They have no other function.'],
+  storage: ['For a machine in the mapping, the list replaces the storage that the daemon derives from the disks.'],
+  drives: ['Clients can read these drives. The drives have no other function.'],
   volumes: [
     'If the libvirt volume `libvirtVolName` does not exist, the daemon creates it in the pool `libvirtPoolName`.',
     'Without `libvirtPoolName`, the daemon uses `EMULATOR_STORAGE_POOL`.',
@@ -176,13 +176,13 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'A name is also allowed if its address is in an allowed network. Redirects must lead to allowed hosts too.',
     'With a list, the daemon accepts the transfer method `Upload` only.',
     'The daemon rejects link-local addresses, multicast addresses and the addresses where clouds serve credentials. ' +
-      "To allow such an address, list exactly it or its network. A wider network such as `'0.0.0.0/0'` does not allow it.",
+      "To allow such an address, list the address, or a network that contains only such addresses. `'0.0.0.0/0'` allows none of them.",
   ],
   virtualMediaIpFamily: ["`'4'`: IPv4 only.", "`'6'`: IPv6 only.", 'None: both.'],
   vmediaConnectTimeoutSeconds: ['The time includes the name lookup and the TLS handshake.'],
   vmediaAnswerTimeoutSeconds: [
     "The time runs from the request for an image to the end of the server's response headers.",
-    'It includes connections, redirects and 1xx answers.',
+    'The time includes connections, redirects and 1xx answers.',
   ],
   vmediaIdleTimeoutSeconds: [
     'If the server sends fewer than 1000 bytes per second on average over this time, the download fails.',

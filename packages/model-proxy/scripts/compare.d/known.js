@@ -48,7 +48,7 @@ export const known = [
     at: /^upstream\.0\.body\.stream_options$/,
     topic: 'Usage in streams',
     reason:
-      'LiteLLM always requests it from the upstream. The proxy does so if keys or usage are enabled, or with `always_include_stream_usage`.',
+      'LiteLLM always requests the usage from the upstream. The proxy does so with a store, webhooks, `tpm` or `always_include_stream_usage`.',
   },
   {
     cases: /hosted_vllm|adds|support|drop_params/,

@@ -213,7 +213,7 @@ ${settings(callbackTable)}
 ## Settings that prevent the start
 
 These settings of LiteLLM restrict access, and the proxy does not implement them. Without them, the proxy
-would be more open than the file says. So it does not start; the message names file, line and key. To
+would be more open than the file says. So the proxy does not start; the message names file, line and key. To
 start without such a setting, remove it or name it:
 
 \`\`\`yaml

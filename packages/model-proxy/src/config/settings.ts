@@ -158,7 +158,7 @@ export const paramsTable = {
   useInPassThrough: boolean({
     name: 'use_in_pass_through',
     default: 'false',
-    doc: 'Whether clients reach this deployment at `/openai/…`, `/vllm/…` and `/gemini/…`. They can then request every path of its server. For files and batches, the proxy prefers its address and key.',
+    doc: 'Whether clients reach this deployment at `/openai/…`, `/vllm/…` and `/gemini/…`. Clients can then request every path of its server. For files and batches, the proxy prefers its address and key.',
   }),
 };
 

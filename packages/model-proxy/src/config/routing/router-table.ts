@@ -15,13 +15,13 @@ export const limitRows = {
   tpm: number(1, 1_000_000_000_000, {
     name: 'tpm',
     protects: true,
-    doc: 'Limit of tokens per minute at this proxy. It has the same effect as `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. Streams of this deployment always report their usage.',
+    doc: 'Limit of tokens per minute at this proxy. At the limit, the proxy does the same as for `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. It requests the usage of streams from the upstream, also if the client does not.',
   }),
   maxParallelRequests: wholeNumber(1, 1_000_000, {
     name: 'max_parallel_requests',
     protects: true,
     default: '`default_max_parallel_requests`',
-    doc: 'Limit of requests that run at the same time at this proxy. It has the same effect as `rpm`.',
+    doc: 'Limit of requests that run at the same time at this proxy. At the limit, the proxy does the same as for `rpm`.',
   }),
 };
 
