@@ -36,7 +36,7 @@ function accounts(): Accounts {
 const text = () => readFileSync(file, 'utf8');
 /** Returns `in` if a password opens a session; otherwise the reason of the rejection. */
 async function logIn(user: string, password: string): Promise<string> {
-  const answer = await access.openSession({ user, password }, { address: '192.0.2.1', gone: () => false });
+  const answer = await access.openSession({ user, password }, { address: '192.0.2.1', isGone: () => false });
   return 'refused' in answer ? answer.refused : 'in';
 }
 

@@ -20,7 +20,7 @@ let time: number;
 let access: Access;
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const client = { address: '192.0.2.1', gone: () => false };
+const client = { address: '192.0.2.1', isGone: () => false };
 
 function opened(): Access {
   return openAccess({

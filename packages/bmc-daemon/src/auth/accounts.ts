@@ -71,9 +71,9 @@ export interface Accounts {
   /** Removes an account. @throws as {@link create}. */
   remove(user: string): Promise<void>;
   /** Counts a wrong password, and locks the account at the threshold. Ignores an unknown user. */
-  passwordWasWrong(user: string): void;
+  countWrongPassword(user: string): void;
   /** Resets the count of wrong passwords. */
-  passwordWasRight(user: string): void;
+  resetWrongPasswords(user: string): void;
 }
 
 interface AccountsOptions {
@@ -154,11 +154,11 @@ class FileAccounts implements Accounts {
     });
   }
 
-  passwordWasWrong(user: string): void {
+  countWrongPassword(user: string): void {
     if (this.find(user) !== undefined) this.#lockout.count(user);
   }
 
-  passwordWasRight(user: string): void {
+  resetWrongPasswords(user: string): void {
     this.#lockout.forget(user);
   }
 

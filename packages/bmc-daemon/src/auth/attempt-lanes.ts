@@ -21,7 +21,7 @@ export interface Attempt {
   /** Verifies the password. Occupies a thread; may be called twice. */
   verify(): Promise<boolean>;
   /** Returns whether the client has disconnected. */
-  gone(): boolean;
+  isGone(): boolean;
 }
 
 /**

@@ -29,7 +29,7 @@ interface SentAttempt {
   readonly exists?: boolean;
   /** Default: false. */
   readonly right?: boolean;
-  readonly gone?: () => boolean;
+  readonly isGone?: () => boolean;
 }
 
 interface SimulatedEvent {
@@ -63,12 +63,12 @@ class Simulation {
     return () => void this.#events.delete(event);
   }
 
-  async ask({ address, user, exists = true, right = false, gone = () => false }: SentAttempt): Promise<Answer> {
+  async ask({ address, user, exists = true, right = false, isGone = () => false }: SentAttempt): Promise<Answer> {
     const verdict = await this.queue.verifyInTurn({
       address,
       pair: `${user} ${address}`,
       account: exists ? user : null,
-      gone,
+      isGone,
       verify: () => {
         this.verified.push({ at: this.time, user, address });
         return new Promise((resolve) => this.after(VERIFY_MS, () => resolve(right)));
@@ -264,12 +264,12 @@ describe('the queue of logins', () => {
 
   it('does not verify logins of clients that have disconnected', async () => {
     const simulation = new Simulation();
-    let isGone = false;
+    let hasLeft = false;
     const sent = [
       simulation.ask({ address: 'a', user: 'eve', exists: false }),
-      simulation.ask({ address: 'b', user: 'eve', exists: false, gone: () => isGone }),
+      simulation.ask({ address: 'b', user: 'eve', exists: false, isGone: () => hasLeft }),
     ];
-    isGone = true;
+    hasLeft = true;
     await simulation.run();
     expect((await Promise.all(sent))[1]?.verdict).toEqual({ retryAfterMs: 1000 });
     expect(simulation.verified).toHaveLength(1);
@@ -277,7 +277,7 @@ describe('the queue of logins', () => {
 
   it('rejects an attempt with the error of its verification, and continues with the next attempt', async () => {
     const simulation = new Simulation();
-    const attempt = { address: 'a', pair: 'p', account: 'eve', gone: () => false };
+    const attempt = { address: 'a', pair: 'p', account: 'eve', isGone: () => false };
     const failing = simulation.queue.verifyInTurn({ ...attempt, verify: () => Promise.reject(new Error('no thread')) });
     await expect(failing).rejects.toThrow('no thread');
     const next = simulation.ask({ address: 'a', user: 'eve', right: true });

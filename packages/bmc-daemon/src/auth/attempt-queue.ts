@@ -197,7 +197,7 @@ export class AttemptQueue {
     for (const queued of this.#queue) {
       const at = lane.readyAt(queued);
       if (at > now) soonest = Math.min(soonest, at);
-      else if (queued.attempt.gone()) this.#endWithoutResult(queued);
+      else if (queued.attempt.isGone()) this.#endWithoutResult(queued);
       else if (next === undefined || lane.isBefore(queued, next)) next = queued;
     }
     return { next, soonest };

@@ -58,7 +58,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     const credentials = readBasicCredentials(authorization);
     if (credentials === undefined) return { refused: 'malformed credentials' };
     const { socket } = request;
-    const answer = login(credentials, { address: socket.remoteAddress ?? '', gone: () => socket.destroyed });
+    const answer = login(credentials, { address: socket.remoteAddress ?? '', isGone: () => socket.destroyed });
     if (answer instanceof Promise) return answer.then(identityOf);
     // This answer came from the cache of passwords, so it is at least the second request with this
     // password.

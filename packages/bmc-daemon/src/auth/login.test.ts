@@ -11,7 +11,7 @@ import type { RefusedAttempt } from '../offers/logins.js';
 let folder: string;
 let access: Access;
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const client = { address: '192.0.2.1', gone: () => false };
+const client = { address: '192.0.2.1', isGone: () => false };
 
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'bmc-login-'));

@@ -19,7 +19,7 @@ import { PasswordMemory } from './password-memory.js';
 
 /** Options of {@link createLogin}. */
 export interface LoginOptions {
-  readonly accounts: Pick<Accounts, 'find' | 'passwordWasRight' | 'passwordWasWrong'>;
+  readonly accounts: Pick<Accounts, 'find' | 'resetWrongPasswords' | 'countWrongPassword'>;
   readonly passwordFile: Pick<PasswordFile, 'entries'>;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -147,7 +147,7 @@ class CredentialVerifier {
         return fault === undefined;
       },
       // The attempt continues while any client waits for the same answer.
-      gone: () => [...clients].every((client) => client.gone()),
+      isGone: () => [...clients].every((client) => client.isGone()),
     };
     const verdict = await this.#queue.verifyInTurn(attempt).catch(retryIfChanged);
     const current = this.#accounts.find(user);
@@ -175,7 +175,7 @@ class CredentialVerifier {
     if (!isRight) return WRONG_PASSWORD;
     const closed = closedReason(current);
     if (closed !== undefined) return closed;
-    this.#accounts.passwordWasRight(user);
+    this.#accounts.resetWrongPasswords(user);
     this.#memory.rememberRight(user, digest);
     return undefined;
   }
@@ -195,7 +195,7 @@ class CredentialVerifier {
    * that keeps sending an old password must not keep it locked forever.
    */
   #countWrong(user: string): void {
-    if (this.#accounts.find(user)?.locked === false) this.#accounts.passwordWasWrong(user);
+    if (this.#accounts.find(user)?.locked === false) this.#accounts.countWrongPassword(user);
   }
 
   /**

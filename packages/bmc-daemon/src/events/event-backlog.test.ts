@@ -45,7 +45,7 @@ describe('the backlog of events', () => {
       { events: [998], dropped: 997 },
       { events: [999, 1_000], dropped: 0 },
     ]);
-    backlog.lost(2);
+    backlog.countLost(2);
     backlog.push(event(1_001));
     expect(take(backlog, 9)).toEqual({ events: [1_001], dropped: 2 });
   });

@@ -41,7 +41,7 @@ export class EventBacklog {
   }
 
   /** Counts events that were lost before they reached this queue. */
-  lost(count: number): void {
+  countLost(count: number): void {
     this.#dropped += count;
   }
 

@@ -121,7 +121,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     limit,
     async close() {
       unsubscribe();
-      await Promise.allSettled([...files.values()].map((file) => file.flushed()));
+      await Promise.allSettled([...files.values()].map((file) => file.flush()));
     },
   };
 }

@@ -54,7 +54,7 @@ describe('a log whose writes fail', () => {
     ]);
     expect(await stored()).toEqual(['first', 'second', 'third']);
     file.append(record('fourth'));
-    await file.flushed();
+    await file.flush();
     expect(await stored()).toEqual(['first', 'second', 'third', 'fourth']);
     expect(written()).toEqual([
       'writing /logs/log.jsonl failed: its log is only in memory until a later write succeeds',
@@ -67,7 +67,7 @@ describe('a log whose writes fail', () => {
     file.append(record('first'));
     await file.read();
     await repair();
-    await file.flushed();
+    await file.flush();
     expect(await stored()).toEqual(['first']);
   });
 
@@ -75,7 +75,7 @@ describe('a log whose writes fail', () => {
     const { file, written, wait } = await unwritableLog();
     for (const message of ['first', 'second', 'third']) {
       file.append(record(message));
-      await file.flushed();
+      await file.flush();
       wait(30_000);
     }
     expect(written()).toHaveLength(1);

@@ -133,7 +133,7 @@ export class LogFile {
   }
 
   /** Resolves when all entries are written, or writing has failed. Also retries a failed write. */
-  flushed(): Promise<void> {
+  flush(): Promise<void> {
     return this.#enqueue(async () => {
       await this.#flush();
       if (this.#failedAt !== undefined) await this.#writeAgain(await this.#load());

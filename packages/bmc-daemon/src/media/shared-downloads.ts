@@ -84,7 +84,7 @@ export class SharedDownloads<Result> {
   }
 
   /** Resolves when all downloads have ended. */
-  async settled(): Promise<void> {
+  async whenSettled(): Promise<void> {
     await Promise.allSettled([...this.#downloads.values()].map(({ result }) => result));
   }
 

@@ -38,7 +38,7 @@ export interface LoginClient {
   /** The client's IP address. */
   readonly address: string;
   /** Returns whether the client no longer waits for the answer. */
-  gone(): boolean;
+  isGone(): boolean;
 }
 
 /**

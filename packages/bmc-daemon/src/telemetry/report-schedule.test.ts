@@ -323,7 +323,7 @@ describe('reports that are sent', () => {
     await advanceSeconds(20.3);
     machines = [web, db];
     running.add(db.uuid);
-    schedule.began(db.uuid);
+    schedule.discardEarlier(db.uuid);
     await advanceSeconds(4);
     // A counter, then the counter with its rate.
     expect(valueCounts()).toEqual([1, 2]);
@@ -333,7 +333,7 @@ describe('reports that are sent', () => {
     expect(valueCounts()).toEqual([1, 2, 0]);
     await advanceSeconds(20);
     running.add(db.uuid);
-    schedule.began(db.uuid);
+    schedule.discardEarlier(db.uuid);
     await advanceSeconds(4);
     expect(valueCounts()).toEqual([1, 2, 0, 1, 2]);
   });
@@ -342,7 +342,7 @@ describe('reports that are sent', () => {
     const first = subscribe(() => true);
     await advanceSeconds(2);
     machines = [db];
-    schedule.changed();
+    schedule.recompute();
     await advanceSeconds(0.1);
     expect(first.got.map(({ key }) => key)).toContain(web.uuid);
     expect(schedule.storedReport(web.uuid)).toBeUndefined();
@@ -355,7 +355,7 @@ describe('reports that are sent', () => {
     await advanceSeconds(2);
     machines = [db];
     schedule.forget(web.uuid);
-    schedule.changed();
+    schedule.recompute();
     await advanceSeconds(2);
     expect(got.slice(2).map(({ key }) => key)).toEqual([db.uuid, db.uuid].slice(0, got.length - 2));
     hostState = 'down';

@@ -99,7 +99,7 @@ export class ReportSchedule implements ReportSource {
       if (latest !== undefined) return latest.report;
       throw error;
     } finally {
-      if (isNew) this.changed();
+      if (isNew) this.recompute();
     }
   }
 
@@ -109,7 +109,7 @@ export class ReportSchedule implements ReportSource {
       if (this.#isPeriodic(uuid) && this.#options.clock() < this.#dueAt(uuid))
         this.#subscriptions.send(report, subscription);
     }
-    this.changed();
+    this.recompute();
     return () => this.#subscriptions.remove(subscription);
   }
 
@@ -124,9 +124,9 @@ export class ReportSchedule implements ReportSource {
   }
 
   /** Ignores earlier measurements of a machine that is new or was started. */
-  began(uuid: string): void {
+  discardEarlier(uuid: string): void {
     this.#begun.set(uuid, this.#options.clock());
-    this.changed();
+    this.recompute();
   }
 
   /** Removes the data of a removed machine. */
@@ -139,7 +139,7 @@ export class ReportSchedule implements ReportSource {
   }
 
   /** Recomputes the schedule after a change. */
-  changed(): void {
+  recompute(): void {
     this.#changes += 1;
     this.#sleep(0);
   }

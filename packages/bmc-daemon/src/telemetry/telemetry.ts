@@ -106,9 +106,9 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
       isHealthy = failure === null;
     },
   });
-  definitions.onChange(() => schedule.changed());
+  definitions.onChange(() => schedule.recompute());
   const unsubscribe = driver.onChange(({ kind, uuid }) => {
-    if (kind === 'defined' || kind === 'started') schedule.began(uuid);
+    if (kind === 'defined' || kind === 'started') schedule.discardEarlier(uuid);
     if (kind === 'undefined') void tidy(uuid);
   });
   /**
@@ -133,12 +133,12 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
     },
     async setEnabled(enabled) {
       await definitions.setEnabled(enabled);
-      schedule.changed();
+      schedule.recompute();
     },
     definition: (uuid) => definitions.get(uuid),
     async change(uuid, change) {
       await definitions.change(uuid, change);
-      schedule.changed();
+      schedule.recompute();
     },
     report: (machine) => schedule.read(machine),
     storedReport: (uuid) => schedule.storedReport(uuid),

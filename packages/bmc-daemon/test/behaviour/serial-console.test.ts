@@ -101,7 +101,7 @@ describe('a user at a console', () => {
     folders.push(folder);
     const access = accessWithAccount(path.join(folder, 'users'));
     const { client, headers, get } = await start({ access });
-    const asker = { address: '192.0.2.7', gone: () => false };
+    const asker = { address: '192.0.2.7', isGone: () => false };
     const opened = await access.openSession({ user: 'admin', password: 'secret', type: 'HostConsole' }, asker);
     if ('refused' in opened) throw new Error(opened.refused);
     const uri = `${root}/SessionService/Sessions/${opened.session.id}`;

@@ -24,7 +24,7 @@ export { until } from '../libvirt-driver/host.js';
 export const noStore: HostStore = {
   machinesOf: () => undefined,
   add: () => undefined,
-  changed: () => undefined,
+  scheduleWrite: () => undefined,
   close: () => undefined,
 };
 

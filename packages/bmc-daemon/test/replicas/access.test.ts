@@ -40,7 +40,7 @@ it.each([
 ])('keeps a lock that a wrong password sets during another change of accounts that %s', async (_outcome, end) => {
   const [a, b] = opened;
   const change = a?.shared.change(async () => {
-    a.accounts?.passwordWasWrong('eve');
+    a.accounts?.countWrongPassword('eve');
     await end();
   });
   await change?.catch(() => undefined);

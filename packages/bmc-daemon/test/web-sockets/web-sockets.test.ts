@@ -156,7 +156,7 @@ async function message(client: WebSocket): Promise<string> {
 }
 
 async function token(user = 'admin'): Promise<{ readonly id: string; readonly text: string }> {
-  const answer = await access.openSession({ user, password: PASSWORD }, { address: '127.0.0.1', gone: () => false });
+  const answer = await access.openSession({ user, password: PASSWORD }, { address: '127.0.0.1', isGone: () => false });
   if ('refused' in answer) throw new Error(answer.refused);
   return { id: answer.session.id, text: answer.token };
 }

@@ -57,7 +57,7 @@ const sessionCollection = defineResource({
     body: z.strictObject({ UserName: z.string().nullable(), Password: z.string().nullable() }),
     async run(_sessions, { UserName: user, Password: password }, { services, requester }) {
       const { address, signal } = requester;
-      const opened = await services.access.openSession({ user, password }, { address, gone: () => signal.aborted });
+      const opened = await services.access.openSession({ user, password }, { address, isGone: () => signal.aborted });
       if ('refused' in opened) throw new LoginRefused(opened);
       const { session, token, passwordChangeRequired } = opened;
       return {

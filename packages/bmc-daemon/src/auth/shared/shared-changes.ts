@@ -18,8 +18,8 @@ export function shareAccounts(accounts: Accounts, shared: SharedAccess | undefin
     create: (account) => shared.change(() => accounts.create(account)),
     change: (user, change) => shared.change(() => accounts.change(user, change)),
     remove: (user) => shared.change(() => accounts.remove(user)),
-    passwordWasWrong: (user) => accounts.passwordWasWrong(user),
-    passwordWasRight: (user) => accounts.passwordWasRight(user),
+    countWrongPassword: (user) => accounts.countWrongPassword(user),
+    resetWrongPasswords: (user) => accounts.resetWrongPasswords(user),
   };
 }
 

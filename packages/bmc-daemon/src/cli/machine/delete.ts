@@ -24,7 +24,7 @@ export async function deleteMachines(
     if (running.length > 0 && !force) {
       throw new LabError(running.map(({ own }) => `machine ${own.name} is running: power it off, or use --force`));
     }
-    if (!yes && !(await isConfirmed(deletion))) return exitCode.failed;
+    if (!yes && !(await confirmDeletion(deletion))) return exitCode.failed;
     const all = [...deletion.absent, ...deletion.machines.map(({ own }) => own.name)];
     const printer = new ReportPrinter({ json, names: all });
     await carryOut(host, deletion, { signal, onReport: printer.add });
@@ -36,7 +36,7 @@ export async function deleteMachines(
  * Asks before data is lost. A disk whose volume uses at most 1 MiB counts as empty.
  * @throws {LabError} if there is data, and no terminal.
  */
-async function isConfirmed({ machines }: Deletion): Promise<boolean> {
+async function confirmDeletion({ machines }: Deletion): Promise<boolean> {
   const withData = machines.filter(({ dataBytes }) => dataBytes > 0);
   if (withData.length === 0) return true;
   const bytes = withData.reduce((sum, { dataBytes }) => sum + dataBytes, 0);

@@ -37,7 +37,7 @@ export async function readLabHosts<Result>(
   read: (host: LabHost) => Promise<Result>,
 ): Promise<HostReadings<Result>> {
   const none = { readings: [], areSeveral: false };
-  if (hasFaults(loaded)) return { ...none, code: exitCode.configuration };
+  if (printFaults(loaded)) return { ...none, code: exitCode.configuration };
   let hosts: ReturnType<typeof labHosts>;
   try {
     hosts = labHosts(loaded.settings, hostName ?? null);
@@ -76,7 +76,7 @@ export async function onHost(
   { host: hostName }: HostChoice,
   command: (host: LabHost, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  if (hasFaults(loaded)) return exitCode.configuration;
+  if (printFaults(loaded)) return exitCode.configuration;
   const interrupt = new AbortController();
   const stop = (): void => {
     interrupt.abort();
@@ -106,7 +106,7 @@ export async function onHost(
 }
 
 /** Prints the faults of the configuration, and returns whether there are any. */
-function hasFaults(loaded: LoadedSettings): boolean {
+function printFaults(loaded: LoadedSettings): boolean {
   // A setting with a fault has its default value, so the URI is checked only without faults.
   const faults = loaded.faults.length > 0 ? loaded.faults : libvirtUriFaults(loaded);
   if (faults.length > 0) printStartReport({ faults, warnings: loaded.warnings });

@@ -216,7 +216,7 @@ export class ConsoleRecording {
   }
 
   /** Writes everything that is buffered. Does not reject: reports a failure to `onFailed`. */
-  async flushed(): Promise<void> {
+  async flush(): Promise<void> {
     await this.#enqueue(() => this.#write({ urgent: true }));
   }
 

@@ -152,7 +152,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     this.#oldFolders.close();
     this.#unsubscribe();
     for (const { detach } of this.#machines.values()) detach();
-    await Promise.allSettled([...this.#machines.values()].map(({ recording }) => recording.flushed()));
+    await Promise.allSettled([...this.#machines.values()].map(({ recording }) => recording.flush()));
   }
 
   /** Returns the recording of a machine; starts it if there is none. */

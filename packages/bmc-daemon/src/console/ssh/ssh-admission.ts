@@ -60,7 +60,7 @@ export class SshAdmission {
     if (replaced !== undefined) {
       const message = 'an SSH connection without a login was closed to accept another';
       this.#log.debug(message, { address: replaced.remoteAddress });
-      this.authenticated(replaced);
+      this.markLoggedIn(replaced);
       replaced.destroy();
     }
     this.#add(peer, socket);
@@ -68,7 +68,7 @@ export class SshAdmission {
   }
 
   /** Counts a connection as logged in: ends the time limit of its login. */
-  authenticated(socket: Socket): void {
+  markLoggedIn(socket: Socket): void {
     clearTimeout(this.#unauthenticated.get(socket));
     this.#unauthenticated.delete(socket);
   }
@@ -96,7 +96,7 @@ export class SshAdmission {
     );
     socket.once('close', () => {
       this.#sockets.delete(peer);
-      this.authenticated(socket);
+      this.markLoggedIn(socket);
     });
   }
 }

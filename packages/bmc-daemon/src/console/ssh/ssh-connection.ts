@@ -70,7 +70,7 @@ export class SshConnection {
     const address = socket.remoteAddress ?? '';
     const login = new SshLogin({
       access: options.access,
-      client: { address, gone: () => socket.destroyed },
+      client: { address, isGone: () => socket.destroyed },
       isMachine: async () => {
         const machines = await options.machines();
         return (name) => matching(machines, name).length > 0;
@@ -256,7 +256,7 @@ export class SshConnection {
   #cleanUp(): void {
     clearInterval(this.#checkTimer);
     clearTimeout(this.#idle);
-    for (const console of [...this.#consoles]) console.gone();
+    for (const console of [...this.#consoles]) console.onDisconnect();
     // Stops the timer again, because the end of the last console has started it.
     clearTimeout(this.#idle);
     this.#endSession();

@@ -81,8 +81,8 @@ export class SshConsole {
       notice: (text) => this.#notice(text),
     });
     channel.on('error', () => this.#cleanUp('the connection broke'));
-    channel.stderr.on('error', () => this.gone());
-    channel.on('close', () => this.gone());
+    channel.stderr.on('error', () => this.onDisconnect());
+    channel.on('close', () => this.onDisconnect());
     this.#seat = hub.seat(machine.uuid, {
       name: clientName,
       data: (bytes) => this.#show(bytes),
@@ -92,7 +92,7 @@ export class SshConsole {
   }
 
   /** Cleans up after a client that disconnected. */
-  gone(): void {
+  onDisconnect(): void {
     this.#cleanUp('the client has disconnected');
   }
 

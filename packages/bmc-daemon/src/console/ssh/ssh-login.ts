@@ -108,7 +108,7 @@ export class SshLogin {
       void access.sessions.end(session.id);
       this.#refuse(context, credentials, why);
     };
-    if (client.gone()) {
+    if (client.isGone()) {
       void access.sessions.end(session.id);
       return;
     }
@@ -139,7 +139,7 @@ export class SshLogin {
       const opened = await access.openSession({ user, password, type: 'HostConsole' }, client);
       if (!('refused' in opened)) return opened;
       const { refused, retryAfterSeconds } = opened;
-      if (retryAfterSeconds === undefined || tries === MAX_TRIES || client.gone()) return refused;
+      if (retryAfterSeconds === undefined || tries === MAX_TRIES || client.isGone()) return refused;
       await delay(retryAfterSeconds * 1000, undefined, { ref: false });
     }
   }

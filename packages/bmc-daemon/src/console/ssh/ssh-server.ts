@@ -163,7 +163,7 @@ class ConsoleServer implements SshServer {
       socket,
       ...this.#machinesAt(socket.localAddress ?? ''),
       reserve: () => this.#reserveConsole(),
-      onReady: () => this.#admission.authenticated(socket),
+      onReady: () => this.#admission.markLoggedIn(socket),
     });
     this.#connections.set(socket, connection);
   }

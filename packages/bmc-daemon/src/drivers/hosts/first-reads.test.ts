@@ -8,7 +8,12 @@ import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import { createHostsDriver } from './hosts-driver.js';
 
 const log = { info: () => undefined, warn: () => undefined };
-const store = { machinesOf: () => undefined, add: () => undefined, changed: () => undefined, close: () => undefined };
+const store = {
+  machinesOf: () => undefined,
+  add: () => undefined,
+  scheduleWrite: () => undefined,
+  close: () => undefined,
+};
 
 describe('a service with many hosts', () => {
   it('reads new machines in the background, at most four at once on all hosts together', async () => {

@@ -41,7 +41,7 @@ function openStore(count: number) {
 function change({ store, known }: ReturnType<typeof openStore>, kind: 'started' | 'stopped'): void {
   known.remember({ ...known.refs.get(uuidOf(0)), state: 'shutoff' } as Parameters<typeof known.remember>[0]);
   known.note({ kind, uuid: uuidOf(0), name: 'machine-0' });
-  store.changed();
+  store.scheduleWrite();
   jest.advanceTimersByTime(5_000);
 }
 

@@ -34,7 +34,7 @@ export interface HostStore {
   /** Adds a host, whose machines each write stores until `isServed` returns false. */
   add(member: HostMember, isServed: () => boolean): void;
   /** Schedules a write, because machines have changed. */
-  changed(): void;
+  scheduleWrite(): void;
   /** Writes the changes that are not stored yet, before it returns. Logs a failure. */
   close(): void;
 }
@@ -61,13 +61,13 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
     await file.replace({ hosts }, text);
     written = text;
   };
-  const changed = (): void => {
+  const scheduleWrite = (): void => {
     if (isClosed) return;
     timer ??= setTimeout(() => {
       timer = undefined;
       if (isWriting) {
         // The running write may have passed the changed host already, so waits for another write.
-        changed();
+        scheduleWrite();
         return;
       }
       isWriting = true;
@@ -84,7 +84,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
       return Object.values(hosts).find((host) => host.uri === uri)?.machines;
     },
     add: (member, isServed) => void members.set(member, isServed),
-    changed,
+    scheduleWrite,
     close: () => {
       isClosed = true;
       clearTimeout(timer);

@@ -192,10 +192,10 @@ export class Hosts {
     const added = this.#members.filter((member) => !before.includes(member));
     for (const member of removed) {
       for (const ref of member.known.refs.values()) {
-        if (this.#index.owner(ref.uuid) === undefined) this.changes.removed(member, ref);
+        if (this.#index.owner(ref.uuid) === undefined) this.changes.reportRemoval(member, ref);
       }
     }
-    this.#options.store.changed();
+    this.#options.store.scheduleWrite();
     // Closed and not started members report no loss, so listeners get none after `removed` or before `added`.
     const closing = removed.map((member) => member.close(endingOf(member, next)));
     for (const { name } of removed) {
@@ -223,7 +223,7 @@ export class Hosts {
       backgroundWork,
       onChange: (from, change) => {
         this.changes.handle(from, change);
-        store.changed();
+        store.scheduleWrite();
       },
       onLoss: (loss, wasLost) => {
         const { name } = host;
@@ -236,7 +236,7 @@ export class Hosts {
         log.info(`host ${name} answers`);
         if (wasLost) this.#report({ kind: 'back', name });
       },
-      onListed: () => store.changed(),
+      onListed: () => store.scheduleWrite(),
       onFault: (call, error) => this.#faults.warn(`${call} on host ${host.name} failed`, error),
     });
     store.add(member, () => this.#members.includes(member));

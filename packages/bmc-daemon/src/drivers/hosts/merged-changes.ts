@@ -64,7 +64,7 @@ export class MergedChanges {
    * until all hosts were listed, because the new configuration may have the same host under another
    * name and URI.
    */
-  removed(member: HostMember, { uuid, name }: Pick<MachineChange, 'uuid' | 'name'>): void {
+  reportRemoval(member: HostMember, { uuid, name }: Pick<MachineChange, 'uuid' | 'name'>): void {
     const reason = 'its host was removed from the configuration';
     const change: MachineChange = { kind: 'undefined', uuid, name, reason };
     this.#hold(member, change, { before: member.known.stateOf(uuid), untilListed: true });

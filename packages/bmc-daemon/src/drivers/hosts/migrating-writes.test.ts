@@ -5,7 +5,12 @@ import { BackgroundWork } from '../queue/background-work.js';
 import { createHostsDriver } from './hosts-driver.js';
 
 const log = { info: () => undefined, warn: () => undefined };
-const store = { machinesOf: () => undefined, add: () => undefined, changed: () => undefined, close: () => undefined };
+const store = {
+  machinesOf: () => undefined,
+  add: () => undefined,
+  scheduleWrite: () => undefined,
+  close: () => undefined,
+};
 const machine = { uuid: '00000000-0000-4000-8000-000000000001', name: 'web' };
 
 /** Starts a service with a machine on the host left. `migrate` begins its migration to the host right. */

@@ -6,7 +6,12 @@ import { BackgroundWork } from '../queue/background-work.js';
 import { createHostsDriver } from './hosts-driver.js';
 
 const log = { info: () => undefined, warn: () => undefined };
-const store = { machinesOf: () => undefined, add: () => undefined, changed: () => undefined, close: () => undefined };
+const store = {
+  machinesOf: () => undefined,
+  add: () => undefined,
+  scheduleWrite: () => undefined,
+  close: () => undefined,
+};
 const machine = { uuid: '00000000-0000-4000-8000-000000000001', name: 'web' };
 const left = { name: 'left', uri: 'test:///left' };
 const right = { name: 'right', uri: 'test:///right' };

@@ -87,7 +87,7 @@ class LibvirtDriver implements CompleteDriver {
       ready.catch((error: unknown) => log.debug('registering for events of libvirt failed', { error }));
     }
     hypervisor.onStateChange((state) => {
-      this.#parts.reader.current.connectionChanged();
+      this.#parts.reader.current.forgetAll();
       if (state === 'connected') {
         log.info(`connected to ${this.name}`);
         this.#parts.store.reopen();

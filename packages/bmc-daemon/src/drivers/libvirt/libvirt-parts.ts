@@ -41,7 +41,7 @@ function openHost(options: LibvirtDriverOptions) {
   const inventory = new Inventory(hypervisor, timeoutMs, hostName);
   const current = new CurrentReadings();
   const queue = new MachineQueue();
-  queue.onEdited((uuid) => current.changed(uuid));
+  queue.onEdited((uuid) => current.forget(uuid));
   const files = isOnThisHost(uri) ? localFiles : remoteFiles(hypervisor, timeoutMs);
   const host: Host = { hypervisor, inventory, queue, log, timeoutMs, files };
   const templates = options.secureBootTemplates ?? { enabled: null, disabled: null };
@@ -139,7 +139,7 @@ export function createParts(options: LibvirtDriverOptions) {
   const changes = new ChangeFeed({
     host,
     isStarting: (uuid) => coldStart.isStarting(uuid),
-    onEvent: (uuid) => reader.current.changed(uuid),
+    onEvent: (uuid) => reader.current.forget(uuid),
   });
   const media = new LibvirtMedia({ host, reader, boot, store, streams });
   const removeUnusedImages = (): Promise<void> => store.removeUnused();

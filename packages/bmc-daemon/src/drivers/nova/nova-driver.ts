@@ -91,8 +91,8 @@ export function createNovaDriver({
     if (reading === undefined || known === undefined) {
       throw new DriverError('notFound', `looking up server ${id}: no such server`);
     }
-    const snapshot = await media.addTo(reading.snapshot, known.server);
-    return await inventory.addTo(snapshot, known.server, { shown, isSingleRead: reading.isSingleRead });
+    const snapshot = await media.withMedia(reading.snapshot, known.server);
+    return await inventory.withDetails(snapshot, known.server, { shown, isSingleRead: reading.isSingleRead });
   };
   return defineDriver({
     name: `nova ${cloud.name}`,

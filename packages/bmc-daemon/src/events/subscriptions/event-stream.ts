@@ -68,7 +68,7 @@ export class EventStream {
 
   /** Sends the events that the client missed, before all others. */
   replay({ events, missed }: Replay): void {
-    if (missed > 0) this.#backlog.lost(missed);
+    if (missed > 0) this.#backlog.countLost(missed);
     for (const event of events) this.deliver(event);
   }
 

@@ -13,7 +13,7 @@ interface Payload {
   /** Puts back a payload that was not delivered. Drops a report if a newer one of its definition waits. */
   putBack(): void;
   /** Marks the payload as delivered. */
-  delivered(): void;
+  markDelivered(): void;
 }
 
 /** The payloads of one subscription that wait for their delivery. */
@@ -49,8 +49,8 @@ export class EventQueue implements PayloadQueue {
   }
 
   /** Counts events that were lost before they arrived here. */
-  lost(count: number): void {
-    this.#backlog.lost(count);
+  countLost(count: number): void {
+    this.#backlog.countLost(count);
   }
 
   push(event: FeedEvent): void {
@@ -67,7 +67,7 @@ export class EventQueue implements PayloadQueue {
         this.#taken = undefined;
         this.#backlog.putBack(batch);
       },
-      delivered: () => (this.#taken = undefined),
+      markDelivered: () => (this.#taken = undefined),
     };
   }
 }
@@ -97,7 +97,7 @@ export class ReportQueue implements PayloadQueue {
       putBack: () => {
         if (!this.#waiting.has(message.key)) this.#waiting.set(message.key, message);
       },
-      delivered: () => undefined,
+      markDelivered: () => undefined,
     };
   }
 }

@@ -107,7 +107,7 @@ export class PushDelivery {
     const payload = queue.take();
     try {
       await post(listener(), payload.render(context()), this.#closing.signal);
-      payload.delivered();
+      payload.markDelivered();
       if (!this.#isHealthy) onHealth(null);
       this.#isHealthy = true;
       this.#failed = 0;

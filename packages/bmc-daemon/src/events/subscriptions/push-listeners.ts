@@ -9,7 +9,7 @@ import type { EventFeed } from '../event-feed.js';
 import type { EventPost } from './event-post.js';
 import type { PayloadQueue } from './payload-queue.js';
 import { PushDelivery } from './push-delivery.js';
-import { queueOf } from './push-queues.js';
+import { createQueue } from './push-queues.js';
 import {
   checkSize,
   type NewSubscription,
@@ -183,11 +183,11 @@ export class PushListeners {
     return push;
   }
 
-  /** Runs the delivery of a listener. @param after see {@link queueOf}. */
+  /** Runs the delivery of a listener. @param after see {@link createQueue}. */
   #run(push: Push, after: string | undefined): void {
     halt(push);
     const { record } = push.subscription;
-    const { queue, listen, position } = queueOf(record, this.#options);
+    const { queue, listen, position } = createQueue(record, this.#options);
     const delivery = this.#deliver(record, queue);
     if (record.suspended) delivery.suspend();
     push.running = { delivery, position, unsubscribe: listen(() => delivery.notify(), after ?? record.after) };

@@ -29,7 +29,7 @@ interface QueueOptions {
 }
 
 /** Creates the queue of a listener. */
-export function queueOf(record: PushRecord, { feed, reports, backlog }: QueueOptions): QueueWithSource {
+export function createQueue(record: PushRecord, { feed, reports, backlog }: QueueOptions): QueueWithSource {
   return record.format === 'MetricReport' ? reportQueue(record, reports) : eventQueue(record, feed, backlog);
 }
 
@@ -60,7 +60,7 @@ function eventQueue({ machine, wanted }: PushRecord, feed: EventFeed, backlog: n
     };
     if (after !== undefined) {
       const { events, missed } = feed.since(after);
-      if (missed > 0) queue.lost(missed);
+      if (missed > 0) queue.countLost(missed);
       for (const event of events) if (wants(event)) deliver(event);
     }
     return feed.add({ wants, deliver });

@@ -82,7 +82,7 @@ export class BootControl {
    * Stops the wait that follows a restart of the guest. Call this when a client has set another override: the earlier
    * restart has not used the new override, so it must not end the new one.
    */
-  overrideChanged(uuid: string): void {
+  stopResetWait(uuid: string): void {
     this.#forgetReset(uuid);
   }
 

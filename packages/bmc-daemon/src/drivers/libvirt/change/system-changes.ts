@@ -182,7 +182,7 @@ export class SystemChanges {
       const definition = await this.#read(machine, affectsGuest, known);
       const plan = this.#plan(machine, definition, prepared);
       await this.#carryOut(machine, plan, async () => {
-        if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
+        if (boot !== undefined && changesOverride(boot)) this.#options.boot.stopResetWait(machine.uuid);
         if (definition.instance === null) return;
         // Reads the machine again, because its boot order may contain a drive that was just plugged in.
         const instance = plan.steps.some(({ changesDevices }) => changesDevices)

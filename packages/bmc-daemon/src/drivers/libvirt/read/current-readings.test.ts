@@ -19,12 +19,12 @@ describe('the current reading of a machine', () => {
     expect(readings.xmlOf('a', first.snapshot)).toBeUndefined();
     expect(readings.xmlOf('a', undefined)).toBeUndefined();
     expect(readings.xmlOf('b', last.snapshot)).toBeUndefined();
-    readings.changed('b');
+    readings.forget('b');
     expect(readings.xmlOf('a', last.snapshot)?.inactiveXml).toBe('last');
-    readings.changed('a');
+    readings.forget('a');
     expect(readings.xmlOf('a', last.snapshot)).toBeUndefined();
     readings.begin('a')(last);
-    readings.connectionChanged();
+    readings.forgetAll();
     expect(readings.xmlOf('a', last.snapshot)).toBeUndefined();
   });
 
@@ -32,10 +32,10 @@ describe('the current reading of a machine', () => {
     const readings = new CurrentReadings();
     const old = newReading('old');
     const store = readings.begin('a');
-    readings.changed('a');
+    readings.forget('a');
     store(old);
     const storeLate = readings.begin('a');
-    readings.connectionChanged();
+    readings.forgetAll();
     storeLate(old);
     expect(readings.xmlOf('a', old.snapshot)).toBeUndefined();
   });

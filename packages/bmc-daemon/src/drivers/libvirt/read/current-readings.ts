@@ -37,7 +37,7 @@ export class CurrentReadings {
   }
 
   /** Forgets the reading of a machine that may have changed. */
-  changed(uuid: string): void {
+  forget(uuid: string): void {
     this.#changes.set(uuid, (this.#changes.get(uuid) ?? 0) + 1);
     this.#readings.delete(uuid);
   }
@@ -46,7 +46,7 @@ export class CurrentReadings {
    * Forgets all readings when the connection is lost or opened, because machines may have changed
    * meanwhile.
    */
-  connectionChanged(): void {
+  forgetAll(): void {
     this.#connections += 1;
     this.#readings.clear();
   }

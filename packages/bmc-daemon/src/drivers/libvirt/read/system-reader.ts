@@ -170,7 +170,7 @@ export class SystemReader {
    * then does not replace a stored result.
    */
   forget(uuid: string): void {
-    this.current.changed(uuid);
+    this.current.forget(uuid);
     this.#reading.delete(uuid);
     this.#silent.delete(uuid);
   }

@@ -88,7 +88,7 @@ export class CloudImageStore {
   /** Aborts all downloads, and deletes their partial images. */
   async close(): Promise<void> {
     this.#downloads.abort(new DriverError('unavailable', 'storing the image: the service is shutting down'));
-    await this.#downloads.settled();
+    await this.#downloads.whenSettled();
     this.#sweeps.close();
   }
 

@@ -25,7 +25,7 @@ interface Inventory {
    * Returns a snapshot with all wanted details; the same object while the details do not change.
    * @throws as {@link CloudSession.request}.
    */
-  addTo(snapshot: SystemSnapshot, server: Server, wanted: WantedDetails): Promise<SystemSnapshot>;
+  withDetails(snapshot: SystemSnapshot, server: Server, wanted: WantedDetails): Promise<SystemSnapshot>;
 }
 
 /** A snapshot with added details, and those of its members that come from other services. */
@@ -75,7 +75,7 @@ export function createInventory(
     ...(hasConsole(server.id) ? { hasConsole: true as const } : {}),
   });
   return {
-    addTo: async (snapshot, server, wanted) => {
+    withDetails: async (snapshot, server, wanted) => {
       const parts = await partsOf(snapshot, server, wanted);
       const key = Object.keys(parts).join();
       if (key === '') return snapshot;

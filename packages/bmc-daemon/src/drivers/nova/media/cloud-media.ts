@@ -66,7 +66,7 @@ interface CloudMedia
   extends
     Required<Pick<HypervisorDriver, 'media'>>,
     Pick<HypervisorDriver, 'change' | 'changeable' | 'power' | 'close'>,
-    Pick<MediaView, 'addTo'> {
+    Pick<MediaView, 'withMedia'> {
   /**
    * Completes the unfinished operations of killed daemons. Call it after each listing. It never
    * throws.
@@ -132,7 +132,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     changeable: new Set(['boot', 'assetTag']),
     change: (id, change) => boot.change(id, change),
     power: (id, action, power = {}) => boot.power(id, action, power),
-    addTo: (snapshot, server) => view.addTo(snapshot, server),
+    withMedia: (snapshot, server) => view.withMedia(snapshot, server),
     completeUnfinished,
     close: async () => {
       await Promise.all([queue.close(), store.close()]);

@@ -9,7 +9,7 @@ import { changesImageId, knownState, storedState } from './stored-state.js';
 /** Adds the drive and the boot settings to snapshots. */
 export interface MediaView {
   /** Returns the snapshot with drive and boot settings; the same object until they change. */
-  addTo(snapshot: SystemSnapshot, server: Server): Promise<SystemSnapshot>;
+  withMedia(snapshot: SystemSnapshot, server: Server): Promise<SystemSnapshot>;
   /** Makes the next reader list the images again. */
   refresh(): void;
 }
@@ -64,7 +64,7 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
   };
   const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
   return {
-    addTo: async (snapshot, server) => {
+    withMedia: async (snapshot, server) => {
       if (changesImageId(server) !== undefined) await refresh();
       const parts = partsOf(server, images, { bootsNetwork });
       const key = JSON.stringify(parts);
