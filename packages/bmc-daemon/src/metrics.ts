@@ -2,7 +2,7 @@
  * Metrics for Prometheus: requests by method, route and status, their duration, whether the
  * hypervisor answers, and its hosts.
  */
-import { Distribution, distributionLines } from '@rackless/daemon/metrics/histogram.js';
+import { Histogram, histogramLines } from '@rackless/daemon/metrics/histogram.js';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { registerHostMetrics } from './host-metrics.js';
@@ -87,7 +87,7 @@ export function createMetrics(driver: Pick<HypervisorDriver, 'ping' | 'hosts'>):
 interface RequestSeries {
   readonly labels: { readonly method: string; readonly route: string };
   readonly byStatus: Map<number, number>;
-  readonly durations: Distribution;
+  readonly durations: Histogram;
 }
 
 /**
@@ -121,7 +121,7 @@ class RequestCounts {
   /** Returns the lines of the histogram. prom-client's histograms accept only single values. */
   durations(): string {
     const name = 'bmc_http_request_duration_seconds';
-    const lines = [...this.#all()].flatMap(({ labels, durations }) => distributionLines(name, labels, durations));
+    const lines = [...this.#all()].flatMap(({ labels, durations }) => histogramLines(name, labels, durations));
     return [
       `# HELP ${name} Time from the head of a request to its answer.`,
       `# TYPE ${name} histogram`,
@@ -138,7 +138,7 @@ class RequestCounts {
     const series: RequestSeries = {
       labels: { method, route },
       byStatus: new Map(),
-      durations: new Distribution(DURATION_BOUNDS),
+      durations: new Histogram(DURATION_BOUNDS),
     };
     const byMethod = this.#series.get(route) ?? new Map<string, RequestSeries>();
     this.#series.set(route, byMethod.set(method, series));

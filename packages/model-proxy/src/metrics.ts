@@ -5,7 +5,7 @@
  * statuses and kinds of errors.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
-import { distributionLines } from '@rackless/daemon/metrics/histogram.js';
+import { histogramLines } from '@rackless/daemon/metrics/histogram.js';
 import type { Counter, Gauge, Registry } from 'prom-client';
 import { createDeploymentMetrics, deploymentLabelsOf, type DeploymentHealthRecord } from './deployment-metrics.js';
 import { mergeDeployments, mergeProcesses, type MetricsSnapshot, type ProcessMetrics } from './metrics-snapshot.js';
@@ -102,7 +102,7 @@ export function createMetrics(): Metrics {
         register.metrics(),
         processText(others.map((other) => other.process)),
       ]);
-      return { contentType: register.contentType, text: `${ofProcess}\n${own}${distributions(shown)}` };
+      return { contentType: register.contentType, text: `${ofProcess}\n${own}${renderHistograms(shown)}` };
     },
     async snapshot({ deployments, queued }) {
       const { processMetrics } = await expositionOf();
@@ -232,10 +232,10 @@ const histograms = [
 /**
  * Formats the histograms without prom-client, because its histograms accept only single observations.
  */
-function distributions(series: readonly Series[]): string {
+function renderHistograms(series: readonly Series[]): string {
   return histograms
     .map(([name, help, what]) => {
-      const lines = series.flatMap((one) => distributionLines(name, one.labels, one[what]));
+      const lines = series.flatMap((one) => histogramLines(name, one.labels, one[what]));
       return ['', `# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines, ''].join('\n');
     })
     .join('');

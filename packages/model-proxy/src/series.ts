@@ -2,7 +2,7 @@
  * The numbers of requests that the metrics count, their sums over several processes, and the totals of each
  * deployment since the start of the process, for `/model/status`.
  */
-import { Distribution, quantile } from '@rackless/daemon/metrics/histogram.js';
+import { Histogram, quantile } from '@rackless/daemon/metrics/histogram.js';
 import type { ErrorKind } from './errors/proxy-error.js';
 
 /** An attempt that failed, before or after its answer began. */
@@ -58,10 +58,10 @@ export class Series {
   readonly failures = new Map<string, number>();
   /** Number of failed attempts, as {@link failures}. */
   readonly attempts = new Map<string, number>();
-  readonly total = new Distribution(LATENCY_BUCKETS);
-  readonly upstream = new Distribution(LATENCY_BUCKETS);
-  readonly firstToken = new Distribution(LATENCY_BUCKETS);
-  readonly overhead = new Distribution(OVERHEAD_BUCKETS);
+  readonly total = new Histogram(LATENCY_BUCKETS);
+  readonly upstream = new Histogram(LATENCY_BUCKETS);
+  readonly firstToken = new Histogram(LATENCY_BUCKETS);
+  readonly overhead = new Histogram(OVERHEAD_BUCKETS);
   inputTokens = 0;
   outputTokens = 0;
   totalTokens = 0;
@@ -182,8 +182,8 @@ interface PathNumbers {
   readonly requests: ReadonlyMap<number, number>;
   /** Number of failed attempts by status and kind, such as `429 upstreamStatus`. */
   readonly attempts: ReadonlyMap<string, number>;
-  readonly upstream: Distribution;
-  readonly firstToken: Distribution;
+  readonly upstream: Histogram;
+  readonly firstToken: Histogram;
 }
 
 /** Times in milliseconds. */
@@ -231,14 +231,14 @@ function failureOf(key: string, count: number): FailureCount {
   return { status: Number(status), kind: kind as ErrorKind, count }; // the metrics write kinds only
 }
 
-/** Returns the times of all distributions together; null: they are empty. @param distributions with the same bounds. */
-function timesOf(distributions: readonly Distribution[]): Times | null {
-  const [first] = distributions;
+/** Returns the times of all histograms together; null: they are empty. @param histograms with the same bounds. */
+function timesOf(histograms: readonly Histogram[]): Times | null {
+  const [first] = histograms;
   if (first === undefined) return null;
-  const counts = first.counts.map((_, index) => distributions.reduce((sum, one) => sum + (one.counts[index] ?? 0), 0));
+  const counts = first.counts.map((_, index) => histograms.reduce((sum, one) => sum + (one.counts[index] ?? 0), 0));
   const count = counts.reduce((sum, inBucket) => sum + inBucket, 0);
   if (count === 0) return null;
-  const seconds = distributions.reduce((sum, one) => sum + one.sum, 0);
+  const seconds = histograms.reduce((sum, one) => sum + one.sum, 0);
   const at = (share: number): number => 1000 * quantile(first.bounds, counts, share);
   return { count, average: (1000 * seconds) / count, p50: at(0.5), p95: at(0.95) };
 }

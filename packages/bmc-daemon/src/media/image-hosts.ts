@@ -4,7 +4,7 @@
  */
 import { lookup as askHost, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { networkTest, readNetwork } from '@rackless/daemon/network/ip-networks.js';
+import { networkMatcher, readNetwork } from '@rackless/daemon/network/ip-networks.js';
 import { embeddedIpv4, overlap } from '../host/ip-network.js';
 import type { NameLookup } from '../host/name-lookup.js';
 import { ImageError } from './image-error.js';
@@ -60,7 +60,7 @@ const forbidden = [
   'fd00:42::42/128',
   'fd00:a9fe:a9fe::1/128',
 ] as const;
-const isForbidden = networkTest(forbidden);
+const isForbidden = networkMatcher(forbidden);
 
 /** Allows every host except forbidden addresses. */
 export const anyHost: HostRules = { allowed: null, ipFamily: null };
@@ -77,10 +77,10 @@ export function isHostRule(rule: string): boolean {
 
 /** Creates the check. @param rules each valid for {@link isHostRule}. */
 export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): ImageHosts {
-  const isInNetwork = networkTest(allowed ?? []);
+  const isInNetwork = networkMatcher(allowed ?? []);
   // A rule for everything (`0.0.0.0/0`) does not allow the forbidden addresses. Only a rule that
   // covers nothing else allows them.
-  const isExplicitlyAllowed = networkTest((allowed ?? []).filter(isForbiddenOnly));
+  const isExplicitlyAllowed = networkMatcher((allowed ?? []).filter(isForbiddenOnly));
   const names = (allowed ?? []).filter((rule) => readNetwork(rule) === null).map((rule) => nameOf(rule));
 
   const isNamed = (host: string): boolean =>

@@ -1,7 +1,7 @@
 /** Histograms for Prometheus. A new value only increases two numbers, and allocates no memory. */
 
 /** A histogram: the number of values in each bucket, and the sum of all values. */
-export class Distribution {
+export class Histogram {
   readonly bounds: readonly number[];
   /** Number of values in each bucket; the last bucket is for values above all bounds. */
   readonly counts: number[];
@@ -42,10 +42,10 @@ export function quantile(bounds: readonly number[], counts: readonly number[], s
 }
 
 /** Returns the lines of a histogram for Prometheus; no lines if the histogram has no values. */
-export function distributionLines(
+export function histogramLines(
   name: string,
   labels: Readonly<Record<string, string>>,
-  { bounds, counts, sum }: Distribution,
+  { bounds, counts, sum }: Histogram,
 ): string[] {
   const shown = Object.entries(labels)
     .map(([label, value]) => `${label}="${escapeLabel(value)}"`)

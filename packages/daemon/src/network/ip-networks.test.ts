@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { networkTest, readNetwork } from './ip-networks.js';
+import { networkMatcher, readNetwork } from './ip-networks.js';
 
 describe('a network in a setting', () => {
   it.each([
@@ -17,11 +17,11 @@ describe('a network in a setting', () => {
   });
 
   it('contains exactly the addresses of its range, also in capitals, mapped to IPv6 or with a zone', () => {
-    const has = networkTest(['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', 'fe80::/10', 'no network']);
+    const has = networkMatcher(['10.0.0.0/8', '192.0.2.1', '2001:db8::/32', 'fe80::/10', 'no network']);
     for (const inside of ['10.255.0.1', '192.0.2.1', '2001:DB8::1', '::ffff:10.1.2.3', 'fe80::1%eth0'])
       expect([inside, has(inside)]).toEqual([inside, true]);
     for (const outside of ['11.0.0.1', '192.0.2.2', '2001:db9::1', '::ffff:11.0.0.1', '', 'no network', '10.0.0.0/8'])
       expect([outside, has(outside)]).toEqual([outside, false]);
-    expect(networkTest([])('10.0.0.1')).toBe(false);
+    expect(networkMatcher([])('10.0.0.1')).toBe(false);
   });
 });

@@ -25,7 +25,7 @@ export function readNetwork(text: string): ParsedNetwork | null {
  * of an address. An IPv4 network also contains addresses such as `::ffff:192.0.2.1`. Ignores texts
  * that are not networks.
  */
-export function networkTest(networks: readonly string[]): (address: string) => boolean {
+export function networkMatcher(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {
     const network = readNetwork(text);

@@ -1,6 +1,6 @@
 /** Restricts client addresses and paths, before authentication. */
 import type { IncomingMessage } from 'node:http';
-import { networkTest } from '@rackless/daemon/network/ip-networks.js';
+import { networkMatcher } from '@rackless/daemon/network/ip-networks.js';
 import { addressNotAllowed, routeNotAllowed } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { ProxySettings } from '../settings.js';
@@ -25,7 +25,7 @@ export function createGate({
 }: Pick<ProxySettings, 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor'>): Gate | null {
   if (allowedRoutes === null && allowedIps === null) return null;
   const isAllowedRoute = allowedRoutes === null ? () => true : pathTest(allowedRoutes);
-  const isAllowedAddress = allowedIps === null ? null : networkTest(allowedIps);
+  const isAllowedAddress = allowedIps === null ? null : networkMatcher(allowedIps);
   return (request, path) => {
     if (probes.has(path)) return undefined;
     if (isAllowedAddress !== null) {

@@ -2,7 +2,7 @@
  * Reads forward proxies from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY. Lower-case names have
  * priority, as in curl and LiteLLM.
  */
-import { networkTest } from '@rackless/daemon/network/ip-networks.js';
+import { networkMatcher } from '@rackless/daemon/network/ip-networks.js';
 import { decode } from '../endpoints/paths.js';
 import type { Environment } from '../settings.js';
 
@@ -69,7 +69,7 @@ function isExempt(origin: URL, noProxy: string): boolean {
     const [, host = entry, wantedPort] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
     if (wantedPort !== undefined && Number(wantedPort) !== port) return false;
     const name = unbracket(host.toLowerCase().replace(/^\*?\./, ''));
-    return hostname === name || hostname.endsWith(`.${name}`) || networkTest([name])(hostname);
+    return hostname === name || hostname.endsWith(`.${name}`) || networkMatcher([name])(hostname);
   });
 }
 
