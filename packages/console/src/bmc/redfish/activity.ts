@@ -27,7 +27,7 @@ export function isAttended(): boolean {
 }
 
 /** Resolves when the page is attended (see {@link isAttended}), or when the signal aborts. */
-export function attended(until: AbortSignal): Promise<void> {
+export function whenAttended(until: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const check = (): void => {
       if (!isAttended() && !until.aborted) return;

@@ -1,6 +1,6 @@
 /** The service's events (Server-Sent Events), read with `fetch`, because `EventSource` cannot send a token. */
 import { signal } from '@preact/signals';
-import { attended } from './activity.js';
+import { whenAttended } from './activity.js';
 import { openStream } from './client.js';
 import { anyOf } from './wire.js';
 
@@ -57,7 +57,7 @@ export async function runEventStream(until: AbortSignal): Promise<void> {
     isLive.value = false;
     if (until.aborted) return;
     await pause(Math.min(FIRST_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS), until);
-    await attended(until);
+    await whenAttended(until);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Repeated reads, only while the user attends to the page: otherwise they would keep its session alive. */
 import { computed, signal } from '@preact/signals';
-import { attended, isAttended } from './activity.js';
+import { whenAttended, isAttended } from './activity.js';
 import { isLive } from './event-stream.js';
 
 const POLL_MS = 15_000;
@@ -41,7 +41,7 @@ export function pollAttended(read: () => Promise<void>, intervalMs: number): () 
   const pause = async (): Promise<void> => {
     isWaiting = true;
     paused.value += 1;
-    await attended(end.signal);
+    await whenAttended(end.signal);
     paused.value -= 1;
     isWaiting = false;
     if (!end.signal.aborted) await read();

@@ -56,12 +56,12 @@ export class WebSocketLink {
   }
 
   /** Marks the connection as open: the handshake of its protocol is complete. */
-  opened(): void {
+  markOpen(): void {
     this.state.value = { kind: 'open' };
   }
 
   /** Marks the connection as useful. After the next loss, the first attempt is after 1 s. */
-  succeeded(): void {
+  markUseful(): void {
     this.#attempts = 0;
   }
 

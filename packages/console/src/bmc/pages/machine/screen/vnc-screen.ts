@@ -124,8 +124,8 @@ export class VncScreen {
     canvas?.setAttribute('aria-label', label);
     if (canvas !== null) canvas.tabIndex = 0;
     rfb.addEventListener('connect', () => {
-      this.link.opened();
-      this.link.succeeded();
+      this.link.markOpen();
+      this.link.markUseful();
     });
     this.#rfb = rfb;
   }

@@ -106,12 +106,12 @@ export class SerialLink {
         this.you.value = message.you;
         this.handOverSeconds.value = message.handOverSeconds;
         this.#options.onBegin();
-        this.connection.opened();
+        this.connection.markOpen();
         // From now on, the service skips output that the terminal cannot show in time.
         this.#send({ type: 'read', bytes: 0 });
         return;
       case 'state':
-        this.connection.succeeded();
+        this.connection.markUseful();
         this.console.value = { state: message.state, why: message.why };
         return;
       case 'keyboard':
