@@ -3,7 +3,7 @@ import { Call, type CommandDefinition } from '../commands/command.js';
 import { configFile, withAllMachines } from '../commands/remote.js';
 import { readContexts } from '../contexts/context-file.js';
 import { CommandFailure } from '../failure.js';
-import { byKey } from '../machines/by-key.js';
+import { groupByKeys } from '../machines/by-key.js';
 import { namesOf, summaryOf } from '../machines/machine.js';
 import { powerText } from '../machines/power.js';
 import type { Terminal } from '../output/terminal.js';
@@ -37,7 +37,7 @@ const rowOf = ({ value, summary }: Candidate): readonly string[] => (summary ===
 async function machineNames(call: Call): Promise<readonly Candidate[]> {
   try {
     return await withAllMachines(call, ({ machines }) => {
-      const byName = byKey(machines, (machine) => new Set(namesOf(machine).map((name) => name.toLowerCase())));
+      const byName = groupByKeys(machines, (machine) => new Set(namesOf(machine).map((name) => name.toLowerCase())));
       return machines.map((machine) => {
         const { name, uuid, id } = machine;
         const isUnique = byName.get(name.toLowerCase())?.length === 1;

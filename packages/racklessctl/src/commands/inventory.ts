@@ -6,7 +6,7 @@ import { enrollmentNames, type EnrollmentFormat, type EnrollmentNode } from '../
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { isUnavailable } from '../machines/power.js';
 import { readFacts, type MachineFacts } from '../machines/facts.js';
-import { byKey } from '../machines/by-key.js';
+import { groupByKeys } from '../machines/by-key.js';
 import { selectMachines, summaryOf, type Machine, type MachineList } from '../machines/machine.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { defineCommand, type Call } from './command.js';
@@ -52,7 +52,7 @@ function plainFacts(facts: MachineFacts): MachineFacts {
 
 /** Returns the machines whose service has another machine with the same name. */
 function sharingName(machines: readonly Machine[]): ReadonlySet<Machine> {
-  const groups = byKey(machines, ({ service, name }) => [JSON.stringify([service.origin.origin, name])]);
+  const groups = groupByKeys(machines, ({ service, name }) => [JSON.stringify([service.origin.origin, name])]);
   // Several contexts can have the same machine.
   const shared = [...groups.values()].filter((group) => new Set(group.map(({ uri }) => uri)).size > 1);
   return new Set(shared.flat());

@@ -1,10 +1,10 @@
 /** An inventory of Ansible, with variables for community.general's Redfish modules. */
 import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
-import { byKey } from '../machines/by-key.js';
-import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+import { groupByKeys } from '../machines/by-key.js';
+import { comment, withoutUndefined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
 
 function variablesOf({ facts, user }: EnrollmentNode): object {
-  return defined({
+  return withoutUndefined({
     // The address is that of the BMC, not of the operating system. So tasks need `delegate_to:
     // localhost` or `connection: local`.
     redfish_baseuri: new URL(facts.bmc).host,
@@ -46,7 +46,7 @@ export const ansible: EnrollmentFormat = {
   warnings: schemeWarnings,
   render: (nodes, notes) => {
     // Two contexts can have the same group, for example `rack-1` and `rack_1`.
-    const groups = byKey(nodes, ({ facts: { context } }) => (context === undefined ? [] : [groupName(context)]));
+    const groups = groupByKeys(nodes, ({ facts: { context } }) => (context === undefined ? [] : [groupName(context)]));
     const children = Object.fromEntries(
       [...groups].map(([group, members]) => [
         group,

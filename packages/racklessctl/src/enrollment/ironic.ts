@@ -1,6 +1,6 @@
 /** The file of `baremetal create FILE` (OpenStack Ironic). */
 import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
-import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+import { comment, withoutUndefined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
 
 const MIB_IN_GIB = 1024;
 
@@ -9,14 +9,14 @@ function nodeOf({ name, facts, user, ca, insecure, auth }: EnrollmentNode): obje
     name,
     driver: 'redfish',
     ...(facts.virtualMedia ? { boot_interface: 'redfish-virtual-media' } : {}),
-    driver_info: defined({
+    driver_info: withoutUndefined({
       redfish_address: facts.bmc,
       redfish_system_id: facts.uri,
       redfish_username: user,
       redfish_verify_ca: insecure ? false : ca,
       redfish_auth_type: auth === 'basic' ? 'basic' : undefined,
     }),
-    properties: defined({
+    properties: withoutUndefined({
       cpus: facts.cpus,
       memory_mb: facts.memoryGib === undefined ? undefined : Math.round(facts.memoryGib * MIB_IN_GIB),
       cpu_arch: facts.architecture,

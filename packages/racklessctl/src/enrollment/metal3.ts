@@ -1,6 +1,6 @@
 /** BareMetalHosts of Metal3 (metal3.io/v1alpha1). */
 import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
-import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+import { comment, withoutUndefined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
 
 function hostOf({ name, facts, insecure }: EnrollmentNode): object {
   const { bmc, uri, virtualMedia, bootMode, secureBoot, architecture, interfaces, power } = facts;
@@ -11,13 +11,13 @@ function hostOf({ name, facts, insecure }: EnrollmentNode): object {
     apiVersion: 'metal3.io/v1alpha1',
     kind: 'BareMetalHost',
     metadata: { name },
-    spec: defined({
+    spec: withoutUndefined({
       // Uses the current power state, because the enrollment must not switch off a running machine.
       online: power === 'On',
       architecture,
       bootMACAddress: interfaces[0]?.mac,
       bootMode: bootMode === undefined ? undefined : bootMode === 'uefi' ? uefi : 'legacy',
-      bmc: defined({
+      bmc: withoutUndefined({
         address: `${driver}+${bmc}${uri}`,
         credentialsName: `${name}-bmc`,
         disableCertificateVerification: insecure ? true : undefined,

@@ -79,7 +79,7 @@ export function enrollmentNames(machines: readonly MachineSummary[]): readonly s
 }
 
 /** Returns an object without its undefined members. */
-export function defined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function withoutUndefined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 

@@ -1,6 +1,6 @@
 /** Hardware and Machines of Tinkerbell. */
 import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
-import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+import { comment, withoutUndefined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
 
 /** The namespace of Tinkerbell's Helm chart. A Machine must be in the namespace of the Hardware that refers to it. */
 const NAMESPACE = 'tinkerbell';
@@ -40,7 +40,7 @@ function hardwareOf({ name, facts }: EnrollmentNode): object {
     spec: {
       bmcRef: { apiGroup: 'bmc.tinkerbell.org', kind: 'Machine', name },
       interfaces: facts.interfaces.map(({ mac }) => ({
-        dhcp: defined({
+        dhcp: withoutUndefined({
           mac,
           hostname: name,
           arch: architecture,
@@ -48,7 +48,7 @@ function hardwareOf({ name, facts }: EnrollmentNode): object {
         }),
         netboot: { allowPXE: true, allowWorkflow: true },
       })),
-      resources: defined({ cpu: cpus, memory: memoryGib === undefined ? undefined : `${memoryGib}Gi` }),
+      resources: withoutUndefined({ cpu: cpus, memory: memoryGib === undefined ? undefined : `${memoryGib}Gi` }),
     },
   };
 }

@@ -4,7 +4,7 @@
  * Groups items by their keys, in the order of the items. An item can have several keys.
  * @param keysOf returns the keys of an item, each once.
  */
-export function byKey<Item>(
+export function groupByKeys<Item>(
   items: readonly Item[],
   keysOf: (item: Item) => Iterable<string>,
 ): ReadonlyMap<string, readonly Item[]> {

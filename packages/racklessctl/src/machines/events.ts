@@ -1,7 +1,7 @@
 /** Changes of machines, as events of the service or by comparing two reads. */
 import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { linkAt, listAt, textAt, type Resource } from '../redfish/resource.js';
-import { byKey } from './by-key.js';
+import { groupByKeys } from './by-key.js';
 import { linksOf, summaryOf, type Machine, type MachineSummary } from './machine.js';
 
 /** An event of a machine or of another resource, or a difference between two reads of a machine. */
@@ -46,7 +46,7 @@ export type MachinesByLink = ReadonlyMap<string, readonly Machine[]>;
  */
 export function machinesByLink(machines: readonly Machine[]): MachinesByLink {
   // Several machines may share a chassis, for example the host of virtual machines.
-  return byKey(machines, (machine) => new Set(linksOf(machine).map(withoutTrailingSlashes)));
+  return groupByKeys(machines, (machine) => new Set(linksOf(machine).map(withoutTrailingSlashes)));
 }
 
 /** Returns the machines whose resource, manager or chassis has the URI `origin`, or the nearest URI above it. */

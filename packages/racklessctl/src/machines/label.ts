@@ -1,5 +1,5 @@
 /** Names of machines in tables and messages. Machines of one service can have equal names, for example on two hosts. */
-import { byKey } from './by-key.js';
+import { groupByKeys } from './by-key.js';
 import { chassisOf, type Machine } from './machine.js';
 
 /** Returns a key that two machines share if they belong to one service and have equal names. */
@@ -13,7 +13,7 @@ export const nameKey = ({ context, name }: { readonly context?: string | undefin
  * @param machines all machines that are shown together.
  */
 export function labelsIn(machines: readonly Machine[]): (machine: Machine) => string {
-  const byName = byKey(machines, (machine) => [nameKey(machine)]);
+  const byName = groupByKeys(machines, (machine) => [nameKey(machine)]);
   return (machine) => {
     const others = (byName.get(nameKey(machine)) ?? []).filter(({ uri }) => uri !== machine.uri);
     if (others.length === 0) return machine.name;
