@@ -227,7 +227,7 @@ function lastingState(log: Log, siblings: Siblings | null) {
   const routing = createRoutingState(log, siblings);
   siblings?.onEvent((event) => {
     if (event.kind === 'checked') applyCheck(routing, event);
-    else if (event.kind !== 'uncounted' && event.kind !== 'counted') routing.health.learn(event);
+    else if (event.kind !== 'uncounted' && event.kind !== 'counted') routing.health.applyEvent(event);
   });
   const uncountedResponses = createUncountedResponses(siblings);
   return { ...routing, overload: createOverload(siblings?.partOf), uncountedResponses, siblings };

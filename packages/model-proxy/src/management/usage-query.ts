@@ -11,7 +11,7 @@ const DEFAULT_DAYS = 30;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /** The first and the last day of a report. */
-export interface Period {
+export interface ReportDates {
   readonly from: string;
   readonly to: string;
 }
@@ -20,7 +20,7 @@ export interface Period {
  * Returns the dates of a query, by default the last {@link DEFAULT_DAYS} days until today. Each date has its own
  * default. @throws {ProxyError} 400: a date is invalid.
  */
-export function periodOf({ query, now }: Pick<ManagementRequest, 'query' | 'now'>): Period {
+export function datesOf({ query, now }: Pick<ManagementRequest, 'query' | 'now'>): ReportDates {
   const to = dateIn(query, 'end_date') ?? dayOf(now);
   const from = dateIn(query, 'start_date') ?? dayOf(now - (DEFAULT_DAYS - 1) * DAY_MS);
   return { from, to };
@@ -33,7 +33,7 @@ export function periodOf({ query, now }: Pick<ManagementRequest, 'query' | 'now'
  */
 export function usageIn(request: ManagementRequest): AsyncIterable<readonly UsageRow[]> {
   const { query, store } = request;
-  const { from, to } = periodOf(request);
+  const { from, to } = datesOf(request);
   for (const name of unsupportedFilters)
     if (filterIn(query, name) !== undefined) throw requestFault(`'${name}' is not implemented here.`, { param: name });
   const isSelected = keyFilter(query, store);

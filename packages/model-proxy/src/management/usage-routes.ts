@@ -3,7 +3,7 @@ import { invalidParameter } from '../errors/model.js';
 import { daysBetween, DAY_MS, type UsageRow } from '../store/usage.js';
 import { integerIn, type ManagementRequest } from './request.js';
 import { StreamedAnswer, streamedList } from './streamed-answer.js';
-import { addSums, emptySums, numbersOf, periodOf, usageIn, valueAt, type Period } from './usage-query.js';
+import { addSums, emptySums, numbersOf, datesOf, usageIn, valueAt, type ReportDates } from './usage-query.js';
 
 /**
  * `GET /usage/export`: all rows between the dates, of keys and tags. As JSON, or with `format=csv` as a table.
@@ -73,7 +73,7 @@ export async function dailyUsage(request: ManagementRequest): Promise<object> {
   const measure = measures.find((name) => name === (query.get('measure') ?? 'spend'));
   if (measure === undefined) throw invalidParameter('measure', `must be ${measures.join(', ')}`);
   const count = integerIn(query, 'size', { default: MAX_GROUPS, max: MAX_GROUPS });
-  const days = daysOf(periodOf(request));
+  const days = daysOf(datesOf(request));
   // The first read finds the largest groups. Values of each day for all groups would need too much memory.
   const sizes = new Map<string, Size>();
   await readGroups(request, by, (name, row) => {
@@ -130,7 +130,7 @@ function largest(sizes: ReadonlyMap<string, Size>, count: number): string[] {
     .map(([name]) => name);
 }
 
-function daysOf({ from, to }: Period): readonly string[] {
+function daysOf({ from, to }: ReportDates): readonly string[] {
   const [first, last] = [Date.parse(from), Date.parse(to)];
   if (last < first || last - first >= MAX_DAYS * DAY_MS)
     throw invalidParameter('start_date', `and end_date must be a period of 1 to ${MAX_DAYS} days`);

@@ -26,7 +26,7 @@ function setUp() {
     () => undefined,
   );
   const fail = (failure: FailureKind, more: Partial<Failure> = {}, id = 'a') => {
-    health.failed(id, failureOf(failure, more));
+    health.countFailure(id, failureOf(failure, more));
     return health.coolingMs(id);
   };
   return { clock, cooled, health, fail };
@@ -42,7 +42,7 @@ describe('a deployment cools down', () => {
     const { clock, fail, health, cooled } = setUp();
     expect(Array.from({ length: 5 }, () => fail('internalServer'))).toEqual([0, 0, 0, 0, 5000]);
     expect([fail('internalServer'), cooled]).toEqual([5000, ['a 5000']]);
-    for (let count = 0; count < 3; count += 1) health.succeeded('b');
+    for (let count = 0; count < 3; count += 1) health.countSuccess('b');
     expect(Array.from({ length: 3 }, () => fail('timeout', {}, 'b'))).toEqual([0, 0, 0]);
     expect(fail('timeout', {}, 'b')).toBe(5000);
     clock.now += 60_000;
@@ -53,9 +53,9 @@ describe('a deployment cools down', () => {
 
   it('after five failures in a row, even if it has answered 10,000 requests in that minute', () => {
     const { fail, health } = setUp();
-    for (let count = 0; count < 10_000; count += 1) health.succeeded('a');
+    for (let count = 0; count < 10_000; count += 1) health.countSuccess('a');
     expect(Array.from({ length: 4 }, () => fail('timeout'))).toEqual([0, 0, 0, 0]);
-    health.succeeded('a');
+    health.countSuccess('a');
     expect(Array.from({ length: 5 }, () => fail('timeout'))).toEqual([0, 0, 0, 0, 5000]);
   });
 
@@ -96,7 +96,7 @@ describe('during and after a cooldown', () => {
     );
     const select = () => {
       const id = router.select('public')?.deployment.id ?? '';
-      health.began(id);
+      health.noteStart(id);
       return id;
     };
     fail('rateLimit');
@@ -107,7 +107,7 @@ describe('during and after a cooldown', () => {
     expect([health.coolingMs('a'), select()]).toEqual([5000, 'b']);
     clock.now += 5000;
     expect([select(), select()]).toEqual(['a', 'b']);
-    health.succeeded('a');
+    health.countSuccess('a');
     expect([health.isCalm, select(), select()]).toEqual([true, 'a', 'a']);
   });
 
@@ -116,8 +116,8 @@ describe('during and after a cooldown', () => {
     fail('rateLimit');
     fail('rateLimit', { ownCooldownMs: 3_600_000 }, 'b');
     clock.now += 5000;
-    health.began('a');
-    health.succeeded('a');
+    health.noteStart('a');
+    health.countSuccess('a');
     expect([health.isCalm, health.isOnTrial('a')]).toEqual([false, false]);
   });
 
@@ -125,7 +125,7 @@ describe('during and after a cooldown', () => {
     const { clock, fail, health } = setUp();
     fail('rateLimit');
     clock.now += 5000;
-    health.began('a');
+    health.noteStart('a');
     expect(health.isOnTrial('a')).toBe(true);
     clock.now += 30_000;
     expect(health.isOnTrial('a')).toBe(false);
@@ -134,7 +134,7 @@ describe('during and after a cooldown', () => {
   it('the success of a request that began earlier does not end the cooldown', () => {
     const { fail, health } = setUp();
     fail('rateLimit');
-    health.succeeded('a');
+    health.countSuccess('a');
     expect(health.coolingMs('a')).toBe(5000);
   });
 });
@@ -148,7 +148,7 @@ describe('a reload', () => {
     health.retain(new Set(['b']));
     expect([health.isCalm, health.coolingMs('a'), health.states.size]).toEqual([true, 0, 0]);
     fail('rateLimit');
-    health.succeeded('a');
+    health.countSuccess('a');
     expect([health.isCalm, health.states.size]).toEqual([true, 0]);
   });
 });

@@ -13,13 +13,13 @@ export interface DeploymentHealth {
   /** Forgets all deployments except those of the configuration. Later results of removed deployments have no effect. */
   retain(ids: ReadonlySet<string>): void;
   /** Counts a request that succeeded at the deployment. Ends a trial, and removes the failed check. */
-  succeeded(id: string): void;
+  countSuccess(id: string): void;
   /** Counts a failed request, unless the client caused the failure. May begin a cooldown. */
-  failed(id: string, failure: Failure): void;
+  countFailure(id: string, failure: Failure): void;
   /** Notes that a request goes to the deployment. After a cooldown, until a success, this request is a trial. */
-  began(id: string): void;
+  noteStart(id: string): void;
   /** Applies what another worker has observed. */
-  learn(event: HealthEvent): void;
+  applyEvent(event: HealthEvent): void;
   /**
    * Returns whether the last request failed, or another worker has begun a cooldown. Failures that the client caused do
    * not count.
@@ -133,7 +133,7 @@ export function createDeploymentHealth(
       configured = ids;
       states.retain(ids);
     },
-    succeeded(id) {
+    countSuccess(id) {
       if (configured?.has(id) === false) return;
       const state = states.of(id);
       const minute = currentMinute(state);
@@ -146,7 +146,7 @@ export function createDeploymentHealth(
       states.recover(state);
       publish({ kind: 'recovered', id });
     },
-    failed(id, failed) {
+    countFailure(id, failed) {
       if (!isBlamed(failed.failure) || configured?.has(id) === false) return;
       const state = states.of(id);
       const minute = currentMinute(state);
@@ -163,7 +163,7 @@ export function createDeploymentHealth(
       publish({ kind: 'cooled', id, until: state.coolsUntil });
       onCooldown(id, cooldownMs, failed.failure);
     },
-    began(id) {
+    noteStart(id) {
       if (states.onProbation === 0) return;
       const state = states.all.get(id);
       if (state?.isOnProbation !== true) return;
@@ -172,7 +172,7 @@ export function createDeploymentHealth(
       state.trialUntil = time + TRIAL_MS;
       if (!isOther) publish({ kind: 'tried', id, until: state.trialUntil });
     },
-    learn(event) {
+    applyEvent(event) {
       if (configured?.has(event.id) === false) return;
       const state = states.of(event.id);
       if (event.kind === 'cooled') {

@@ -3,7 +3,7 @@ import type { Deployment } from '../../providers/deployment.js';
 import { findBlock, hasValues, type FoundBlock } from '../blocks.js';
 import { readBlock } from '../faults.js';
 import type { Steps } from '@rackless/daemon/process/slices.js';
-import { digestOf, readParams, type Inherited, type Unserved } from './params.js';
+import { deploymentIdOf, readParams, type Inherited, type Unserved } from './params.js';
 import { entryTable } from '../settings.js';
 import { entryNames, reportUnknownKeys } from '../names/unknown-keys.js';
 import type { KeyPath, YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
@@ -54,7 +54,7 @@ export function* readModelList(entries: readonly Entry[], inherited: ListInherit
         findings.fault(entry.node, [...entry.path, 'model_info', 'id'], `is also the id on line ${other.node.line}`);
         break;
       }
-      id = digestOf([read.id, copy]);
+      id = deploymentIdOf([read.id, copy]);
     }
     ids.set(id, entry);
     deployments.push({ ...read, id });

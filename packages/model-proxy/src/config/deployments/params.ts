@@ -77,7 +77,7 @@ export function readParams({
     id:
       typeof id === 'string' || typeof id === 'number'
         ? String(id)
-        : digestOf([modelName, provider.name, upstreamModel, apiBase, Object.keys(extraHeaders), parameters]),
+        : deploymentIdOf([modelName, provider.name, upstreamModel, apiBase, Object.keys(extraHeaders), parameters]),
     modelName,
     tls,
     timeouts: timeoutsOf(block, inherited),
@@ -145,7 +145,7 @@ function pricesOf(values: Block<typeof paramsTable>['values']): Record<string, n
  * Makes a stable id of 64 hexadecimal digits from a value. Clients see the id (`x-litellm-model-id`), so `value`
  * must not contain secrets.
  */
-export function digestOf(value: unknown): string {
+export function deploymentIdOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 

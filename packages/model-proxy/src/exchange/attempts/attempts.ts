@@ -106,7 +106,7 @@ export class Attempts implements AttemptOwner {
     if (isBodyFree && this.#failed === null) this.#body.release?.();
     if (selection === null) return;
     const { id } = selection.deployment;
-    proxy.health.succeeded(id);
+    proxy.health.countSuccess(id);
     if (proxy.settings.strategy.name === 'latency-based-routing')
       proxy.latencies.add(id, exchange.streamed, exchange.latencyMs);
     if (this.#failed === null) return;
@@ -293,7 +293,7 @@ export class Attempts implements AttemptOwner {
     const attempt = new Attempt({ exchange, endpoint, rename, translated }, traced, this);
     this.#attempt = attempt;
     exchange.call = this;
-    health.began(deployment.id);
+    health.noteStart(deployment.id);
     attempt.call = upstream.send(outgoing, attempt);
     return undefined;
   }

@@ -14,7 +14,7 @@ export function blame(
 ): void {
   // A client may set a timeout that is too short for any deployment.
   if (failure === null || (kind === 'timeout' && clientTimeouts !== null)) return;
-  proxy.health.failed(deployment.id, {
+  proxy.health.countFailure(deployment.id, {
     failure,
     retryAfterMs: retryAfterOf(headers, Date.now()),
     hasSiblings: proxy.router.candidates(model).length > 1,
