@@ -43,10 +43,12 @@ const top: readonly SettingGroup[] = [
     `mcp_servers mcp_tools prompts vector_store_registry search_tools agent_list files_settings finetune_settings
     worker_registry mcp_aliases tools`,
   ),
-  ignored('sets parameters of models', 'default_litellm_params'),
+  ignored('sets default parameters of all deployments', 'default_litellm_params'),
 ];
 
-const entry: readonly SettingGroup[] = [ignored('adds a feature', 'model_alias cache fallbacks')];
+const entry: readonly SettingGroup[] = [
+  ignored('sets an option that is not implemented', 'model_alias cache fallbacks'),
+];
 
 /** Settings of `litellm_params`. Parameters of requests go upstream, so only `max_retries` of them is in this table. */
 const params: readonly SettingGroup[] = [
@@ -60,12 +62,12 @@ const params: readonly SettingGroup[] = [
     azure_password watsonx_region_name s3_bucket_name gcs_bucket_name hf_model_name`,
   ),
   ignored(
-    'sets prices',
+    'sets prices by time or by characters',
     `input_cost_per_second output_cost_per_second input_cost_per_character
     output_cost_per_character`,
   ),
   ignored(
-    'adds a feature',
+    'sets an option that is not implemented',
     `tags cache caching mock_response mock_timeout mock_tool_calls auto_router_config auto_router_config_path auto_router_default_model
     auto_router_embedding_model merge_reasoning_content_in_choices complexity_router_config complexity_router_default_model
     litellm_trace_id configurable_clientside_auth_params force_timeout vector_store_ids use_chat_completions_api use_litellm_proxy
@@ -99,7 +101,7 @@ const settings: readonly SettingGroup[] = [
     custom_prometheus_tags enable_end_user_cost_tracking_prometheus_only`,
   ),
   ignored(
-    'adds a feature',
+    'sets an option that is not implemented',
     `forward_traceparent_to_llm_provider cache cache_params caching force_ipv4 modify_params enable_json_schema_validation add_function_to_prompt
     disable_copilot_system_to_assistant token_counter drop_unmapped_params model_alias_map custom_provider_map public_model_groups
     public_model_groups_links credential_list ssl_security_level ssl_ecdh_curve network_mock disable_hf_tokenizer_download
@@ -158,7 +160,7 @@ const general: readonly SettingGroup[] = [
     mcp_client_side_auth_header_name infer_model_from_keys`,
   ),
   ignored(
-    'adds a feature',
+    'sets an option that is not implemented',
     `completion_model image_generation_model moderation_model embedding_model litellm_license custom_key_generate custom_sso
     custom_ui_sso_sign_in_handler control_plane_url search_api service_account_settings token_rate_limit_type UI_USERNAME
     UI_PASSWORD fail_closed_rate_limit_enforcement cancel_on_disconnect`,
@@ -184,10 +186,14 @@ const router: readonly SettingGroup[] = [
     `max_retries enable_pre_call_checks
     ignore_invalid_deployments deployment_affinity_ttl_seconds model_group_affinity_config default_priority polling_interval`,
   ),
+  ignored('sets default parameters of all deployments', 'default_litellm_params'),
   ignored(
-    'adds a feature',
-    `redis_host redis_password redis_port redis_url redis_db cache_responses cache_kwargs cache_params caching_groups client_ttl
-    default_litellm_params alerting_config assistants_config router_general_settings search_tools`,
+    'caches answers, or shares state through Redis',
+    'redis_host redis_password redis_port redis_url redis_db cache_responses cache_kwargs cache_params caching_groups client_ttl',
+  ),
+  ignored(
+    'sets an option that is not implemented',
+    'alerting_config assistants_config router_general_settings search_tools',
   ),
   fulfilled('`LITELLM_LOG` sets the log level', 'debug_level set_verbose'),
 ];
