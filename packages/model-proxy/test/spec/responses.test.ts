@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createPassThrough } from '../../src/pass-through/index.js';
 import { createUpstream } from '../../src/upstream/send.js';
 import { createTestLog } from '../../../daemon/test/support/log.js';
+import { call } from '../harness/call.js';
+import { useSetups } from '../routing/fixture.js';
 import { json, serveApp, type ServedApp } from '../support/app.js';
 
 describe('stored responses, lists of models and moderations in the contract', () => {
@@ -44,6 +46,15 @@ describe('stored responses, lists of models and moderations in the contract', ()
     ]);
   });
 
+  it('MP-161 POST /v1/responses: goes to the upstream unchanged except for model', async () => {
+    await start();
+    served.answering = json({ id: 'resp_1', object: 'response', model: 'served/model' });
+    await ask('POST', '/v1/responses', { model: 'public', input: 'hi', unknown: [1, 2] });
+    expect(served.requests.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown])).toEqual([
+      ['/v1/responses', { model: 'served/model', input: 'hi', unknown: [1, 2] }],
+    ]);
+  });
+
   it('MP-84 POST /v1/moderations without model: the configured model for moderation gets the request', async () => {
     await start({ mode: 'moderation' });
     await ask('POST', '/v1/moderations', { input: 'hi' });
@@ -59,5 +70,30 @@ describe('stored responses, lists of models and moderations in the contract', ()
       { model: 'hosted_vllm/served/model', choices },
       { error: { code: '400' } },
     ]);
+  });
+});
+
+describe('models without the path of a request in the contract', () => {
+  const setUp = useSetups();
+
+  it.each(['anthropic/claude', 'bedrock/anthropic.claude'])(
+    'MP-161 POST /v1/responses: %s lacks this path, so the client gets 400',
+    async (model) => {
+      const { proxy, upstreams } = await setUp([{ params: { model, aws_region_name: 'us-east-1' } }]);
+      const { status, text } = await call(`${proxy.url}/v1/responses`, { body: { model: 'chat', input: 'hi' } });
+      expect([status, text]).toEqual([400, expect.stringContaining('does not have this endpoint')]);
+      expect(upstreams[0]?.count).toBe(0);
+    },
+  );
+
+  it('MP-162 /vllm/{path}: reaches a server with use_in_pass_through, and no other one', async () => {
+    const ask = ({ url }: { readonly url: string }) =>
+      call(`${url}/vllm/v1/load_lora_adapter`, { body: { model: 'chat', lora_name: 'x' } });
+    const closed = await setUp([{}]);
+    expect((await ask(closed.proxy)).status).toBe(400);
+    expect(closed.upstreams[0]?.count).toBe(0);
+    const open = await setUp([{ params: { use_in_pass_through: true } }]);
+    expect((await ask(open.proxy)).status).toBe(200);
+    expect(open.upstreams[0]?.requests[0]?.url).toBe('/v1/load_lora_adapter');
   });
 });
