@@ -37,6 +37,8 @@ model_list:
 - With a dated \`api_version\`, requests go to
   \`/openai/deployments/my-deployment/chat/completions?api-version=…\`. \`v1\`, \`latest\` and \`preview\`
   select \`/openai/v1\`, where the body names the model.
+- Without a version, requests have \`2025-02-01-preview\`. Requests for \`/v1/responses\` then go to
+  \`/openai/v1/responses?api-version=preview\`.
 - \`api_base\` may be the complete URL of a deployment, as Azure's pages show it. Its deployment and its
   version have priority.
 - A client's own \`api-version\` has no effect.
@@ -47,7 +49,8 @@ model_list:
   Microsoft Entra ID: \`oidc/google/AUDIENCE\`, \`oidc/github/AUDIENCE\`, \`oidc/circleci/\`,
   \`oidc/circleci_v2/\`, \`oidc/file/PATH\`, \`oidc/env/VARIABLE\` or \`oidc/env_path/VARIABLE\`.
 - The proxy supports no other kinds of credentials, such as managed identities of virtual machines.
-- \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
+- \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses. Models for images at
+  Foundry get requests as in \`azure/\`. The API of FLUX 2 is not implemented.
 - \`azure_ai/claude-…\` uses Anthropic's API at Foundry, below \`/anthropic\`.
 
 ## Vertex AI

@@ -9,7 +9,7 @@ import { refuse } from '../exchange/answer/refusal.js';
 import { requestTimeouts, clientTimeoutsOf, shownTimeout } from '../exchange/request-timeouts.js';
 import { methodNotAllowed, noSuchPath, webSocketOnly } from '../errors/path.js';
 import { ProxyError, toProxyError } from '../errors/proxy-error.js';
-import type { Timeouts } from '../providers/deployment.js';
+import type { Deployment, Timeouts } from '../providers/deployment.js';
 import type { Selection } from '../routing/router.js';
 import type { TracedCall, TracedRequest } from '../trace.js';
 import type { PooledUpstream } from '../upstream/send.js';
@@ -160,10 +160,23 @@ function headOf(
   const { request, proxy, id } = exchange;
   const { deployment } = selection;
   exchange.selection = selection;
-  const url = upstreamUrl(deployment.apiBase, target) + queryText(withPairs(query, deployment.query));
+  const url = urlOf(deployment, target, query);
   const { version } = proxy;
   const { host } = new URL(url);
   return { url, headers: rawRequestHeaders({ head: request.headers, deployment, version, id, host }) };
+}
+
+/** Returns the URL of a request. A stored response has the version of the path that made it. */
+function urlOf(deployment: Deployment, target: RawTask['target'], query: Decision['query']): string {
+  const { apiBase, pathOf, upstreamModel } = deployment;
+  if (target.kind === 'response' && pathOf !== undefined) {
+    const [path = '', ownQuery = deployment.query] = pathOf(target.rest, {
+      model: upstreamModel,
+      streams: false,
+    }).split('?');
+    if (path.endsWith(target.rest)) return `${apiBase}/${path}${queryText(withPairs(query, ownQuery))}`;
+  }
+  return upstreamUrl(apiBase, target) + queryText(withPairs(query, deployment.query));
 }
 
 function admit({ proxy, response }: Exchange, { deployment }: Selection): void {

@@ -47,7 +47,7 @@ export interface ProviderTarget {
   readonly query?: string | null;
   /**
    * Returns the path of an endpoint below `apiBase`, without a slash at its beginning, if it differs
-   * from OpenAI's.
+   * from OpenAI's. A query in it replaces {@link query}.
    */
   readonly pathOf?: (path: string, call: CallTraits) => string;
   /** Source of the access token of each request. */

@@ -85,7 +85,8 @@ export function urlTo(
   const { path, besideVersion } =
     translated === null ? endpoint : { path: pathOfDialect(translated), besideVersion: false };
   if (pathOf === undefined) return withQuery(urlOf(apiBase, { path, besideVersion }), query);
-  return withQuery(`${apiBase}/${pathOf(path, traits)}`, query);
+  const own = pathOf(path, traits);
+  return withQuery(`${apiBase}/${own}`, own.includes('?') ? undefined : query);
 }
 
 const pathOfDialect = ({ endpoint, call }: TranslatedCall) => endpoint.path(call);

@@ -61,7 +61,8 @@ const azureTarget: TargetOf = (settings) => {
     upstreamModel: model.replace(markedModel, ''),
     ...(isReasoning ? { parameters: reasoningParameters } : {}),
   };
-  const version = queryVersion(query) ?? value('api_version', 'AZURE_API_VERSION') ?? DEFAULT_VERSION;
+  const configured = queryVersion(query) ?? value('api_version', 'AZURE_API_VERSION');
+  const version = configured ?? DEFAULT_VERSION;
   const [, openaiBase, deployment] = deploymentUrl.exec(apiBase) ?? [];
   if (openaiBase === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1')))
     return { ...common, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
@@ -69,8 +70,11 @@ const azureTarget: TargetOf = (settings) => {
     ...common,
     apiBase: openaiBase ?? `${apiBase.replace(/\/openai$/, '')}/openai`,
     query: query ?? `api-version=${encodeURIComponent(version)}`,
-    pathOf: (path, { model: name }) =>
-      path.startsWith('responses') ? path : `deployments/${deployment ?? segmentOf(name)}/${path}`,
+    pathOf: (path, { model: name }) => {
+      if (!path.startsWith('responses')) return `deployments/${deployment ?? segmentOf(name)}/${path}`;
+      // The default version is older than these paths.
+      return configured === undefined ? `v1/${path}?api-version=preview` : path;
+    },
   };
 };
 
@@ -106,6 +110,12 @@ const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
 /** Addresses of resources without a path. Their inference API has the path `/models`. */
 const foundryHost = /^https:\/\/[^/]+\.services\.ai\.azure\.com$/;
 
+/** Names of the models for images at Foundry. */
+const imageModel = /flux|gpt-image|dall-e/i;
+
+/** Names of models whose parameters for images differ from OpenAI's. */
+const flux2Model = /flux[-._]?2/i;
+
 /** Addresses of serverless deployments, which expect the key as a bearer token. */
 const serverlessHost = /^https:\/\/[^/]+\.(?:models|inference)\.ai\.azure\.com(?:\/|$)/;
 
@@ -122,6 +132,8 @@ const azureAiTarget: TargetOf = (settings) => {
   const foreign = foreignModels.find(([pattern]) => pattern.test(model));
   if (foreign !== undefined) return `azure_ai/${model} has ${foreign[1]}, which is not implemented`;
   if (apiBase === null) return null;
+  if (foundryHost.test(apiBase) && flux2Model.test(model))
+    return `azure_ai/${model} has the API of FLUX 2, which is not implemented`;
   // A URL of Azure OpenAI, such as that of a model router.
   if (deploymentUrl.test(apiBase) || apiBase.endsWith('/openai/v1')) {
     return azureTarget({ ...settings, model: model.replace(/^model_router\//, '') });
@@ -136,6 +148,8 @@ const azureAiTarget: TargetOf = (settings) => {
   const version = value('api_version', 'AZURE_AI_API_VERSION');
   const isFoundry = foundryHost.test(apiBase);
   const dated = version ?? (isFoundry || apiBase.endsWith('/models') ? FOUNDRY_VERSION : undefined);
+  // The inference API has no images. Those of Foundry have the paths of Azure OpenAI.
+  if (isFoundry && imageModel.test(model)) return azureTarget(settings);
   return {
     ...credentials,
     ...(serverlessHost.test(apiBase) && credentials.apiKey === undefined ? bearerKey(settings) : {}),
