@@ -108,7 +108,7 @@ describe('vendors with APIs of their own', () => {
     return request;
   };
   /** Removes all requests so far. @returns the parsed body of the first one to this host. @throws {Error} as above. */
-  const bodyTo = (host: string): unknown => JSON.parse(requestTo(host).body);
+  const takeBodyTo = (host: string): unknown => JSON.parse(takeRequestTo(host).body);
   const completion = { id: 'chat-1', object: 'chat.completion', created: 1, model_id: 'm', model: 'm' };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
 
