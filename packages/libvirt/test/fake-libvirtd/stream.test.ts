@@ -190,7 +190,7 @@ describe('an upload', () => {
 describe('a download', () => {
   it('delivers all data, and confirms the end before the reader sees it', async () => {
     const data = Buffer.alloc(1_000_001, 'rackless');
-    // Sends the data directly after the reply, so the client must open the stream before it handles the data.
+    // The fake sends the data directly after the reply, so the client must open the stream before it handles the data.
     fake.on(download, (_args, call) => {
       peer = call;
       call.client.write(replyTo(download, call.serial, undefined));
@@ -246,7 +246,7 @@ describe('a download', () => {
       peer.client.stream(download, peer.serial, MessageStatus.continue, NOTHING);
     };
     send();
-    // Waits for longer than the keepalive limit. The PINGs of the control connection measure the time:
+    // The test waits for longer than the keepalive limit. The PINGs of the control connection measure the time:
     // one PING takes two intervals.
     const pings = (): number => fake.clients[0]?.pings ?? 0;
     const before = pings();

@@ -219,7 +219,7 @@ describe('a query', () => {
         answerFirst = () => resolve('<domain/>');
       });
     });
-    // Opens the connection, so that the time limit of the next call does not include that.
+    // This query opens the connection, so that the time limit of the next one does not include the opening.
     expect(await query(2)).toBe('<domain/>');
     const first = failureOf(query(1, 100));
     expect(await first).toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: true });

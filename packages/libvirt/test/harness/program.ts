@@ -77,7 +77,7 @@ function run(node: string, path: string, args: readonly string[], options: RunOp
   const { uid, nodeFlags = [], env = {} } = options;
   const child = spawn(node, [...nodeFlags, path, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Omits NODE_OPTIONS, which has the flags of jest (--experimental-vm-modules).
+    // The program does not get NODE_OPTIONS, which has the flags of jest (--experimental-vm-modules).
     env: { PATH: process.env['PATH'], ...env },
     timeout: 240_000,
     killSignal: 'SIGKILL',

@@ -86,7 +86,7 @@ describe('a running domain', () => {
       console.once('error', reject);
       console.once('close', () => reject(new Error('closed')));
     });
-    // The firmware discards input before the boot sector runs, so send until the echo comes.
+    // The firmware discards input before the boot sector runs, so the test sends until the echo comes.
     const timer = setInterval(() => console.write('rackless'), 250);
     try {
       expect(await answer).toContain('rackless');
@@ -121,7 +121,7 @@ describe('a running domain', () => {
 
   it('executes monitor commands and returns raw replies', async () => {
     const qmp = JSON.parse(await domain.qemuMonitorCommand('{"execute":"query-status"}')) as unknown;
-    // Ignores other members: QEMU 9 has removed `singlestep`.
+    // The test ignores other members: QEMU 9 has removed `singlestep`.
     expect(qmp).toMatchObject({
       return: { status: 'running', running: true },
       id: expect.stringMatching(/^libvirt-\d+$/),

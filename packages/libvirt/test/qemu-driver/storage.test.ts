@@ -142,7 +142,7 @@ describe('a volume', () => {
 
 describe('an upload of more than its range', () => {
   it('fails', async () => {
-    // Uses a separate libvirtd, and accepts CONNECTION_LOST: libvirtd 11.3 (Debian 13) sometimes crashes here,
+    // The test uses a separate libvirtd, and accepts CONNECTION_LOST: libvirtd 11.3 (Debian 13) sometimes crashes here,
     // with a general protection fault.
     const separate = await startLibvirtd({ driver: 'qemu' });
     const connected = await Hypervisor.open(separate.uri);

@@ -123,7 +123,7 @@ describe('calls', () => {
     const hypervisor = await connect(daemon);
     const timeoutMs = 2_000;
     const call = hypervisor.getHostname({ timeoutMs });
-    // Sends the request, then blocks this process until long after the deadline.
+    // The client sends the request. Then this function blocks the process until long after the deadline.
     process.nextTick(() => {
       for (const end = performance.now() + 2 * timeoutMs; performance.now() < end;);
     });

@@ -121,7 +121,7 @@ describe('events', () => {
   it('arrive only once after all listeners were removed and another one was added', async () => {
     const seen: number[] = [];
     for (let round = 0; round < 3; round += 1) {
-      // Removes one listener before libvirtd has answered its registration, and one after that.
+      // The test removes one listener before libvirtd has answered its registration, and one after that.
       hypervisor.events.on('lifecycle', () => seen.push(-1)).remove();
       const brief = hypervisor.events.on('lifecycle', () => seen.push(-2));
       await brief.ready;

@@ -48,7 +48,7 @@ async function enter(): Promise<Hypervisor> {
       const stream = await (await pool.storageVolLookupByName('disk')).upload();
       stream.on('error', () => undefined);
       process.kill(Number(pid), 'SIGSTOP');
-      // More than the socket buffers can hold.
+      // This is more than the socket buffers can hold.
       stream.write(Buffer.alloc(16_777_216));
       await sleep(20);
       return hypervisor;
@@ -66,6 +66,6 @@ await hypervisor.close();
 // Node removes closed sockets a few event loop iterations later.
 for (let turn = 0; turn < 100; turn += 1) await nextTurn();
 const left = process.getActiveResourcesInfo();
-// Ignores the two output pipes.
+// The result omits the two output pipes.
 for (let output = 0; output < 2; output += 1) left.splice(left.indexOf('PipeWrap'), 1);
 process.stdout.write(JSON.stringify(left));

@@ -14,7 +14,7 @@ const [domain] = await hypervisor.listAllDomains();
 if (domain === undefined) throw new Error('there is no domain');
 const controller = new AbortController();
 const { signal } = controller;
-// Creates the iterators before the calls, because a call disables Node's MaxListenersExceededWarning for the signal.
+// The iterators come before the calls, because a call disables Node's MaxListenersExceededWarning for the signal.
 const iterators = Array.from({ length: 20 }, () => hypervisor.events.iterate('lifecycle', { signal }).next());
 const calls = Array.from({ length: 100 }, (_, number) =>
   number % 2 === 0 ? hypervisor.getHostname({ signal }) : domain.suspend({ signal }),
