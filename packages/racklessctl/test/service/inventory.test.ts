@@ -127,7 +127,7 @@ describe('racklessctl inventory', () => {
     const [machine, hardware] = documentsOf(await render('tinkerbell'));
     expect(machine).toMatchObject({
       kind: 'Machine',
-      // The namespace of the secret in the comment.
+      // The command in the file's comment creates the secret in the same namespace.
       metadata: { name: 'node-1', namespace: 'tinkerbell' },
       spec: {
         connection: {

@@ -384,7 +384,7 @@ describe('an interrupted command', () => {
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>
         sendJson(response, 201, { '@odata.id': '/redfish/v1/Sessions/8' }, { 'x-auth-token': 't0ken' }),
-      // Never answers: the command waits here.
+      // The service never answers this request: the command waits here.
       'GET /redfish/v1/Systems': () => command.child.kill(name),
       'DELETE /redfish/v1/Sessions/8': (_, response) => void response.writeHead(204).end(),
     });

@@ -132,7 +132,7 @@ describe('watch', () => {
       ...machineWithEvents,
       'POST /sessions': (_, response) => {
         const number = service.lines.filter((line) => line === 'POST /sessions').length;
-        // A service that is starting: the second login fails.
+        // The second login fails, as at a service that is starting.
         if (number === 2) response.destroy();
         else sendJson(response, 201, {}, { 'x-auth-token': `t${number}`, location: `/sessions/${number}` });
       },
@@ -216,7 +216,7 @@ describe('watch', () => {
     const service = await serve(
       withEvents((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-        // Sends the event only after the time limit for the headers.
+        // The service sends the event only after the time limit for the headers.
         setTimeout(() => response.write(eventOf('e1', 'a late event')), 3500);
       }),
     );

@@ -91,7 +91,7 @@ describe('list', () => {
       stderr: expect.stringContaining('32 more machines could not be read'),
     });
     expect(errors.filter((error) => error.includes('there is no complete answer after 3 s'))).toHaveLength(40);
-    // 4 at the same time; 3 more may have begun before the fourth failure.
+    // The command sends 4 at the same time; 3 more may have begun before the fourth failure.
     expect(service.lines.filter((line) => line.includes('/m-')).length).toBeLessThanOrEqual(7);
   });
 

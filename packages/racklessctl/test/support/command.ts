@@ -27,7 +27,7 @@ export class RunningCommand {
 
   constructor(args: readonly string[], options: { readonly cwd: string; readonly env: Record<string, string> }) {
     const { PATH = '' } = process.env;
-    // Passes only these variables: the environment of the tests must not configure the command.
+    // The command gets only these variables: the environment of the tests must not configure it.
     this.child = spawn(process.execPath, [BIN, ...args], { ...options, env: { PATH, ...options.env } });
     const add = (stream: 'stdout' | 'stderr'): void => {
       this.child[stream].setEncoding('utf8').on('data', (text: string) => {
