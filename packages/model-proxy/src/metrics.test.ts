@@ -35,7 +35,7 @@ async function exposed(...records: readonly RequestRecord[]): Promise<readonly s
   }
   metrics.requestStarted();
   await metrics.expose({ deployments: [], queued: 0 }, []);
-  // Returns the second of two scrapes: a scrape must not count anything again.
+  // The result is the second of two scrapes: a scrape must not count anything again.
   const { text } = await metrics.expose({ deployments: [], queued: 0 }, []);
   return text.split('\n').filter((line) => line.startsWith('litellm_'));
 }

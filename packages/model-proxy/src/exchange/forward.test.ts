@@ -521,7 +521,7 @@ describe('a failure of the upstream', () => {
     ['null', 200],
   ])('is assumed only if the connection ends within JSON: after %s, the status is %d', async (text, status) => {
     served.answering = (_asked, response) => {
-      // Sends neither a length nor chunks, as in HTTP/1.0: only the end of the connection ends the answer.
+      // The upstream sends neither a length nor chunks, as in HTTP/1.0: only the connection's end ends the answer.
       response.useChunkedEncodingByDefault = false;
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
       response.end(text);

@@ -54,7 +54,7 @@ describe('the verification of a small object', () => {
         const pairs = Object.entries(members).map(([key, value]) => `${JSON.stringify(key)}:${value}`);
         const text = `{${pairs.join(',')}}`;
         const place = at % (text.length + 1);
-        // Inserts a character, replaces one, or deletes one.
+        // The original, and texts with a character inserted, replaced or deleted.
         return [
           text,
           text.slice(0, place) + character + text.slice(place),

@@ -58,7 +58,7 @@ describe('EventReader', () => {
   });
 
   it('takes less time for 64 KiB of empty lines than for 64 KiB of events', () => {
-    // Measures the CPU time of this process, which other processes on a busy host do not change.
+    // The test measures the CPU time of this process, which other processes on a busy host do not change.
     const cpuOf = (text: string): number => {
       const bytes = Buffer.from(text.repeat(65_536 / text.length));
       const reader = new EventReader();

@@ -181,7 +181,7 @@ describe('a stream of events', () => {
   });
 
   it('takes at most four times as long for an event of two million lines as for two million events', () => {
-    // Measures the CPU time of this process, which other processes on a busy host do not change.
+    // The test measures the CPU time of this process, which other processes on a busy host do not change.
     const cpuOf = (text: string): number => {
       const chunk = Buffer.from(text.repeat(1000));
       const start = process.cpuUsage();

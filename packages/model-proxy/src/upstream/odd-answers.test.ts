@@ -145,8 +145,8 @@ describe('an answer that is almost HTTP', () => {
       const byNode = await understoodByNode(pieces);
       // Node also reads the bytes after an answer, and may reject the answer for them.
       if (isFollowed && byNode === null) return;
-      // Node does not know `chunked` with a tab after it, which RFC 9110, section 5.6.3 allows. Ignores answers with
-      // any tab in this header.
+      // Node does not know `chunked` with a tab after it, which RFC 9110, section 5.6.3 allows. The test ignores
+      // answers with any tab in this header.
       if (/^transfer-encoding:.*\t/im.test(text)) return;
       expect({ text, ...understood }).toEqual({ text, ...byNode });
     });

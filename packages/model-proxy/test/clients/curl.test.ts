@@ -25,8 +25,8 @@ describe('curl', () => {
   beforeAll(async () => {
     upstream = await TestUpstream.start();
     folder = mkdtempSync(join(tmpdir(), 'rackless-curl-'));
-    // Uses the paths of a container: all files are in one folder, and the configuration has the
-    // absolute path of the bundle.
+    // The files are as in a container: all of them are in one folder, and the configuration has the absolute path of
+    // the bundle.
     writeFileSync(join(folder, 'ca-bundle.crt'), readFileSync(upstream.caFile));
     writeFileSync(
       join(folder, 'config.yaml'),

@@ -163,7 +163,7 @@ describe('a stream', () => {
 
   it('pauses while the client does not read, and the proxy does not store it', async () => {
     const { upstream, proxy, works } = fixture();
-    // More than the kernel buffers of two connections can store, which is up to 37 MB each.
+    // The stream has 150 MB: more than the kernel buffers of two connections can store, which is up to 37 MB each.
     const piece = { write: `data: ${chunk('y'.repeat(100_000))}\n\n`, times: 1500 };
     const script: readonly Step[] = [piece, done, end];
     const sent = request(`${proxy.url}/v1/chat/completions`, {

@@ -23,8 +23,8 @@ export class ProxyProcess {
   #stderr = '';
 
   constructor(args: readonly string[], { cwd, env = {}, nodeFlags = [] }: RunOptions = {}) {
-    // Passes only the necessary variables, because the environment of the tests must not configure
-    // the proxy.
+    // The proxy gets only the necessary variables, because the environment of the tests must not configure
+    // it.
     const { PATH = '', HOME = '' } = process.env;
     this.#child = spawn(process.execPath, [...nodeFlags, BIN, ...args], { cwd, env: { PATH, HOME, ...env } });
     this.#child.stdin.end();

@@ -10,7 +10,7 @@ import { startTestProxy, type TestProxy } from '../harness/proxy.js';
 import { deploymentAt, sendToEnd, upstreamFor } from './sent-request.js';
 
 const REFUSAL = '{"error":{"message":"too large"}}';
-/** Runs in its own process: in this process, the answer would always be read before the reset. */
+/** A server in its own process: in this process, the proxy would always read the answer before the reset. */
 const EARLY_SERVER = `
   import { createServer } from 'node:net';
   const server = createServer((socket) => {

@@ -157,7 +157,7 @@ describe('an answer', () => {
     for (let at = 0; at < interim.length + 20; at += 7) {
       const { deployment, upstream } = await start((_body, { socket }) => {
         socket.write(text.slice(0, at));
-        // Sends a separate segment.
+        // This write becomes a separate segment.
         setImmediate(() => socket.write(text.slice(at)));
         return null;
       });

@@ -288,7 +288,7 @@ describe('connections with TLS', () => {
   });
 
   it('make at most 32 handshakes for 32 clients, even if answers arrive very early', async () => {
-    // Runs in its own process: in this process, an answer never arrives before Node reports the
+    // The server runs in its own process: in this process, an answer never arrives before Node reports the
     // write of its request.
     const near = `
       import { readFileSync } from 'node:fs';

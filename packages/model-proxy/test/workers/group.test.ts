@@ -227,7 +227,7 @@ describe('a SIGHUP to all processes of a group', () => {
   it('does not end a worker that still loads its program, and neither do SIGINT and SIGTERM', async () => {
     const folder = path.dirname(write('package.json', '{"type":"module"}'));
     copyFileSync(path.join(DIST, 'workers/worker-entry.js'), path.join(folder, 'worker-entry.js'));
-    // Loads until its input ends.
+    // This program loads until its input ends.
     write('worker.js', `console.log('loading'); for await (const _ of process.stdin); console.log('loaded');`);
     const worker = spawn(process.execPath, [path.join(folder, 'worker-entry.js')], { stdio: 'pipe' });
     const ended = once(worker, 'close');

@@ -162,7 +162,7 @@ describe('a stream', () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.flushHeaders();
-      // Closes the connection after the head, before the first byte of the body.
+      // The upstream closes the connection after the head, before the first byte of the body.
       setImmediate(() => response.destroy());
     };
     const answer = await ask();

@@ -68,7 +68,7 @@ afterEach(() => {
   received.length = 0;
   onHead = () => undefined;
   onWhole = answerWhole;
-  // Empties the log.
+  // This call empties the log for the next test.
   served.lines();
 });
 onWhole = answerWhole;
@@ -317,7 +317,7 @@ describe('an answer while the client still sends its form', () => {
     const [answered, text] = await client.answer();
     expect([answered, errorIn(text)]).toEqual([status, expect.stringContaining(message)]);
     expect(client.text).toMatch(/\r\nconnection: close\r\n/i);
-    // More than all buffers can store, so the proxy must read it.
+    // The rest is more than all buffers can store, so the proxy must read it.
     client.send(rest);
     await once(client.socket, 'end');
     expect(client.socket.writableLength).toBe(0);

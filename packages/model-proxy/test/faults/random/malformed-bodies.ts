@@ -128,7 +128,7 @@ export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer
   'bytes that are not UTF-8': (random) =>
     Buffer.concat([
       bytes(`{"model": "${PUBLIC_MODEL}", "messages": [{"content": "`),
-      // Lone, overlong, surrogate, beyond Unicode, incomplete.
+      // These bytes are lone, overlong, a surrogate, beyond Unicode, or incomplete.
       Buffer.from(
         random.pick([
           'ff',
