@@ -113,7 +113,7 @@ describe("the example of OpenAI's client", () => {
   it('sends a request, streams an answer and lists the models', async () => {
     const upstream = await TestUpstream.start();
     const proxy = await startTestProxy(sampleConfig(upstream));
-    // Node finds the client's package from here, and git ignores the folder.
+    // From this folder, Node finds the client's package, and git ignores the folder.
     const cache = join(import.meta.dirname, '../../.cache');
     mkdirSync(cache, { recursive: true });
     const beside = mkdtempSync(join(cache, 'client-'));

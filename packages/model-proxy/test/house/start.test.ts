@@ -44,7 +44,7 @@ function marked(mark: string): readonly string[] {
 }
 
 describe('scripts/start proxy', () => {
-  it('serves a sample, prints three working commands, does not start twice, and leaves no process', async () => {
+  it('serves a sample, prints 3 working commands, starts only once, and leaves no process after Ctrl-C', async () => {
     const port = await freePort();
     const mark = `RACKLESS_START_TEST=${port}`;
     const env = { ...process.env, RACKLESS_START_TEST: String(port) };

@@ -409,7 +409,7 @@ describe('a virtual key', () => {
     expect((await app.chat(key)).status).toBe(429);
   });
 
-  it('also counts requests for models that it may not use, because limits are checked before the body', async () => {
+  it('has requests for models that it may not use counted too: limits are checked before the body', async () => {
     const key = await app.create({ models: ['other'], rpm_limit: 1 });
     expect([(await app.chat(key)).status, (await app.chat(key)).status]).toEqual([403, 429]);
   });
@@ -437,7 +437,7 @@ describe('a virtual key', () => {
     expect(app.requests).toHaveLength(3);
   });
 
-  it('has a limit for parallel requests; a client that disconnects frees its place', async () => {
+  it('has a limit for parallel requests; a client that disconnects frees its slot', async () => {
     const key = await app.create({ max_parallel_requests: 2 });
     const waiting: (() => void)[] = [];
     app.answering = (request, response) => void waiting.push(() => json({ model: 'x' })(request, response));
@@ -476,7 +476,7 @@ describe('a virtual key', () => {
         ]);
         return answer === true ? true : undefined;
       },
-      () => 'a free place',
+      () => 'no slot is free',
     );
     for (const reply of waiting) reply();
     expect((await first).status).toBe(200);

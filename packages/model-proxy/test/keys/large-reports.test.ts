@@ -23,7 +23,7 @@ const daysAgo = (count: number): string => dayOf(app.clock.ms - count * DAY_MS);
 type Row = readonly [subject: 'key' | 'tag', name: string, model: string, requests: number];
 
 /** Writes the file of a day. */
-function store(day: string, rows: readonly Row[]): void {
+function writeDay(day: string, rows: readonly Row[]): void {
   const line = (value: readonly unknown[]): string => {
     const text = JSON.stringify(value);
     return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`;
@@ -38,7 +38,7 @@ function store(day: string, rows: readonly Row[]): void {
 
 describe('a report of a day', () => {
   it('has all rows, although they are more than a call of a function can have arguments', async () => {
-    store(
+    writeDay(
       daysAgo(1),
       Array.from({ length: 150_000 }, (_, n): Row => ['key', `key-${n}`, 'm', 1]),
     );
@@ -49,10 +49,10 @@ describe('a report of a day', () => {
 
 describe('a report of several days', () => {
   it('is one JSON list, also if some days have no rows', async () => {
-    store(daysAgo(4), []);
-    store(daysAgo(3), [['key', 'a', 'm', 1]]);
-    store(daysAgo(2), [['tag', 'blue', 'm', 1]]);
-    store(daysAgo(1), [['key', 'a', 'm', 2]]);
+    writeDay(daysAgo(4), []);
+    writeDay(daysAgo(3), [['key', 'a', 'm', 1]]);
+    writeDay(daysAgo(2), [['tag', 'blue', 'm', 1]]);
+    writeDay(daysAgo(1), [['key', 'a', 'm', 2]]);
     const exported = await app.manage('GET', '/usage/export');
     expect((exported.json() as { requests: number }[]).map(({ requests }) => requests)).toEqual([1, 1, 2]);
     const logs = await app.manage('GET', `/spend/logs?start_date=${daysAgo(9)}&end_date=${today}`);
@@ -69,7 +69,7 @@ describe('a report of several days', () => {
     mkdirSync(join(app.folder, `usage-${daysAgo(2)}.journal`));
     expect((await app.manage('GET', '/usage/export')).status).toBe(503);
     expect((await app.manage('GET', '/usage/export?format=csv')).status).toBe(503);
-    store(daysAgo(3), [['key', 'a', 'm', 1]]);
+    writeDay(daysAgo(3), [['key', 'a', 'm', 1]]);
     await expect(app.manage('GET', '/usage/export')).rejects.toThrow();
     await expect(app.manage('GET', '/usage/export?format=csv')).rejects.toThrow();
   });
@@ -109,13 +109,13 @@ describe('/usage/daily', () => {
     ...{ total_tokens: 5 * rows, spend: requests },
   });
   beforeEach(() => {
-    store(daysAgo(2), [
+    writeDay(daysAgo(2), [
       ['key', 'a', 'm', 1],
       ['key', 'a', 'n', 2],
       ['key', 'b', 'm', 10],
       ['tag', 'blue', 'm', 99],
     ]);
-    store(daysAgo(1), [
+    writeDay(daysAgo(1), [
       ['key', 'a', 'm', 4],
       ['key', 'c', 'm', 1],
       ['key', 'd', 'm', 2],
@@ -134,8 +134,8 @@ describe('/usage/daily', () => {
   });
 
   it('has the exact cost of each day, also a small one after a large one', async () => {
-    store(daysAgo(2), [['key', 'a', 'm', 1_000_000]]);
-    store(daysAgo(1), [['key', 'a', 'm', 0.1]]);
+    writeDay(daysAgo(2), [['key', 'a', 'm', 1_000_000]]);
+    writeDay(daysAgo(1), [['key', 'a', 'm', 0.1]]);
     expect(await daily(`start_date=${daysAgo(2)}`)).toMatchObject({ groups: [{ daily: [1_000_000, 0.1, 0] }] });
   });
 

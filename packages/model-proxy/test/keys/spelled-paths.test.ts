@@ -33,7 +33,7 @@ const escaped = (text: string) => Buffer.from(text).toString('hex').replace(/../
 /** Matches the place of a provider's name in a path of these routes: `/v1`, or nothing before the route. */
 const versionPrefix = /^(?:\/v1)?(?=\/(?:chat|embeddings|responses|fim|batches|files|realtime)\b)/;
 
-/** A valid request to each endpoint. */
+/** A body that is valid at each endpoint. */
 const BODY = JSON.stringify({ model: 'gpt', messages: [{ role: 'user', content: 'Hello' }], input: 'Hello' });
 
 /** Returns another spelling of a path. */

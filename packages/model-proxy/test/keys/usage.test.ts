@@ -457,8 +457,8 @@ describe('a stored response', () => {
     expect(spent()).toBeCloseTo(0.2);
   });
 
-  it.each(['', '?stream=true'])('with background: true is counted at the first read with usage%s', async (rest) => {
-    answerWithResponse(queued);
+  it.each(['', '?stream=true'])('with background: true is counted at the first read with usage (%j)', async (rest) => {
+    answers(queued);
     const id = await create({ background: true });
     await use(id);
     expect(spent()).toBe(0);

@@ -346,7 +346,7 @@ describe('a client of raw requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*too large/i);
   });
 
-  it('gets 100 Continue only after the proxy has accepted its request', async () => {
+  it('gets 100 Continue only if the proxy accepts its request', async () => {
     const { proxy, upstream } = fixture();
     const wait = (path: string, method: string) =>
       exchangeBytes(

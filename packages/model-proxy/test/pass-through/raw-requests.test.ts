@@ -162,7 +162,7 @@ describe('a raw request', () => {
     expect([status, headers['content-length'], text]).toEqual([204, undefined, '']);
   });
 
-  it('gets 405 for an unknown method, and the proxy itself answers OPTIONS', async () => {
+  it('gets 405 for an unknown method; the proxy itself answers OPTIONS, and GET at a path of WebSockets', async () => {
     const refused = await ask('/openai/v1/x', { method: 'PROPFIND' });
     expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD, POST, PUT, PATCH, DELETE']);
     const options = await ask('/v1/files', { method: 'OPTIONS' });

@@ -250,7 +250,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('closes its connection, and no other, if an earlier request on it has no answer yet', async () => {
+  it('closes its connection if an earlier request on it has no answer yet, and another one still opens', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;
