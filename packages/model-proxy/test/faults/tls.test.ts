@@ -102,7 +102,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(proxy)).toEqual(served);
   });
 
-  it('reuses its connections for many consecutive requests', async () => {
+  it('needs at most two connections for 20 pairs of requests', async () => {
     const upstream = await serve();
     const proxy = await start(sampleConfig(upstream));
     for (let round = 0; round < 20; round++) await ask(proxy);

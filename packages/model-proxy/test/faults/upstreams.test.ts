@@ -172,7 +172,7 @@ describe('an upstream', () => {
     });
   }
 
-  it('cannot redirect a request, so no other server gets the API key', async () => {
+  it('cannot redirect a request: the proxy follows no 307, so that no other server gets the API key', async () => {
     const { ask, upstream } = fixture();
     const { status } = await ask({ head: 307, headers: { location: `${upstream.apiBase}/chat/completions` } }, end);
     expect(status).toBeGreaterThanOrEqual(300);

@@ -110,7 +110,7 @@ describe('the spend of a key', () => {
     expect((await reopen(again)).spendOf('k').spend).toBe(0);
   });
 
-  it('set by an administrator is on the disk when the change has returned', async () => {
+  it('is on the disk when the change of an administrator has returned', async () => {
     const store = await open();
     await put(store, 'k', keyOf());
     store.addUsage(usage());
