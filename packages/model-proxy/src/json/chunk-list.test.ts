@@ -20,7 +20,7 @@ describe('a list of chunks', () => {
     expect(joined(list) === expected).toBe(true);
   });
 
-  it('does not copy chunks while there are only a few', () => {
+  it('does not copy the first three chunks', () => {
     const list = new ChunkList();
     const chunks = ['a', 'b', 'c'].map((text) => Buffer.alloc(10, text));
     for (const chunk of chunks) list.push(chunk);
@@ -34,7 +34,7 @@ describe('a list of chunks', () => {
     expect([list.chunks.length, joined(list)]).toEqual([1, 'abcdef']);
   });
 
-  it('stays short for a JSON object that arrives in single bytes', () => {
+  it('has fewer than 100 chunks for a JSON object of 100 KB that arrives in single bytes', () => {
     const text = `{"model":"m","a":"${'x'.repeat(100_000)}"}`;
     const scanner = new JsonObjectScanner();
     for (const byte of Buffer.from(text)) scanner.push(Buffer.of(byte));

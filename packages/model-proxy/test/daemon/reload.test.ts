@@ -37,7 +37,7 @@ const chat = (url: string) =>
   call(`${url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'Hello' }] } });
 
 describe('a proxy that gets no signal', () => {
-  it('serves each new configuration when another file replaces the old one, several times in a row', async () => {
+  it('serves each new configuration when another file replaces the old one, three times in a row', async () => {
     const file = write('config.yaml', NOWHERE);
     const url = await start(['--config', file, ...LOCAL]).address();
     for (const name of ['one', 'two', 'three']) {

@@ -57,7 +57,7 @@ describe('an upload', () => {
       );
     });
 
-    it('may take several minutes if bytes arrive every few seconds', async () => {
+    it('may take several minutes if bytes arrive every 20 seconds', async () => {
       const { socket, answer } = dial();
       socket.setNoDelay(true);
       socket.write(headOf(path, type, body.length));

@@ -60,7 +60,7 @@ function fill(file: string): () => void {
 }
 
 describe('a store whose process is killed', () => {
-  it('loses no confirmed key and at most one second of usage, at six different moments of the kill', async () => {
+  it('loses no confirmed key and at most one second of usage, in six kills at different moments', async () => {
     const confirmed = new Set<string>();
     let counted = 0;
     let previous: readonly string[] = [];
