@@ -199,9 +199,9 @@ describe('an event registration', () => {
 
   it('is repeated after a reconnect, with new callback ids', async () => {
     const seen: number[] = [];
-    const gone = hypervisor.events.on('lifecycle', () => seen.push(-1));
-    await gone.ready;
-    gone.remove();
+    const former = hypervisor.events.on('lifecycle', () => seen.push(-1));
+    await former.ready;
+    former.remove();
     const listener = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
     await listener.ready;
     await hypervisor.getHostname();
