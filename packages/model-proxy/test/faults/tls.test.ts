@@ -64,9 +64,9 @@ describe('TLS to an upstream', () => {
   });
 
   it('accepts an expired certificate with ssl_verify: false', async () => {
-    const old = await serve({ certificate: (_folder, authority) => authority.issue('old', { expired: true }) });
-    expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: false'] })))).toEqual(served);
-    expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: "False"'] })))).toEqual(served);
+    const expired = await serve({ certificate: (_folder, authority) => authority.issue('old', { expired: true }) });
+    expect(await ask(await start(sampleConfig(expired, { params: ['ssl_verify: false'] })))).toEqual(served);
+    expect(await ask(await start(sampleConfig(expired, { params: ['ssl_verify: "False"'] })))).toEqual(served);
   });
 
   it('sends a client certificate if the upstream requires one; without a certificate, requests get 500', async () => {

@@ -446,9 +446,9 @@ describe('a virtual key', () => {
         headers: { authorization: `Bearer ${key}` },
         body: { model: 'public', messages: [] },
       });
-    const gone = connect(app.port, '127.0.0.1');
+    const leaving = connect(app.port, '127.0.0.1');
     const body = JSON.stringify({ model: 'public', messages: [] });
-    gone.write(
+    leaving.write(
       `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     const first = send();
@@ -461,8 +461,8 @@ describe('a virtual key', () => {
     expect(refused.status).toBe(429);
     await refused.ended;
     expect(refused.text).toContain('Limit type: max_parallel_requests');
-    gone.destroy();
-    await once(gone, 'close');
+    leaving.destroy();
+    await once(leaving, 'close');
     await waitFor(
       async () => {
         const next = send();

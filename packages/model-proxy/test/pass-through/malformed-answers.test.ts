@@ -68,7 +68,7 @@ describe('an upstream of raw requests', () => {
     ['an answer', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n'],
     ['an error', 'HTTP/1.1 401 No\r\ncontent-length: 2\r\n'],
     ['a handshake', 'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\n'],
-  ])('does not reveal its key to the client if it repeats the key in the headers of %s', async (what, head) => {
+  ])('has its key masked if it repeats the key in the headers of %s', async (what, head) => {
     const { proxy, get } = await proxyBefore(`${head}x-echo: Bearer ${KEY}\r\nlocation: /?key=${KEY}\r\n\r\nok`);
     const headers =
       what === 'a handshake'

@@ -99,8 +99,8 @@ describe('a group of workers', () => {
 
   it('replaces a worker that is killed, after a pause that doubles, and keeps the other worker', async () => {
     const group = await startGroup(configuration());
-    const [killed = 0, other = 0] = group.workers();
-    process.kill(killed, 'SIGKILL');
+    const [toKill = 0, other = 0] = group.workers();
+    process.kill(toKill, 'SIGKILL');
     await group.process.waitForOutput(
       /a worker has ended: another process replaces it.*"reason":"SIGKILL","afterMs":100/,
     );
@@ -257,8 +257,8 @@ describe('a reload of a group', () => {
     write('config.yaml', 'model_list: 5');
     group.process.signal('SIGHUP');
     await group.process.waitForOutput(/reloading the configuration failed: the old one stays in use/);
-    const [killed = 0] = group.workers();
-    process.kill(killed, 'SIGKILL');
+    const [toKill = 0] = group.workers();
+    process.kill(toKill, 'SIGKILL');
     await group.process.waitForOutput(/a worker serves clients again/);
     expect(await Promise.all(await models(group))).toEqual([['renamed'], ['renamed']]);
     expect(group.process.output.match(/configuration reloaded/g)).toHaveLength(1);
@@ -266,8 +266,8 @@ describe('a reload of a group', () => {
 
   it('reaches a worker that begins to serve while another worker prepares', async () => {
     const group = await startGroup(configuration());
-    const [killed = 0, slow = 0] = group.workers();
-    process.kill(killed, 'SIGKILL');
+    const [toKill = 0, slow = 0] = group.workers();
+    process.kill(toKill, 'SIGKILL');
     await group.process.waitForOutput(/a worker has ended/);
     process.kill(slow, 'SIGSTOP');
     write('config.yaml', configuration().replace('"model_name":"m"', '"model_name":"renamed"'));
@@ -299,8 +299,8 @@ describe('a cooldown of a deployment', () => {
       () => 'the deployment does not cool down at the other worker',
     );
     const sent = requestCount();
-    const [killed = 0] = group.workers();
-    process.kill(killed, 'SIGKILL');
+    const [toKill = 0] = group.workers();
+    process.kill(toKill, 'SIGKILL');
     await group.process.waitForOutput(/a worker serves clients again/);
     for (const connection of await group.connectToAll(2)) expect((await connection.chat(MASTER)).status).toBe(429);
     expect(requestCount()).toBe(sent);

@@ -133,8 +133,8 @@ describe('the usage of a group', () => {
     const connections = await group.connectToAll(2);
     for (let n = 0; n < 10; n += 1) for (const connection of connections) await connection.chat(key);
     expect(await exported(group)).toEqual([expect.objectContaining({ requests: 20 })]);
-    const [firstPid = 0] = group.workers();
-    process.kill(firstPid, 'SIGKILL');
+    const [toKill = 0] = group.workers();
+    process.kill(toKill, 'SIGKILL');
     await group.process.waitForOutput(/a worker serves clients again/);
     expect(await exported(group)).toEqual([expect.objectContaining({ requests: 20 })]);
     expect(await group.chat(key)).toBe(200);
@@ -188,8 +188,8 @@ describe('the metrics of a group', () => {
     expect(text).toMatch(/^process_start_time_seconds \d/m);
     const status = (await second?.get('/model/status', MASTER))?.text ?? '';
     expect(JSON.parse(status)).toEqual({ data: [expect.objectContaining({ model_id: 'first', requests: 7 })] });
-    const [firstPid = 0] = group.workers();
-    process.kill(firstPid, 'SIGKILL');
+    const [toKill = 0] = group.workers();
+    process.kill(toKill, 'SIGKILL');
     await group.process.waitForOutput(/a worker serves clients again/);
     for (const connection of await group.connectToAll(2)) expect(await requests(connection)).toBe(7);
   });
