@@ -166,7 +166,7 @@ model_info:
 - \`cache_control\`, \`is_error\` and \`context_management\` are dropped. Images in results of tools move
   behind the results, because OpenAI's results contain only text.
 - Tools and files at Anthropic's servers, \`container\`, \`mcp_servers\` and unknown blocks get 400.
-- Gemini 3 must get the signatures of its thoughts back. They are a part of the ids of tool calls, and only
+- Gemini 3 must get the signatures of its thoughts back. These signatures are a part of the ids of tool calls, and only
   \`gemini/\` and \`vertex_ai/\` get them. Anthropic's models at Anthropic,
   Azure and Vertex AI get short digests in their place. Other addresses with Anthropic's API get the ids unchanged.
 - \`stop_reason\` is \`tool_use\` if the answer calls a tool, also if the upstream's reason is \`stop\`.

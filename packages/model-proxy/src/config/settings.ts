@@ -57,7 +57,7 @@ const tlsRows = {
   }),
   sslCertificate: text({
     name: 'ssl_certificate',
-    doc: 'PEM file with the client certificate for upstreams. It may also contain the key. Environment: `SSL_CERTIFICATE`.',
+    doc: 'PEM file with the client certificate for upstreams. The file may also contain the key. Environment: `SSL_CERTIFICATE`.',
   }),
   sslCertificateKey: text({
     name: 'ssl_certificate_key',
@@ -109,7 +109,7 @@ export const paramsTable = {
   credentialName: text({
     name: 'litellm_credential_name',
     aliases: ['credential_name'],
-    doc: 'Entry of `credential_list`. The proxy uses its values for keys that the params do not set.',
+    doc: 'Entry of `credential_list`. The proxy uses the values of this entry for keys that the params do not set.',
   }),
   timeout: seconds({
     name: 'timeout',
@@ -143,7 +143,7 @@ export const paramsTable = {
   }),
   extraBody: mapping({
     name: 'extra_body',
-    doc: 'Members to add to the body of each request. They replace members with the same name.',
+    doc: 'Members to add to the body of each request. A member replaces that of the request with the same name.',
   }),
   ...limitRows,
   ...orderRows,
@@ -184,7 +184,7 @@ export const settingsTable = {
   fillNullFields: boolean({
     name: 'fill_null_fields',
     default: 'false',
-    doc: "Whether the proxy adds missing fields as null to answers of chat and of completions, but not to streams. It adds only fields that may be null in OpenAI's API. Not in LiteLLM.",
+    doc: "Whether the proxy adds missing fields as null to answers of chat and of completions, but not to streams. The proxy adds only fields that may be null in OpenAI's API. Not in LiteLLM.",
   }),
   requireAuthForMetrics: boolean({
     name: 'require_auth_for_metrics_endpoint',
@@ -228,12 +228,12 @@ export const generalTable = {
   allowedIps: addresses({
     name: 'allowed_ips',
     protects: true,
-    doc: 'Addresses and subnets from which clients may connect. Example: `[10.0.0.7, 192.168.0.0/16]`. Other clients get 403. They may still use the health probes.',
+    doc: 'Addresses and subnets from which clients may connect. Example: `[10.0.0.7, 192.168.0.0/16]`. Other clients get 403, except at the health probes.',
   }),
   useXForwardedFor: boolean({
     name: 'use_x_forwarded_for',
     default: 'false',
-    doc: 'Whether `allowed_ips` applies to the last address of `X-Forwarded-For`. Set it only if all clients connect through another proxy that sets this header.',
+    doc: 'Whether `allowed_ips` applies to the last address of `X-Forwarded-For`. Set this only if all clients connect through another proxy that sets this header.',
   }),
   allowedRoutes: routes({
     name: 'allowed_routes',
@@ -246,7 +246,7 @@ export const generalTable = {
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
-    doc: 'Paths that need the `master_key`: virtual keys get 401, and clients without a key too. Example: `[/metrics, /v1/batches]`. An entry closes all paths of its page or endpoint: `/v1/embeddings` also closes `/embeddings` and `/engines/<model>/embeddings`. It closes the raw requests to this endpoint too: `/openai/v1/embeddings`, `/vllm/v1/embeddings`. For a [raw path](#paths), an entry closes all spellings of this path, but not the paths below it. An entry for files, batches or a stored response closes the path at all providers: `/v1/batches` also closes `/openai/v1/batches`. In LiteLLM, an entry closes only its own path. A path that does not exist prevents the start.',
+    doc: 'Paths that need the `master_key`: virtual keys get 401, and clients without a key too. Example: `[/metrics, /v1/batches]`. An entry closes all paths of its page or endpoint: `/v1/embeddings` also closes `/embeddings` and `/engines/<model>/embeddings`. Such an entry closes the raw requests to this endpoint too: `/openai/v1/embeddings`, `/vllm/v1/embeddings`. For a [raw path](#paths), an entry closes all spellings of this path, but not the paths below it. An entry for files, batches or a stored response closes the path at all providers: `/v1/batches` also closes `/openai/v1/batches`. In LiteLLM, an entry closes only its own path. A path that does not exist prevents the start.',
   }),
   enforceUserParam: boolean({
     name: 'enforce_user_param',

@@ -22,7 +22,7 @@ export const providerRows = {
     name: 'azure_ad_token',
     default: '`AZURE_AD_TOKEN`',
     secret: true,
-    doc: 'Access token for Azure, instead of `api_key`. The proxy does not refresh it. With `oidc/…`, the proxy gets and refreshes [access tokens](providers.md#azure).',
+    doc: 'Access token for Azure, instead of `api_key`. The proxy does not refresh a token that is written here. With `oidc/…`, the proxy gets and refreshes [access tokens](providers.md#azure).',
   }),
   clientId: text({
     name: 'client_id',
@@ -102,12 +102,12 @@ export const providerRows = {
   awsProfileName: text({
     name: 'aws_profile_name',
     default: '`AWS_PROFILE_NAME`, then the access key',
-    doc: 'Profile in the files of AWS. It may have an access key, a role, SSO or `credential_process`. Has priority over access keys.',
+    doc: 'Profile in the files of AWS. A profile may have an access key, a role, SSO or `credential_process`. The profile has priority over access keys.',
   }),
   awsRoleName: text({
     name: 'aws_role_name',
     default: '`AWS_ROLE_NAME`',
-    doc: "ARN of a role. The proxy assumes it with the access key, the profile, or [the host's credentials](providers.md#credentials-of-aws).",
+    doc: "ARN of a role. The proxy assumes this role with the access key, the profile, or [the host's credentials](providers.md#credentials-of-aws).",
   }),
   awsSessionName: text({
     name: 'aws_session_name',

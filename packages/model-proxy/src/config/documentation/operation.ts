@@ -7,7 +7,7 @@ import { defaults } from '../defaults.js';
 /** Health checks and readiness. */
 export const healthSection = `### Health checks
 
-\`GET /health\` sends a short request to each model and shows which ones answer. These requests cost tokens.
+\`GET /health\` sends a short request to each model and shows which models answer. These requests cost tokens.
 With checks in the background, the proxy checks all deployments regularly, and \`/health\` shows the
 last results:
 
@@ -30,7 +30,7 @@ general_settings:
   of a group fail, the proxy ignores the checks. Checks never begin or end a [cooldown](#cooldowns).
 - A successful request of a client overrides an earlier failed check.
 - \`GET /health?model=NAME\` and \`GET /health?model_id=ID\` show some deployments. They answer 503 if none of
-  these works.
+  these deployments works.
 - A reload applies new settings, and starts a new round.
 
 These members of \`model_info\` are for the checks of one deployment:
@@ -48,7 +48,7 @@ These members of \`model_info\` are for the checks of one deployment:
 \`/health/readiness\` answers 503 if the proxy cannot serve any request. Its member \`status\` has the reason:
 
 - \`draining\`: the proxy shuts down.
-- \`no models\`: the configuration has none that can be served.
+- \`no models\`: the configuration has no model that the proxy can serve.
 - \`all deployments cool down or fail their health checks\`. A failed check by the list of models counts
   only if the upstream does not answer, or answers 401. With another answer, the models may work.
 
@@ -145,8 +145,8 @@ callback_settings:
 - The proxy repeats a failed request, so a report can arrive twice, with the same \`id\`. After a status below
   500, the proxy repeats a report only for 408 and 429.
 - At most 10,000 reports wait. If the server does not answer, the proxy drops further reports. SIGKILL loses
-  all that wait. The log has a warning at most once a minute, and one with the sum of the lost reports at the end of
-  the proxy. For exact sums, use [the store](../guides/keys.md).
+  all waiting reports. The log has a warning at most once a minute. When the proxy ends, the log has a warning with
+  the sum of the lost reports. For exact sums, use [the store](../guides/keys.md).
 - The proxy follows no redirects. It verifies certificates with Node's CA certificates, and those of
   \`NODE_EXTRA_CA_CERTS\`.
 - A change needs a restart.`;

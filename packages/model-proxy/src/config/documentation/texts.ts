@@ -44,25 +44,26 @@ LiteLLM" marks settings that LiteLLM does not have.
 
 - \`litellm_params\`, \`litellm_settings\`, \`general_settings\` and \`router_settings\` may also be called
   \`params\`, \`settings\`, \`general\` and \`router\`.
-- A block with another name causes a warning. The proxy recognizes it by its keys: \`model\` and
+- A block with another name causes a warning. The proxy recognizes the block by its keys: \`model\` and
   \`api_base\`, or \`ssl_verify\`, or \`drop_params\`.
 
 ### Values
 
 - The proxy reads YAML as PyYAML does: \`yes\` and \`off\` are booleans, \`010\` is 8, and \`<<\` merges
   mappings. Dates are strings. A duplicate key, a second document and an empty file are errors.
-- \`os.environ/NAME\` is the value of the environment variable \`NAME\`. It can replace any value. If the
-  variable is not set, the proxy does not start.
-- \`environment_variables\` at the top of the file is a mapping. It sets variables for such references,
-  and overrides those of the process.
+- \`os.environ/NAME\` is the value of the environment variable \`NAME\`. Such a reference can replace any
+  value. If the variable is not set, the proxy does not start.
+- \`environment_variables\` at the top of the file is a mapping, which sets variables for such references.
+  These variables override those of the process.
 - A relative path starts at the folder of the file that contains it (in LiteLLM: at the working
   directory). Paths in flags and in the environment start at the working directory, and also those of \`store\`
   and of files with credentials of Google, Azure and AWS.
 
 ### Several files
 
-\`include\` adds other files. Its value is a path or a list of paths. Their models follow those of the
-file. If both files set the same setting, the file with the \`include\` has precedence.
+\`include\` adds other files. Its value is a path or a list of paths. The models of the added files follow
+those of the file with the \`include\`. If an added file sets the same setting, the file with the \`include\` has
+precedence.
 
 ### Errors and warnings
 
@@ -132,8 +133,8 @@ If an attempt fails before the client has got a byte, the proxy retries:
 | 408, 504, a timeout | yes | yes |
 | the connection ends before the whole answer | yes | no |
 
-- \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed it, except
-  after a timeout or an ended connection. With \`num_retries: 0\`, there are no retries. Even then, the
+- \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed this number,
+  except after a timeout or an ended connection. With \`num_retries: 0\`, there are no retries. Even then, the
   proxy sends a request again that was lost because the server [closed an idle
   connection](../decisions/008-retry-after-a-closed-connection.md).
 - The proxy uses the first of these numbers that exists:
@@ -142,10 +143,10 @@ If an attempt fails before the client has got a byte, the proxy retries:
   3. \`num_retries\` of the failed deployment,
   4. \`num_retries\` of \`router_settings\`, then of \`litellm_settings\`.
 - The wait is random, up to 0.5 s, then 1 s, 2 s, 4 s, and 8 s at most. If the upstream sends
-  \`Retry-After\`, the proxy waits for that time, or up to 10 % longer. If it is more than a minute, or longer than
+  \`Retry-After\`, the proxy waits for that time, or up to 10 % longer. If this time is more than a minute, or longer than
   the client's \`x-litellm-timeout\`, the proxy does not wait: a fallback gets the request, or the client gets the
   error.
-- The proxy does not repeat a request at a server that may have crashed because of it.
+- The proxy does not repeat a request at a server that may have crashed because of this request.
 - \`retry_budget\` limits the retries of the process if all deployments fail.
 - A form that goes upstream while it arrives is not stored, so the proxy cannot repeat it.
 - After the first event of a stream, there are no retries. Comments before it count as an event after 10 s.
@@ -156,7 +157,7 @@ If an attempt fails before the client has got a byte, the proxy retries:
 A deployment that fails gets no requests for \`cooldown_time\`, if its group has another deployment:
 
 - After 429 or 401, at once. After 402, 403 or 404, only if another deployment served the same request.
-- After other failures, in two cases: five requests in a row failed; or it got at least five requests in
+- After other failures, in two cases: five requests in a row failed; or the deployment got at least five requests in
   a minute, and more than half of them failed.
 - With \`allowed_fails\`: after more failures in a minute, even without another deployment.
 - 400 and 422 do not count. A timeout does not count if the client set it with a header.
@@ -168,7 +169,7 @@ A cooldown lasts for the first of these times that exists:
 2. \`Retry-After\` of the upstream, at most five minutes
 3. \`cooldown_time\` of \`router_settings\` or \`litellm_settings\`
 
-After a cooldown, a single request tries the deployment. If it fails, the next cooldown begins. If all
+After a cooldown, a single request tries the deployment. If this request fails, the next cooldown begins. If all
 deployments of a group cool down, clients get 429 with \`Retry-After\`. A reload does not end cooldowns.
 
 \`/metrics\` shows \`litellm_deployment_state\` (0 is healthy, 1 has failed its last request, 2 cools down),
@@ -193,8 +194,8 @@ router_settings:
 
 - \`context_window_fallbacks\` and \`content_policy_fallbacks\` apply to these two errors. A group that they
   do not name uses \`fallbacks\`.
-- A client may send \`fallbacks\` in the body, as a list of names. It replaces the configured list. The
-  list may have 16 KB. \`disable_fallbacks: true\` in the body switches all fallbacks of the request off.
+- A client may send \`fallbacks\` in the body, as a list of names. This list replaces the configured
+  list, and may have 16 KB. \`disable_fallbacks: true\` in the body switches all fallbacks of the request off.
 - A fallback has its own retries and its own fallbacks. The proxy tries each group once.
 - If all groups fail, the client gets the error of the group that it requested.
 - The proxy leaves out groups that the client's key may not use.
@@ -204,10 +205,10 @@ router_settings:
 ### Overload
 
 \`max_in_flight_requests_per_worker\` limits the requests that run at the same time. More requests wait in
-a queue. A request that finds \`max_queued_requests_per_worker\` others there, or that waits longer than
-\`admission_queue_timeout_seconds\`, gets 503 with \`Retry-After\`. The proxy does not read the body of a request that waits, so the queue needs little
-memory. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each deployment, so
-that a slow one cannot take all places.
+a queue. A request gets 503 with \`Retry-After\` if \`max_queued_requests_per_worker\` requests wait already, or
+after it has waited for \`admission_queue_timeout_seconds\`. The proxy does not read the body of a request that waits,
+so the queue needs little memory. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each
+deployment, so that a slow deployment cannot take all places.
 
 \`global_max_parallel_requests\` has no queue: more requests get 429 with \`Retry-After\` at once. LiteLLM has
 the same setting. With both settings, the lower limit applies.
@@ -215,7 +216,7 @@ the same setting. With both settings, the lower limit applies.
 ### Wildcards
 
 An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The
-upstream gets the text that the star matched. If several patterns match, the most specific one applies. A
+upstream gets the text that the star matched. If several patterns match, the most specific pattern applies. A
 wildcard never serves a name that is the \`model_name\` of another entry, even if that entry cannot be
 served.
 

@@ -15,7 +15,7 @@ export const limitRows = {
   tpm: number(1, 1_000_000_000_000, {
     name: 'tpm',
     protects: true,
-    doc: 'Limit of tokens per minute at this proxy. At the limit, the proxy does the same as for `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. It requests the usage of streams from the upstream, also if the client does not.',
+    doc: 'Limit of tokens per minute at this proxy. At the limit, the proxy does the same as for `rpm`. The proxy counts the tokens that the upstream reports when an answer ends. The proxy requests the usage of streams from the upstream, also if the client does not.',
   }),
   maxParallelRequests: wholeNumber(1, 1_000_000, {
     name: 'max_parallel_requests',
@@ -29,7 +29,7 @@ export const limitRows = {
 export const orderRows = {
   order: number(0, 1_000_000, {
     name: 'order',
-    doc: 'The proxy prefers deployments with a lower number. It uses the other deployments only if none of these is available. Deployments without `order` come last.',
+    doc: 'The proxy prefers deployments with a lower number. The proxy uses deployments with a higher number only if none with a lower number is available. Deployments without `order` come last.',
   }),
 };
 
@@ -38,7 +38,7 @@ export const retryRows = {
   numRetries: wholeNumber(0, 100, {
     name: 'num_retries',
     default: '`num_retries` of `router_settings`',
-    doc: 'Maximum number of [retries](#retries) of a request after a failure of this deployment. 0: the client gets the error. `retry_policy` and the header `x-litellm-num-retries` override it.',
+    doc: 'Maximum number of [retries](#retries) of a request after a failure of this deployment. 0: the client gets the error. `retry_policy` and the header `x-litellm-num-retries` override this number.',
   }),
 };
 
@@ -56,7 +56,7 @@ export const failureRows = {
   numRetries: wholeNumber(0, 100, {
     name: 'num_retries',
     default: `${defaults.retries}`,
-    doc: 'Maximum number of [retries](#retries) of a request. 0: no retries. The header `x-litellm-num-retries` of a request overrides it.',
+    doc: 'Maximum number of [retries](#retries) of a request. 0: no retries. The header `x-litellm-num-retries` of a request overrides this number.',
   }),
   allowedFails: wholeNumber(0, 1_000_000, {
     name: 'allowed_fails',
@@ -154,6 +154,6 @@ export const routerTable = {
   ...healthRoutingRows,
   modelGroupAlias: mapping({
     name: 'model_group_alias',
-    doc: 'Other names of model groups. Example: `{"gpt-4": "gpt-4o"}`. `/v1/models` lists them. It does not list a hidden name: `{"gpt-4": {"model": "gpt-4o", "hidden": true}}`.',
+    doc: 'Other names of model groups. Example: `{"gpt-4": "gpt-4o"}`. `/v1/models` lists these names, except a hidden name: `{"gpt-4": {"model": "gpt-4o", "hidden": true}}`.',
   }),
 };
