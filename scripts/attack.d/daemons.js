@@ -11,11 +11,12 @@ import { PATIENCE, sendRequest } from './wire.js';
 const PASSWORD_HASH = '$2b$08$K9y/KIvz24jbdE2TXe5FGer/qBEwxZUFLuYBuMH9FVPOv4N1mmsB6';
 /** The password of each user of {@link startBmc}. */
 export const PASSWORD = 'the right password';
-/** The key of the proxy's upstreams. No log and no client may get it. */
+/** The key of the proxy's upstreams. No log may contain it. Clients may see it only in bodies of upstreams. */
 export const UPSTREAM_KEY = 'sk-upstream-key-of-the-attacks';
 
-/** Running processes. If the attacks end or are interrupted, these processes are killed. */
+/** Running processes, which this process kills at its end. */
 const running = new Set();
+/** Folders, which this process removes at its end. */
 const folders = new Set();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -27,22 +28,26 @@ for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTER
   process.on(signal, () => process.exit(status));
 }
 
-/** Makes a folder, which is removed when the attacks end. Returns its path. */
+/** Makes a folder. This process removes the folder at its end. Returns the path. */
 export function makeFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-attack-'));
   folders.add(folder);
   return folder;
 }
 
+/** A process of bmc-daemon or model-proxy. */
 export class Daemon {
   #child;
   #exit;
   #probe;
+  /** The last 20 million characters of standard output and standard error. */
   output = '';
 
   /**
    * Starts a command.
-   * @param probe path for the requests of other clients; its answer is 200.
+   * @param command the program and its arguments.
+   * @param env the environment, in addition to PATH.
+   * @param probe a path that the daemon always answers with 200, for the requests of an ordinary client.
    */
   constructor(command, env, probe) {
     this.#probe = probe;
@@ -68,13 +73,18 @@ export class Daemon {
   }
 
   /**
-   * Waits until the daemon serves.
+   * Waits until the daemon serves, and reads its port from the output.
+   * @returns this daemon.
    * @throws {Error} if the daemon ended or took too long.
    */
   async serving() {
     const [, port] = await this.waitForOutput(/serving .*?https?:\/\/[^\s"]*?:(\d+)/);
     this.port = Number(port);
     return this;
+  }
+
+  #ended() {
+    return `the process ended with ${this.#child.signalCode ?? `exit code ${this.#child.exitCode}`}`;
   }
 
   /**
@@ -86,7 +96,7 @@ export class Daemon {
     for (const end = Date.now() + PATIENCE * 1000; Date.now() < end; await delay(20)) {
       const found = pattern.exec(this.output);
       if (found !== null) return found;
-      if (!this.isAlive) throw new Error(`the process ended without printing ${pattern}: ${this.output.slice(-1000)}`);
+      if (!this.isAlive) throw new Error(`${this.#ended()} without printing ${pattern}: ${this.output.slice(-1000)}`);
     }
     throw new Error(`the process did not print ${pattern} within ${PATIENCE} s: ${this.output.slice(-1000)}`);
   }
@@ -106,22 +116,23 @@ export class Daemon {
     return (Number(fields[11]) + Number(fields[12])) * 10;
   }
 
+  /** Returns the resident memory in MiB. */
   memoryMiB() {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))[1]) / 1024;
   }
 
   /**
-   * Checks that the process lives and answers.
+   * Checks that the process lives, and answers a GET with 200 within a time limit.
    * @throws {Error} if it does not.
    */
   async check(seconds = PATIENCE) {
-    if (!this.isAlive) throw new Error(`the process ended: ${this.output.slice(-1000)}`);
+    if (!this.isAlive) throw new Error(`${this.#ended()}: ${this.output.slice(-1000)}`);
     const { status } = await this.request({ path: this.#probe, seconds });
     if (status !== 200) throw new Error(`GET ${this.#probe} of another client: ${status}`);
   }
 
   /**
-   * Runs an attack while another client sends GET requests.
+   * Runs an attack while another client sends GET requests, with a pause of 50 ms after each answer.
    * @returns the result of the attack.
    * @throws {Error} if the attack throws, or if an answer to that client is not 200 or takes longer than `seconds`.
    */
@@ -149,7 +160,7 @@ export class Daemon {
   /**
    * Stops the daemon.
    * @returns its exit code, or the signal that ended it.
-   * @throws {Error} if it does not end in time. It then gets SIGKILL.
+   * @throws {Error} if it does not end within {@link PATIENCE}. This function then kills the process.
    */
   async stop(signal = 'SIGTERM') {
     this.#child.kill(signal);
@@ -180,7 +191,7 @@ function literal(value) {
  * Starts a bmc-daemon with machines in memory.
  * @param options `{settings, users, folder, through}`. `users` log in with {@link PASSWORD};
  *   without users, all requests are allowed. `folder` has the files of the daemon. `through`: a command that
- *   starts the daemon.
+ *   gets the command of the daemon as its last arguments, and executes it.
  */
 export async function startBmc(tree, { settings = {}, users = [], folder = makeFolder(), through = [] } = {}) {
   const all = {
@@ -208,6 +219,7 @@ export async function startBmc(tree, { settings = {}, users = [], folder = makeF
 
 /**
  * Starts a model-proxy with a configuration text.
+ * @param options `{env, through}`, as for {@link Daemon} and {@link startBmc}.
  * @returns the daemon, with `file`: the path of the configuration.
  */
 export async function startProxy(tree, text, { env = {}, through = [] } = {}) {
@@ -237,7 +249,11 @@ export async function validate(tree, text, env = {}) {
   return { status: await daemon.stop(0), output: daemon.output };
 }
 
-/** Returns a configuration: one model `m` at an upstream of the attack, and more lines. */
+/**
+ * Returns a configuration with one model `m` at an upstream of the attack, which has 10 s for an answer.
+ * @param params more parameters of the model, each after a comma.
+ * @param more more lines of the file.
+ */
 export const oneModel = (port, params = '', more = '') =>
   `model_list:\n  - model_name: m\n    litellm_params: {model: openai/m, api_base: "http://127.0.0.1:${port}/v1", ` +
   `api_key: ${UPSTREAM_KEY}, timeout: 10${params}}\n${more}`;

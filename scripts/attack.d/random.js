@@ -1,9 +1,12 @@
-/** Random values from a seed (mulberry32): the same seed makes the same attacks. */
+/**
+ * Random values from a seed (mulberry32). The same seed and salt give the same values in the same order. An attack with
+ * requests at the same time may use the values in another order.
+ */
 
 /**
  * Makes a generator.
- * @param seed any number.
- * @param salt makes attacks independent of each other.
+ * @param seed an integer, of which only the lowest 32 bits count.
+ * @param salt a text, so that each attack has its own values.
  */
 export function seededRandom(seed, salt) {
   let state = [...salt].reduce((sum, letter) => Math.imul(sum ^ letter.codePointAt(0), 16777619), seed | 0);
@@ -19,6 +22,7 @@ export function seededRandom(seed, salt) {
   return {
     integer,
     pick,
+    /** Returns true with the probability 1/`count`. */
     oneIn: (count) => integer(count) === 0,
     bytes: (length) => Buffer.from(Array.from({ length }, () => integer(256))),
     /** Returns the list in another order. */
@@ -30,6 +34,7 @@ export function seededRandom(seed, salt) {
   };
 }
 
+/** Texts that are inserted: parts of HTTP's syntax. */
 const noise = [
   '\r\n',
   '\r\n\r\n',
@@ -46,6 +51,7 @@ const noise = [
   'HTTP/1.1 200 OK\r\n\r\n',
 ];
 
+/** Functions that change bytes at an offset: cut, delete, replace and insert. The last one repeats the whole. */
 const changes = [
   (bytes, at) => bytes.subarray(0, at),
   (bytes, at, { integer }) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + integer(8))]),
@@ -62,8 +68,8 @@ const changes = [
 ];
 
 /**
- * Returns the text with one to three changes, most of them in its first 300 bytes, because heads
- * have the most syntax.
+ * Returns the latin1 bytes of the text, with one to three changes. Two of three changes are in the first 300 bytes,
+ * because heads have the most syntax.
  */
 export function mutate(text, random) {
   let bytes = Buffer.from(text, 'latin1');

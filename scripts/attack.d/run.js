@@ -1,4 +1,4 @@
-/** Runs attacks; see scripts/attack --help. Ends with status 1 if a promise does not hold. */
+/** Runs attacks; see scripts/attack --help. Ends with status 1 if an attack fails, and 2 for wrong arguments. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,9 +27,9 @@ import { upstreams } from './proxy/upstreams.js';
 
 /**
  * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must
- * do. `run(arena)` throws if the daemon does something else, and returns the reason if the attack is not
- * possible on this host. `seconds` is the time limit of a short run on a busy host; a long run has ten times
- * as much.
+ * do. `run(arena)` throws if the daemon does something else. If the attack is not possible on this host, it
+ * returns the reason. `seconds` is the time limit of the attack in a short run, even on a busy host. In a long
+ * run, the limit is ten times as long.
  */
 const attacks = {
   bmc: [
@@ -82,13 +82,17 @@ if (chosen.length === 0) fail(`no attack has "${flags.only}" in its name`);
  */
 function openArena(target) {
   const shared = new Map();
-  /** Daemons of the current attack. */
+  /** Daemons that only the current attack uses. */
   const own = new Set();
   const started = async (starting) => {
     const daemon = await starting;
     own.add(daemon);
     return daemon;
   };
+  /**
+   * Returns the shared daemon of this name, or a shared object with `daemon` and its parts, such as an upstream. The
+   * first call starts it with `start`.
+   */
   const share = (name, start) => {
     if (!shared.has(name)) {
       const sharing = async () => {
@@ -107,10 +111,11 @@ function openArena(target) {
       /** Returns the number of rounds for a short or a long run. */
       rounds: (short, long) => (flags.long ? long : short),
       random: seededRandom(seed, `${target} ${name}`),
-      /** Returns a shared bmc-daemon without accounts. Attacks may change its machines, but nothing that others need. */
+      /** Returns a shared bmc-daemon without accounts. An attack changes nothing there that other attacks need. */
       bmc: () => share('bmc', () => startBmc(tree)),
-      /** Starts a daemon that ends with the attack. */
+      /** Starts a bmc-daemon that ends with the attack. */
       startBmc: (options) => started(startBmc(tree, options)),
+      /** Starts a model-proxy that ends with the attack. */
       startProxy: (text, options) => started(startProxy(tree, text, options)),
       share,
     }),
@@ -137,6 +142,10 @@ function openArena(target) {
         entry.close?.();
       }
     },
+    /**
+     * Stops the shared daemons with SIGTERM.
+     * @throws {Error} if one of them ends with another exit code than 0, or logged the key of an upstream.
+     */
     close: async () => {
       const faults = [];
       for (const [name, starting] of shared) {
@@ -196,7 +205,7 @@ async function runAll(target) {
   const end = {
     target,
     name: 'SIGTERM after all attacks',
-    expected: 'every daemon ends with exit code 0, and logged no key',
+    expected: 'each shared daemon ends with exit code 0, and has not logged the key of an upstream',
     seconds: 180,
   };
   if (!(await run(end, () => arena.close()))) failed += 1;
@@ -207,8 +216,8 @@ if (flags.list) {
   for (const { target, name, expected } of chosen) console.log(`${target.padEnd(5)}  ${name}: ${expected}`);
 } else {
   console.log(`seed ${seed}, ${chosen.length} attacks`);
-  // Attacks both daemons at the same time, because most attacks wait.
+  // Attacks the daemons at the same time, because most attacks spend their time with waiting.
   const failed = (await Promise.all(targets.map(runAll))).reduce((sum, count) => sum + count, 0);
-  console.log(failed === 0 ? 'All promises hold.' : `${failed} promises do not hold.`);
+  console.log(failed === 0 ? 'No attack failed.' : `${failed} attacks failed.`);
   process.exit(failed === 0 ? 0 : 1);
 }

@@ -1,22 +1,23 @@
-/** Sends the requests of attackers and of other clients, to loopback only and with time limits. */
+/** Sends the requests of attackers and of ordinary clients, and starts servers. All connections are on loopback. */
 import { request as httpRequest } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time limit in seconds. An ordinary answer is much faster, even on a busy host. */
+/** Default time limit of an answer, in seconds. Even on a busy host, an ordinary answer is much faster. */
 export const PATIENCE = 60;
 
 /**
  * Sends a request on a new connection.
  * @param options `{method, path, headers, body, seconds, from}`. A body that is neither a string
- *   nor a Buffer is sent as JSON. Headers with null are omitted. `from` is the client's own address.
+ *   nor a Buffer is sent as JSON. With a body, `Content-Type` is `application/json`, unless `headers` has another one.
+ *   Headers with null are omitted. `from` is the client's own address.
  * @returns `{status, headers, text, json}`; json is undefined if the text is not JSON.
  * @throws {Error} if no complete answer came in time, or if the connection failed.
  */
 export function sendRequest(port, { method = 'GET', path = '/', headers = {}, body, seconds = PATIENCE, from }) {
   const text = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const own =
+  const defaults =
     text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
   const name = `${method} ${path.slice(0, 80)}`;
   return new Promise((resolve, reject) => {
@@ -28,7 +29,7 @@ export function sendRequest(port, { method = 'GET', path = '/', headers = {}, bo
         path,
         agent: false,
         localAddress: from,
-        headers: present({ ...own, ...headers }),
+        headers: present({ ...defaults, ...headers }),
       },
       (response) => {
         const pieces = [];
@@ -61,7 +62,8 @@ function parse(text) {
 
 /**
  * Writes bytes, and reads until the peer closes, `until` returns true, or the time ends.
- * @returns `{text, isClosed}`. The text is the received bytes as latin1.
+ * @returns `{text, isClosed}`. The text is the received bytes as latin1. `isClosed`: the peer closed the connection, or
+ *   the connection failed.
  */
 export async function exchange(port, bytes, { seconds = PATIENCE, until = () => false } = {}) {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
@@ -87,15 +89,15 @@ export async function exchange(port, bytes, { seconds = PATIENCE, until = () => 
   return { text, isClosed };
 }
 
-/** Returns the status of the first answer in a text; 0 if there is none. */
+/** Returns the status of the answer at the beginning of a text; 0 if there is none. */
 export const firstStatus = (text) => Number(/^HTTP\/1\.[01] (\d{3}) /.exec(text)?.[1] ?? 0);
 
 /** Returns all statuses in a text of pipelined answers. */
 export const statuses = (text) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
 /**
- * Opens connections that send `bytes` and read nothing.
- * @returns a function that closes them.
+ * Starts connections that send `bytes` and read nothing. The last ones may not be connected yet.
+ * @returns a function that closes the connections.
  */
 export async function openMany(port, count, bytes = '') {
   const sockets = [];
@@ -103,7 +105,7 @@ export async function openMany(port, count, bytes = '') {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     sockets.push(socket);
-    // Opens a few hundred at a time, because the kernel's queue of new connections is limited.
+    // After each 200 connections, waits for the last of them, because the kernel's queue of new connections is limited.
     if (opened % 200 === 199 && socket.connecting) await Promise.race([once(socket, 'connect'), delay(5000)]);
     socket.pause();
     if (bytes !== '') socket.write(bytes);
@@ -115,7 +117,7 @@ export async function openMany(port, count, bytes = '') {
 
 /**
  * Starts a TCP server with the handler `serve(socket)`.
- * @returns `{port, close}`.
+ * @returns `{port, close}`. `close` also closes the connections.
  */
 export async function listen(serve) {
   const sockets = new Set();
@@ -136,7 +138,7 @@ export async function listen(serve) {
   };
 }
 
-/** Writes the same bytes repeatedly until the peer closes. */
+/** Writes the same bytes repeatedly, with a pause after each write, until the connection is closed. */
 export function repeat(socket, bytes, pauseMs) {
   const next = () => {
     if (socket.writable) socket.write(bytes, () => setTimeout(next, pauseMs).unref());

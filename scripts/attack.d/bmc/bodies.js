@@ -1,4 +1,4 @@
-/** Attacks with bodies of requests: wrong types, and bodies that cost work. */
+/** Attacks with bodies of requests: wrong types, and bodies that need much CPU. */
 import { readFileSync } from 'node:fs';
 import { crawl, root, writable } from './tree.js';
 import { exchange, firstStatus } from '../wire.js';
@@ -9,23 +9,24 @@ const hostile = [
   ...shared.long.map(([start, piece, count, end]) => `${start}${piece.repeat(count)}${end}`),
 ];
 const extra = shared.names;
-/** An object that imitates a string. */
+/** An object that has a length like a string. Converting this length to a number throws an error. */
 const likeString = '{"length":{"toString":1}}';
 
+/** Returns a body with these members, inside the object `within` if there is one. */
 const wrap = ({ within }, members) => {
   const body = `{${members.join(',')}}`;
   return within === undefined ? body : `{${JSON.stringify(within)}:${body}}`;
 };
 
 const typeAttack = {
-  name: 'wrong types for every property of every writable resource',
-  expected: 'no request body is answered with 500',
+  name: 'wrong types for every writable property, and for parameters of actions and new resources',
+  expected: 'no request gets 500, GETs meanwhile take at most 20 s, and SIGTERM ends the daemon with exit code 0',
   seconds: 300,
   run: async (arena) => {
     // Uses its own daemon, because some of the writes succeed.
     const daemon = await arena.startBmc({ settings: { EMULATOR_TASK_AFTER_SECONDS: 0 } });
     const targets = writable(await crawl(daemon));
-    if (targets.length < 30) throw new Error(`only ${targets.length} places to write to were found`);
+    if (targets.length < 30) throw new Error(`only ${targets.length} possible writes were found`);
     const each = targets.flatMap((target) => target.names.map((name) => ({ target, name })));
     const { random } = arena;
     const one = ({ target, name }, value) => ({ target, body: wrap(target, [`${JSON.stringify(name)}:${value}`]) });
@@ -36,7 +37,7 @@ const typeAttack = {
       );
       return { target, body: wrap(target, random.shuffle(members).slice(0, 1 + random.integer(6))) };
     };
-    // A short run tries objects that imitate strings everywhere, because they broke older versions.
+    // A short run sends two values for each property: a random one, and `likeString`, which broke older versions.
     const tries = arena.isLong
       ? each.flatMap((place) => hostile.map((value) => one(place, value)))
       : [...each.map((place) => one(place, likeString)), ...each.map((place) => one(place, random.pick(hostile)))];
@@ -58,29 +59,31 @@ const typeAttack = {
 
 const filled = (text, size) => text.repeat(Math.floor(size / text.length));
 const list = (count, text) => Array.from({ length: count }, (_, index) => text(index)).join(',');
-const mebibyte = 1024 * 1024 - 64;
+/** A little less than the limit of a body. */
+const almostMebibyte = 1024 * 1024 - 64;
 const bodies = {
-  'unknown names, 8 KB': `{${list(1000, (index) => `"n${index}":1`)}}`,
-  'unknown names, 1 MiB': `{${list(78_000, (index) => `"n${index}":1`)}}`,
-  'names in Boot': `{"Boot":{${list(999, (index) => `"n${index}":1`)}}}`,
-  'brackets, 1 MiB': filled('[', mebibyte),
-  'braces, 1 MiB': filled('{"a":', mebibyte),
-  'one name 80,000 times': `{${filled('"AssetTag":1,', mebibyte - 20)}"AssetTag":1}`,
-  'an array of 500,000 numbers': `{"Boot":{"BootOrder":[${filled('1,', mebibyte - 40)}1]}}`,
-  'a string of 1 MiB': `{"AssetTag":"${filled('x', mebibyte - 20)}"}`,
-  'a number of 1 MiB': `{"AssetTag":${filled('1', mebibyte - 20)}}`,
-  'invalid UTF-8, 1 MiB': Buffer.alloc(mebibyte, 0xff),
+  '1,000 unknown names': `{${list(1000, (index) => `"n${index}":1`)}}`,
+  '78,000 unknown names': `{${list(78_000, (index) => `"n${index}":1`)}}`,
+  '999 unknown names in Boot': `{"Boot":{${list(999, (index) => `"n${index}":1`)}}}`,
+  'brackets, 1 MiB': filled('[', almostMebibyte),
+  'braces, 1 MiB': filled('{"a":', almostMebibyte),
+  'one name 80,000 times': `{${filled('"AssetTag":1,', almostMebibyte - 20)}"AssetTag":1}`,
+  'an array of 520,000 numbers': `{"Boot":{"BootOrder":[${filled('1,', almostMebibyte - 40)}1]}}`,
+  'a string of 1 MiB': `{"AssetTag":"${filled('x', almostMebibyte - 20)}"}`,
+  'a number of 1 MiB': `{"AssetTag":${filled('1', almostMebibyte - 20)}}`,
+  'invalid UTF-8, 1 MiB': Buffer.alloc(almostMebibyte, 0xff),
 };
 
 /**
- * The promise is 50 ms, and `bench:hostile` measures it. This limit allows for a busy host. Older
- * versions exceeded this limit, too, so the attack still finds their fault.
+ * The promise is 50 ms on the event loop, and `bench:hostile` measures it. This limit is higher, because it includes
+ * the CPU of all threads, and because the host may be busy. Older versions exceeded this limit too, so the attack finds
+ * their fault.
  */
 const CPU_MS = 300;
 
 const cpuAttack = {
-  name: `${Object.keys(bodies).length} bodies of up to 1 MiB that cost work`,
-  expected: `4xx, at most ${CPU_MS} ms of processor time each, before and after authentication`,
+  name: `${Object.keys(bodies).length} bodies of up to 1 MiB that need much CPU, for a machine and for a login`,
+  expected: `4xx, and at most ${CPU_MS} ms of CPU for each request`,
   seconds: 120,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -95,7 +98,7 @@ const cpuAttack = {
         const { status } = await daemon.request({ ...place, body, headers: { 'Content-Type': 'application/json' } });
         const cost = daemon.cpuMs() - before;
         if (status < 400 || status >= 500) throw new Error(`${place.method} with ${name}: ${status}`);
-        if (cost > CPU_MS) throw new Error(`${place.method} with ${name}: ${cost} ms of processor time`);
+        if (cost > CPU_MS) throw new Error(`${place.method} with ${name}: ${cost} ms of CPU`);
       }
     }
   },
@@ -103,7 +106,7 @@ const cpuAttack = {
 
 const unreadAttack = {
   name: '10 bodies of a million chunks of one byte, which no handler reads',
-  expected: `an answer and a close, at most ${CPU_MS} ms of processor time each`,
+  expected: `200 or no answer, then a close, and on average at most ${CPU_MS} ms of CPU for each request`,
   seconds: 120,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -114,9 +117,10 @@ const unreadAttack = {
     const cost = (daemon.cpuMs() - before) / answers.length;
     for (const { text, isClosed } of answers) {
       // A client that continues to send may lose the answer, so no answer is also right.
-      if (!isClosed || (text !== '' && firstStatus(text) !== 200)) throw new Error(`closed: ${isClosed}: ${text}`);
+      if (!isClosed || (text !== '' && firstStatus(text) !== 200))
+        throw new Error(`closed: ${isClosed}, answer: ${text}`);
     }
-    if (cost > CPU_MS) throw new Error(`${cost} ms of processor time`);
+    if (cost > CPU_MS) throw new Error(`${cost} ms of CPU for each request`);
   },
 };
 

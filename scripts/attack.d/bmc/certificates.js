@@ -1,4 +1,4 @@
-/** Attacks on TLS: certificates that no client could use, and handshakes that do not end. */
+/** Attacks on TLS: certificates that clients cannot use, and handshakes that do not end. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
@@ -11,7 +11,11 @@ import { PATIENCE } from '../wire.js';
 import { root } from './tree.js';
 import { basic } from './rights.js';
 
-/** Makes a self-signed certificate with its key. */
+/**
+ * Makes a self-signed certificate with its key.
+ * @param kind the kind of the key, as arguments of openssl.
+ * @returns `{key, pem, text}`: two paths, and the certificate and its key as one text.
+ */
 function certificate(folder, name, kind, extensions = []) {
   const [key, pem] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)];
   const more = ['subjectAltName=IP:127.0.0.1', ...extensions].flatMap((text) => ['-addext', text]);
@@ -65,6 +69,10 @@ async function shown(port) {
   return name;
 }
 
+/**
+ * Starts a daemon with TLS and the account `admin`.
+ * @returns `{daemon, replace}`: `replace` sends a new certificate with its key.
+ */
 async function startSecure(arena, folder) {
   const first = certificate(folder, 'first', ec);
   const settings = { EMULATOR_SSL_CERT: join(folder, 'server.pem'), EMULATOR_SSL_KEY: join(folder, 'server.key') };
@@ -84,7 +92,7 @@ async function startSecure(arena, folder) {
 
 const certificateAttack = {
   name: `certificates with ${Object.keys(unusable).join(', ')}`,
-  expected: '400 with CertificateString, and the old certificate stays',
+  expected: '400 that names CertificateString, and at the end a new connection gets the old certificate',
   seconds: 90,
   run: async (arena) => {
     if (!hasOpenssl()) return 'there is no openssl command';
@@ -100,8 +108,8 @@ const certificateAttack = {
 };
 
 const handshakeAttack = {
-  name: 'TLS connections with nothing or half a handshake, replaced certificates and reloads, during requests',
-  expected: 'every request is answered, and new connections get the new certificate',
+  name: 'TLS connections with nothing or the first bytes of a handshake, replaced certificates and reloads, during GETs',
+  expected: 'every GET gets 200 within 60 s, and after each replacement a new connection gets the new certificate',
   seconds: 120,
   run: async (arena) => {
     if (!hasOpenssl()) return 'there is no openssl command';

@@ -1,4 +1,4 @@
-/** Attacks on what the daemon stores: damaged files, a full disk, and SIGKILL while it writes. */
+/** Attacks on the files that the daemon stores: damaged files, a full disk, and SIGKILL while the daemon writes. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const subscription = (Context) => ({
   body: { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', Context },
 });
 
-/** Excludes access.json. If it is damaged, the daemon refuses to start, on purpose. */
+/** Returns whether the attack damages a file. With a damaged access.json, the daemon does not start, on purpose. */
 const mayBeDamaged = (name) => name.endsWith('.json') && name !== 'access.json';
 
 const damage = {
@@ -25,6 +25,7 @@ const damage = {
   'deep nesting': () => Buffer.from('['.repeat(100_000)),
 };
 
+/** Starts a daemon that stores a subscription and two settings, and stops the daemon. */
 async function storeSomething(arena, folder) {
   const daemon = await arena.startBmc({ folder });
   const { json } = await daemon.request({ path: `${root}/Managers` });
@@ -44,7 +45,7 @@ async function storeSomething(arena, folder) {
 
 const damagedFiles = {
   name: 'damaged state files',
-  expected: 'the daemon starts, and renames the damaged file',
+  expected: 'the daemon starts, renames at least one of the damaged files to *.broken, and stores a new subscription',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
@@ -54,6 +55,7 @@ const damagedFiles = {
     if (names.length === 0) throw new Error('there is no state file to damage');
     const good = new Map(names.map((name) => [name, readFileSync(join(state, name))]));
     for (const [what, change] of arena.random.shuffle(Object.entries(damage)).slice(0, arena.rounds(3, 6))) {
+      for (const name of readdirSync(state).filter((file) => file.endsWith('.broken'))) rmSync(join(state, name));
       for (const [name, bytes] of good) writeFileSync(join(state, name), change(bytes, arena.random));
       const daemon = await arena.startBmc({ folder });
       try {
@@ -71,7 +73,7 @@ const damagedFiles = {
 };
 
 /**
- * Fills a file system to its last byte.
+ * Fills a file system until it has no space for another 4 KiB.
  * @returns a function that frees the space.
  */
 function fill(folder) {
@@ -83,12 +85,12 @@ function fill(folder) {
       return () => rmSync(filler);
     }
   }
-  throw new Error('the file system is larger than 4 MiB');
+  throw new Error('the file system has space for 4 MB');
 }
 
 const fullDisk = {
   name: 'a full disk',
-  expected: '507 that names the file, nothing changes, and the write works when space is free',
+  expected: 'a new subscription gets 507 with a path on the disk and is not added; it gets 201 when space is free',
   seconds: 60,
   run: async (arena) => {
     if (process.getuid() !== 0) return 'only root can mount its own file system';
@@ -104,15 +106,15 @@ const fullDisk = {
     if (status !== 507 || !text.includes(disk)) throw new Error(`a subscription: ${status} ${text.slice(0, 300)}`);
     if ((await count()) !== 0) throw new Error('a subscription exists that was not stored');
     free();
-    const again = await daemon.request(subscription('after space was freed'));
-    if (again.status !== 201 || (await count()) !== 1)
-      throw new Error(`a subscription after space was freed: ${again.status}`);
+    const retried = await daemon.request(subscription('after space was freed'));
+    if (retried.status !== 201 || (await count()) !== 1)
+      throw new Error(`a subscription after space was freed: ${retried.status}`);
   },
 };
 
 /**
- * Stores subscriptions for a time, and then kills the daemon during the writes.
- * @returns the URIs of the acknowledged writes.
+ * Adds subscriptions for a time, and then kills the daemon during the writes.
+ * @returns the URIs of the subscriptions that the daemon acknowledged with 201.
  */
 async function writeUntilKilled(daemon, milliseconds) {
   const acknowledged = [];
@@ -132,27 +134,30 @@ async function writeUntilKilled(daemon, milliseconds) {
 
 const killedWriter = {
   name: 'SIGKILL at random moments of writes',
-  expected: 'the daemon starts, has every acknowledged write, and leaves no incomplete file',
+  expected:
+    'the daemon starts and has every acknowledged subscription; the state folder has no temporary file, and subscriptions.json is not empty',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
     const state = join(folder, 'state');
     let acknowledged = [];
-    for (let left = arena.rounds(3, 200); left > 0; left -= 1) {
+    for (let left = arena.rounds(3, 200); left >= 0; left -= 1) {
       const daemon = await arena.startBmc({ folder });
       const { json } = await daemon.request({ path: subscriptions });
-      const there = new Set(json.Members.map((member) => member['@odata.id']));
-      const lost = acknowledged.filter((path) => !there.has(path));
+      const existing = new Set(json.Members.map((member) => member['@odata.id']));
+      const lost = acknowledged.filter((path) => !existing.has(path));
       const stored = existsSync(state) ? readdirSync(state) : [];
       const unexpected = stored.filter((name) => !/^[\w-]+(\.(json|broken|pem|key))*$/.test(name));
-      // The number of subscriptions is limited, so each round begins without any.
-      for (const path of there) await daemon.request({ method: 'DELETE', path });
-      acknowledged = await writeUntilKilled(daemon, arena.random.integer(400));
       if (lost.length > 0) throw new Error(`${lost.length} acknowledged writes are gone: ${lost[0]}`);
       if (unexpected.length > 0) throw new Error(`unexpected files in the state folder: ${unexpected.join(', ')}`);
       if (existsSync(`${state}/subscriptions.json`) && statSync(`${state}/subscriptions.json`).size === 0) {
-        throw new Error('an empty file was left');
+        throw new Error('subscriptions.json is empty');
       }
+      // The last start only checks the writes of the last round.
+      if (left === 0) break;
+      // The number of subscriptions is limited, so each round begins without any.
+      for (const path of existing) await daemon.request({ method: 'DELETE', path });
+      acknowledged = await writeUntilKilled(daemon, arena.random.integer(400));
     }
   },
 };

@@ -1,9 +1,9 @@
-/** Attacks with load: unread answers, slow uploads, and silent connections. */
+/** Attacks with many connections: unread answers and events, incomplete uploads, and silent connections. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openMany } from '../wire.js';
 import { root } from './tree.js';
 
-/** Returns the shared daemon with many machines, so that each expansion costs time and memory. */
+/** Returns the shared daemon with 50 machines, so that each expansion costs time and memory. */
 const withMachines = (arena) =>
   arena.share('50 machines', () => {
     const uuid = (index) => `5ac4fa6e-0000-4000-9000-${String(index).padStart(12, '0')}`;
@@ -13,7 +13,8 @@ const withMachines = (arena) =>
 
 const deep = `GET ${root}?$expand=*($levels=6) HTTP/1.1\r\nHost: x\r\n\r\n`;
 /**
- * The goal is 1 s for 99 of 100 GETs; `bench:storm` measures it. This limit allows for a busy host.
+ * Time limit of a GET of another client. The promise is 1 s for 99 of 100 GETs, and `bench:storm` measures it. This
+ * limit is higher, because the host may be busy.
  */
 const BYSTANDER_SECONDS = 10;
 /**
@@ -35,12 +36,14 @@ async function settle(daemon, before) {
 
 /**
  * Makes an attack that opens connections for a while, during the requests of another client.
+ * @param name if the counts differ, it states the count of a short run as a minimum.
+ * @param count `{short, long}`: the number of connections in a short and in a long run.
  * @param bytes sent by each connection.
  * @param openMs how long the connections stay open, in milliseconds; in a long run, five times as long.
  */
 const storm = (name, count, bytes, openMs) => ({
   name,
-  expected: `a GET meanwhile takes less than ${BYSTANDER_SECONDS} s, and afterwards memory is at most ${KEPT_MIB} MiB above its value before`,
+  expected: `GETs meanwhile take at most ${BYSTANDER_SECONDS} s, and 20 s later memory is at most ${KEPT_MIB} MiB above its value before`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -60,8 +63,8 @@ const upload = (path) =>
   `e1000\r\n{"UserName":"${'x'.repeat(0xe1000 - 13)}`;
 
 const slowUploads = {
-  name: 'connections that send 900 KiB of a body of 1 MiB, and stop',
-  expected: 'memory grows by less than 150 MiB, and a GET meanwhile is answered',
+  name: 'at least 300 connections that send 900 KiB of a body in chunks (the limit is 1 MiB), and stop',
+  expected: `memory grows by at most ${KEPT_MIB} MiB, and GETs meanwhile take at most ${BYSTANDER_SECONDS} s`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -82,8 +85,8 @@ const slowUploads = {
 };
 
 const unreadEvents = {
-  name: 'event streams that no client reads, and many events',
-  expected: 'a GET meanwhile is answered, and memory grows by less than 150 MiB',
+  name: 'at least 50 event streams that no client reads, and at least 100 events',
+  expected: `no event gets 500, GETs meanwhile take at most ${BYSTANDER_SECONDS} s, and memory grows by at most ${KEPT_MIB} MiB`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -96,7 +99,7 @@ const unreadEvents = {
       await daemon.attackWhileServing(BYSTANDER_SECONDS, async () => {
         for (let left = arena.rounds(100, 5000); left > 0; left -= 1) {
           const { status } = await daemon.request({ method: 'POST', path, body: event });
-          if (status === 500) throw new Error(`the event: ${status}`);
+          if (status === 500) throw new Error(`SubmitTestEvent was answered with ${status}`);
         }
       });
       const grown = daemon.memoryMiB() - before;
@@ -109,9 +112,9 @@ const unreadEvents = {
 
 export const loads = [
   storm('300 deep $expand that no client reads', { short: 300, long: 300 }, deep, 4000),
-  storm('500 deep $expand in one connection', { short: 1, long: 4 }, deep.repeat(500), 3000),
-  storm('2,000 connections that send nothing', { short: 2000, long: 5000 }, '', 2000),
-  storm('1,000 connections that send half a head', { short: 1000, long: 5000 }, 'GET /redfish/v1 HTT', 2000),
+  storm('500 deep $expand in each connection', { short: 1, long: 4 }, deep.repeat(500), 3000),
+  storm('at least 2,000 connections that send nothing', { short: 2000, long: 5000 }, '', 2000),
+  storm('at least 1,000 connections that send half a head', { short: 1000, long: 5000 }, 'GET /redfish/v1 HTT', 2000),
   slowUploads,
   unreadEvents,
 ];

@@ -1,11 +1,11 @@
-/** Attacks with requests: names, conditions and bytes that no client sends. */
+/** Attacks with requests that ordinary clients do not send: names, conditions, property values and bytes. */
 import { crawl, root } from './tree.js';
 import { exchange, firstStatus, statuses } from '../wire.js';
 import { mutate } from '../random.js';
 
 const nameAttack = {
-  name: '__proto__ and other names of JavaScript as ids, keys and parameters',
-  expected: '4xx, never 500, and they find no resource',
+  name: '__proto__ and other names of JavaScript, invalid escapes and a long name in URIs',
+  expected: 'a GET gets no 2xx (except for the name `.`) and no 5xx, and an action of such a drive gets 404',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -44,7 +44,7 @@ const nameAttack = {
 
 const preconditionAttack = {
   name: 'If-Match of another resource on POST, PATCH and DELETE',
-  expected: 'POST ignores it; PATCH and DELETE answer 412 and change nothing',
+  expected: 'POST succeeds; PATCH and DELETE get 412 and change nothing',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -62,7 +62,8 @@ const preconditionAttack = {
     const foreign = await etag(root);
     const reset = { method: 'POST', path: `${system}/Actions/ComputerSystem.Reset`, body: { ResetType: 'ForceOff' } };
     await expect('action with the ETag of another resource', 204, { ...reset, headers: foreign });
-    await expect('PATCH', 412, { method: 'PATCH', path: system, body: { AssetTag: 'x' }, headers: foreign });
+    await expect('PATCH', 412, { method: 'PATCH', path: system, body: { AssetTag: 'foreign' }, headers: foreign });
+    if ((await daemon.request({ path: system })).json.AssetTag === 'foreign') throw new Error('PATCH changed AssetTag');
     const created = new URL(headers.location, 'http://x').pathname;
     await expect('DELETE', 412, { method: 'DELETE', path: created, headers: foreign });
     await expect('DELETE with its own ETag', 204, { method: 'DELETE', path: created, headers: await etag(created) });
@@ -71,7 +72,7 @@ const preconditionAttack = {
 
 const atomicAttack = {
   name: 'a PATCH with one impossible property',
-  expected: '4xx or 502, and no property changes',
+  expected: '4xx or 502, and neither AssetTag, the indicator nor Boot changes',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -89,7 +90,7 @@ const atomicAttack = {
     for (const part of [{ Boot: boot }, { Boot: { BootOrder: ['x'] } }, { Foo: 1 }, { Boot: { BootNext: 'none' } }]) {
       const body = { AssetTag: 'attack', IndicatorLED: 'Blinking', ...part };
       const { status } = await daemon.request({ method: 'PATCH', path, body });
-      if (status === 500) throw new Error(`${JSON.stringify(part)}: ${status}, then ${await shown()}`);
+      if (status < 400 || (status >= 500 && status !== 502)) throw new Error(`${JSON.stringify(part)}: ${status}`);
       if ((await shown()) !== before)
         throw new Error(`${JSON.stringify(part)}: ${status} and changed to ${await shown()}`);
     }
@@ -100,7 +101,8 @@ const get = `GET ${root} HTTP/1.1\r\nHost: x\r\n`;
 const offer = 'Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
 const upgradeAttack = {
   name: 'malformed bytes after Connection: Upgrade',
-  expected: 'an error and a close; pipelined requests get their answers',
+  expected:
+    '400, 405 or 501 and a close; of pipelined requests, each gets an answer, the last one 200, before the close',
   seconds: 60,
   run: async (arena) => {
     const { port } = await arena.bmc();
@@ -128,7 +130,7 @@ const upgradeAttack = {
 
 const mutationAttack = {
   name: 'mutated requests',
-  expected: 'an answer below 500 (or 501, 505) or a close, and the daemon continues',
+  expected: 'no answer with a 5xx except 501 and 505, and GETs meanwhile take at most 20 s',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();

@@ -10,10 +10,11 @@ import { crawl, root, writable } from './tree.js';
 export const basic = (user, password = PASSWORD) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
-/** The address that half of the users share with some of the attackers. */
+/** The address that half of the users share with the first group of attackers. */
 const NAT = '127.0.0.1';
 const USERS = Array.from({ length: 10 }, (_, index) => `user${index}`);
 
+/** Returns the shared daemon with accounts. All of them are administrators. */
 const withAccounts = (arena) =>
   arena.share('accounts', () =>
     arena.startBmc({ users: ['admin', ...USERS], settings: { EMULATOR_CONSOLE_LOG: false } }),
@@ -23,15 +24,15 @@ const withAccounts = (arena) =>
 const isOpen = (path) => [root, '/redfish', `${root}/`, `${root}/$metadata`, `${root}/odata`].includes(path);
 
 const noCredentials = {
-  name: 'every resource and every write, without credentials or with wrong ones',
-  expected: '401 for all but the service root and the login',
+  name: 'every resource and every write that needs a login (a short run: 150 of them), without or with wrong credentials',
+  expected: 'each gets 401',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
     const found = await crawl(daemon, { headers: basic('admin') });
     const gets = [...found.keys()].filter((path) => !isOpen(path)).map((path) => ({ method: 'GET', path }));
-    const places = writable(found).filter(({ path }) => !path.endsWith('/Sessions'));
-    const tries = arena.random.shuffle([...gets, ...places]).slice(0, arena.rounds(150, 100_000));
+    const writes = writable(found).filter(({ path }) => !path.endsWith('/Sessions'));
+    const tries = arena.random.shuffle([...gets, ...writes]).slice(0, arena.rounds(150, 100_000));
     const wrong = [
       {},
       { 'X-Auth-Token': 'x' },
@@ -48,8 +49,8 @@ const noCredentials = {
 };
 
 const smallRole = {
-  name: 'every write by an account with the role ReadOnly',
-  expected: '403 for everything except its own account',
+  name: 'every write by an account with the role ReadOnly, except of accounts, sessions and subscriptions that it owns',
+  expected: 'each gets 403, and a change of its own role a 4xx',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
@@ -62,12 +63,12 @@ const smallRole = {
     });
     if (made.status !== 201) throw new Error(`creating the account: ${made.status} ${made.text.slice(0, 200)}`);
     const headers = basic('reader');
-    const places = writable(await crawl(daemon, { headers: basic('admin') }));
+    const writes = writable(await crawl(daemon, { headers: basic('admin') }));
     const own = (path) => path.endsWith('/reader') || path.endsWith('/Sessions') || path.includes('/Subscriptions/');
-    const passed = [];
-    for (const { method, path } of places.filter((place) => !own(place.path))) {
+    const unexpected = [];
+    for (const { method, path } of writes.filter((write) => !own(write.path))) {
       const { status } = await daemon.request({ method, path, headers, body: { RoleId: 'Administrator' } });
-      if (status !== 403) passed.push(`${method} ${path}: ${status}`);
+      if (status !== 403) unexpected.push(`${method} ${path}: ${status}`);
     }
     const role = {
       method: 'PATCH',
@@ -76,14 +77,14 @@ const smallRole = {
       body: { RoleId: 'Administrator' },
     };
     const { status } = await daemon.request(role);
-    if (status < 400 || status >= 500) passed.push(`an account changed its own role: ${status}`);
-    if (passed.length > 0) throw new Error(passed.join('; '));
+    if (status < 400 || status >= 500) unexpected.push(`PATCH of its own role: ${status}`);
+    if (unexpected.length > 0) throw new Error(unexpected.join('; '));
   },
 };
 
 /**
  * Logs in as a client that obeys Retry-After.
- * @throws {Error} if the login is rejected, or takes longer than `seconds`.
+ * @throws {Error} if the login gets another status than 201 and 503, or still gets 503 after `seconds`.
  */
 async function logIn(daemon, user, from, seconds) {
   const end = Date.now() + seconds * 1000;
@@ -102,8 +103,9 @@ async function logIn(daemon, user, from, seconds) {
 }
 
 const guessers = {
-  name: 'guessers at one address and at many, while users log in for the first time',
-  expected: 'every user logs in (the promise is 10 s, the limit here 60 s), and no correct password gets a 401',
+  name: 'guessers of passwords at one address and at many addresses, while users log in for the first time',
+  expected:
+    'every user logs in (the promise is 10 s, the limit here 60 s), no correct password gets another error than 503, and no guess succeeds',
   seconds: 120,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
@@ -111,11 +113,11 @@ const guessers = {
     const guess = async (index, from) => {
       for (let attempt = 0; !isOver; attempt += 1) {
         const names = ['root', 'admin', `name-${index}-${attempt}`];
-        // At the shared address, attackers do not use names of users: a user with the address and
-        // the name of an attacker waits as long as the attacker, which is a documented limit.
+        // At the shared address, attackers do not use the names of the users that log in below: a user with the
+        // address and the name of an attacker waits as long as the attacker, which is a documented limit.
         const user = arena.random.pick(from === NAT ? names : [...names, USERS[index % USERS.length]]);
         const headers = basic(user, `guess ${index} ${attempt}`);
-        // A failed connection is a guess without an answer.
+        // Ignores a failed connection: this guess has no answer.
         const answer = await daemon.request({ path: `${root}/Systems`, headers, from }).catch(() => delay(200));
         if (answer?.status < 300) throw new Error(`a guess of the password of ${user}: ${answer.status}`);
       }
@@ -127,7 +129,7 @@ const guessers = {
     const guessing = Promise.all([...here, ...others]);
     guessing.catch(() => undefined);
     try {
-      // Some users have the attackers' address, as behind NAT, and some have their own addresses.
+      // Half of the users have the attackers' address, as behind NAT. Each other user has an address of its own.
       const users = USERS.map((user, index) => logIn(daemon, user, index % 2 === 0 ? NAT : `127.9.0.${index}`, 60));
       await Promise.all(users);
     } finally {

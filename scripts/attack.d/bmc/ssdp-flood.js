@@ -1,7 +1,7 @@
 /**
  * Floods a daemon with SSDP searches, in the daemon's network namespace, and prints the numbers of searches
- * and answers as JSON. The argument is the daemon's port. A search costs its sender about 100 bytes;
- * answers must not amplify that toward the forged sender address.
+ * and answers as JSON. The argument is the daemon's port. A search has about 100 bytes, and an attacker can
+ * forge its sender address. So the answers must not have more bytes than the searches.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -12,6 +12,7 @@ const [port] = process.argv.slice(2);
 const GROUP = '239.255.255.250';
 const search = (target, more = '') =>
   `M-SEARCH * HTTP/1.1\r\nHOST: ${GROUP}:1900\r\nMAN: "ssdp:discover"\r\nMX: 1\r\nST: ${target}\r\n${more}\r\n`;
+/** `probed`: the answers to the first search. `worstMs`: the longest time until the head of an answer to a GET. */
 const counts = { sent: 0, sentBytes: 0, answers: 0, answerBytes: 0, worstMs: 0, probed: 0 };
 
 async function open() {
@@ -43,12 +44,13 @@ async function get() {
 }
 
 const sockets = await Promise.all(Array.from({ length: 50 }, open));
-// Sends an ordinary search first. If it gets no answer, the flood proves nothing.
+// Sends an ordinary search before the flood. If it gets no answer, the flood proves nothing.
 await send(sockets[0], search('ssdp:all'));
 for (const end = Date.now() + 30_000; counts.answers === 0 && Date.now() < end;) await delay(50);
 counts.probed = counts.answers;
 const started = performance.now();
-const hostile = [
+/** Valid, huge and malformed searches, and other packets. */
+const packets = [
   search('ssdp:all'),
   search('upnp:rootdevice', `X: ${'x'.repeat(1500)}\r\n`),
   search('ssdp:all', `X: ${'x'.repeat(60_000)}\r\n`),
@@ -59,7 +61,7 @@ const hostile = [
   `NOTIFY * HTTP/1.1\r\nNTS: ssdp:byebye\r\n\r\n`,
 ];
 for (let round = 0; round < 100; round += 1) {
-  await Promise.all(sockets.map((socket, index) => send(socket, hostile[(round + index) % hostile.length])));
+  await Promise.all(sockets.map((socket, index) => send(socket, packets[(round + index) % packets.length])));
   if (round % 10 === 0) await get();
 }
 // Waits longer than the 5 s within which a daemon must answer a search.

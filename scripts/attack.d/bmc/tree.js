@@ -1,10 +1,10 @@
-/** Finds the resources and writable properties of a bmc-daemon by its links, as a client does. */
+/** Finds the resources and possible writes of a bmc-daemon by the links in its answers, as a client does. */
 
 export const root = '/redfish/v1';
 
 /**
- * Returns the linked resources by URI, at most `max`. Ignores resources that do not answer with 200 and JSON. Does not
- * use `$expand`, which other attacks test.
+ * Returns the linked resources by URI, at most `max`. Ignores links inside of `Links`, and resources that do not answer
+ * with 200 and JSON. Does not use `$expand`, which other attacks test.
  * @throws {Error} if an answer has status 500.
  */
 export async function crawl(daemon, { max = 400, headers = {} } = {}) {
@@ -33,7 +33,8 @@ export async function crawl(daemon, { max = 400, headers = {} } = {}) {
  * Returns the possible writes: writable properties, actions with their parameters, and new members of
  * collections.
  * @param found the result of {@link crawl}.
- * @returns `{method, path, names, within}`: the names of the members of a body; `within`: the object around them.
+ * @returns `{method, path, names, within}`: the names of the members of a body; `within`: the name of
+ *   the object around these members, if there is one.
  */
 export function writable(found) {
   const created = {

@@ -1,16 +1,16 @@
-/** Attacks by upstreams whose answers are small on the wire and large in memory. */
+/** Attacks by upstreams whose answers are small on the network and large in memory. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { oneModel } from '../daemons.js';
 import { exchange, listen } from '../wire.js';
 
 const PLAIN_MIB = 400;
-/** The proxy uses about 70 MiB when idle, and an answer in JSON may have 50 MiB. */
+/** Maximum of the proxy's memory. The proxy uses about 70 MiB when idle, and an answer in JSON may have 50 MiB. */
 const MAX_MIB = 400;
 const body = '{"model":"m","messages":[]}';
 const chat = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** Heads of answers, and the statuses that the client may get. */
+/** Status line and type of an upstream's answer, and the statuses that the client may get. */
 const kinds = {
   JSON: ['200 OK', 'application/json', [502]],
   events: ['200 OK', 'text/event-stream', [200, 502]],
@@ -19,8 +19,8 @@ const kinds = {
 };
 
 const bombAttack = {
-  name: `${PLAIN_MIB} MiB of an upstream in 400 KB of gzip`,
-  expected: `each kind of answer has its status, and the process stays below ${MAX_MIB} MiB`,
+  name: `answers of an upstream with ${PLAIN_MIB} MiB in 400 KB of gzip`,
+  expected: `502 for JSON, 200 or 502 for events, 200 for sound, 500 for an error; at most ${MAX_MIB} MiB of memory; GETs meanwhile take at most 20 s, and SIGTERM ends the proxy with exit code 0`,
   seconds: 90,
   run: async (arena) => {
     const start = Buffer.from('{"model":"m","a":"');

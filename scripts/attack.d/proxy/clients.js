@@ -6,7 +6,7 @@ import { mutate } from '../random.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 
-/** Returns the shared proxy with a key, in front of an upstream that records request lines in `reached`. */
+/** Returns the shared proxy with the key `sk-clients`, in front of an upstream that records request lines in `reached`. */
 const withKey = (arena) =>
   arena.share('clients', async () => {
     const reached = [];
@@ -27,6 +27,7 @@ const withKey = (arena) =>
 const key = { Authorization: 'Bearer sk-clients' };
 const body = { model: 'm', messages: [], lora_name: 'x', lora_path: '/', training_file: 'x' };
 
+/** Paths that the proxy does not serve. */
 const unlisted = [
   ...['/v1/load_lora_adapter', '/v1/unload_lora_adapter', '/sleep', '/v1/sleep', '/wake_up', '/reset_prefix_cache'],
   ...['/collective_rpc', '/v1/fine_tuning/jobs', '/engines/m/sleep', '/openai/deployments/m/sleep', '/vllm/sleep'],
@@ -66,7 +67,7 @@ const pathAttack = {
 
 const keyAttack = {
   name: 'requests without the key, or with another key',
-  expected: '401 for all but the probes, and nothing reaches the upstream',
+  expected: 'each gets 401 without a key in the text, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
     const { daemon, reached } = await withKey(arena);
@@ -113,15 +114,15 @@ const malformed = {
   'deep nesting': `{"model":"m","messages":${times('[', 100_000)}`,
   'deep nesting that ends': `{"model":"m","messages":${times('[', 2000)}${times(']', 2000)}}`,
   'two models': '{"model":"m","messages":[],"model":"n"}',
-  'a model in capitals': '{"model":"m","Model":"n","messages":[]}',
+  'a second member, `Model`': '{"model":"m","Model":"n","messages":[]}',
   'a model that is not a string': '{"model":{"length":1,"toString":1},"messages":[]}',
-  'no object': '["m"]',
+  'an array': '["m"]',
   'a byte order mark': '\ufeff{"model":"m"}',
   'half of a body': '{"model":"m","messages":[{"role":"us',
   'more after a body': '{"model":"m","messages":[]}{"model":"n"}',
-  '2,000 names': `{"model":"m",${Array.from({ length: 2000 }, (_, index) => `"n${index}":1`).join(',')}}`,
-  'no UTF-8': Buffer.from('{"model":"\xff\xfe"}', 'latin1'),
-  nothing: '',
+  '2,000 unknown names': `{"model":"m",${Array.from({ length: 2000 }, (_, index) => `"n${index}":1`).join(',')}}`,
+  'invalid UTF-8': Buffer.from('{"model":"\xff\xfe"}', 'latin1'),
+  'an empty body': '',
 };
 
 const bodyAttack = {
@@ -141,14 +142,14 @@ const bodyAttack = {
 };
 
 const steeringAttack = {
-  name: 'bodies and headers that choose an address or a key',
-  expected: 'only the configured upstream gets requests',
+  name: 'bodies and headers that choose an address or a key, and paths that contain an address',
+  expected: 'the chosen address gets no connection',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
-    let stolenRequests = 0;
+    let stolenConnections = 0;
     const trap = await listen((socket) => {
-      stolenRequests += 1;
+      stolenConnections += 1;
       socket.destroy();
     });
     const url = `http://127.0.0.1:${trap.port}/v1`;
@@ -192,13 +193,14 @@ const steeringAttack = {
     } finally {
       trap.close();
     }
-    if (stolenRequests > 0) throw new Error(`an address of the client's choice got ${stolenRequests} requests`);
+    if (stolenConnections > 0)
+      throw new Error(`the address that the client chose got ${stolenConnections} connections`);
   },
 };
 
 const mutatedRequests = {
   name: 'mutated requests of clients',
-  expected: 'an answer or a close, never 500, and the process continues',
+  expected: 'no answer with 500, and GETs meanwhile take at most 20 s',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
@@ -228,10 +230,14 @@ const mutatedRequests = {
   },
 };
 
-/** Makes an attack that opens connections for a while, during the requests of another client. */
+/**
+ * Makes an attack that opens connections for a while, during the requests of another client.
+ * @param count the number of connections; a long run opens twice as many.
+ * @param bytes sent by each connection.
+ */
 const crowd = (name, count, bytes) => ({
   name,
-  expected: 'another client is answered within 30 s',
+  expected: 'GETs meanwhile take at most 30 s',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
@@ -253,14 +259,14 @@ export const clients = [
   bodyAttack,
   steeringAttack,
   mutatedRequests,
-  crowd('2,000 connections that send nothing to the proxy', 2000, ''),
+  crowd('at least 2,000 connections that send nothing to the proxy', 2000, ''),
   crowd(
-    '500 clients that send only a part of a body',
+    'at least 500 clients that send only a part of a body',
     500,
     `${chatHead}Content-Length: 100000\r\n\r\n{"model":"m","messages":[`,
   ),
   crowd(
-    '40 clients that do not read their answers',
+    'at least 40 clients that do not read their answers',
     40,
     `${chatHead}Content-Length: 27\r\n\r\n{"model":"m","messages":[]}`.repeat(20),
   ),

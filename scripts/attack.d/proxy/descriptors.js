@@ -7,11 +7,12 @@ import { oneModel } from '../daemons.js';
 import { listen, openMany, PATIENCE } from '../wire.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
+/** Maximum number of open file descriptors of the proxy (`ulimit -n`). */
 const LIMIT = 256;
 /** Paths of pages and of one raw request. No request has used them before the attack. */
 const paths = ['/metrics', '/routes', '/health', '/', '/openai/v1/x'];
 
-/** Waits until the proxy is idle, for a minute at most, because it loads modules after its start. */
+/** Waits until the proxy uses no CPU for a second, because it loads modules after its start. Waits a minute at most. */
 async function idle(daemon) {
   for (let before = -1, left = PATIENCE; left > 0; left -= 1) {
     const now = daemon.cpuMs();
@@ -21,8 +22,13 @@ async function idle(daemon) {
   }
 }
 
+/** Returns the number of open file descriptors. */
 const openFiles = (daemon) => readdirSync(`/proc/${daemon.pid}/fd`).length;
 
+/**
+ * Waits until `holds` returns true.
+ * @throws {Error} with the result of `complaint` if this takes more than {@link PATIENCE}.
+ */
 async function until(holds, complaint) {
   for (const end = Date.now() + PATIENCE * 1000; !holds(); await delay(50)) {
     if (Date.now() > end) throw new Error(complaint());
@@ -48,8 +54,9 @@ async function request(port, first, second) {
 }
 
 const descriptorAttack = {
-  name: `connections that take all of ${LIMIT} file descriptors, and requests that need another`,
-  expected: 'each request gets an answer, and all succeed after the connections are closed',
+  name: `connections that take all ${LIMIT} file descriptors, and requests that need one more descriptor`,
+  expected:
+    'each request gets an answer; after the connections are closed, the proxy frees the descriptors, and all requests get 200',
   seconds: 120,
   run: async (arena) => {
     const server = await listen((socket) =>

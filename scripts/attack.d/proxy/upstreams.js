@@ -1,14 +1,14 @@
-/** Attacks by upstreams of the proxy: invalid heads and bodies, and silence. */
+/** Attacks by upstreams of the proxy: invalid heads and bodies, unsolicited answers, and silence. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneModel } from '../daemons.js';
-import { exchange, listen, PATIENCE, sendRequest } from '../wire.js';
+import { exchange, listen, PATIENCE, repeat, sendRequest } from '../wire.js';
 import { mutate } from '../random.js';
 
 const good = (body) =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 const probeAnswer = (id) => `{"object":"probe","model":null,"id":"${id}"}`;
 
-/** Returns whether a request is complete. */
+/** Returns whether a text is a complete request. */
 function isWhole(text) {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return false;
@@ -65,12 +65,13 @@ const requestKinds = {
       .replace('\r\n\r\n', `\r\n${handshake}\r\n`),
 };
 
-/** Maximum size of a head that a client gets. Node's clients reject heads of 16 KiB and more. */
+/** Maximum size of a head that the proxy may send to a client. Node's clients reject heads of 16 KiB and more. */
 const MAX_HEAD_BYTES = 8192;
 
 /**
- * Makes the upstream answer once, then sends a probe.
- * @throws {Error} if one of the answers is wrong.
+ * Sends a request that the upstream answers with `serve`, and then a probe.
+ * @param way one of `requestKinds`.
+ * @throws {Error} if the first client gets no valid answer and no close, or if the probe gets another answer than its own.
  */
 async function tryAnswer({ daemon, answers }, id, way, serve) {
   answers.set(String(id), serve);
@@ -108,7 +109,8 @@ const statusLines = [
 
 const statusAttack = {
   name: 'invalid status lines of an upstream',
-  expected: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
+  expected:
+    'the process lives; a client gets an answer with a valid status and a short head, or a close; the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -138,7 +140,8 @@ const seeds = [
 
 const mutationAttack = {
   name: 'mutated answers of an upstream to every kind of request',
-  expected: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
+  expected:
+    'the process lives; a client gets an answer with a valid status and a short head, or a close; the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -171,7 +174,7 @@ const floods = {
 };
 const floodAttack = {
   name: 'floods of headers, and 5,000 early hints, from an upstream',
-  expected: `no client gets a head of more than ${MAX_HEAD_BYTES} bytes`,
+  expected: `no client gets a head of more than ${MAX_HEAD_BYTES} bytes, and the next client gets its own answer`,
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -189,8 +192,8 @@ const floodAttack = {
 };
 
 const emptyAttack = {
-  name: '200 of an upstream with an empty body, a page, or half of a JSON text',
-  expected: '500 or 502, never a success',
+  name: '200 of an upstream with an empty body, a page, or other bodies that are not JSON',
+  expected: 'each client gets a 5xx',
   seconds: 60,
   run: async (arena) => {
     const { daemon, answers } = await withUpstream(arena);
@@ -209,7 +212,7 @@ const emptyAttack = {
 
 const lateAttack = {
   name: 'unsolicited second answers on reused connections',
-  expected: 'no client gets an answer that belongs to another',
+  expected: 'no client gets the unsolicited answer',
   seconds: 60,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -225,8 +228,8 @@ const lateAttack = {
       const way = arena.random.pick(['model', 'form', 'raw']);
       const first = await exchange(upstream.daemon.port, requestKinds[way]('hostile-3000-'));
       if (!first.text.includes('chat.completion')) throw new Error(`${way}: ${first.text.slice(0, 200)}`);
-      // Waits until the second answer has arrived. If it arrived after the next request, the proxy
-      // could not distinguish it from the answer to that request.
+      // Waits until the second answer has arrived. If the second answer arrived after the next request, the proxy
+      // could not distinguish it from the answer to the next request.
       await sent;
       await delay(20);
       const probes = await Promise.all(
@@ -241,11 +244,17 @@ const lateAttack = {
 
 const silentAttack = {
   name: 'silent and slow upstreams',
-  expected: 'each request ends within its time limit, and other clients are answered meanwhile',
+  expected:
+    'each request gets 408 or 504 within 40 s (the time limit of the proxy is 2 s), and GETs meanwhile take at most 20 s',
   seconds: 60,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
-    const silent = await listen((socket) => socket.resume());
+    // One of two connections gets a head byte by byte, the other one gets nothing.
+    let connections = 0;
+    const silent = await listen((socket) => {
+      socket.resume();
+      if ((connections += 1) % 2 === 0) socket.write('HTTP/1.1 200 OK\r\nX: ', () => repeat(socket, 'x', 20));
+    });
     const daemon = await arena.startProxy(oneModel(silent.port, ', request_timeout: 2, stream_timeout: 2'));
     try {
       const body = (stream) => ({
