@@ -1,4 +1,4 @@
-"""A plain HTTP client, which checks the effects of the clients under test."""
+"""An HTTP client, by which the steps check the effects of the clients under test."""
 import base64
 import json
 import ssl
@@ -47,7 +47,7 @@ class Bmc:
         return body
 
     def write(self, method, path, body, busy=()):
-        """Writes; repeats the request for 120 s while its status is one of `busy`. Raises Unexpected if it fails."""
+        """Sends a write, and repeats it for at most 120 s while the status is one of `busy`. Raises Unexpected if it fails."""
         what = f'the answer to {method} {path}'
         status, answer = wait_for(what, lambda: self.ask(method, path, body)[::2], lambda found: found[0] not in busy)
         if status >= 300:
@@ -68,7 +68,7 @@ class Machine:
     def __init__(self, bmc, path):
         self.bmc = bmc
         body = bmc.get(path)
-        # `path` may contain the name of the system. The resource has the URI with the id.
+        # `path` may contain the name of the system. `@odata.id` contains its id.
         self.path = body['@odata.id']
         self.id, self.name = body['Id'], body['Name']
         self.manager = body['Links']['ManagedBy'][0]['@odata.id']
@@ -104,7 +104,7 @@ class Machine:
         return wait_for(f"{self.name}'s power state", lambda: self.power, state, seconds)
 
     def reset_machine(self):
-        """Resets the machine to the initial state of each client: off, no media, no override."""
+        """Brings the machine into the state in which each client starts: off, no media, no override (sushy-tools: the disk)."""
         if self.power != 'Off':
             self.bmc.write('POST', f'{self.path}/Actions/ComputerSystem.Reset', {'ResetType': 'ForceOff'}, BUSY)
             self.wait_for_power('Off')
@@ -114,7 +114,7 @@ class Machine:
                     self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {}, BUSY)
         if self.boot[0] not in (None, 'Disabled'):
             without = {'BootSourceOverrideEnabled': 'Disabled'}
-            # sushy-tools rejects this value, so it gets the disk as the override.
+            # sushy-tools rejects this value. There, the disk becomes the override.
             disk = {'BootSourceOverrideEnabled': 'Continuous', 'BootSourceOverrideTarget': 'Hdd'}
             if self.bmc.ask('PATCH', self.path, {'Boot': without})[0] >= 300:
                 self.bmc.write('PATCH', self.path, {'Boot': disk})

@@ -1,11 +1,11 @@
 """A server in an OpenStack of scripts/openstack-lab, for scripts/clients and scripts/conformance.
 
-`cloud_server.py CLOUDS_YAML create DISK CONSOLES` creates it and prints its id. It starts from DISK, and
-has the memory and the disk size that Ironic needs. CONSOLES/client-1.log becomes a link to the log of
-its serial console.
-`cloud_server.py CLOUDS_YAML delete ID` deletes it.
+`cloud_server.py CLOUDS_YAML create DISK CONSOLES` creates the server and prints its id. The server boots a
+copy of DISK, and has the memory and the disk size that Ironic needs. CONSOLES/client-1.log becomes a link
+to the log of its serial console.
+`cloud_server.py CLOUDS_YAML delete ID` deletes the server.
 `cloud_server.py CLOUDS_YAML image NAME FORMAT FILE [PROPERTY=VALUE]...` stores an image, unless there is
-one with this name.
+an image with this name.
 """
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Reads the serial line of a machine of scripts/clients (see scripts/guests/build-guest)."""
+"""Reads the log of the serial console of a machine of scripts/clients (see scripts/guests/build-guest)."""
 import re
 import threading
 import time
@@ -10,7 +10,7 @@ POLL_SECONDS = 0.05
 
 
 class Console:
-    """@param file with the output of the line; None disables all checks."""
+    """@param file the log of the serial console; None disables all checks."""
 
     def __init__(self, file):
         self._file = Path(file) if file else None

@@ -14,11 +14,11 @@ def address_towards(host, port):
 
 
 class ImageServer:
-    """Serves the files of `folder`; a file below `/slow-N/` takes at least N seconds."""
+    """Serves the files of `folder`; a large file below `/slow-N/` takes about N seconds."""
 
     def __init__(self, folder, address):
         self.folder = folder
-        self.sent_whole = {}  # requested path: when the kernel got its last byte (monotonic seconds)
+        self.sent_whole = {}  # requested path: time at which the whole file had been sent (monotonic seconds)
         server = self
 
         class Handler(SimpleHTTPRequestHandler):

@@ -13,8 +13,8 @@ from steps import Unexpected, wait_for
 # that no service remains.
 PROGRAMS = {'ironic-dbsync': 'dbsync', 'ironic-conductor': 'conductor', 'ironic-api': 'api'}
 
-# The addresses and folders of the page are examples; these belong to the run. The other settings
-# make Ironic wait less.
+# The addresses and folders of the page are examples. These settings replace them with those of this run, and
+# set the times of Ironic for tests.
 OWN_SETTINGS = '''
 [DEFAULT]
 state_path = {folder}
@@ -59,7 +59,7 @@ class Ironic:
 
     def _start(self, program):
         module = PROGRAMS[program]
-        # The process ends with this process, also after a kill.
+        # The program ends when this process ends, also if this process is killed.
         return subprocess.Popen(
             ['setpriv', '--pdeathsig', 'TERM', '/usr/bin/python3', '-c', f'import sys\nfrom ironic.cmd.{module} import main\n'
              f'sys.argv[0] = "{program}"\nsys.exit(main())', *self._configuration, *(['create_schema'] if module == 'dbsync' else [])],
@@ -107,7 +107,7 @@ class Ironic:
                     return json.loads(text) if text else None
             except urllib.error.HTTPError as error:
                 text = error.read().decode(errors='replace')
-                # The conductor is working on the node. Ironic's clients retry.
+                # The conductor is working on the node. Retries, as Ironic's own clients do.
                 if error.code == 409 and 'is locked' in text:
                     time.sleep(1)
                     continue

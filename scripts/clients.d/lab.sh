@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Starts a libvirtd with two guests, or an OpenStack with a server, and a daemon, for
-# scripts/clients and scripts/conformance if they get no daemon. Sourced after setup.sh, with `work`
-# set.
+# scripts/clients and scripts/conformance without BASE_URL. These scripts source this file after setup.sh,
+# and set `work` before.
 : "${work:?is set by scripts/clients}"
 # shellcheck source=scripts/start.d/private-libvirtd.sh
 . scripts/start.d/private-libvirtd.sh
@@ -28,8 +28,8 @@ make_images() {
   cp "$(scripts/guests/build-guest --kind iso --grub --label OTHER)" "$1/other.iso"
 }
 
-# Defines a guest. $1: name, $2: domain type, $3: <os>. Ironic needs 1 GiB of memory and a disk of
-# more than 4 GiB. The CD is on SCSI, because the guest's system has no SATA driver.
+# Defines a guest. $1: name, $2: domain type, $3: the element <os>. Ironic needs 1 GiB of memory and a disk of
+# more than 4 GiB. The CD drive is on SCSI, because the guest's system has no SATA driver.
 lab_guest() {
   local disk=$work/pool/$1.img
   cp "$(scripts/guests/build-guest --kind disk --linux)" "$disk"
@@ -56,7 +56,7 @@ END
 start_guests() {
   local type
   mkdir -p "$work"/{pool,consoles}
-  # A session-mode libvirtd runs as another account, which must reach the files in this folder.
+  # As root without namespaces, libvirtd runs as another account, which must reach the files in this folder.
   chmod 755 "$work"
   start_private_libvirtd
   if [ "$(id -u)" = 0 ] && ! can_make_namespaces; then chown 65534:65534 "$work"/{pool,consoles}; fi
@@ -71,8 +71,8 @@ start_guests() {
     <feature enabled='no' name='enrolled-keys'/></firmware><loader stateless='no'/><boot dev='hd'/></os>"
 }
 
-# Starts an OpenStack, or uses the one whose clouds.yaml is RACKLESS_OPENSTACK_LAB. Creates lab_server
-# and lab_network_image in it.
+# Starts an OpenStack, or uses the one whose clouds.yaml is at the path RACKLESS_OPENSTACK_LAB. Creates a
+# server there, whose id becomes `lab_server`, and the image $lab_network_image.
 start_cloud() {
   OS_CLIENT_CONFIG_FILE=${RACKLESS_OPENSTACK_LAB:-}
   if [ -z "$OS_CLIENT_CONFIG_FILE" ]; then
@@ -80,8 +80,8 @@ start_cloud() {
     chmod 755 "$work"
     start_private_libvirtd
     lab_cloud=$work/openstack
-    # Uses random ports, because other tests may run an OpenStack at the same time. Outgoing connections use
-    # higher ports.
+    # Uses random ports, because other tests may run an OpenStack at the same time. Linux selects higher ports
+    # for outgoing connections.
     OS_CLIENT_CONFIG_FILE=$(scripts/openstack-lab up --dir "$lab_cloud" --port $((20000 + 10 * (RANDOM % 1000))) \
       --libvirt-uri "$libvirt_uri" --shutdown-seconds 2 "${lab_cloud_options[@]}")
   fi
@@ -104,7 +104,7 @@ prepare_daemon() {
   lab_url=https://127.0.0.1:$lab_port
 }
 
-# Starts sushy-tools with the same server, HTTPS and password. $1: its command.
+# Starts sushy-tools in place of bmc-daemon, with this server, HTTPS and a password. $1: its command.
 start_sushy_tools() {
   prepare_daemon
   # After an eject, sushy-tools rebuilds the server with this empty disk.
@@ -144,8 +144,8 @@ EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
 END
   printf '%s\n' "$@" >>"$work/bmc-daemon.conf"
   (
-    # Closes the pipe that keeps libvirtd alive, so that libvirtd ends with the script, even after a
-    # kill.
+    # The daemon does not inherit the pipe that keeps libvirtd alive. So libvirtd ends with the script, even if
+    # the script is killed.
     if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
     exec env "XDG_DATA_HOME=$state/lib" setsid node packages/bmc-daemon/bin/bmc-daemon.js --config "$work/bmc-daemon.conf" \
       >"$work/daemon.log" 2>&1
@@ -155,7 +155,7 @@ END
     kill -0 "$lab_daemon" 2>/dev/null || die "The daemon ended: $(tail -n 5 "$work/daemon.log")"
     sleep 0.1
   done
-  say "bmc-daemon serves them at $lab_url"
+  say "bmc-daemon serves the machines at $lab_url"
 }
 
 # Ends the processes of this lab, the daemon first.

@@ -1,7 +1,7 @@
 """The steps of the clients that a daemon in front of OpenStack's Nova does not offer, with the reasons.
 
-docs/guides/openstack.md lists the same differences for users. If a listed step passes, it counts as
-failed, because its entry would hide a later failure.
+docs/guides/openstack.md lists the same differences for users. If a listed step passes with bmc-daemon, it counts
+as failed, because its entry would hide a later failure.
 """
 from fnmatch import fnmatchcase
 
@@ -51,10 +51,10 @@ NOT_TRIED = ('ironic.set-a-BIOS-setting', 'ironic.reset-the-BIOS-settings', 'iro
 
 
 def reason_of(step):
-    """Returns why Nova does not offer this step; None if it does. The name must have no `[…]` at its end."""
+    """Returns why Nova does not offer this step; None if it does. The name must not have the suffix for a machine (`[…]`)."""
     return next((reason for pattern, reason in NOT_OFFERED.items() if fnmatchcase(step, pattern)), None)
 
 
 def should_try(step):
-    """Returns whether to try a step. A listed step that is tried must not pass."""
+    """Returns whether to try a step. With bmc-daemon, a listed step that is tried must not pass."""
     return reason_of(step) is None or not any(fnmatchcase(step, pattern) for pattern in NOT_TRIED)

@@ -1,7 +1,8 @@
 """Reads the blocks of docs/guides/clients.md, so that the scripts run what the page shows.
 
 A block for a script has a name after its language: ```sh fence_redfish. In a block of commands, each command with a comment
-at its end is a step with the comment as its name. Other lines (functions, variables) run before every step.
+at its end is a step. The name of the step is the comment, with hyphens for spaces. Other lines (functions, variables) run
+before every step.
 """
 import os
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 from steps import Unexpected
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'guides' / 'clients.md'
-# With the first four variables, clients such as python-requests ignore verify=False. The last two name proxies.
+# With the first four variables, some clients verify certificates although the verification is disabled. The last two name proxies.
 NOT_FOR_CLIENTS = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'http_proxy', 'https_proxy')
 
 
@@ -41,7 +42,7 @@ def environment(**more):
 
 
 def run(command, env, seconds=300, cwd=None):
-    """Returns the standard output of a command. Raises Unexpected if it takes longer, or with the end of its output if it fails."""
+    """Returns the standard output of a command. Raises Unexpected if it fails or takes more than `seconds`."""
     try:
         done = subprocess.run(['bash', '-c', command], env=env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=seconds)
@@ -56,7 +57,7 @@ def run_block(steps, client, name, env, checks, suffix='', cwd=None, but=()):
     """Runs a block of commands, each as a step.
 
     @param checks checks of the output, by name of the step. A name that is not on the page counts as a failed step.
-    @param but names of steps to skip. Here too, a name that is not on the page counts as a failed step.
+    @param but names of steps that do not run. Here too, a name that is not on the page counts as a failed step.
     """
     preamble, todo = commands(name)
     for missing in {*checks, *but} - {step for step, _ in todo}:

@@ -13,18 +13,18 @@ from images import ImageServer, address_towards
 from page import environment
 from steps import Steps
 
-# Quick clients come first, so that general faults appear early.
+# All clients, in the default order: fast clients first, so that general faults appear early.
 CLIENTS = ('curl', 'sushy', 'redfishtool', 'gofish', 'fence_redfish', 'ilorest', 'ansible', 'ironic', 'lab')
 
 
 class Lab:
-    """The environment of the clients: a BMC, machines that they may change, images, a folder."""
+    """The environment of the clients: a BMC, machines that the clients may change, images, a folder."""
 
     def __init__(self, arguments, bmc, machines, images, steps, folder):
         self.bmc, self.machines, self.images, self.steps, self.folder = bmc, machines, images, steps, folder
         self.quick = arguments.quick
         self.image_url = arguments.image or f'{images.url}/boot.iso'
-        # An image whose download takes longer than clients wait.
+        # An image whose download takes 25 s.
         self.slow_image_url = f'{images.url}/slow-25/boot.iso'
         self.other_image_url = f'{images.url}/other.iso'
         self._consoles = {machine.id: Console(arguments.consoles and Path(arguments.consoles) / f'{machine.name}.log') for machine in machines}
@@ -33,13 +33,14 @@ class Lab:
         return self._consoles[machine.id]
 
     def suffix(self, machine):
+        """Returns the end of the names of steps for this machine. It is empty if there is only one machine."""
         return f'[{machine.name}]' if len(self.machines) > 1 else ''
 
     def new_folder(self, name):
         return Path(tempfile.mkdtemp(prefix=name + '-', dir=self.folder))
 
     def was_sent(self, url):
-        """Returns whether the last byte of an image has been sent."""
+        """Returns whether the image server has sent this file completely."""
         return urlsplit(url).path in self.images.sent_whole
 
     def environment(self, machine, **more):
@@ -70,7 +71,7 @@ def main():
     parser.add_argument('--images', required=True, help='folder with boot.iso and other.iso')
     parser.add_argument('--image')
     parser.add_argument('--consoles')
-    parser.add_argument('--backend', choices=('nova', 'sushy-tools'), help='skip what it cannot do')
+    parser.add_argument('--backend', choices=('nova', 'sushy-tools'), help='skip steps that Nova does not offer')
     parser.add_argument('--quick', action='store_true')
     parser.add_argument('--folder', required=True)
     arguments = parser.parse_args()
@@ -81,7 +82,7 @@ def main():
     address = urlsplit(bmc.url)
     images = ImageServer(arguments.images, address_towards(address.hostname, address.port or 443))
     backend = {'reason_of': nova.reason_of, 'should_try': nova.should_try} if arguments.backend else {}
-    # sushy-tools also offers an indicator in front of Nova. So with it, steps of nova.NOT_OFFERED may pass.
+    # Some steps of nova.NOT_OFFERED pass with sushy-tools, for example those of the indicator.
     steps = Steps(secrets=[password], rejects_surprises=arguments.backend == 'nova', **backend)
     lab = Lab(arguments, bmc, machines, images, steps, Path(arguments.folder))
     for name in arguments.clients.split(','):

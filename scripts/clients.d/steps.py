@@ -10,6 +10,7 @@ class Unexpected(Exception):
 
 
 def expect(what, found, wanted):
+    """Raises Unexpected if `found` is not `wanted`. `what` names the value in the text."""
     if found != wanted:
         raise Unexpected(f'{what} is {found!r}, not {wanted!r}')
 
@@ -20,7 +21,7 @@ def expect_in(what, found, wanted):
 
 
 def wait_for(what, probe, wanted, seconds=120):
-    """Polls until `probe()` is `wanted` (a value, or a predicate). Returns it. Raises Unexpected after `seconds`."""
+    """Polls until `probe()` is `wanted` (a value, or a predicate). Returns the last value. Raises Unexpected after `seconds`."""
     is_it = wanted if callable(wanted) else lambda found: found == wanted
     deadline = time.monotonic() + seconds
     while True:
@@ -38,7 +39,7 @@ class Steps:
 
     @param reason_of returns why the service does not offer a step (`client.name`); None if it does.
     @param should_try returns whether to try a step that the service may not offer.
-    @param rejects_surprises whether a step fails if it passes although `reason_of` returns a reason.
+    @param rejects_surprises whether a step that passes counts as failed if `reason_of` returns a reason for it.
     """
 
     def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None, should_try=lambda step: True, rejects_surprises=False):
@@ -56,7 +57,7 @@ class Steps:
         if not_offered and verdict == 'FAIL':
             verdict, why = 'SKIP', not_offered
         elif not_offered and verdict == 'PASS' and self._rejects_surprises:
-            # Such an entry would hide a later failure of this step.
+            # The entry in the list would hide a later failure of this step.
             verdict, why = 'FAIL', f'passes, although the list of missing functions says: {not_offered}'
         # One line for any error, without passwords.
         why = re.sub(r'\s+', ' ', str(why)).strip()
@@ -72,7 +73,7 @@ class Steps:
 
     @contextmanager
     def step(self, client, name):
-        """A step is the body of a `with` statement. It passes if it raises nothing. Later steps run in any case."""
+        """A step is the body of a `with` statement. It passes if it raises nothing. After a failed step, the next steps run."""
         try:
             yield
         except KeyboardInterrupt:

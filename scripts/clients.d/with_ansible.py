@@ -10,7 +10,7 @@ NAME = 'ansible'
 NEEDS_HTTPS = True
 
 
-# Virtual machines have no fans and power supplies, and the module reports that with its own message.
+# Virtual machines have no fans and no power supplies. The module then returns no entries, or a message of its own.
 NONE_IN_A_MACHINE = ('fan', 'psu')
 
 
@@ -26,7 +26,7 @@ def check_facts(facts):
 
 
 def play(lab, machine, text, suffix, name, **more):
-    """Runs a playbook, each task as a step. A failed task does not stop later ones."""
+    """Runs a playbook, each task as a step. A failed task does not stop the next tasks."""
     folder = lab.new_folder('ansible')
     playbook = folder / 'playbook.yml'
     playbook.write_text(text.replace('  gather_facts: false\n', '  gather_facts: false\n  ignore_errors: true\n', 1))
@@ -53,17 +53,17 @@ def run(lab):
         machine.reset_machine()
         suffix, console = lab.suffix(machine), lab.console(machine)
         console.forget()
-        play(lab, machine, block('ansible'), suffix, 'the playbook of the page')
+        play(lab, machine, block('ansible'), suffix, 'the playbook of docs/guides/clients.md')
         with lab.steps.step(NAME, 'and-the-machine-booted-the-image' + suffix):
-            # The playbook switches it off at once, so only the end of the override shows the boot.
+            # The playbook switches the machine off at once, so only the end of the override shows the boot.
             expect('the override', machine.boot[0], 'Disabled')
             machine.wait_for_power('Off')
-            expect('inserted', machine.drive()['Inserted'], False)
+            expect('Inserted', machine.drive()['Inserted'], False)
         if lab.quick:
             continue
         machine.reset_machine()
         order = machine.body()['Boot'].get('BootOrder', ['none'])
-        play(lab, machine, (Path(__file__).parent / 'ansible-all.yml').read_text(), suffix, 'all else',
+        play(lab, machine, (Path(__file__).parent / 'ansible-all.yml').read_text(), suffix, 'ansible-all.yml',
              BOOT_ORDER=','.join(reversed(order)), IS_UEFI='yes' if machine.is_uefi else 'no')
         wait_for('the manager', lambda: machine.bmc.ask('GET', machine.manager)[0], 200)
         if machine.is_uefi:

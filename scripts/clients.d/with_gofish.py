@@ -52,7 +52,7 @@ def run(lab):
 
 
 def run_program(lab, command, machine, suffix):
-    """Turns each line of the program into a step."""
+    """Runs the program, and turns each line of its output into a step."""
     machine.reset_machine()
     done = subprocess.run(command, env=lab.environment(machine), capture_output=True, text=True, timeout=600)
     lines = done.stdout.splitlines()

@@ -27,6 +27,7 @@ class Machine(Deployments):
     # ---- before the page's node: ways to log in
 
     def manages(self, what, **driver_info):
+        """Enrolls a node with other settings, lets Ironic manage it, and deletes it."""
         node = Node(self.ironic, f'{self.node.name}-{what}')
         node.create({**self.driver_info, **driver_info})
         try:
@@ -93,20 +94,20 @@ class Machine(Deployments):
         def deployed(_):
             expect('the state', node.read()['provision_state'], 'active')
             machine.wait_for_power('On')
-            expect('inserted', machine.drive()['Inserted'], True)
+            expect('Inserted', machine.drive()['Inserted'], True)
             self.console.expect_boot('ISO')
 
         return {
             'deploy': deployed,
             'undeploy': lambda _: (expect('the state', node.read()['provision_state'], 'available'), expect('power', machine.power, 'Off'),
-                                   expect('inserted', machine.drive()['Inserted'], False)),
+                                   expect('Inserted', machine.drive()['Inserted'], False)),
         }
 
     def set_boot_device(self, device, persistent, wanted):
         self.node.ask('PUT', '/management/boot_device', {'boot_device': device, 'persistent': persistent})
         expect('the override', self.machine.boot, wanted)
         found = self.node.ask('GET', '/management/boot_device')
-        expect('as Ironic reads it', (found['boot_device'], found['persistent']), (device, persistent))
+        expect('the boot device in Ironic', (found['boot_device'], found['persistent']), (device, persistent))
 
     def step_boot_device_network_once(self):
         self.set_boot_device('pxe', False, ('Once', 'Pxe'))
@@ -155,7 +156,7 @@ class Machine(Deployments):
         indicator = f'/management/indicators/{self.machine.bmc.get(path)["UUID"]}@{component}'
         for state in ('blinking', 'on', 'off'):
             self.node.ask('PUT', indicator, {'state': state})
-            expect('the light', self.node.ask('GET', indicator)['state'], state)
+            expect('the indicator', self.node.ask('GET', indicator)['state'], state)
 
     def step_indicator_of_the_system(self):
         self.set_indicator('system', self.machine.path)
@@ -171,7 +172,7 @@ class Machine(Deployments):
 
     def step_power_changed_without_Ironic(self):
         self.machine.reset('On')
-        wait_for("Ironic's idea of the power", lambda: self.node.read()['power_state'], 'power on', 90)
+        wait_for('the power state in Ironic', lambda: self.node.read()['power_state'], 'power on', 90)
 
     def step_soft_reboot(self):
         self.machine.wait_for_power('On')
@@ -193,7 +194,7 @@ class Machine(Deployments):
         self.node.wait_for_power('power off')
         expect('power', self.machine.power, 'Off')
 
-    # These steps run before the page's node exists, all others after.
+    # These steps run before the page's node exists. All other steps run afterwards.
     first = ('step_manage_with_basic', 'step_manage_with_a_session', 'step_wrong_password_is_not_managed')
 
     def run(self):

@@ -11,7 +11,7 @@ PAGE = 'docs/guides/three-hosts.md'
 
 
 def run(lab):
-    """Starts its own hosts and its own daemon, and does not use that of the other clients."""
+    """Starts its own hosts, daemon and Ironic, and does not use the daemon of the other clients."""
     if os.getuid() != 0 or not Path('/usr/sbin/sshd').exists():
         lab.steps.skip(NAME, 'enroll', 'needs root and openssh-server')
         return

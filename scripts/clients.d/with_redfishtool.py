@@ -7,7 +7,7 @@ from steps import Unexpected, expect, expect_in
 NAME = 'redfishtool'
 NEEDS_HTTPS = True
 
-# Steps for the service, not for a machine: once is enough.
+# Steps for the service, not for a machine. They run only once, with the first machine.
 OF_THE_SERVICE = (
     'versions', 'root', 'odata', 'metadata', 'list-the-systems', 'list-the-chassis', 'list-the-managers', 'account-service', 'add-a-user',
     'get-the-user', 'set-the-password', 'disable-the-user', 'delete-the-user', 'roles', 'session-service', 'set-the-session-timeout', 'login',
@@ -68,4 +68,4 @@ def run(lab):
                 if 'exit status' not in str(refusal):
                     raise
             else:
-                raise Unexpected(f'it succeeded: {said}')
+                raise Unexpected(f'the command succeeded: {said}')

@@ -15,7 +15,7 @@ NEEDS_HTTPS = False
 
 
 class Session(Inventory, Settings, Power):
-    """All steps of a system. They run in the order of these classes, and of the source."""
+    """All steps of a system. They run in the order of the base classes, and then in the order of the source."""
 
 
 def steps_of(kind, is_uefi, is_quick):
@@ -42,7 +42,7 @@ def run(lab):
             lab.console(machine).forget()
             said = run_command(f"{sys.executable} -W ignore - <<'END'\n{block('sushy')}END",
                                lab.environment(machine, PYTHONPATH=str(python_path)))
-            expect('what it printed', said.strip(), f'{machine.name} On')
+            expect('the output', said.strip(), f'{machine.name} On')
             lab.console(machine).expect_boot('ISO')
         machine.reset_machine()
         session = Session(lab, sushy, machine)

@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-# The limit for each tool. The slowest is the protocol validator, which waits half a minute for each event stream.
+# The time limit of each tool. The slowest tool is the protocol validator, which waits half a minute for each event stream.
 TIME_LIMIT_SECONDS = 3600
 
 LIBRARIES = ('python', 'python-redfish-library/src', 'Redfish-Tacklebox')
@@ -74,7 +74,7 @@ def version_of(folder: Path) -> str:
 
 
 def trusting_context() -> ssl.SSLContext:
-    """Returns a context that accepts any certificate. The caller chose the service; the protocol validator checks it."""
+    """Returns a context that accepts any certificate. The protocol validator checks the service's certificate."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -119,7 +119,7 @@ def plan(tools: Path, options, password: str):
     cache.mkdir(parents=True, exist_ok=True)
     local = ['--schema_directory', str(cache)]
     # Without these files, the tool downloads them. With --skipschema, it reads no schemas from the service either, so
-    # the schemas of the service must be there, too.
+    # the folder must also contain the schemas of the service.
     if published.is_dir():
         shutil.copytree(published, cache, dirs_exist_ok=True)
         copy_own_schemas(options.url, cache)

@@ -47,11 +47,11 @@ func subscribe(events *EventService, destination string) (string, error) {
 	return events.CreateEventSubscriptionInstance(destination, nil, nil, nil, redfish.RedfishEventDestinationProtocol, "gofish", "", nil)
 }
 
-// This version sends "TESTING123" as EventGroupId, which is a number in DMTF's schema. The service
-// must reject it.
+// This version sends the text "TESTING123" as EventGroupId. In DMTF's schema, EventGroupId is a number. So the
+// service must reject the event.
 func submitTestEvent(events *EventService) error {
 	if err := events.SubmitTestEvent("hello"); err == nil || !strings.Contains(err.Error(), "EventGroupId") {
-		return errors.New("the body of this version was accepted")
+		return errors.New("the service did not reject EventGroupId")
 	}
 	return nil
 }

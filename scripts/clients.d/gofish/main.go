@@ -19,7 +19,7 @@ import (
 
 var failed bool
 
-// attempt runs a step. gofish returns nil for a service that the BMC does not have, so its next call panics.
+// attempt runs a step. gofish returns nil for a service that the BMC does not have, so the next call on it panics.
 func attempt(run func() error) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -38,7 +38,7 @@ func step(name string, run func() error) {
 	fmt.Printf("PASS %s\n", name)
 }
 
-// has fails if the list is empty.
+// has returns the error, or an error of its own if the list is empty.
 func has[T any](members []T, err error) error {
 	if err == nil && len(members) == 0 {
 		return errors.New("it has no members")
@@ -46,9 +46,10 @@ func has[T any](members []T, err error) error {
 	return err
 }
 
+// one returns only the error of a call.
 func one(_ any, err error) error { return err }
 
-// firstOf returns the first fault of calls that it makes in order.
+// firstOf makes the calls in order until one fails, and returns its error.
 func firstOf(calls ...func() error) error {
 	for _, call := range calls {
 		if err := call(); err != nil {
@@ -143,7 +144,7 @@ func walkSystem(system *ComputerSystem) {
 	})
 }
 
-// The first action changes the object. The second action has the ETag from before.
+// The first action changes the object. If this version of gofish sends ETags, the second action has the old ETag.
 func changeSystem(client *gofish.APIClient, system *ComputerSystem) {
 	step("boot-from-the-CD-once", func() error { return bootFromCdOnce(system) })
 	step("switch-on", func() error {

@@ -1,4 +1,4 @@
-"""A substitute for ironic-python-agent in cleaning: it sends heartbeats, has no steps, and obeys at once.
+"""A substitute for ironic-python-agent in cleaning: it sends heartbeats, offers no clean steps, and answers each command at once.
 
 The real agent runs in the boot image for cleaning. Our image is GRUB, so this process sends the heartbeats instead.
 """
@@ -42,7 +42,7 @@ class Agent:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def _heartbeat(self, uuid):
-        # Ironic sends the token once per boot, and stars afterwards.
+        # Ironic sends the token once per boot, and asterisks afterwards.
         token = self.node.ironic.get(f'/v1/lookup?node_uuid={uuid}')['config']['agent_token']
         if token.strip('*'):
             self._token = token
@@ -66,7 +66,7 @@ class Agent:
                 try:
                     self._heartbeat(uuid)
                 except Unexpected as refusal:
-                    # The node continued meanwhile.
+                    # The node may have left the state before the heartbeat arrived.
                     if 'Ironic answers 4' not in str(refusal):
                         raise
             return found

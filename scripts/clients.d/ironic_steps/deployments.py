@@ -5,13 +5,13 @@ from steps import expect, expect_in, wait_for
 
 
 class Deployments:
-    """Steps of a machine, which has `lab`, `ironic`, `machine`, `console`, `node` and `driver_info`."""
+    """Steps for one machine. The class that inherits these steps has `lab`, `ironic`, `machine`, `console`, `node` and `driver_info`."""
 
-    # ---- cleaning: boots an image, and does what needs a restart
+    # ---- cleaning: Ironic boots an image, and then changes BIOS settings
 
     def clean(self, *steps):
         self.node.provision('manage', 'manageable')
-        # The interface that only boots ISO images cannot clean.
+        # The deploy interface `ramdisk`, which the page uses, cannot clean.
         self.node.patch('/deploy_interface', 'direct')
         self.node.patch('/driver_info/deploy_iso', self.lab.image_url)
         agent = Agent(self.node)
@@ -21,7 +21,7 @@ class Deployments:
             self.console.expect_boot('ISO')
             agent.heartbeat_until('manageable')
             expect('power', self.machine.power, 'Off')
-            expect('inserted', self.machine.drive()['Inserted'], False)
+            expect('Inserted', self.machine.drive()['Inserted'], False)
         finally:
             agent.close()
             if self.node.read()['provision_state'] == 'clean failed':
@@ -50,7 +50,7 @@ class Deployments:
         drive = self.machine.drive()['@odata.id']
         self.machine.bmc.write('POST', f'{drive}/Actions/VirtualMedia.InsertMedia', {'Image': self.lab.image_url})
         self.vendor('eject_vmedia', body={})
-        wait_for('inserted', lambda: self.machine.drive()['Inserted'], False, 60)
+        wait_for('Inserted', lambda: self.machine.drive()['Inserted'], False, 60)
 
     def step_subscribe(self):
         self.subscription = self.vendor('create_subscription', body={'Destination': 'https://127.0.0.1:9/redfish', 'Context': 'ironic'})['Id']
@@ -62,7 +62,7 @@ class Deployments:
     def step_unsubscribe(self):
         self.vendor('delete_subscription', 'DELETE', {'id': self.subscription})
 
-    # ---- more deployments than on the page
+    # ---- more deployments than in docs/guides/clients.md
 
     def deploy(self, image, **more):
         self.node.patch('/instance_info/boot_iso', image)
@@ -72,7 +72,7 @@ class Deployments:
 
     def undeploy(self):
         self.node.provision('deleted', 'available')
-        expect('inserted', self.machine.drive()['Inserted'], False)
+        expect('Inserted', self.machine.drive()['Inserted'], False)
         self.machine.wait_for_power('Off')
 
     def step_deploy_again(self):
@@ -95,17 +95,17 @@ class Deployments:
     def step_deploy_with_a_config_drive(self):
         self.deploy(self.lab.image_url, configdrive={'meta_data': {'name': 'clients'}, 'user_data': '#cloud-config'})
         stick = self.machine.drive('USBStick')
-        expect('the stick is inserted', stick['Inserted'], True)
+        expect('Inserted of the stick', stick['Inserted'], True)
 
     def step_undeploy_with_the_config_drive(self):
         self.undeploy()
-        expect('the stick is inserted', self.machine.drive('USBStick')['Inserted'], False)
+        expect('Inserted of the stick', self.machine.drive('USBStick')['Inserted'], False)
 
     def step_deploy_a_slow_image(self):
         """Ironic ignores tasks, so the machine must not start with an empty drive."""
         self.lab.images.sent_whole.clear()
         self.deploy(self.lab.slow_image_url)
-        expect('the image was sent whole', self.lab.was_sent(self.lab.slow_image_url), True)
+        expect('whether the whole image was sent', self.lab.was_sent(self.lab.slow_image_url), True)
 
     def step_undeploy_the_slow_image(self):
         self.undeploy()

@@ -1,4 +1,4 @@
-"""Runs Ironic at http://127.0.0.1:6385 until its input ends: `python3 -m ironic_steps.serve FOLDER`. Prints a line when Ironic answers."""
+"""Runs Ironic at http://127.0.0.1:6385 until its standard input ends: `python3 -m ironic_steps.serve FOLDER`. Prints a line when Ironic answers."""
 import sys
 from pathlib import Path
 from types import SimpleNamespace

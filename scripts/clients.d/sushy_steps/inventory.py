@@ -45,7 +45,7 @@ class Inventory(SushySystem):
         summary = self.system.processors.summary
         if not summary.count or not summary.architecture:
             raise Unexpected(f'processors: {summary}')
-        expect('count', len(self.system.processors.get_members()) > 0, True)
+        expect('whether there is a processor', len(self.system.processors.get_members()) > 0, True)
 
     def step_ethernet_interfaces(self):
         interfaces = self.system.ethernet_interfaces.summary
@@ -53,7 +53,7 @@ class Inventory(SushySystem):
             raise Unexpected(f'interfaces: {interfaces}')
 
     def step_simple_storage(self):
-        expect('a disk of some size', self.system.simple_storage.max_size_bytes > 0, True)
+        expect('whether a disk has more than 0 bytes', self.system.simple_storage.max_size_bytes > 0, True)
 
     def step_storage(self):
         units = self.system.storage.get_members()
@@ -61,14 +61,14 @@ class Inventory(SushySystem):
             raise Unexpected('no storage unit has a drive')
         for unit in units:
             for drive in unit.drives:
-                expect('capacity', drive.capacity_bytes > 0, True)
-            # The first property is the form before 2020, which is deprecated.
+                expect('whether the capacity is above 0', drive.capacity_bytes > 0, True)
+            # `storage_controllers` is the form before 2020, which is deprecated.
             controllers = unit.storage_controllers or unit.controllers.get_members()
-            expect('a controller', len(controllers) > 0, True)
+            expect('whether there is a controller', len(controllers) > 0, True)
 
     def step_volumes(self):
         sizes = [size for unit in self.system.storage.get_members() for size in unit.volumes.volumes_sizes_bytes]
-        expect('volumes', len(sizes) > 0, True)
+        expect('whether there is a volume', len(sizes) > 0, True)
 
     def fresh_volumes(self):
         """Reads the volumes of the first storage unit again, because sushy caches them."""
@@ -77,11 +77,11 @@ class Inventory(SushySystem):
     def step_make_a_volume(self):
         self.fresh_volumes().create({'Name': 'scratch', 'CapacityBytes': 64 * 2**20, 'VolumeType': 'NonRedundant'})
         sizes = {volume.name: volume.capacity_bytes for volume in self.fresh_volumes().get_members()}
-        expect('the size of it', sizes.get('scratch'), 64 * 2**20)
+        expect('the size of the volume', sizes.get('scratch'), 64 * 2**20)
 
     def step_delete_the_volume(self):
         next(volume for volume in self.fresh_volumes().get_members() if volume.name == 'scratch').delete()
-        expect('its name among the others', 'scratch' in [volume.name for volume in self.fresh_volumes().get_members()], False)
+        expect('whether the volume exists', 'scratch' in [volume.name for volume in self.fresh_volumes().get_members()], False)
 
     def step_chassis(self):
         chassis = self.system.chassis[0]
@@ -101,8 +101,8 @@ class Inventory(SushySystem):
         # By default, `ManagerForChassis` is empty (RF-49 of the contract), and sushy would fail.
         # EMULATOR_DMTF_STRICT fills it.
         if self.machine.bmc.get(self.machine.manager)['Links']['ManagerForChassis']:
-            expect('its chassis', len(manager.chassis) > 0, True)
-        expect('firmware', bool(manager.firmware_version), True)
+            expect('whether the manager has a chassis', len(manager.chassis) > 0, True)
+        expect('whether there is a firmware version', bool(manager.firmware_version), True)
 
     def step_reset_of_the_manager(self):
         manager = self.system.managers[0]
@@ -113,10 +113,10 @@ class Inventory(SushySystem):
         for state in (self.sushy.IndicatorLED.BLINKING, self.sushy.IndicatorLED.LIT, self.sushy.IndicatorLED.OFF):
             self.system.set_indicator_led(state)
             self.system.refresh(force=True)
-            expect('the light', self.system.indicator_led, state)
+            expect('the indicator', self.system.indicator_led, state)
 
     def step_indicator_of_the_chassis(self):
         chassis = self.system.chassis[0]
         chassis.set_indicator_led(self.sushy.IndicatorLED.LIT)
         chassis.refresh(force=True)
-        expect('the light', chassis.indicator_led, self.sushy.IndicatorLED.LIT)
+        expect('the indicator', chassis.indicator_led, self.sushy.IndicatorLED.LIT)

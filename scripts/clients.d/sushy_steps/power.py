@@ -117,7 +117,7 @@ class Power(SushySystem):
         except self.sushy.exceptions.SushyError:
             expect('inserted', self.drive.inserted, False)
             return
-        raise Unexpected('it was inserted')
+        raise Unexpected('the insert of a missing image succeeded')
 
     @slow
     def step_slow_image_and_switch_on_at_once(self):
@@ -127,4 +127,4 @@ class Power(SushySystem):
         self.console.forget()
         self.reset('ON', 'On')
         self.boots('ISO')
-        expect('the image was sent whole', self.lab.was_sent(self.lab.slow_image_url), True)
+        expect('whether the whole image was sent', self.lab.was_sent(self.lab.slow_image_url), True)

@@ -14,7 +14,7 @@ class Service(SushySystem):
     def step_session_service(self):
         service = self.root.get_session_service()
         expect('enabled', service.service_enabled, True)
-        expect('timeout', service.session_timeout > 0, True)
+        expect('whether the timeout is above 0', service.session_timeout > 0, True)
 
     def step_session_by_hand(self):
         bmc = self.machine.bmc
@@ -22,7 +22,7 @@ class Service(SushySystem):
             return
         service = self.root.get_session_service()
         token, uri = service.create_session(bmc.user, bmc.password)
-        expect('a token', bool(token), True)
+        expect('whether there is a token', bool(token), True)
         expect_in('the sessions', [session.path for session in service.sessions.get_members()], uri.removeprefix(bmc.url))
         service.close_session(uri)
 
@@ -38,7 +38,7 @@ class Service(SushySystem):
 
     def step_registries(self):
         messages = [key for key in self.root.lazy_registries.registries if key.startswith('Base.')]
-        expect('Base among the registries', len(messages) > 0, True)
+        expect('whether there is a registry Base', len(messages) > 0, True)
 
     def step_task_service(self):
         service = self.root.get_task_service()
@@ -48,7 +48,7 @@ class Service(SushySystem):
     def step_update_service(self):
         inventory = self.root.get_update_service().firmware_inventory.get_members()
         versions = {part.identity: part.version for part in inventory}
-        expect('firmware with a version', any(versions.values()), True)
+        expect('whether firmware has a version', any(versions.values()), True)
 
     def step_event_service(self):
         service = self.root.get_event_service()
@@ -70,4 +70,4 @@ class Service(SushySystem):
     def step_unsubscribe(self):
         self.subscription.delete()
         left = self.root.get_event_service().subscriptions.get_members()
-        expect('the subscription among the others', self.subscription.path in [member.path for member in left], False)
+        expect('whether the subscription exists', self.subscription.path in [member.path for member in left], False)

@@ -21,7 +21,7 @@ def debians_sushy(folder):
 
 
 def import_sushy(folder):
-    """Imports sushy: Debian's with Debian's Python, otherwise that of the Python in `scripts/clients --sushy PYTHON`.
+    """Imports sushy: Debian's with Debian's Python, otherwise the sushy of the Python in `scripts/clients --sushy PYTHON`.
 
     @returns (the module, the folder that it was imported from).
     """
@@ -38,7 +38,7 @@ def uefi_only(step):
 
 
 def slow(step):
-    """Marks a step that --quick skips."""
+    """Marks a step that does not run with --quick."""
     step.slow = True
     return step
 
