@@ -15,8 +15,8 @@ host_mirror() {
     awk -v r="$(host_codename)" '$2 == r && !seen++ { print $1 }'
 }
 
-# Prints the folder of a bootstrapped system (.cache/<codename>), which is created on first use and
-# never changed. $1: a codename, such as that of this host (host_codename)
+# Prints the folder of a bootstrapped system (.cache/<codename>). The first call creates the system. No
+# script changes it afterwards. $1: a codename, such as that of this host (host_codename)
 need_base() {
   local codename=$1 base mirror
   base=$PWD/.cache/$codename
@@ -81,7 +81,7 @@ proxy_environment() {
 }
 
 # Gives the system in $1 the name servers, hosts file, package sources, certificate authorities and npm
-# settings of this host. They are read at run time, so that the repository contains none of them. $2: the
+# settings of this host. This function reads them at run time, so that the repository contains none of them. $2: the
 # codename of that system
 copy_machine_settings() {
   local root=$1 codename=$2 config

@@ -71,8 +71,8 @@ curl_quoted() {
   printf '"%s"\n' "${value//\"/\\\"}"
 }
 
-# Prints curl's configuration for a URL of the registry. It goes through a pipe, because other users
-# can read a command line. $1: the URL, $2: the registry's URL
+# Prints curl's configuration for a URL of the registry. The configuration goes through a pipe, because
+# other users can read a command line. $1: the URL, $2: the registry's URL
 curl_settings() {
   local proxy ca authorization
   case $1 in
@@ -84,7 +84,7 @@ curl_settings() {
   # Without this setting, curl and npm use the same variables: https_proxy, no_proxy and so on.
   if [ -n "$proxy" ]; then printf 'proxy = %s\n' "$(curl_quoted "$proxy")"; fi
   if [ -n "$ca" ]; then printf 'cacert = %s\n' "$(curl_quoted "$ca")"; fi
-  # This is safe, because the checksum in scripts/pins verifies the download.
+  # curl then does not verify the certificate. The checksum in scripts/pins verifies the download.
   if [ "$(npm_setting strict-ssl)" = false ]; then printf 'insecure\n'; fi
   # Sends credentials only to the registry, not to another host that a manifest names.
   if [[ $1 == "$2"* ]]; then

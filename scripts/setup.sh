@@ -40,7 +40,7 @@ need_packages() {
   if ! { as_root "${apt[@]}" update &&
     as_root env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
     die "$(tail -n 20 "$log")
-apt-get could not install them; its whole output: $log"
+apt-get could not install these packages: ${missing[*]}. Its whole output: $log"
   fi
   rm -f "$log"
 }
@@ -175,7 +175,7 @@ need_go() {
   if [ ! -d "$folder" ]; then
     say "Fetching Go $wanted from the Go module proxy"
     mkdir -p .cache
-    # Runs outside of any module, because it would change that module's go.mod.
+    # Runs in an empty folder, because in the folder of a module this command would change go.mod.
     (cd "$(mktemp -d)" && go mod download "golang.org/toolchain@v0.0.1-go$wanted.linux-$arch") >&2 ||
       die "scripts/clients: gofish needs Go 1.21 or newer; $(go env GOVERSION) is here, and could not fetch Go $wanted"
     rm -rf "$folder.new"

@@ -15,13 +15,14 @@ scripts/start setup         only sets up and builds; bin/bmc-daemon and bin/mode
 scripts/start proxy …       starts model-proxy: see scripts/start proxy --help
 
 Installs missing parts (Debian and Ubuntu packages, Node, npm packages), builds, and runs bmc-daemon
-for the virtual machines of this host, at 127.0.0.1 port 8000. If no libvirtd runs, the script starts
-a private one. If the host has no machines, the script creates two small demo machines, and builds and
-serves an ISO image for them. Ctrl-C ends the daemon, the private libvirtd and the demo machines.
+for the virtual machines of this host, by default at 127.0.0.1 port 8000. If no libvirtd runs, the script
+starts a private one. If the host has no machines, the script creates two small demo machines, and builds
+and serves an ISO image for them. Ctrl-C ends the daemon and the private libvirtd, and powers the demo
+machines off.
 
   --fake      machines in memory: needs no libvirt and no QEMU, only Node
   --port N    another port
-  --private   a private libvirtd even if the host has one
+  --private   starts a private libvirtd, also if a libvirtd of the host runs
   --clean     remove the demo machines, their disks, and the data of a private libvirtd
 
 Other flags go to bmc-daemon: --config FILE, --interface ADDRESS, --debug (packages/bmc-daemon/README.md
@@ -116,7 +117,7 @@ if [ "$(setting SSL_CERT)" != None ]; then scheme=https curl='curl -k'; fi
 auth_file=$(setting AUTH_FILE)
 if [ "$auth_file" != None ]; then curl="$curl -u $(cd "$called_from" && sed -n '/^[^#:]*:/{s/:.*//p;q}' "$auth_file")"; fi
 address="$scheme://$host:$(setting LISTEN_PORT)"
-# The URL of the demo's image, when it is served.
+# The URL of the demo's image; empty until this script serves the image.
 demo_image=''
 
 # Prints five lines to paste: they insert the demo's image, boot it once and show the console. $1:
@@ -130,7 +131,7 @@ print_demo_lines() {
   echo "  virsh -c '$libvirt_uri' console --force $1"
 }
 
-# Prints lines to paste.
+# Prints lines to paste: those of the demo, or requests for the list of machines and for the first machine.
 print_lines() {
   local machine=''
   if [ -n "$demo_image" ]; then
@@ -206,7 +207,11 @@ if [ "$fake" = no ] && [ "$libvirt" = host ] && [ "$(setting LIBVIRT_URI)" = qem
     warn_of_closed_kvm
   else
     libvirt=private
-    start_private_libvirtd
+    if [ "$private" = yes ]; then
+      start_private_libvirtd
+    else
+      start_private_libvirtd 'No libvirtd is running here: starting a private one'
+    fi
     demo_folder=$libvirtd_images/rackless-demo
     daemon_environment=("XDG_DATA_HOME=$state/lib")
   fi
@@ -245,7 +250,7 @@ if kill -0 "$daemon" 2>/dev/null; then
   if [ -n "$demo_image" ]; then
     echo "The last line shows the output of the guest: RACKLESS-ISO label=DEMO. Type \`reboot\` to boot its disk, and ctrl-] to leave."
   elif [ "$libvirt" = private ]; then
-    echo "Their consoles: virsh -c '$libvirt_uri' console --force NAME    (ctrl-] leaves)"
+    echo "Consoles of the machines: virsh -c '$libvirt_uri' console --force NAME    (ctrl-] leaves)"
   fi
 fi
 status=0

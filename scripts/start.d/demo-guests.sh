@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Creates two guests for scripts/start if the host has no machines. Sourced after setup.sh.
+# Functions for guests: scripts/start creates two demo guests if the host has no machines, and scripts/clients.d/lab.sh
+# uses some of these functions. Sourced after setup.sh.
 
-# The caller sets these first: the libvirtd, and a folder for disks.
+# After sourcing, and before a call, the caller sets these variables: the libvirtd, and a folder for disks.
 libvirt_uri=
 demo_folder=
 
@@ -9,20 +10,20 @@ demo_pool=rackless-demo
 # Marks our guests, so that --clean does not remove another machine with the same name.
 demo_mark='Demo guest made by Rackless scripts/start'
 
-# Runs virsh in a session without a terminal. Otherwise it may show a polkit prompt, which the
-# daemon cannot answer either.
+# Runs virsh in a session without a terminal. With a terminal, virsh may ask for a password (polkit). The daemon has
+# no terminal, so virsh must fail as the daemon does.
 virsh_quiet() { setsid --wait virsh --quiet --connect "$libvirt_uri" "$@"; }
 
-# Prints `kvm` if a guest boots with it, otherwise `qemu`. A usable /dev/kvm is not enough: under
-# some hypervisors guests then hang, and emulation is better. So a boot sector must end QEMU with
-# exit code 33 within a generous time.
+# Prints `kvm` if a guest boots with KVM, otherwise `qemu`. A usable /dev/kvm is not enough: under
+# some hypervisors, guests with KVM hang. So a boot sector must end QEMU with exit code 33 within
+# 1.5 s. Without access to /dev/kvm, trusts the capabilities that libvirt reports.
 demo_domain_type() {
   local sector status=0
   if [ ! -e /dev/kvm ] || ! virsh_quiet domcapabilities --virttype kvm >/dev/null 2>&1; then
     printf 'qemu\n'
     return
   fi
-  # This account cannot use /dev/kvm, so it cannot try KVM. libvirt, whose account can, reported KVM: trust that.
+  # This account cannot use /dev/kvm, so it cannot try KVM. The account of libvirt can, and libvirt reported KVM.
   if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
     printf 'kvm\n'
     return
@@ -36,8 +37,8 @@ demo_domain_type() {
   if [ "$status" = 33 ]; then printf 'kvm\n'; else printf 'qemu\n'; fi
 }
 
-# Warns if libvirtd (root) can use KVM, but the guests' account cannot. libvirt 9 then examines QEMU
-# again for each call.
+# Warns if libvirtd (root) can use KVM, but the guests' account cannot. In this case, libvirt 9 examines
+# QEMU again for each call.
 warn_of_closed_kvm() {
   if [ "$(id -u)" = 0 ] && [ -e /dev/kvm ] && id libvirt-qemu >/dev/null 2>&1 &&
     ! setpriv --reuid=libvirt-qemu --regid="$(id -g libvirt-qemu)" --init-groups test -w /dev/kvm; then
@@ -46,8 +47,8 @@ warn_of_closed_kvm() {
   fi
 }
 
-# Prints a disk, a drive and a network card. The drive is SCSI, because the guest's kernel has no
-# AHCI; the guest reports inserts and ejects on its console. $1: disk
+# Prints the XML of a disk, a CD drive and a network card. The CD drive is SCSI, because the guest's kernel has no
+# AHCI. The guest reports inserts and ejects on its console. $1: disk
 guest_devices() {
   cat <<END
     <disk type='file' device='disk'>
@@ -108,6 +109,7 @@ define_demo_guest() {
   demo_xml "$1" "$3" "$path" "$machine" | virsh_quiet define --validate /dev/stdin
 }
 
+# Creates the pool and the demo guests. Without UEFI firmware, creates only the BIOS guest.
 make_demo_guests() {
   local type
   type=$(demo_domain_type)
@@ -153,5 +155,5 @@ remove_demo_guests() {
   virsh_quiet pool-destroy "$demo_pool" >/dev/null
   virsh_quiet pool-delete "$demo_pool" >/dev/null
   virsh_quiet pool-undefine "$demo_pool" >/dev/null
-  say "Removed their disks"
+  say "Removed the disks of the demo machines"
 }

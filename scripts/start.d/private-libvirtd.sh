@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the sourcing script uses some variables
-# Runs a private libvirtd: for scripts/start on hosts where none runs, and for scripts/clients and scripts/conformance.
+# Runs a private libvirtd: for scripts/start on hosts without a running libvirtd, and for scripts/clients and scripts/conformance.
 # Sourced after setup.sh.
 
-# Definitions and disks of guests stay here between runs. Root's folder is accessible to other
-# accounts.
+# Definitions and disks of guests stay in this folder between runs. As root, it is /var/lib/rackless, which
+# the account of the guests can enter.
 if [ "$(id -u)" = 0 ]; then state=/var/lib/rackless; else state=${XDG_STATE_HOME:-$HOME/.local/state}/rackless; fi
 
 libvirtd_pid=
@@ -12,8 +12,8 @@ libvirtd_hold=
 # The folder for disks, at the path that libvirtd sees.
 libvirtd_images=
 
-# Allows only one private libvirtd, and none while its state is removed. Fails if another process has the lock. The
-# lock lasts until this process ends.
+# Allows only one private libvirtd for this folder, and none while `scripts/start bmc --clean` removes the folder. Fails
+# if another process has the lock. The lock lasts until this process ends.
 lock_state() {
   mkdir -p "$state"
   exec {state_lock}>"$state/lock"
@@ -22,9 +22,9 @@ lock_state() {
 
 # The private libvirtd uses another pid file than a libvirtd of the host.
 #
-# The shell lives as long as its stdin, a pipe from the script. When the script ends, even by a
-# kill, the shell ends libvirtd and all guests. The shell's parent is tini, which reaps dead guests at
-# once; with a slow init, libvirt waits seconds for each of them.
+# This shell lives as long as its stdin, a pipe from the script. When the script ends, also if it is
+# killed, the shell ends libvirtd and all guests. The shell's parent is tini, which reaps dead guests at
+# once. With a slow init, libvirt would wait seconds for each dead guest.
 # shellcheck disable=SC2016 # expanded by the inner shell
 holder='
   (exec libvirtd --pid-file "$2/libvirtd.pid" </dev/null >>"$1" 2>&1 &)
@@ -37,8 +37,8 @@ holder='
   done
 '
 
-# As root: the same in a mount and process namespace, with separate folders in place of
-# those of libvirt.
+# As root: the same shell in a mount and process namespace, with separate folders in place of the folders
+# of the host's libvirt.
 # shellcheck disable=SC2016 # expanded by the inner shell
 namespaced_holder='
   set -e
@@ -50,20 +50,22 @@ namespaced_holder='
   set +e
 '$holder
 
+# Succeeds as root with the capability CAP_SYS_ADMIN.
 can_make_namespaces() {
   [ "$(id -u)" = 0 ] && unshare --mount --pid --fork --mount-proc true 2>/dev/null
 }
 
-# Starts the private libvirtd and sets libvirt_uri.
+# Starts the private libvirtd and sets libvirt_uri. $1: the beginning of the message that this function prints
 start_private_libvirtd() {
-  lock_state || die "Another scripts/start has a private libvirtd already; end that one first, or use it: --libvirt-uri with the URI
-that it printed"
+  local message=${1:-Starting a private libvirtd}
+  lock_state || die "Another scripts/start runs a private libvirtd, or removes its data. Stop that script first, or start
+bmc-daemon with --libvirt-uri and the URI that the script printed"
   # The folder is not below `state`, because the path of a socket has at most 107 bytes.
   libvirtd_run=$(mktemp -d /tmp/rackless-libvirtd.XXXXXX)
   local log=$state/log/libvirtd.out
   # setsid: Ctrl-C reaches only the script, which then ends everything in order.
   if can_make_namespaces; then
-    say "No libvirtd is running here: starting a private one, in its own namespaces (definitions and disks: $state)"
+    say "$message, in its own namespaces (definitions and disks: $state)"
     libvirtd_images=/var/lib/libvirt/images
     mkdir -p "$state"/{etc,lib,log,cache}
     printf '%s\n' 'auth_unix_rw = "none"' 'unix_sock_rw_perms = "0700"' >"$state/etc/libvirtd.conf"
@@ -82,7 +84,7 @@ that it printed"
       as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
       chown 65534:65534 "$state" "$libvirtd_run"
     fi
-    say "No libvirtd is running here: starting a private one in session mode (definitions and disks: $state)"
+    say "$message in session mode (definitions and disks: $state)"
     libvirtd_images=$state/lib/images
     "${as_user[@]}" mkdir -p "$state/log"
     exec {libvirtd_hold}> >(exec "${as_user[@]}" env HOME="$state" XDG_RUNTIME_DIR="$libvirtd_run" XDG_CONFIG_HOME="$state/etc" \

@@ -9,7 +9,7 @@ scripts/start proxy [--port N] [--config FILE] [flags of model-proxy]
 
 Installs missing parts (Debian and Ubuntu packages, Node, npm packages), builds, and runs model-proxy
 at 127.0.0.1 port 4000, in front of a sample upstream: an HTTPS server with a private certificate
-authority and a key, whose model repeats each question. Ctrl-C ends both.
+authority and an API key, whose model repeats each question. Ctrl-C ends the proxy and the sample.
 
   --port N        another port
   --config FILE   your own configuration instead of the sample
@@ -74,7 +74,7 @@ esac
 print_lines() {
   local model curl=$curl
   model=$(sed -n 2p <<<"$1")
-  # The configuration has a key for clients, and without it the names of the models are hidden.
+  # The configuration has a key for clients. Without this key, ask.js cannot read the names of the models.
   if [ "$1" = locked ]; then
     curl="$curl -H 'Authorization: Bearer KEY'"
     model=MODEL
