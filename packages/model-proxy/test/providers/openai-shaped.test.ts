@@ -33,6 +33,17 @@ const targets: readonly (readonly [model: string, params: Readonly<Record<string
   ['cohere/command-a', {}, 'https://api.cohere.ai/compatibility/v1/chat/completions'],
   // https://huggingface.co/docs/inference-providers
   ['huggingface/together/deepseek-ai/DeepSeek-R1', {}, 'https://router.huggingface.co/v1/chat/completions'],
+  // https://huggingface.co/docs/inference-endpoints
+  [
+    'huggingface/microsoft/phi',
+    { api_base: 'https://x.endpoints.huggingface.cloud/' },
+    'https://x.endpoints.huggingface.cloud/v1/chat/completions',
+  ],
+  [
+    'huggingface/microsoft/phi-at-v1',
+    { api_base: 'https://x.endpoints.huggingface.cloud/v1' },
+    'https://x.endpoints.huggingface.cloud/v1/chat/completions',
+  ],
   // https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/
   [
     'cloudflare/@cf/meta/llama-3',
@@ -98,6 +109,13 @@ describe('a vendor with the API of OpenAI', () => {
     ]);
     const expected = upstreamModels.get(model) ?? model.slice(model.indexOf('/') + 1);
     expect(JSON.parse(request?.body ?? '')).toEqual({ model: expected, messages });
+  });
+
+  it('gets rankings beside /v1 if it is an inference endpoint of Hugging Face', async () => {
+    vendors.answers.set('x.endpoints.huggingface.cloud', json({ results: [{ index: 0, relevance_score: 0.5 }] }));
+    const body = JSON.stringify({ model: 'huggingface/microsoft/phi', query: 'q', documents: ['a'] });
+    expect((await fetch(`${proxy.url}/v1/rerank`, { method: 'POST', body })).status).toBe(200);
+    expect(vendors.take()[0]?.line).toBe('POST https://x.endpoints.huggingface.cloud/rerank');
   });
 
   it.each([

@@ -54,15 +54,21 @@ const huggingfaceVendor = /^([a-z0-9-]+)\/([^/]+\/[^/:]+)$/;
 
 /**
  * Without an address, the router of Hugging Face serves the model. The router selects the vendor by a suffix
- * (`name:vendor`), so a vendor before the name becomes the suffix. A configured address gets the name unchanged.
- * @see https://huggingface.co/docs/inference-providers
+ * (`name:vendor`), so a vendor before the name becomes the suffix. A configured address gets the name unchanged. It
+ * is usually that of an inference endpoint, which serves OpenAI's API below `/v1`, and rankings beside it.
+ * @see https://huggingface.co/docs/inference-providers and https://huggingface.co/docs/inference-endpoints
  */
 const huggingfaceTarget: TargetOf = ({ apiBase, model }) => {
-  if (apiBase !== null) return { apiBase };
+  if (apiBase !== null) {
+    const pathOf = (path: string) => (path === 'rerank' ? path : `v1/${path}`);
+    return completeAddress.test(apiBase) ? { apiBase } : { apiBase, pathOf };
+  }
   const [, vendor, name] = huggingfaceVendor.exec(model) ?? [];
   const own = { apiBase: HUGGINGFACE };
   return vendor === undefined || name === undefined ? own : { ...own, upstreamModel: `${name}:${vendor}` };
 };
+/** Matches an address that already has the version, or the path of an endpoint. */
+const completeAddress = /\/(?:v1|chat\/completions|completions|embeddings|rerank)$/;
 const HUGGINGFACE = 'https://router.huggingface.co/v1';
 
 /** @see https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/ */
