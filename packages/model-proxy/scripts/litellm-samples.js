@@ -38,12 +38,16 @@ const variablesOfProviders =
     /\s+/,
   );
 
+/** Values of variables that need one of some values. */
+const givenVariables = { LITELLM_ENVIRONMENT: 'production' };
+
 /** Values for the variables of the provider, and for those that a sample refers to. */
 function environmentOf(yaml) {
   const references = Array.from(yaml.matchAll(/os\.environ\/(\w+)/g), ([, name]) => name);
   const names = [...variablesOfProviders, ...references];
   const valueOf = (name) => (/BASE|URL|ENDPOINT|HOST/.test(name) ? 'https://placeholder.example/v1' : 'placeholder');
-  return Object.fromEntries(names.map((name) => [name, /RPM|TPM|PORT/.test(name) ? '1' : valueOf(name)]));
+  const values = names.map((name) => [name, /RPM|TPM|PORT/.test(name) ? '1' : valueOf(name)]);
+  return { ...Object.fromEntries(values), ...givenVariables };
 }
 
 /** A fault: file and line, path of the setting, sentence. */

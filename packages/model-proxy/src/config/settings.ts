@@ -74,7 +74,7 @@ export const entryTable = {
   }),
   modelInfo: mapping({
     name: 'model_info',
-    doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, prices, which override those of \`litellm_params\`. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is the time limit of a check in seconds. \`supported_endpoints\` lists [paths of Anthropic](providers.md#clients-of-anthropic) that the server has. For more members, see [health checks](#health-checks).`,
+    doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, prices, which override those of \`litellm_params\`. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is the time limit of a check in seconds. \`supported_endpoints\` lists [paths of Anthropic](providers.md#clients-of-anthropic) that the server has. \`supported_environments\` lists the environments that have the entry: \`development\`, \`staging\` or \`production\`. The variable \`LITELLM_ENVIRONMENT\` names the environment of the proxy. For more members, see [health checks](#health-checks).`,
   }),
   ...limitRows,
 };

@@ -23,6 +23,30 @@ describe('model_info', () => {
   });
 });
 
+describe('supported_environments of model_info', () => {
+  const entryOf = (name: string, environments: string) =>
+    entry(name, '{model: openai/m, api_key: k}', `    model_info: {supported_environments: ${environments}}\n`);
+  const yaml = `model_list:\n${entryOf('dev', '[development]')}${entryOf('both', '[staging, production]')}`;
+  const namesIn = (environment: string) =>
+    load(yaml, { environment: { LITELLM_ENVIRONMENT: environment } }).proxy.deployments.map(
+      ({ modelName }) => modelName,
+    );
+
+  it('selects the entries that the environment of the process has', () => {
+    expect([namesIn('development'), namesIn('production')]).toEqual([['dev'], ['both']]);
+  });
+
+  it('prevents the start without a valid variable, or with an unknown environment', () => {
+    expect(faults(yaml)).toEqual([
+      expect.stringContaining('supported_environments: needs the environment variable LITELLM_ENVIRONMENT'),
+      expect.stringContaining('supported_environments: needs the environment variable LITELLM_ENVIRONMENT'),
+    ]);
+    expect(faults(`model_list:\n${entryOf('m', '[test]')}`)).toEqual([
+      expect.stringContaining('supported_environments: must be a list of development, staging, production'),
+    ]);
+  });
+});
+
 describe('params', () => {
   it('become defaults if they are request parameters, including parameters that OpenAI lacks', () => {
     expect(

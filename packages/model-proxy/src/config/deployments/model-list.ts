@@ -3,6 +3,7 @@ import type { Deployment } from '../../providers/deployment.js';
 import { findBlock, hasValues, type FoundBlock } from '../blocks.js';
 import { readBlock } from '../faults.js';
 import type { Steps } from '@rackless/daemon/process/slices.js';
+import { isForThisEnvironment } from './environments.js';
 import { deploymentIdOf, readParams, type Inherited, type Unserved } from './params.js';
 import { entryTable } from '../settings.js';
 import { entryNames, reportUnknownKeys } from '../names/unknown-keys.js';
@@ -31,7 +32,7 @@ const PARAMS = 'litellm_params';
 
 /**
  * Reads the entries and adds faults and warnings. An entry gives no deployment if it is not a mapping, has no name or
- * no params, has a faulty target, or has a model that the proxy cannot serve. Can pause before each entry.
+ * no params, has a faulty target, is for another environment, or has a model that the proxy cannot serve. Can pause before each entry.
  */
 export function* readModelList(entries: readonly Entry[], inherited: ListInherited): Steps<ModelList> {
   const deployments: Deployment[] = [];
@@ -98,6 +99,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
       findings.fault(node, path, `${PARAMS} is missing: the mapping with the model and its address`);
     return undefined;
   }
+  if (!isForThisEnvironment(entry.values.modelInfo ?? {}, { node, path }, inherited)) return undefined;
   const params = withCredential(found, inherited);
   // Without a name, the params are still read, so that their faults are reported as well.
   const read = readParams({
