@@ -46,12 +46,14 @@ describe('stored responses, lists of models and moderations in the contract', ()
     ]);
   });
 
-  it('MP-161 POST /v1/responses: goes to the upstream unchanged except for model', async () => {
+  it('MP-161 POST /v1/responses, /v1/completions: go to the upstream unchanged except for model', async () => {
     await start();
     served.answering = json({ id: 'resp_1', object: 'response', model: 'served/model' });
     await ask('POST', '/v1/responses', { model: 'public', input: 'hi', unknown: [1, 2] });
+    await ask('POST', '/v1/completions', { model: 'public', prompt: 'hi' });
     expect(served.requests.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown])).toEqual([
       ['/v1/responses', { model: 'served/model', input: 'hi', unknown: [1, 2] }],
+      ['/v1/completions', { model: 'served/model', prompt: 'hi' }],
     ]);
   });
 
@@ -76,15 +78,18 @@ describe('stored responses, lists of models and moderations in the contract', ()
 describe('models without the path of a request in the contract', () => {
   const setUp = useSetups();
 
-  it.each(['anthropic/claude', 'bedrock/anthropic.claude'])(
-    'MP-161 POST /v1/responses: %s lacks this path, so the client gets 400',
-    async (model) => {
-      const { proxy, upstreams } = await setUp([{ params: { model, aws_region_name: 'us-east-1' } }]);
-      const { status, text } = await call(`${proxy.url}/v1/responses`, { body: { model: 'chat', input: 'hi' } });
-      expect([status, text]).toEqual([400, expect.stringContaining('does not have this endpoint')]);
-      expect(upstreams[0]?.count).toBe(0);
-    },
-  );
+  it.each([
+    ['/v1/responses', 'anthropic/claude'],
+    ['/v1/responses', 'bedrock/anthropic.claude'],
+    ['/v1/completions', 'anthropic/claude'],
+    ['/v1/completions', 'bedrock/anthropic.claude'],
+  ])('MP-161 POST %s: %s lacks this path, so the client gets 400', async (path, model) => {
+    const { proxy, upstreams } = await setUp([{ params: { model, aws_region_name: 'us-east-1' } }]);
+    const body = { model: 'chat', input: 'hi', prompt: 'hi' };
+    const { status, text } = await call(`${proxy.url}${path}`, { body });
+    expect([status, text]).toEqual([400, expect.stringContaining('does not have this endpoint')]);
+    expect(upstreams[0]?.count).toBe(0);
+  });
 
   it('MP-162 /vllm/{path}: reaches a server with use_in_pass_through, and no other one', async () => {
     const ask = ({ url }: { readonly url: string }) =>
