@@ -167,7 +167,7 @@ export function createApp(options: AppOptions): App {
     handler: (request, response) => answer(request, response, false),
     takesShortcut: (path) => paths.exact(path)?.endpoint.requestBody === 'json',
     expectContinue: (request, response) => answer(request, response, true),
-    upgrade: createUpgrade(begin, passThrough),
+    upgrade: createUpgrade({ begin, passThrough, current: () => proxy }),
     clientError: (error, socket) => answerUnreadable(error, socket, log),
     loadModules: async () =>
       void (await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()])),

@@ -25,6 +25,18 @@ import { modelPagePaths, polledPage } from './pages/polled.js';
 import { closingNames, isResponsePath, rawMethods } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
 
+/** A client that has sent a WebSocket handshake. */
+export interface WebSocketClient {
+  readonly socket: Socket;
+  /** Bytes that arrived after the client's head. */
+  readonly head: Buffer;
+  /**
+   * Checks the client's address and key again, with the current configuration and the current state of the key.
+   * @returns undefined if the client may still use the proxy.
+   */
+  readonly recheck: () => ProxyError | undefined;
+}
+
 /**
  * Raw pass-through: forwards requests that are not model requests, such as files, batches and
  * WebSockets, without parsing them. Paths that the pass-through does not accept get 404 or 501.
@@ -42,9 +54,10 @@ export interface PassThrough {
   /**
    * Forwards the WebSocket handshake of an authenticated client, for a path that {@link accepts}
    * matches, and owns the connection from then on. Until this function answers 101 and sets `exchange.upgraded`, the
-   * response of the exchange is attached to the socket: ending the response closes the connection.
+   * response of the exchange is attached to the socket: ending the response closes the connection. Ends the WebSocket
+   * soon after {@link WebSocketClient.recheck} returns an error.
    */
-  upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
+  upgrade(exchange: Exchange, client: WebSocketClient): void;
   /**
    * Sends close code 1001 on every WebSocket, in both directions, as soon as the current frame is
    * complete.

@@ -7,10 +7,10 @@ import { authorize, headFault, type PassThrough } from './dispatch.js';
 import { plainPath } from './endpoints/paths.js';
 import { userParamUncheckable } from './errors/access.js';
 import { noSuchPath } from './errors/path.js';
-import { toProxyError } from './errors/proxy-error.js';
+import { ProxyError, toProxyError } from './errors/proxy-error.js';
 import { admitClient, closedFault } from './exchange/admission.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
-import type { Exchange } from './exchange/exchange.js';
+import type { Exchange, ProxyState } from './exchange/exchange.js';
 import { handshakeFault } from './pass-through/handshake.js';
 import { closingNames } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
@@ -18,11 +18,19 @@ import { queryKey } from './pass-through/query-key.js';
 /** Begins the exchange of a request. */
 type Begin = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => Exchange;
 
+/** Options of {@link createUpgrade}. */
+interface UpgradeOptions {
+  readonly begin: Begin;
+  readonly passThrough: PassThrough | undefined;
+  /** Returns the state of the current configuration. */
+  readonly current: () => Pick<ProxyState, 'authenticate' | 'gate'>;
+}
+
 /**
  * Makes the function that answers a handshake. The client waits for the answer before it sends
  * frames.
  */
-export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined) {
+export function createUpgrade({ begin, passThrough, current }: UpgradeOptions) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const response = upgradeResponse(request, socket);
     if (response === undefined) return;
@@ -40,14 +48,24 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         else if (exchange.proxy.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
         else if (authorize(exchange, false, keyBeside(request, path))) {
           const closed = closedFault(exchange, () => closingNames(path));
+          const recheck = () => accessFault(request, path, current());
           if (closed !== undefined) refuse(exchange, closed);
-          else admitClient(exchange, () => passThrough.upgrade(exchange, request.socket, head));
+          else admitClient(exchange, () => passThrough.upgrade(exchange, { socket: request.socket, head, recheck }));
         }
       }
     } catch (error) {
       breakOff(exchange, toProxyError(error));
     }
   };
+}
+
+function accessFault(
+  request: IncomingMessage,
+  path: string,
+  { authenticate, gate }: ReturnType<UpgradeOptions['current']>,
+): ProxyError | undefined {
+  const client = authenticate(request, keyBeside(request, path));
+  return client instanceof ProxyError ? client : gate?.(request, path);
 }
 
 /** Returns the key of a client that cannot set headers, such as a browser; undefined: none. */

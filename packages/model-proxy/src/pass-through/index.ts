@@ -34,6 +34,6 @@ export function createPassThrough({ upstream }: PassThroughOptions): PassThrough
     },
     accepts: acceptsPath,
     handle: (exchange) => withHandler(exchange, (handler) => handler.handle(exchange)),
-    upgrade: (exchange, socket, head) => withHandler(exchange, (handler) => handler.upgrade(exchange, socket, head)),
+    upgrade: (exchange, client) => withHandler(exchange, (handler) => handler.upgrade(exchange, client)),
   };
 }

@@ -1,7 +1,7 @@
 /** Forwards raw requests and WebSockets: selects the deployment, and sends the request. */
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import type { WebSocketClient } from '../dispatch.js';
 import { plainPath } from '../endpoints/paths.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { checkTransferCoding } from '../exchange/request/request-head.js';
@@ -16,6 +16,7 @@ import type { PooledUpstream } from '../upstream/send.js';
 import { agentOf } from './agents.js';
 import { sendContinue } from './body-reader.js';
 import { decide, decideWebSocket, type Decision, type RawTask } from './decide.js';
+import type { CloseReason } from './frames/frames.js';
 import { flatHeaders, rawRequestHeaders } from './headers.js';
 import { rawMethods, rawTarget, upstreamUrl } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
@@ -30,11 +31,16 @@ import { WebSocketCall } from './web-socket.js';
 export interface RawHandler {
   /** Forwards an HTTP request, and answers it. */
   handle(exchange: Exchange): void;
-  /** Forwards a WebSocket, from the client's handshake on. @param head bytes after the client's head. */
-  upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
+  /** Forwards a WebSocket, from the client's handshake on. */
+  upgrade(exchange: Exchange, client: WebSocketClient): void;
   /** Sends a close frame to both sides of all WebSockets. */
   closeWebSockets(): void;
 }
+
+/** How often the proxy checks the clients of open WebSockets again. */
+const RECHECK_MS = 5000;
+/** Status code 1001: going away (RFC 6455 §7.4.1). */
+const SHUTDOWN: CloseReason = { code: 1001, reason: 'the proxy is shutting down' };
 
 /** Options of {@link createRawHandler}. */
 export interface RawHandlerOptions {
@@ -43,7 +49,7 @@ export interface RawHandlerOptions {
 
 /** Makes the handler of raw requests. */
 export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
-  const webSockets = new Set<WebSocketCall>();
+  const webSockets = new OpenWebSockets();
   return {
     handle(exchange) {
       try {
@@ -60,7 +66,7 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
         refuse(exchange, toProxyError(error));
       }
     },
-    upgrade(exchange, socket, head) {
+    upgrade(exchange, { socket, head, recheck }) {
       try {
         const task = taskOf(exchange);
         const { method = '' } = exchange.request;
@@ -82,7 +88,7 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
               timeouts: timeoutsOf(exchange, decision.selection, true),
               traced: traceCall(exchange, request),
             });
-            webSockets.add(webSocket);
+            webSockets.add(webSocket, recheck);
             socket.once('close', () => webSockets.delete(webSocket));
           },
           (error: unknown) => refuse(exchange, toProxyError(error)),
@@ -92,9 +98,38 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
       }
     },
     closeWebSockets() {
-      for (const webSocket of webSockets) webSocket.close();
+      webSockets.close();
     },
   };
+}
+
+/** The open WebSockets. Ends those whose clients may no longer use the proxy. */
+class OpenWebSockets {
+  readonly #open = new Map<WebSocketCall, WebSocketClient['recheck']>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(webSocket: WebSocketCall, recheck: WebSocketClient['recheck']): void {
+    this.#open.set(webSocket, recheck);
+    this.#timer ??= setInterval(() => this.#check(), RECHECK_MS);
+  }
+
+  delete(webSocket: WebSocketCall): void {
+    this.#open.delete(webSocket);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  close(): void {
+    for (const webSocket of this.#open.keys()) webSocket.close(SHUTDOWN);
+  }
+
+  #check(): void {
+    for (const [webSocket, recheck] of this.#open) {
+      const fault = recheck();
+      if (fault !== undefined) webSocket.revoke(fault);
+    }
+  }
 }
 
 /** Reads the head of a request. @throws {ProxyError} 404: no such path; 400, 501: invalid header. */

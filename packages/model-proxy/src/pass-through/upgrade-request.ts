@@ -1,6 +1,6 @@
 /**
- * Makes the handshakes for http-proxy-middleware. The library gets a handshake and not the client's
- * request. So the library cannot forward a header of the client that the proxy removed.
+ * Makes the handshakes for http-proxy-middleware, and the head of the answer to the client. The library gets a
+ * handshake and not the client's request. So the library cannot forward a header of the client that the proxy removed.
  */
 import type { Agent, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
@@ -72,4 +72,18 @@ export function asAnswerFault(error: Error): Error {
   const code = codeOf(error);
   if (!code.startsWith('HPE_')) return error;
   return new AnswerFault(code === 'HPE_HEADER_OVERFLOW' ? 'head' : 'http', error.message, error);
+}
+
+/**
+ * Makes the head of a 101 for the client. During a shutdown, `headers` contains `connection: close`, which would
+ * be wrong here.
+ * @param headers name, value, name, value.
+ */
+export function switchingHead(headers: readonly string[]): string {
+  const lines = ['HTTP/1.1 101 Switching Protocols'];
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    if (name !== 'connection') lines.push(`${name}: ${headers[index + 1] ?? ''}`);
+  }
+  return `${[...lines, 'connection: Upgrade', 'upgrade: websocket'].join('\r\n')}\r\n\r\n`;
 }

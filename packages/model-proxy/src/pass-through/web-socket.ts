@@ -17,8 +17,14 @@ import type { UpstreamCall } from '../upstream/upstream.js';
 import { ConnectTimeoutError } from './agents.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
+import type { CloseReason } from './frames/frames.js';
 import { SocketPair } from './frames/socket-pair.js';
-import { asAnswerFault, proxyOptions, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
+import { asAnswerFault, proxyOptions, switchingHead, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
+
+/** Status code 1008: policy violation (RFC 6455 §7.4.1). */
+const REVOKED: CloseReason = { code: 1008, reason: 'the API key is no longer valid' };
+/** Milliseconds between this close frame and the end of both connections. */
+const CLOSE_FRAME_MS = 1000;
 
 /** Options of {@link WebSocketCall}. */
 interface WebSocketOptions {
@@ -44,8 +50,8 @@ export class WebSocketCall implements UpstreamCall {
   #outgoing: ClientRequest | undefined;
   /** The two sockets, after the handshake. */
   #pair: SocketPair | undefined;
-  /** Whether the proxy is shutting down, so that both sides get a close frame. */
-  #isClosing = false;
+  /** The content of the close frame that both sides get; null: they get none. */
+  #end: CloseReason | null = null;
   #over = false;
 
   constructor(options: WebSocketOptions) {
@@ -93,9 +99,26 @@ export class WebSocketCall implements UpstreamCall {
    * Sends both sides a close frame as soon as a frame can follow, and forwards nothing after it. If the handshake still
    * runs, does so after the handshake.
    */
-  close(): void {
-    this.#isClosing = true;
-    this.#pair?.close();
+  close(end: CloseReason): void {
+    this.#end = end;
+    this.#pair?.close(end);
+  }
+
+  /**
+   * Ends the WebSocket of a client that may no longer use the proxy. Both sides get a close frame if one can follow
+   * now. A client that still waits for its handshake gets the error.
+   */
+  revoke(error: ProxyError): void {
+    const pair = this.#pair;
+    if (this.#over) return;
+    if (pair === undefined) {
+      this.#fail(error);
+      return;
+    }
+    this.#options.exchange.error = error;
+    this.close(REVOKED);
+    const limit = setTimeout(() => pair.destroy(), CLOSE_FRAME_MS);
+    this.#options.socket.once('close', () => clearTimeout(limit));
   }
 
   /**
@@ -219,7 +242,7 @@ export class WebSocketCall implements UpstreamCall {
       onUpstreamClosed: () => idle?.stop(),
       onClientClosed: () => this.#finish(),
     });
-    if (this.#isClosing) this.#pair.close();
+    if (this.#end !== null) this.#pair.close(this.#end);
   }
 
   /** Translates an error of the connection to the upstream, and ends the WebSocket with it. */
@@ -265,17 +288,4 @@ export class WebSocketCall implements UpstreamCall {
     this.#handshake?.stop();
     this.#idle?.stop();
   }
-}
-
-/**
- * Makes the head of a 101. During a shutdown, `headers` contains `connection: close`, which would
- * be wrong here.
- */
-function switchingHead(headers: readonly string[]): string {
-  const lines = ['HTTP/1.1 101 Switching Protocols'];
-  for (let index = 0; index + 1 < headers.length; index += 2) {
-    const name = headers[index] ?? '';
-    if (name !== 'connection') lines.push(`${name}: ${headers[index + 1] ?? ''}`);
-  }
-  return `${[...lines, 'connection: Upgrade', 'upgrade: websocket'].join('\r\n')}\r\n\r\n`;
 }

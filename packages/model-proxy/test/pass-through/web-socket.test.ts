@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
@@ -507,6 +510,103 @@ describe('a WebSocket', () => {
       await gone;
       expect(Buffer.concat(received).subarray(0, 4)).toEqual(Buffer.from([0x88, 28, 0x03, 0xe9]));
       expect((await atUpstream).code).toBe(1006);
+    });
+  });
+
+  describe('of a client that may no longer use the proxy', () => {
+    const revoked = { code: 1008, reason: 'the API key is no longer valid' };
+    /** Starts a proxy with virtual keys. */
+    const keyed = async () => {
+      const { upstream } = fixture();
+      const folder = mkdtempSync(join(tmpdir(), 'rackless-keys-'));
+      const yaml = (master: string) =>
+        configOf(
+          upstream,
+          [entry('gpt', 'openai/x', upstream)],
+          ['general_settings:', `  master_key: ${master}`, `  store: ${folder}`],
+        );
+      const proxy = await startTestProxy(yaml(MASTER));
+      const manage = async (path: string, body: object) => {
+        const answer = await call(proxy.url + path, { headers: withKey, body });
+        expect(answer.status).toBe(200);
+        return answer.json() as { key: string }; // the documented answer
+      };
+      const close = async () => {
+        await proxy.close();
+        rmSync(folder, { recursive: true });
+      };
+      return { proxy, yaml, manage, close };
+    };
+
+    it.each(['/key/block', '/key/delete'])('is closed with 1008 on both sides soon after %s', async (path) => {
+      const { proxy, manage, close } = await keyed();
+      try {
+        const [{ key }, other] = [await manage('/key/generate', {}), await manage('/key/generate', {})];
+        const open = (bearer: string) =>
+          opened('/v1/realtime?model=gpt', { headers: { authorization: `Bearer ${bearer}` }, port: proxy.port });
+        const staying = await open(other.key);
+        const socket = await open(key);
+        const ends = [closed(socket), closed(await upstreamEnd())];
+        await passTime(6000);
+        expect(socket.readyState).toBe(WebSocket.OPEN);
+        await manage(path, path === '/key/block' ? { key } : { keys: [key] });
+        await passTime(6000);
+        expect(await Promise.all(ends)).toEqual([revoked, revoked]);
+        staying.send('still here');
+        expect((await message(staying)).data.toString()).toBe('still here');
+        staying.terminate();
+        const line = await waitFor(
+          () => proxy.logged().find((text) => text.includes('Authentication Error')),
+          () => 'nothing was logged',
+        );
+        expect(line).toMatch(path === '/key/block' ? / 101 .*Key is blocked/ : / 101 .*Invalid proxy server token/);
+      } finally {
+        await close();
+      }
+    });
+
+    it('is closed soon after a reload with another master key, also while its handshake still runs', async () => {
+      const { upstream } = fixture();
+      const { proxy, yaml, close } = await keyed();
+      try {
+        const open = await opened('/v1/realtime?model=gpt', { port: proxy.port });
+        const ended = closed(open);
+        upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
+        const refusal = refused('/v1/realtime?model=gpt', { port: proxy.port });
+        await waitFor(
+          () => (upstream.seen.length > 1 ? true : undefined),
+          () => 'the upstream got no second request',
+        );
+        proxy.configure(yaml('sk-another-master-0123456789'));
+        await proxy.reload();
+        await passTime(6000);
+        expect(await ended).toEqual(revoked);
+        expect((await refusal).status).toBe(401);
+      } finally {
+        await close();
+      }
+    });
+
+    it('is closed a second later inside an incomplete frame', async () => {
+      const { proxy, manage, close } = await keyed();
+      try {
+        const { key } = await manage('/key/generate', {});
+        const head = `GET /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n`;
+        const client = connect(proxy.port, '127.0.0.1');
+        client.write(`${head}connection: Upgrade\r\nupgrade: websocket\r\n${VERSION_LINE}${KEY_LINE}\r\n`);
+        await once(client, 'data');
+        const atUpstream = closed(await upstreamEnd());
+        // A masked text frame of ten bytes, of which one arrives.
+        client.write(Buffer.from([0x81, 0x8a, 0, 0, 0, 0, 0x30]));
+        client.resume();
+        const gone = once(client, 'close');
+        await manage('/key/delete', { keys: [key] });
+        await passTime(7000);
+        await gone;
+        expect((await atUpstream).code).toBe(1006);
+      } finally {
+        await close();
+      }
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
+import { closeFrame, FrameCursor, maskedCloseFrame } from './frames.js';
 
 /** Makes a frame (RFC 6455 §5.2) with the shortest form of its length. */
 function frame(opcode: number, length: number, mask: 'masked' | 'plain'): Buffer {
@@ -40,20 +40,21 @@ describe('the position in a direction of a WebSocket', () => {
   });
 });
 
-describe('the close frame of a shutdown', () => {
+describe('a close frame', () => {
+  const end = (reason: string) => ({ code: 1001, reason });
   const payload = Buffer.from([0x03, 0xe9, ...Buffer.from('bye')]);
 
-  it('has code 1001 and a reason, and is masked for servers', () => {
-    expect(goingAway('bye')).toEqual(Buffer.from([0x88, 0x05, ...payload]));
-    const masked = maskedGoingAway('bye');
+  it('has a code and a reason, and is masked for servers', () => {
+    expect(closeFrame(end('bye'))).toEqual(Buffer.from([0x88, 0x05, ...payload]));
+    const masked = maskedCloseFrame(end('bye'));
     const key = masked.subarray(2, 6);
     expect([...masked.subarray(0, 2)]).toEqual([0x88, 0x85]);
     expect(masked.subarray(6).map((byte, index) => byte ^ (key[index % 4] ?? 0))).toEqual(payload);
-    expect(maskedGoingAway('bye').subarray(2, 6)).not.toEqual(key);
+    expect(maskedCloseFrame(end('bye')).subarray(2, 6)).not.toEqual(key);
   });
 
   it('rejects a reason that is too long for a control frame', () => {
-    expect(goingAway('x'.repeat(123))).toHaveLength(127);
-    expect(() => goingAway('x'.repeat(124))).toThrow(new RangeError('a close frame has no room for 124 bytes'));
+    expect(closeFrame(end('x'.repeat(123)))).toHaveLength(127);
+    expect(() => closeFrame(end('x'.repeat(124)))).toThrow(new RangeError('a close frame has no room for 124 bytes'));
   });
 });

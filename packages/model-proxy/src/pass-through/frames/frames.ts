@@ -59,26 +59,31 @@ export class FrameCursor {
   }
 }
 
-/** Status code of an endpoint that is going away (§7.4.1). */
-const GOING_AWAY = 1001;
+/** The end of a WebSocket, as both sides see it. */
+export interface CloseReason {
+  /** Status code (§7.4.1). */
+  readonly code: number;
+  /** Text for people, up to 123 bytes. */
+  readonly reason: string;
+}
 
-/** Makes a close frame for a client. @param reason text for people, up to 123 bytes. */
-export function goingAway(reason: string): Buffer {
-  const payload = closePayload(reason);
+/** Makes a close frame for a client. */
+export function closeFrame(end: CloseReason): Buffer {
+  const payload = closePayload(end);
   return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, payload.length]), payload]);
 }
 
-/** As {@link goingAway}, for a server: the frame is masked, as all frames to servers (§5.3). */
-export function maskedGoingAway(reason: string): Buffer {
-  const payload = closePayload(reason);
+/** Makes a close frame for a server. It is masked, as all frames to servers (§5.3). */
+export function maskedCloseFrame(end: CloseReason): Buffer {
+  const payload = closePayload(end);
   const key = randomBytes(4);
   const masked = payload.map((byte, index) => byte ^ (key[index % 4] ?? 0));
   return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, MASKED | payload.length]), key, masked]);
 }
 
 /** @throws {RangeError} if the reason is too long for a control frame (§5.5). */
-function closePayload(reason: string): Buffer {
+function closePayload({ code, reason }: CloseReason): Buffer {
   const text = Buffer.from(reason);
   if (text.length > 123) throw new RangeError(`a close frame has no room for ${text.length} bytes`);
-  return Buffer.concat([Buffer.from([GOING_AWAY >> 8, GOING_AWAY & 0xff]), text]);
+  return Buffer.concat([Buffer.from([code >> 8, code & 0xff]), text]);
 }

@@ -1,10 +1,9 @@
 /** The two sockets of a WebSocket after its handshake. */
 import type { Socket } from 'node:net';
-import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
+import { closeFrame, FrameCursor, maskedCloseFrame, type CloseReason } from './frames.js';
 
 /** Milliseconds in which a client can read the last bytes after its upstream has closed. */
 const LAST_BYTES_MS = 30_000;
-const CLOSE_REASON = 'the proxy is shutting down';
 
 /** Callbacks of {@link SocketPair}. */
 interface SocketPairHooks {
@@ -21,8 +20,8 @@ export class SocketPair {
   readonly #hooks: SocketPairHooks;
   readonly #toClient = new FrameCursor();
   readonly #toUpstream = new FrameCursor();
-  /** Whether both sides get a close frame. */
-  #isClosing = false;
+  /** The content of the close frame for both sides; null: they get none. */
+  #end: CloseReason | null = null;
 
   /**
    * Connects the sockets. The listeners of `close` end the other side, because a pipe does so only
@@ -41,7 +40,7 @@ export class SocketPair {
     upstream.once('close', () => this.#upstreamClosed());
     client.once('close', () => {
       // The close frame for the upstream may not be written yet.
-      if (this.#isClosing) upstream.destroySoon();
+      if (this.#end !== null) upstream.destroySoon();
       else upstream.destroy();
       hooks.onClientClosed();
     });
@@ -50,15 +49,21 @@ export class SocketPair {
   /**
    * Sends both sides a close frame as soon as a frame can follow, and forwards nothing after it.
    */
-  close(): void {
-    this.#isClosing = true;
-    this.#endBetweenFrames();
+  close(end: CloseReason): void {
+    this.#end = end;
+    this.#endBetweenFrames(end);
+  }
+
+  /** Closes both connections. */
+  destroy(): void {
+    this.#upstream.destroy();
+    this.#client.destroy();
   }
 
   #passed(direction: FrameCursor, chunk: Buffer): void {
     this.#hooks.onBytes();
     direction.push(chunk);
-    if (this.#isClosing) this.#endBetweenFrames();
+    if (this.#end !== null) this.#endBetweenFrames(this.#end);
   }
 
   #upstreamClosed(): void {
@@ -71,9 +76,9 @@ export class SocketPair {
     client.once('close', () => clearTimeout(limit));
   }
 
-  #endBetweenFrames(): void {
-    endWith(this.#upstream, this.#client, this.#toClient, goingAway);
-    endWith(this.#client, this.#upstream, this.#toUpstream, maskedGoingAway);
+  #endBetweenFrames(end: CloseReason): void {
+    endWith(this.#upstream, this.#client, this.#toClient, () => closeFrame(end));
+    endWith(this.#client, this.#upstream, this.#toUpstream, () => maskedCloseFrame(end));
   }
 }
 
@@ -81,10 +86,10 @@ export class SocketPair {
  * Ends a direction if a frame can follow: with a close frame, unless a close frame has already passed.
  * Reads and discards later bytes, to notice the end of the socket.
  */
-function endWith(from: Socket, to: Socket, passed: FrameCursor, frame: (reason: string) => Buffer): void {
+function endWith(from: Socket, to: Socket, passed: FrameCursor, frame: () => Buffer): void {
   if (to.writableEnded || !passed.isBetweenFrames) return;
   from.unpipe(to);
   from.resume();
   if (passed.isClosed) to.end();
-  else to.end(frame(CLOSE_REASON));
+  else to.end(frame());
 }
