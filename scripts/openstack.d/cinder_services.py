@@ -1,7 +1,7 @@
 """
 Runs Cinder's API, scheduler and volume service in one process. Arguments: cinder.conf, port.
 
-They call each other through oslo.messaging's `fake` transport, as the services of Nova do.
+The three call each other through oslo.messaging's `fake` transport, as the services of Nova do.
 """
 import os
 import sys

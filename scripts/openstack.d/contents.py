@@ -30,7 +30,7 @@ def _create_catalog(lab, password):
 
 
 def create(lab, password):
-    """Creates all contents, writes clouds.yaml, and waits until the servers are ACTIVE. Adds the copies at the end."""
+    """Writes clouds.yaml, creates all contents, waits until the servers are ACTIVE, and then adds the copies."""
     _write_clouds_yaml(lab, password)
     _create_catalog(lab, password)
     for service in SERVICES:
@@ -77,7 +77,7 @@ def _answers(url):
 
 
 def _create_image(glance, headers):
-    """Uploads a disk whose boot sector prints a line on screen and serial port, then halts. The guest ignores ACPI."""
+    """Uploads a disk whose boot sector prints a line on the screen and the serial port, and then halts the guest."""
     code = bytes.fromhex('fa31c08ed8be207cac84c0741050b40ebb0700cd1058baf803eeebec90f4ebfd')
     sector = (code + b'rackless guest\r\n\0').ljust(510, b'\0') + b'\x55\xaa'
     image = {'name': 'tiny', 'disk_format': 'raw', 'container_format': 'bare', 'visibility': 'public'}

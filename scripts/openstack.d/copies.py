@@ -9,7 +9,7 @@ class NoServer(Exception):
 
 def add_copies(databases, name, count):
     """
-    Adds `count` copies of the server `name`: `name-copy-1`, `name-copy-2`, … Nova may run meanwhile. A
+    Adds `count` copies of the server `name`: `name-copy-1`, `name-copy-2`, … Nova may run at the same time. A
     copy has all rows of the server, except the events of its actions. It has no allocation in
     Placement, and shares the server's ports, so copy a server without a network interface.
 
@@ -17,7 +17,8 @@ def add_copies(databases, name, count):
     @raises NoServer
     """
     uuids = [str(uuid.uuid4()) for _ in range(count)]
-    # A copy becomes visible with its mapping in the API's database. So its other rows come first.
+    # A copy becomes visible with its mapping in the API's database, nova_api.sqlite. So this function writes the other
+    # rows before.
     source = None
     for file in ('nova.sqlite', 'nova_api.sqlite'):
         with sqlite3.connect(databases / file, timeout=120) as database:
@@ -53,7 +54,7 @@ def _copy_rows(database, table, columns, source, uuids):
                 for column in ('display_name', 'hostname'):
                     values[column] = f'{values[column]}-copy-{number}'
             elif 'uuid' in values:
-                # The row's own id: that of a disk.
+                # The id of the row itself, for example of a disk.
                 values['uuid'] = str(uuid.uuid4())
             database.execute(insert, list(values.values()))
 

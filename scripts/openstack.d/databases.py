@@ -1,4 +1,4 @@
-"""Creates the database of one service. Arguments: its name and its configuration file."""
+"""Creates the databases of one service. Arguments: the name and the configuration file of the service."""
 import sys
 
 service, configuration = sys.argv[1:]
@@ -34,7 +34,7 @@ def cinder():
 
 
 def neutron():
-    # Neutron's migrations do not support SQLite, so this creates the newest tables directly.
+    # Neutron's migrations do not support SQLite, so this function creates the newest tables directly.
     from neutron.common import config
     from neutron.db.migration.models import head
     from neutron_lib.db import api
@@ -53,7 +53,7 @@ def nova():
     objects.register_all()
     migration.db_sync(database='api')
     admin = context.get_admin_context()
-    # Nova fills in the parts of its own connection, so the databases can be copied.
+    # Nova replaces {scheme} and {path} by those of its configuration, so a copy of the databases works in another folder.
     connection = '{scheme}:////{path}'
     cell0 = objects.CellMapping(
         admin,

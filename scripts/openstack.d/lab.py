@@ -101,13 +101,13 @@ class Lab(Processes):
             path = self.dir / 'etc' / name
             path.touch(mode=0o600)
             path.write_text(text)
-        # Glance reads this file only from here.
+        # Glance reads this file only from the folder of its configuration.
         shutil.copy(self.root / 'usr/share/glance-common/glance-api-paste.ini', self.dir / 'etc')
 
     def guest_ports(self):
         """
-        @returns the range of the guests' serial ports. Nova takes the first free port of it. Labs that run at the
-        same time mostly have different ranges, so that two of them do not take the same port.
+        @returns the range of the guests' serial ports. Nova uses the first free port of this range. Labs with different
+        values of --port mostly have different ranges, so two labs at the same time rarely choose the same port.
         """
         first = 10000 + self.options.port * 7 % 9000
         return f'{first}:{first + 1000}'
@@ -124,7 +124,7 @@ class Lab(Processes):
             self.configure(password)
             return password
         databases.mkdir()
-        # Hexadecimal digits, because keystone-manage takes a leading hyphen for an option.
+        # Hexadecimal digits, because keystone-manage treats a password with a leading hyphen as an option.
         password = secrets.token_hex(12)
         (databases / 'password').touch(mode=0o600)
         (databases / 'password').write_text(password)
@@ -162,14 +162,14 @@ class Lab(Processes):
             self.remove_guests()
         bridge = self.dir / 'run' / 'bridge'
         if bridge.exists():
-            # The file has the name, because the options of `down` may lack the port of `up`.
+            # `run/bridge` contains the name, because the options of `down` may lack the port of `up`.
             run('ip', 'link', 'del', bridge.read_text(), check=False)
             bridge.unlink()
         for name in ('conversion', 'db', 'images', 'instances', 'staging', 'volumes'):
             shutil.rmtree(self.dir / name, ignore_errors=True)
 
     def remove_guests(self):
-        """Removes each guest whose name has the port of this command, if one of its disks is in the lab's folder."""
+        """Removes each guest whose name contains --port of this command, if its definition names the lab's folder."""
         virsh = ['virsh', '--quiet', '--connect', self.options.libvirt_uri]
         names = run(*virsh, 'list', '--all', '--name', check=False).split()
         for name in names:
@@ -204,7 +204,7 @@ def main():
     parser.add_argument('command', choices=['up', 'down', 'status', 'env'])
     parser.add_argument('--root', type=pathlib.Path, required=True)
     parser.add_argument('--dir', type=pathlib.Path, required=True)
-    # The default ports are below the range of client ports. Otherwise, a connection of another program may take one.
+    # The default ports are below the range that Linux uses for outgoing connections. A port of this range may be in use.
     parser.add_argument('--port', type=int, default=21500)
     parser.add_argument('--virt', choices=['libvirt', 'fake'], default='libvirt')
     parser.add_argument('--libvirt-uri', default='qemu:///system')

@@ -1,7 +1,7 @@
 """
 Runs Nova's API, conductor, scheduler, compute service and proxy for serial consoles in one process.
 
-Arguments: nova.conf, its port, and the port of Placement, which must be open before Nova starts.
+Arguments: nova.conf, the port of Nova's API, and the port of Placement, which must be open before Nova starts.
 
 The services call each other through oslo.messaging's `fake` transport, so the lab needs no RabbitMQ.
 """
@@ -73,7 +73,7 @@ eventlet.spawn(eventlet.wsgi.server, listener, application, log=null, debug=Fals
 services.append(start('nova-compute', compute_rpcapi.RPC_TOPIC))
 if CONF.serial_console.enabled:
     start_serial_proxy(CONF.serial_console)
-# Servers can be created when the compute host belongs to a cell. The scheduler would map the host only later.
+# Nova can create servers after the compute host belongs to a cell. Without this call, the scheduler adds the host later.
 while not host_mapping.discover_hosts(context.get_admin_context()):
     eventlet.sleep(0.2)
 open(os.path.join(CONF.state_path, 'run', 'nova.ready'), 'w').close()

@@ -10,7 +10,7 @@ from oslo_privsep import priv_context
 def run_in_this_process(*modules):
     """Turns off the helper processes of these modules.
 
-    They start with sudo and rootwrap, which the lab does not have.
+    The helpers start with sudo and rootwrap, which the lab does not have.
     """
     for name in modules:
         try:

@@ -15,7 +15,7 @@ DEADLINE_SECONDS = 900
 
 
 class Failure(Exception):
-    """A reason to stop, for the user."""
+    """An error that ends the command. The text is for the user."""
 
 
 class Processes:
@@ -30,7 +30,7 @@ class Processes:
             'PYTHONPATH': f'{HERE}:{HERE}/plugins:{self.root}/usr/lib/python3/dist-packages',
             'PYTHONPYCACHEPREFIX': f'{self.root}/pycache',
             'PYTHONWARNINGS': 'ignore',
-            # A crash prints where each thread was.
+            # If Python crashes, it prints the stack of each thread.
             'PYTHONFAULTHANDLER': '1',
             'OS_KEYSTONE_CONFIG_DIR': f'{configurations}',
             'OS_PLACEMENT_CONFIG_DIR': f'{configurations}',
@@ -108,12 +108,12 @@ class Processes:
             if self.process_of(service) is None:
                 raise Failure(f'{service} ended; see {self.dir}/log/{service}.log. Its output:\n{self.output_of(service)}')
             if time.monotonic() > end:
-                raise Failure(f'{what}: nothing after {DEADLINE_SECONDS} s; see {self.dir}/log')
+                raise Failure(f'{what}: not within {DEADLINE_SECONDS} s; see {self.dir}/log')
             time.sleep(0.1)
 
 
 def started_at(pid):
-    """@returns the start time of a process, which tells it from a later process with the same id; or None."""
+    """@returns the start time of a process, which distinguishes it from a later process with the same id; None if the process has ended."""
     try:
         stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
     except OSError:

@@ -1,8 +1,8 @@
 """
 Runs nova-serialproxy in the process of Nova's other services.
 
-The proxy asks the compute service whether a token still belongs to the serial port. In the lab, this
-call does not leave the process.
+The proxy asks the compute service whether a token belongs to the serial port. In the lab, this call does not
+leave the process.
 """
 import eventlet
 from eventlet import hubs
@@ -26,8 +26,8 @@ class SerialProxy(websocketproxy.NovaWebSocketProxy):
 
 
 def start_serial_proxy(options):
-    # For each client, Nova's code starts a new event loop, because it expects a forked process. Here, this
-    # would stop all other green threads. Threads without a loop still get one.
+    # For each client, Nova's code starts a new event loop, because it expects a forked process. In this process, a new
+    # event loop would stop all other green threads. Only a thread without a loop gets a new loop.
     start_loop = hubs.use_hub
 
     def start_first_loop(mod=None):

@@ -1,8 +1,8 @@
 """
-Serves Keystone, Placement, Glance or Neutron on loopback. Arguments: its name and its port.
+Serves Keystone, Placement, Glance or Neutron on loopback. Arguments: the name of the service and its port.
 
 Each service is one process with one thread, because its database is an SQLite file, which has one
-writer at a time. Glance has more threads: an upload must not block its other requests.
+writer at a time. Exception: Glance has four threads, because an upload must not block its other requests.
 """
 import os
 import sys

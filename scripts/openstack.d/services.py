@@ -1,6 +1,6 @@
 """The services of the lab."""
 
-# Their ports follow each other in this order. The keys are the names in Keystone's catalog, the values are the types.
+# The ports of the services follow each other in this order. Keys: names in Keystone's catalog; values: types.
 SERVICES = {
     'keystone': 'identity',
     'placement': 'placement',

@@ -1,4 +1,4 @@
-"""Nova's fake driver, with a guest also for the servers that copies.py adds to the databases."""
+"""Nova's fake driver. It also has guests for the servers that copies.py adds to the databases."""
 from nova.virt import fake
 
 
