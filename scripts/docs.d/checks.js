@@ -1,6 +1,6 @@
 /**
- * Checks that need no service: form of blocks, links, JSON, samples of configuration. Each returns
- * its faults as lines of text.
+ * Checks that need no service: form of blocks, links, JSON, samples of configuration. Each check returns
+ * the faults that it finds as lines of text.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const LANGUAGES = ['sh', 'console', 'text', 'json', 'js', 'ts', 'yaml', 'python'
 /** Top-level keys of a configuration of model-proxy. */
 const PROXY_SECTIONS = ['model_list', 'litellm_settings', 'general_settings', 'router_settings', 'credential_list'];
 
-/** The cloud that samples name. The check of bmc-daemon does not connect to it. */
+/** clouds.yaml with the cloud that samples name. The check of bmc-daemon does not connect to this cloud. */
 const CLOUDS = `clouds:
   lab:
     auth: {auth_url: 'http://127.0.0.1:5000/v3', application_credential_id: a, application_credential_secret: b}
@@ -36,7 +36,8 @@ export function checkForm(page) {
 }
 
 /**
- * Checks that each comment before a block is a known mark, and that each mark is before a block.
+ * Checks that each HTML comment before a block is a mark (a comment with a meaning, see scripts/docs-commands
+ * --help), and that each mark for a block is before a block.
  */
 export function checkMarks(page) {
   return page.wrongMarks.map(({ line, text, reason }) => `${page.path}:${line}: ${text.split('\n')[0]} ${reason}`);
@@ -81,7 +82,8 @@ export function checkLinks(page, readPage) {
 }
 
 /**
- * Writes files into a folder, runs a daemon's check there, and returns its complaint, or undefined.
+ * Writes files into a folder, runs a daemon's check there, and returns the text of the faults; undefined if there are
+ * none.
  */
 function complaintOf(files, command, options) {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-sample-'));
@@ -100,7 +102,7 @@ function complaintOf(files, command, options) {
   }
 }
 
-/** Returns a value for each environment variable that a sample reads. */
+/** Returns the environment variables that a sample reads, each with a value. */
 function variablesOf(text) {
   return Object.fromEntries([...text.matchAll(/os\.environ\/(\w+)/g)].map(([, name]) => [name, 'secret']));
 }
@@ -132,7 +134,7 @@ function checkConf(text) {
 const SAMPLES = { yaml: checkYaml, python: checkConf, json: (text) => void JSON.parse(text) };
 
 /**
- * Checks blocks without a name: JSON and YAML must parse, and configurations must pass the check of their
+ * Checks blocks without a name: JSON and YAML must parse, and a configuration must pass the check of its
  * daemon.
  */
 export function checkSamples(page) {

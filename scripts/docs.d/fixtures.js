@@ -105,7 +105,7 @@ function startLibvirtd({ log }) {
   // The page has its own /etc, /run and /var/lib.
   sh(`mkdir -p /etc/libvirt /run/libvirt
     printf '%s\\n' 'auth_unix_rw = "none"' >/etc/libvirt/libvirtd.conf
-    # tini reaps dead QEMUs, for which libvirtd waits.
+    # tini reaps ended QEMU processes, for which libvirtd waits.
     setsid tini -s -- libvirtd --pid-file ${log}/libvirtd.pid </dev/null >${log}/libvirtd 2>&1 &
     for _ in $(seq 600); do
       if virsh -c test:///default version >/dev/null 2>&1 && [ -S /run/libvirt/libvirt-sock ]; then exit; fi
@@ -115,8 +115,8 @@ function startLibvirtd({ log }) {
 }
 
 function startLab(place) {
-  // Guests run as root, the owner of the page's folders. The page has no virtlogd, so QEMU writes its log files itself.
-  // libvirt sees the interfaces of the page's network namespace only in a /sys that was mounted in that namespace.
+  // Guests run as root, the owner of the page's folders. The page has no virtlogd, so libvirt writes the logs of guests
+  // to files. libvirt sees the interfaces of the page's network namespace only in a /sys from that namespace.
   const qemu = [
     'user = "root"',
     'group = "root"',
@@ -154,5 +154,5 @@ export const FIXTURES = {
   ironic: startIronic,
 };
 
-/** The fixtures whose pages run beside a systemd, in systemd.sh. */
+/** The fixtures whose pages run at the same time as a systemd (systemd.sh). */
 export const WITH_SYSTEMD = ['kvm-hosts'];

@@ -1,14 +1,12 @@
 /**
  * Follows the recipes of docs/internals/how-to/ as a reader would, each in its own copy of the
  * repository: makes the changes, runs the commands of the page, and checks format and lint. Fails
- * if other files changed than the page names.
+ * if the changed files are not exactly the files that the page names.
  *
- * `node how-to.js [--keep FOLDER] [RECIPE]...`: see scripts/how-to, which first installs what is
- * missing.
+ * `node how-to.js [--keep FOLDER] [RECIPE]...`: see scripts/how-to, which first installs missing parts.
  *
- * `node how-to.js --check` only compares the pages with the repository, and changes nothing: the
- * files that a page names, the places that it changes, and the number of files. `--pages FOLDER`
- * reads other pages.
+ * `node how-to.js --check` changes nothing. It only compares the pages with the repository: the files that
+ * a page names, the places that the page changes, and the number of files. `--pages FOLDER` reads other pages.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -30,7 +28,7 @@ import { applyStep, readRecipe } from './recipe.js';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Links the installed packages into a copy, whose own packages take precedence. */
+/** Links the installed packages into a copy. The links `@rackless/…` of the copy lead to the packages of the copy. */
 function linkModules(copy, folder) {
   const source = join(root, folder, 'node_modules');
   if (!existsSync(source)) return;
@@ -43,7 +41,7 @@ function linkModules(copy, folder) {
   }
 }
 
-/** Copies the files that git knows, and what is built, so that the compiler has little to do. */
+/** Copies the files that git knows, and the build, so that the compiler has little to do. */
 function copyRepository(copy) {
   const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean);
   for (const file of files.filter((name) => existsSync(join(root, name)))) {
@@ -120,7 +118,7 @@ function editFaults(step) {
   }
 }
 
-/** Follows recipes, each in its own copy, up to the first fault. @returns the fault, if there is one. */
+/** Follows recipes, each in its own copy, up to the first fault. @returns a list: the fault, or nothing. */
 function followRecipes(names, keep) {
   if (keep !== undefined) mkdirSync(keep, { recursive: true });
   const work = keep ?? mkdtempSync(join(tmpdir(), 'rackless-how-to-'));

@@ -1,4 +1,4 @@
-/** A real Ironic at http://127.0.0.1:6385, for pages that scripts/clients runs. */
+/** Starts a real Ironic at http://127.0.0.1:6385 for a page, but only if scripts/clients runs the page. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, openSync, readFileSync } from 'node:fs';
@@ -13,8 +13,7 @@ export async function startIronic({ repository, log, script }) {
     cwd: join(repository, 'scripts/clients.d'),
     stdio: ['pipe', 'pipe', errors],
   });
-  // The server prints a line when Ironic answers. It ends when the process of the page closes its
-  // input.
+  // The server prints a line when Ironic answers. The server ends when this process closes the pipe to it.
   const ended = once(server, 'exit').then(() => true);
   if (await Promise.race([once(server.stdout, 'data').then(() => false), ended]))
     throw new Error(`Ironic: ${readFileSync(join(folder, 'errors'), 'utf8')}`);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes one of the libvirt hosts kvm-1 to kvm-4 for a documentation page: `kvm-host.sh NAME ADDRESS WORK`, as root.
 # The caller (kvm-hosts.js) must run it in new mount and network namespaces, because it mounts over /etc and /run.
-# A systemd runs its sshd, libvirtd and polkit. Its /etc is a copy of the /etc in which the page's commands run.
+# A systemd of the host kvm-N runs sshd, libvirtd and polkit. /etc of kvm-N is a copy of /etc of the page's commands.
 set -euo pipefail
 name=$1 address=$2 work=$3
 

@@ -1,7 +1,7 @@
 /**
  * Checks the pages, then runs the commands of each page in new namespaces. `node main.js [--check]
- * [--as SCRIPT] [PAGE]…`, as root, in the repository. With `--check` it runs no commands and needs no root.
- * With `--as`, it also runs the blocks with the comment `run by: SCRIPT`.
+ * [--as SCRIPT] [PAGE]…`, as root, in the repository. With `--check`, this script runs no commands and needs no
+ * root. With `--as`, it also runs the blocks with the comment `run by: SCRIPT`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,12 +39,12 @@ function cachedPage(path) {
   return known.get(path);
 }
 
-/** Returns the command that runs a page beside a systemd without units of the host. */
+/** Returns the beginning of a command that runs a page at the same time as a systemd without units of the host. */
 const systemdBeside = (work) => ['scripts/docs.d/systemd.sh', work, ''];
 
 /**
  * Runs the commands of a page.
- * @returns whether all of them succeed.
+ * @returns whether all commands succeed.
  */
 async function runPage(page) {
   const work = mkdtempSync('/tmp/rackless-docs.');
@@ -53,7 +53,7 @@ async function runPage(page) {
     const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const beside = page.fixtures.some((name) => WITH_SYSTEMD.includes(name)) ? systemdBeside(work) : [];
     const words = ['bash', '-c', PLACE, 'page', process.cwd(), page.path, work, options.as, ...beside];
-    // The page ends with this process, also after a kill.
+    // The commands of the page end when this process ends, also if it is killed.
     const place = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...words], {
       stdio: ['ignore', 'inherit', 'inherit'],
     });

@@ -51,13 +51,16 @@ async function startService(command) {
   return sessions.service;
 }
 
-/** Starts each service with the variables that earlier blocks exported, waits until it listens, and presses Ctrl-C. */
+/**
+ * Starts each service with the variables that earlier blocks exported, waits until it listens, and sends Ctrl-C.
+ * @returns the first fault; undefined if there is none.
+ */
 async function runServices(block) {
   for (const command of block.text.split('\n')) {
     const service = await startService(`if [ -e ${log}/exported ]; then . ${log}/exported; fi\n${command}`);
     if (!(await service.listens())) return `\`${command}\` does not listen at a port:\n${service.output}`;
     const status = await service.interrupt();
-    // 130 and SIGINT: Ctrl-C came before the service handled signals.
+    // Allows 130 and SIGINT: Ctrl-C may arrive before the service handles signals.
     if (![0, 130, 'SIGINT'].includes(status))
       return `\`${command}\` ended with ${status} after Ctrl-C:\n${service.output}`;
   }
@@ -109,7 +112,7 @@ for (const block of page.blocks.filter((each) => isRun(each, script))) {
   const fault = await runBlock(block);
   if (fault === undefined) continue;
   console.log(`${path}:${block.line}: ${fault.trim().slice(-4000)}`);
-  // Later commands of the page need this one.
+  // The next blocks of the page may need this block.
   process.exit(1);
 }
 process.exit(0);

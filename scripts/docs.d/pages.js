@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import markdown from 'prettier/plugins/markdown';
 
 /**
- * Words after a block's language with a meaning here. Any other word is the block's name for a
- * script.
+ * Words after a block's language with a meaning for docs-commands. Any other word is the name by which another
+ * script finds the block.
  */
 const MODES = ['service', 'paste'];
 
@@ -38,7 +38,7 @@ function anchorOf(text) {
     .replaceAll(' ', '-');
 }
 
-/** Comments `<!-- KEY: VALUE -->` with a meaning here. */
+/** Keys of marks: comments `<!-- KEY: VALUE -->` with a meaning for docs-commands, for a page or for a block. */
 const PAGE_MARK = 'commands';
 const BLOCK_MARKS = ['not run', 'run by'];
 
@@ -49,8 +49,8 @@ function commentIn(node, key) {
 }
 
 /**
- * Returns why a comment is not the mark that its author meant, or undefined. Without this check, a
- * misspelled mark has no effect, and the block below it runs.
+ * Returns why a comment is wrong, or undefined: a comment before a block is no mark, or a mark for a block is not
+ * before a block. Without this check, a misspelled mark has no effect, and the block below it runs.
  */
 function markFault(node, next) {
   if (!node.value.startsWith('<!--')) return undefined;
@@ -77,8 +77,8 @@ function blockOf(node, before, heading, lines) {
 }
 
 /**
- * Reads the page at `path`. `fixtures`: what its commands need. `links`: each with its line.
- * `wrongMarks`: comments that are no valid marks, each with its line, text and reason.
+ * Reads the page at `path`. `fixtures`: names of the fixtures that its commands need. `links`: each with its line.
+ * `wrongMarks`: wrong comments, each with its line, text and reason.
  */
 export function readPage(path) {
   const text = readFileSync(path, 'utf8');

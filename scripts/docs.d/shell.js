@@ -11,9 +11,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 /** Long enough for a guest to boot without KVM on a busy host. */
 const TIMEOUT_MS = 300_000;
 
-// Evaluates texts from descriptor 3. Writes their output to the file $1, their exported variables
-// to $2, and `ok` to descriptor 4. A failed command is printed and ends the shell. Password prompts
-// read `secret`.
+// Evaluates texts from descriptor 3, each up to a NUL. Writes the output of a text to the file $1, the exported
+// variables to the file $2, and `ok` to descriptor 4. A failed command ends the shell, which first prints the command.
+// Commands read the line `secret` from standard input, for example at a password prompt.
 const SESSION = `
 set -Eo pipefail
 trap 'printf "status %s: %s\\n" "$?" "$BASH_COMMAND" >&2' ERR
@@ -33,7 +33,7 @@ done
 async function until(test, ended) {
   const deadline = Date.now() + TIMEOUT_MS;
   while (Date.now() < deadline) {
-    // Asks before the test, because the test must still see output that came before the end.
+    // Calls `ended` before `test`, so that `test` also sees output that arrives just before the end.
     const last = ended();
     const found = test();
     if (found) return found;
@@ -72,7 +72,7 @@ export class Shell {
 
   /**
    * Runs commands.
-   * @returns their output, and whether all succeeded.
+   * @returns the output, and whether all commands succeeded within TIMEOUT_MS.
    */
   async run(text) {
     this.#process.stdio[3].write(`${text}\0`);
@@ -152,13 +152,13 @@ export class Service {
   }
 
   /**
-   * Presses Ctrl-C.
-   * @returns its exit status, or the signal that ended it.
+   * Sends Ctrl-C (SIGINT), and waits for the end of the service.
+   * @returns the exit status, or the signal that ended the service.
    */
   async interrupt() {
     if (!this.#ended) {
       const exit = once(this.#process, 'exit');
-      // Number, because the lint does not always infer the type of an id.
+      // Uses Number, because lint does not always infer the type of a process id.
       process.kill(-Number(this.#process.pid), 'SIGINT');
       await exit;
     }
@@ -176,7 +176,7 @@ export function linesToPaste(output) {
 
 /**
  * Pastes lines into an interactive shell on a terminal.
- * @returns the first missing line of `shown` and all output; undefined if no line is missing.
+ * @returns `{missing, text}`: the first line of `shown` that is missing, and all output; undefined if no line is missing.
  */
 export async function paste(lines, shown, folder, environment) {
   const terminal = spawn('script', ['--quiet', '--flush', '--command', 'bash --norc -i', '/dev/null'], {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a command beside a systemd, which is process 1 of new namespaces: `systemd.sh WORK UNITS COMMAND...`,
+# Runs a command at the same time as a systemd, which is process 1 of new namespaces: `systemd.sh WORK UNITS COMMAND...`,
 # as root. The caller has already replaced /etc and /run in its own mount and network namespaces, and WORK is a
 # folder of its own. systemd knows no unit of the host except UNITS, separated by spaces, and starts none of them.
 # Ends with the status of the command.
@@ -17,7 +17,8 @@ done
 printf '[Unit]\nDescription=multi-user\nDefaultDependencies=no\nWants=systemd-journald.socket\n' >"$units/multi-user.target"
 for unit in systemd-journald.service systemd-journald.socket $wanted; do cp "/lib/systemd/system/$unit" "$units"; done
 
-# systemd sees its new cgroup as the root of the hierarchy. RACKLESS_DOCS_CGROUP is that of an outer systemd.
+# systemd sees its new cgroup as the root of the hierarchy. RACKLESS_DOCS_CGROUP is the cgroup of an outer systemd, if
+# this script runs inside of another systemd.sh.
 export RACKLESS_DOCS_CGROUP_ROOT=
 if [ -n "${RACKLESS_DOCS_CGROUP:-}" ]; then
   cgroup=$RACKLESS_DOCS_CGROUP/$$
