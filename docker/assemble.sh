@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Assembles the contents of an image in the build stage of its Dockerfile: Node, a daemon, and its packages.
-#   bash docker/assemble.sh bmc-daemon     in a folder with the sources; writes /opt/rackless
+#   bash docker/assemble.sh bmc-daemon     run it in a folder with the sources; it writes /opt/rackless
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . scripts/setup.sh

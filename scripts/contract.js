@@ -3,9 +3,9 @@
  * begins with the row's id, ids with two rows, and ids in titles and pages that have no row. Ends with status 1
  * if it reports anything.
  *
- * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in a
- * source document that the page lacks. A row of both is the same if the heading and the first cell, or the
- * first two cells, are the same. `<…>` and `{…}` in FILE match any text without a slash.
+ * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in the source
+ * document FILE that the page lacks. Two rows are the same if their headings and their subjects are the same
+ * (see subjectOf). `<…>` and `{…}` in FILE match any text without a slash.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -80,7 +80,7 @@ function readSourceTables(text) {
 }
 
 /**
- * Names a row by its first cell. Exceptions: a transition (chapter 3) is a state and a trigger, an endpoint
+ * Returns the subject of a row: the first cell. Exceptions: a transition (chapter 3) is a state and a trigger, an endpoint
  * (chapter 4) a method and a path.
  */
 function subjectOf(chapter, [first, second]) {

@@ -2,7 +2,7 @@
  * The environment of all tests: jest's environment for Node, with fast globals.
  *
  * In jest's own context, each use of a global (`Buffer`, `JSON`, `Map`) calls a JavaScript proxy.
- * In it, the tests of the JSON scanner spend 40 % of their CPU time on these calls. The context of this
+ * There, the tests of the JSON scanner spend 40 % of their CPU time on these calls. The context of this
  * file has a plain global object. Each test file still has its own context, as in jest's environment.
  */
 import vm from 'node:vm';

@@ -1,6 +1,6 @@
 /**
  * Bundles the compiled code of each command into a few files, `packages/<name>/dist/bundle/`. Node
- * then finds and reads a few files at the start, not hundreds. All packages that a command imports stay
+ * then finds and reads a few files at the start, not hundreds. All other packages that a command imports stay
  * outside of the bundle.
  */
 import { copyFileSync, readFileSync } from 'node:fs';
@@ -27,7 +27,8 @@ const otherPackages = {
 
 /**
  * Replaces `import.meta.url` in a file by the URL of that file, because the bundle is in another
- * folder. An entry of the bundle is in the bundle's folder, so its URL needs no change.
+ * folder. Exception: `new URL('FILE', import.meta.url)` for an entry stays, because the bundle's folder has the
+ * bundled entry.
  */
 const ownUrls = (bundle, entries) => ({
   name: 'own-urls',
