@@ -328,6 +328,35 @@ describe('a WebSocket', () => {
     expect((await atUpstream).code).toBe(1006);
   });
 
+  it('ends after 30 s if its client closes its side, and its upstream ignores this', async () => {
+    const sockets: Duplex[] = [];
+    fixture().upstream.onUpgrade = (request, socket) => {
+      const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
+      socket.write(
+        'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
+          `sec-websocket-accept: ${accept.digest('base64')}\r\n\r\n`,
+      );
+      socket.allowHalfOpen = true;
+      socket.on('error', () => undefined).resume();
+      return sockets.push(socket) > 0;
+    };
+    const head = `GET /v1/realtime?model=gpt&half=1 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
+    const client = connect({ port: fixture().proxy.port, host: '127.0.0.1', allowHalfOpen: true });
+    client.write(`${head}connection: Upgrade\r\nupgrade: websocket\r\n${VERSION_LINE}${KEY_LINE}\r\n`);
+    await once(client, 'data');
+    client.resume();
+    const [ended, atUpstream] = [once(client, 'end'), once(sockets[0] ?? client, 'end')];
+    client.end();
+    await atUpstream;
+    // Frames of the upstream do not extend this limit.
+    await passTime(29_000);
+    sockets[0]?.write(Buffer.from([0x89, 0]));
+    expect(client.readableEnded).toBe(false);
+    await passTime(2000);
+    await ended;
+    for (const socket of sockets) socket.destroy();
+  });
+
   it('ends the handshake at the upstream if its client closes before the answer', async () => {
     const { upstream } = fixture();
     const ended = new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { closeFrame, FrameCursor, maskedCloseFrame, type CloseReason } from './frames.js';
 
-/** Milliseconds in which a client can read the last bytes after its upstream has closed. */
+/** Milliseconds in which a side can read the last bytes and close its connection, after the other side has ended. */
 const LAST_BYTES_MS = 30_000;
 
 /** Callbacks of {@link SocketPair}. */
@@ -38,6 +38,9 @@ export class SocketPair {
     upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
     client.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
     upstream.once('close', () => this.#upstreamClosed());
+    // A WebSocket has no half-closed state (RFC 6455 §7.1.7). An upstream that ignores the end, or only sends more,
+    // must not keep the places of a client that has gone.
+    client.once('end', () => destroyLater(upstream));
     client.once('close', () => {
       // The close frame for the upstream may not be written yet.
       if (this.#end !== null) upstream.destroySoon();
@@ -72,14 +75,19 @@ export class SocketPair {
     if (client.destroyed) return;
     client.destroySoon();
     // `destroySoon` would wait without limit for a client that does not read.
-    const limit = setTimeout(() => client.destroy(), LAST_BYTES_MS);
-    client.once('close', () => clearTimeout(limit));
+    destroyLater(client);
   }
 
   #endBetweenFrames(end: CloseReason): void {
     endWith(this.#upstream, this.#client, this.#toClient, () => closeFrame(end));
     endWith(this.#client, this.#upstream, this.#toUpstream, () => maskedCloseFrame(end));
   }
+}
+
+/** Closes a connection after {@link LAST_BYTES_MS} unless it closes before. */
+function destroyLater(socket: Socket): void {
+  const limit = setTimeout(() => socket.destroy(), LAST_BYTES_MS);
+  socket.once('close', () => clearTimeout(limit));
 }
 
 /**
