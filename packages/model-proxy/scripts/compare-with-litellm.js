@@ -33,10 +33,17 @@ try {
   const gateways = await startGateways(litellm, folder, models, upstream.port);
   try {
     const [theirs, ours] = gateways;
+    let before = [{}, {}];
     for (const [name, request] of cases) {
-      const found = differences(await observe(theirs, upstream, request), await observe(ours, upstream, request));
+      const observed = [];
+      for (const [index, gateway] of [theirs, ours].entries()) {
+        const sent = typeof request === 'function' ? request(before[index]) : request;
+        observed.push(await observe(gateway, upstream, sent));
+      }
+      before = observed.map(({ body }) => body);
+      const found = differences(...observed);
       for (const { at, left, right } of found) {
-        const reason = reasonOf(name, at);
+        const reason = reasonOf(name, { at, left, right });
         if (reason === undefined) unexplained += 1;
         else explained += 1;
         if (reason !== undefined && !showsAll) continue;

@@ -6,7 +6,7 @@ const tools = [{ type: 'function', function: { name: 'weather', parameters: { ty
 
 /** Names of models, the upstream's names for them, and further parameters. */
 export const models = [
-  ['chat', 'openai/ok'],
+  ['chat', 'openai/ok', { use_in_pass_through: true }],
   ['vllm', 'hosted_vllm/ok'],
   ['dropping', 'hosted_vllm/ok', { drop_params: true }],
   ['limited', 'openai/ok', { rpm: 1 }],
@@ -19,9 +19,23 @@ export const models = [
   ['retried', 'openai/status-500', { num_retries: 1 }],
 ];
 
+const audio = { name: 'hello.wav', type: 'audio/wav', text: 'RIFF sound' };
+const transcription = (more = {}) => ({
+  path: '/v1/audio/transcriptions',
+  form: { model: 'chat', ...more, file: audio },
+});
+const batchLine = { custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: { model: 'ok', messages } };
+const lines = { name: 'in.jsonl', type: 'application/jsonl', text: `${JSON.stringify(batchLine)}\n` };
+const wantedBatch = { input_file_id: 'file-1', endpoint: '/v1/chat/completions', completion_window: '24h' };
+/** Requests the response of the case before. */
+const storedResponse =
+  (method, rest = '') =>
+  ({ id }) => ({ method, path: `/v1/responses/${id}${rest}` });
+
 /**
- * The requests: name, path, and body or raw text. Some have a method, a key or headers of their own.
- * @type {readonly (readonly [string, object])[]}
+ * The requests: name, path, and body, form or raw text. Some have a method, a key or headers of their own. A
+ * function makes the request from the body of the answer before.
+ * @type {readonly (readonly [string, object | ((before: object) => object)])[]}
  */
 export const cases = [
   ['a chat', chat('chat')],
@@ -78,4 +92,32 @@ export const cases = [
   ['metadata and tags', chat('chat', { metadata: { tags: ['a'] } })],
   ['an unknown path', { path: '/v1/nothing', body: {} }],
   ['a wrong method', { method: 'GET', path: '/v1/chat/completions' }],
+  ['a response', { path: '/v1/responses', body: { model: 'chat', input: 'hello' } }],
+  ['the stored response', storedResponse('GET')],
+  ['the input of a stored response', storedResponse('GET', '/input_items')],
+  ['a response to cancel', { path: '/v1/responses', body: { model: 'chat', input: 'hello', background: true } }],
+  ['the cancellation of a response', storedResponse('POST', '/cancel')],
+  ['a response to delete', { path: '/v1/responses', body: { model: 'chat', input: 'hello' } }],
+  ['the deletion of a response', storedResponse('DELETE')],
+  ['an unknown response', { method: 'GET', path: '/v1/responses/resp_nothing' }],
+  ['a transcription', transcription()],
+  [
+    'a transcription with segments',
+    transcription({ response_format: 'verbose_json', language: 'en', temperature: '0' }),
+  ],
+  ['a transcription as text', transcription({ response_format: 'text' })],
+  ['a transcription without a file', { path: '/v1/audio/transcriptions', form: { model: 'chat' } }],
+  ['a transcription, status 429 of the upstream', transcription({ model: 'status-429' })],
+  ['a file', { path: '/v1/files', form: { purpose: 'batch', file: lines } }],
+  ['a file of a provider', { path: '/openai/v1/files', form: { purpose: 'batch', file: lines } }],
+  ['the list of files', { method: 'GET', path: '/v1/files' }],
+  ['information about a file', { method: 'GET', path: '/v1/files/file-1' }],
+  ['the content of a file', { method: 'GET', path: '/v1/files/file-1/content' }],
+  ['the deletion of a file', { method: 'DELETE', path: '/v1/files/file-1' }],
+  ['an unknown file', { method: 'GET', path: '/v1/files/file-nothing' }],
+  ['a batch', { path: '/v1/batches', body: wantedBatch }],
+  ['the list of batches', { method: 'GET', path: '/v1/batches?limit=2' }],
+  ['information about a batch', { method: 'GET', path: '/v1/batches/batch_1' }],
+  ['the cancellation of a batch', { path: '/v1/batches/batch_1/cancel', body: {} }],
+  ['an unknown batch', { method: 'GET', path: '/v1/batches/batch_nothing' }],
 ];

@@ -17,6 +17,10 @@ export function configuration(models, upstreamPort) {
         litellm_params: { model, api_base: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-upstream', ...params },
       })),
       router_settings: { num_retries: 0, disable_cooldowns: true },
+      // LiteLLM uploads files only with this setting. The proxy ignores it.
+      files_settings: [
+        { custom_llm_provider: 'openai', api_base: `http://127.0.0.1:${upstreamPort}/v1`, api_key: 'sk-upstream' },
+      ],
       litellm_settings: { fallbacks: [{ 'with-fallback': ['chat'] }] },
       general_settings: { master_key: 'sk-master' },
     },
@@ -79,6 +83,9 @@ export async function startGateways(litellm, folder, models, upstreamPort) {
   const theirs = start('LiteLLM', folder, [litellm, '--config', file], {
     LITELLM_LOCAL_MODEL_COST_MAP: 'True',
     LITELLM_TELEMETRY: 'False',
+    // LiteLLM uses OpenAI's account in the environment for files and batches.
+    OPENAI_API_KEY: 'sk-upstream',
+    OPENAI_API_BASE: `http://127.0.0.1:${upstreamPort}/v1`,
   });
   const ours = start('model-proxy', folder, [process.execPath, own, '--config', file], {});
   const results = await Promise.allSettled([theirs, ours]);

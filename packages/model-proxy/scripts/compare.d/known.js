@@ -6,7 +6,10 @@
 const always = /^/;
 const failed = /status \d|an upstream that|an answer that|a timeout|breaks off|unknown model|no model|no messages/;
 
-/** Explained differences. `cases` matches the names of requests, `at` the paths of members. */
+/**
+ * Explained differences. `cases` matches the names of requests, `at` the paths of members. `onlyAddedNull`: only
+ * members that LiteLLM adds with null.
+ */
 export const known = [
   {
     cases: always,
@@ -136,6 +139,72 @@ export const known = [
     reason: 'The proxy also lists public names with a wildcard. LiteLLM leaves some of them out.',
   },
   {
+    cases: /response|transcription|file|batch/,
+    at: /^body\.|^upstream\.0\.body\.metadata$/,
+    onlyAddedNull: true,
+    topic: 'Members of responses, transcriptions, files and batches',
+    reason: 'LiteLLM adds members with null. The proxy forwards the JSON of the upstream, and of the client.',
+  },
+  {
+    cases: /response/,
+    at: /^body\.id$/,
+    topic: 'Ids of responses',
+    reason:
+      "Both gateways put the deployment and the id of the upstream into the id. LiteLLM also encrypts it. The proxy keeps LiteLLM's earlier form.",
+  },
+  {
+    cases: /input of a stored response/,
+    at: /^upstream\.0\.path$/,
+    topic: 'The input of a stored response',
+    reason:
+      'LiteLLM adds the defaults of `limit` and `order` to the query. The proxy forwards the query of the client.',
+  },
+  {
+    cases: /cancellation/,
+    at: /^upstream\.0\.body$/,
+    topic: 'The body of a cancellation',
+    reason:
+      'The upstream needs none. The proxy sends none for a response and that of the client for a batch. LiteLLM sends `{}` for a response and none for a batch.',
+  },
+  {
+    cases: /unknown response/,
+    at: /^status$|^body\.error/,
+    topic: 'Unknown responses',
+    reason: 'The proxy answers 404, as OpenAI does. LiteLLM answers 400.',
+  },
+  {
+    cases: /transcription/,
+    at: /^body\.(?:language|task|duration|segments)$|^upstream\.0\.body\.response_format$/,
+    topic: 'The format of transcriptions',
+    reason:
+      'LiteLLM requests `verbose_json` from the upstream if the client names no format, and the client gets its members. The proxy requests the format that the client wants.',
+  },
+  {
+    cases: /transcription/,
+    at: /^upstream\.0\.body\.file\.type$/,
+    topic: 'The media type of audio',
+    reason: "LiteLLM derives it from the name of the file. The proxy forwards the client's.",
+  },
+  {
+    cases: /transcription as text/,
+    at: /^headers\.content-type$|^body$/,
+    topic: 'Transcriptions as text',
+    reason: 'The client gets text, as from OpenAI. LiteLLM answers with JSON.',
+  },
+  {
+    cases: /transcription without a file/,
+    at: /^status$|^body|^upstream/,
+    topic: 'Transcriptions without a file',
+    reason: 'The proxy leaves this check to the upstream. LiteLLM answers 422.',
+  },
+  {
+    cases: /unknown (?:file|batch)/,
+    at: /^status$|^headers\.content-type$|^body/,
+    topic: 'Unknown files and batches',
+    reason:
+      "The proxy forwards the upstream's 404 unchanged. LiteLLM adds words and a code for files, and answers 500 with text for batches.",
+  },
+  {
     cases: /unknown path|wrong method/,
     at: /^body/,
     topic: 'Unknown paths and methods',
@@ -143,7 +212,9 @@ export const known = [
   },
 ];
 
-/** Returns why we keep a difference; undefined: nothing explains it. @param name of the request. @param at path. */
-export function reasonOf(name, at) {
-  return known.find((row) => row.cases.test(name) && row.at.test(at))?.reason;
+/** Returns why we keep a difference; undefined: nothing explains it. @param name of the request. */
+export function reasonOf(name, { at, left, right }) {
+  const isAdded = left === null && right === undefined;
+  return known.find((row) => row.cases.test(name) && row.at.test(at) && (row.onlyAddedNull !== true || isAdded))
+    ?.reason;
 }

@@ -53,8 +53,17 @@ function describedBody(type, text) {
 }
 
 /** Describes a request at the upstream. Of its headers, only Authorization counts. */
-function describedRequest({ path, headers, body }) {
-  return { path, authorization: headers.authorization, body };
+function describedRequest({ method, path, headers, body }) {
+  return { method, path, authorization: headers.authorization, body };
+}
+
+/** Makes a form. A field with an object is a file: `{ name, type, text }`. */
+function formOf(fields) {
+  const form = new FormData();
+  for (const [field, value] of Object.entries(fields))
+    if (typeof value === 'string') form.append(field, value);
+    else form.append(field, new Blob([value.text], { type: value.type }), value.name);
+  return form;
 }
 
 /**
@@ -64,17 +73,17 @@ function describedRequest({ path, headers, body }) {
 export async function observe(
   gateway,
   upstream,
-  { method = 'POST', path, body, text, key = 'sk-master', headers = {} },
+  { method = 'POST', path, body, text, form, key = 'sk-master', headers = {} },
 ) {
   upstream.take();
   const answer = await fetch(`${gateway.url}${path}`, {
     method,
     headers: {
-      'content-type': 'application/json',
+      ...(form === undefined ? { 'content-type': 'application/json' } : {}),
       ...(key === null ? {} : { authorization: `Bearer ${key}` }),
       ...headers,
     },
-    ...(method === 'GET' ? {} : { body: text ?? JSON.stringify(body) }),
+    ...(method === 'GET' ? {} : { body: form === undefined ? (text ?? JSON.stringify(body)) : formOf(form) }),
     signal: AbortSignal.timeout(WAIT_MS),
   });
   const seen = Object.fromEntries(comparedHeaders.map((name) => [name, answer.headers.get(name) ?? undefined]));
