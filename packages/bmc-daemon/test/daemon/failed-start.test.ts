@@ -1,6 +1,8 @@
 /** Tests starts of machines that libvirt or QEMU rejects. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -37,7 +39,39 @@ async function powerOn(name: string, devices: string): Promise<{ status: number;
   return { status: response.status, text: await response.text() };
 }
 
+/** A server that never answers, so that a QEMU with a disk on it waits at its start. Returns the XML of the disk. */
+async function silentDisk(onConnection: () => Promise<void>): Promise<{ disk: string; close: () => Promise<void> }> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => undefined));
+    void onConnection();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
+  const disk = `<disk type='network'><target dev='vda' bus='virtio'/>
+    <source protocol='nbd'><host name='127.0.0.1' port='${port}'/></source></disk>`;
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { disk, close };
+}
+
 describe('a start that fails', () => {
+  it('gets 409 if another program ends QEMU meanwhile, because QEMU did not fail', async () => {
+    const { disk, close } = await silentDisk(async () => {
+      process.kill(await libvirtd.guestPid('ended'), 'SIGKILL');
+    });
+    try {
+      const { status, text } = await powerOn('ended', disk);
+      expect([status, text]).toEqual([409, expect.stringContaining('ResourceInUse')]);
+      expect(text).toMatch(/Starting machine ended: .*; QEMU ended without an error, so another program/);
+    } finally {
+      await close();
+    }
+  });
+
   it("gets an answer with libvirt's reason and the name of the missing disk, without its folder", async () => {
     const disk = `<disk type='file'><source file='/srv/private/missing.img'/><target dev='vda' bus='virtio'/></disk>`;
     const { status, text } = await powerOn('no-disk', disk);

@@ -156,6 +156,23 @@ describe('a real guest', () => {
     expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
   });
 
+  it.concurrent.each(['reset', 'injectNmi', 'suspend'] as const)(
+    'rejects %s as a conflict if its QEMU process ends meanwhile',
+    async (action) => {
+      const guest = await host.guest();
+      await driver.power(guest.uuid, 'create');
+      await guest.serial.reaches(2);
+      const pid = await host.libvirtd.guestPid(guest.name);
+      process.kill(pid, 'SIGSTOP');
+      const rejected = failure(driver.power(guest.uuid, action));
+      await until('libvirt to wait for QEMU', async () =>
+        (await host.virsh('domcontrol', guest.name)).startsWith('occ'),
+      );
+      process.kill(pid, 'SIGKILL');
+      expect(await rejected).toBe('conflict');
+    },
+  );
+
   it.concurrent.each([
     ['destroy', 'shutoff', ['<power on>', 'boot disk']],
     // libvirt preserves the process for a memory dump, and power-on does nothing, so no output follows.

@@ -12,6 +12,8 @@ describe('driverError', () => {
     ['NOT_CONNECTED', 'unavailable'],
     ['OPERATION_TIMEOUT', 'unavailable'],
     ['OPERATION_INVALID', 'conflict'],
+    ['DEVICE_MISSING', 'conflict'],
+    ['OPERATION_ABORTED', 'conflict'],
     ['NO_SUPPORT', 'unsupported'],
     ['ACCESS_DENIED', 'unsupported'],
     ['XML_ERROR', 'failed'],
@@ -39,9 +41,34 @@ describe('driverError', () => {
     "operation failed: domain 'other' is already defined with uuid e3b14251-0fc7-4758-8711-65af004df781",
     "operation failed: domain 'plain' is already being removed",
     'internal error: process exited while connecting to monitor: qemu: terminating on signal 15 from pid 16 (libvirtd)',
+    'operation failed: domain is no longer running',
+    'Unable to read from monitor: Connection reset by peer',
+    'Unable to write to monitor: Broken pipe',
+    'internal error: QEMU monitor was closed',
+    'operation failed: guest unexpectedly quit during hotplug',
+    "internal error: disk 'sda' not found",
+    'operation failed: target sda already exists',
   ])('recognizes a machine that another client changes at the same moment: %s', (words) =>
     expect(driverError('x', libvirtError('OPERATION_FAILED', words)).kind).toBe('conflict'),
   );
+
+  it.each([
+    'internal error: process exited while connecting to monitor',
+    'internal error: qemu unexpectedly closed the monitor',
+    'internal error: process exited while connecting to monitor: char device redirected to /dev/pts/3 (label charserial0)',
+    "internal error: qemu unexpectedly closed the monitor: qemu-system-x86_64: warning: host doesn't support AVX\n",
+  ])('recognizes a QEMU that another program ended at its start: %s', (words) => {
+    const { kind, message } = driverError('x', libvirtError('INTERNAL_ERROR', words));
+    expect([kind, message]).toEqual(['conflict', expect.stringMatching(/; QEMU ended without an error, so another/)]);
+  });
+
+  it.each([
+    'internal error: process exited while connecting to monitor: qemu: -drive file=/x: Could not open /x',
+    'internal error: qemu unexpectedly closed the monitor: qemu: warning: slow\nqemu: cannot set up guest memory',
+  ])('keeps the failure of a QEMU that reports why it ended: %s', (words) => {
+    const { kind, message } = driverError('x', libvirtError('INTERNAL_ERROR', words));
+    expect([kind, message]).toEqual(['failed', `x: ${words.replace('\n', ' ')}`]);
+  });
 
   it('recognizes a machine without a free slot in the message of libvirt', () => {
     const full = libvirtError('INTERNAL_ERROR', 'internal error: No more available PCI slots');

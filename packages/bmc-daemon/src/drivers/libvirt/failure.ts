@@ -1,5 +1,5 @@
 /** Translates errors of libvirt and of image servers into {@link DriverError}s. */
-import { isLibvirtError, type ErrorCode } from '@rackless/libvirt';
+import { isLibvirtError, type ErrorCode, type LibvirtError } from '@rackless/libvirt';
 import { ImageError } from '../../media/image-error.js';
 import { DriverError, type DriverErrorKind } from '../driver-error.js';
 import { mediaFailure } from '../media-failure.js';
@@ -17,6 +17,10 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   OPERATION_INVALID: 'conflict',
   RESOURCE_BUSY: 'conflict',
   BLOCK_COPY_ACTIVE: 'conflict',
+  // Another client has created the machine, removed the device, or canceled the job of the machine.
+  DOM_EXIST: 'conflict',
+  DEVICE_MISSING: 'conflict',
+  OPERATION_ABORTED: 'conflict',
   NO_SUPPORT: 'unsupported',
   CONFIG_UNSUPPORTED: 'unsupported',
   ARGUMENT_UNSUPPORTED: 'unsupported',
@@ -37,6 +41,43 @@ export const hasEndedAtStart = (error: unknown): boolean =>
   error instanceof Error && /domain is no longer running/i.test(error.message);
 
 /**
+ * Texts of libvirt for which libvirt has no error code of its own, with the kind of each. The first that matches
+ * decides.
+ */
+const kindsOfTexts: readonly (readonly [RegExp, DriverErrorKind])[] = [
+  // A full disk, or a file that is too large.
+  [/No space left on device|not enough free space|file too large|image size is too large/i, 'storageFull'],
+  // A machine without a free bus address.
+  [/No more available PCI (slots|addresses)/i, 'noPlace'],
+  // Another client renames, removes or stops the machine at the same time.
+  [/already (defined|exists) with uuid|already being removed|terminating on signal \d+ from pid/, 'conflict'],
+  // Another client has removed or added the device.
+  [/disk '[^']*' not found|disk [^ ]* not found|target \S+ already exists|Duplicate device ID/i, 'conflict'],
+  // QEMU has ended while libvirt waited for it.
+  [/domain is no longer running|guest (unexpectedly quit|crashed while)|QEMU monitor was closed/i, 'conflict'],
+  [/Unable to (read from|write to) monitor|failed to connect to monitor socket/i, 'conflict'],
+];
+
+/** The texts of libvirt about a QEMU that ends at its start. QEMU's own messages follow after a colon. */
+const ENDED_QEMU =
+  /(?:process exited while connecting to monitor|qemu unexpectedly closed the monitor)(?::([\s\S]*))?$/i;
+/** Lines of QEMU's log that are no errors. */
+const HARMLESS_LINE = /\bwarning: |char device redirected to |^\s*$/;
+
+/** Returns whether QEMU has ended at its start without an error message, because another program ended it. */
+function hasEndedSilently(text: string): boolean {
+  const match = ENDED_QEMU.exec(text);
+  return match !== null && (match[1] ?? '').split('\n').every((line) => HARMLESS_LINE.test(line));
+}
+
+function kindOf(error: LibvirtError): DriverErrorKind {
+  const text = error.message;
+  if (needsReset(error) || hasEndedSilently(text)) return 'conflict';
+  const ofText = kindsOfTexts.find(([expression]) => expression.test(text))?.[1];
+  return ofText ?? kinds[error.code] ?? (error.isRemote ? 'failed' : 'internal');
+}
+
+/**
  * Converts an error to a {@link DriverError}. Returns a {@link DriverError} unchanged.
  * @param doing the action and its object, `starting machine demo`. The message continues with the text of the
  *   error. An {@link ImageError} keeps its own message, without `doing`.
@@ -45,21 +86,10 @@ export function driverError(doing: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
   if (error instanceof ImageError) return mediaFailure(error);
   if (isLibvirtError(error)) {
-    // libvirt has no error code for a full disk, nor for a file that is too large, so the text decides.
-    const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
-      error.message,
-    );
-    // libvirt has no error code for a machine without a free bus address.
-    const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
-    // libvirt has no error code for a machine that another client renames, removes or stops at the
-    // same time.
-    const changed = /already defined with uuid|already being removed|terminating on signal \d+ from pid/.test(
-      error.message,
-    );
-    const isConflict = changed || needsReset(error);
-    const other = error.isRemote ? 'failed' : 'internal';
-    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : isConflict ? 'conflict' : (kinds[error.code] ?? other);
-    return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });
+    const hint = hasEndedSilently(error.message)
+      ? '; QEMU ended without an error, so another program may have ended it'
+      : '';
+    return new DriverError(kindOf(error), `${doing}: ${oneLine(error.message)}${hint}`, { cause: error });
   }
   return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {
     cause: error,
