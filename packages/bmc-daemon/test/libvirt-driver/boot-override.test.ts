@@ -107,3 +107,20 @@ describe('a continuous override', () => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 });
+
+describe('a one-time boot of a guest that virsh has started', () => {
+  it('delays no other change while the driver waits for the firmware', async () => {
+    const guest = await host.guest({ cdrom: await host.drive('late') });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
+    await host.virsh('start', '--paused', guest.name);
+    const started = `machine ${guest.name} was started by another program: resetting it for its one-time boot`;
+    await until('the driver to see the start', () => Promise.resolve(host.messages.includes(started)));
+    const begin = performance.now();
+    await driver.change(guest.uuid, { assetTag: 'a' });
+    // The driver waits for the firmware of the paused guest for 30 s.
+    expect(performance.now() - begin).toBeLessThan(15_000);
+    await host.virsh('resume', guest.name);
+    await until('the one-time boot', () => Promise.resolve(guest.serial.events.includes('boot late')));
+    await driver.power(guest.uuid, 'destroy');
+  });
+});

@@ -26,7 +26,7 @@ import type { Machine } from '../machine/inventory.js';
 import { onceDevice, transientOrder, withOverrideUsed } from '../machine/boot-edit.js';
 import { setQemuBootOrder } from './monitor.js';
 import { isStarting, readProcess } from '../machine/process-record.js';
-import { waitForFirmware, waitUntilOrderIsUsed } from './reset-watch.js';
+import { resetWhenFirmwareRuns, waitUntilOrderIsUsed } from './reset-watch.js';
 import { countReads, hasBooted } from './once-evidence.js';
 import { needsNewProcess } from './new-process.js';
 import { edited, readValues, type DefinitionValues } from '../xml/definition-edit.js';
@@ -52,8 +52,7 @@ interface BootControlOptions {
 /** Boot overrides of the machines of one host. Close it with the driver. */
 export class BootControl {
   readonly #host: Host;
-  readonly #bootLoaderMap: BootLoaderMap;
-  readonly #variables: string | null;
+  readonly #options: BootControlOptions;
   /** Machines of which this daemon knows that their QEMU has a one-time order. */
   readonly #armed = new Set<string>();
   /** Machines that {@link reconcile} has read: the daemon knows the order of their QEMU. */
@@ -63,10 +62,9 @@ export class BootControl {
   readonly #background = new Set<Promise<void>>();
   #hasReportedMonitor = false;
 
-  constructor({ host, bootLoaderMap, variables = null }: BootControlOptions) {
-    this.#variables = variables;
-    this.#host = host;
-    this.#bootLoaderMap = bootLoaderMap;
+  constructor(options: BootControlOptions) {
+    this.#options = options;
+    this.#host = options.host;
   }
 
   /**
@@ -121,22 +119,25 @@ export class BootControl {
    */
   onStartedElsewhere(uuid: string, detail: number): void {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
-      await this.#host.queue.edit(uuid, async () => {
-        const { timeoutMs, log } = this.#host;
-        // Most machines have no one-time override, so reads the XML of the running machine only with one.
-        if (onceDevice(readMetadata(await readInactiveXml(machine, timeoutMs))) === null) return;
-        const { xml, instance } = await readDefinition(machine, timeoutMs);
-        // Another daemon on this host may be starting the machine with the override at this moment.
-        const values = readValues(xml);
-        if (instance === null || isStarting(instance) || onceDevice(values.record) === null) return;
-        await this.#applyOrder(machine, instance, values);
-        if (detail !== DomainEventStartedDetail.BOOTED || !this.#armed.has(uuid)) return;
-        log.info(`machine ${machine.name} was started by another program: resetting it for its one-time boot`);
-        const drives = instance.domain.devices.disks.map(({ target }) => target);
-        await waitForFirmware(machine.domain, drives, timeoutMs);
-        await machine.domain.reset({ timeoutMs });
-      });
+      const instance = await this.#host.queue.edit(uuid, () => this.#setPendingOrder(machine));
+      if (instance === null || detail !== DomainEventStartedDetail.BOOTED || !this.#armed.has(uuid)) return;
+      this.#host.log.info(`machine ${machine.name} was started by another program: resetting it for its one-time boot`);
+      // A guest that restarts by itself meanwhile uses the order.
+      const isWanted = (): boolean => this.#armed.has(uuid) && !this.#resetting.has(uuid);
+      await resetWhenFirmwareRuns(this.#host, machine, instance, isWanted);
     });
+  }
+
+  /** Sets a pending one-time order in QEMU. Returns the instance; null if it is off, or if there is no such order. */
+  async #setPendingOrder(machine: Machine): Promise<Instance | null> {
+    // Most machines have no one-time override, so reads the XML of the running machine only with one.
+    if (onceDevice(readMetadata(await readInactiveXml(machine, this.#host.timeoutMs))) === null) return null;
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    // Another daemon on this host may be starting the machine with the override at this moment.
+    const values = readValues(xml);
+    if (instance === null || isStarting(instance) || onceDevice(values.record) === null) return null;
+    await this.#applyOrder(machine, instance, values);
+    return instance;
   }
 
   /** Completes an override in progress when the daemon or its connection ended. @throws as {@link applyOrder}. */
@@ -199,7 +200,8 @@ export class BootControl {
    * @throws {DriverError} invalid, if the file of the boot loader map does not exist.
    */
   async firmwareFiles(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
-    return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables, this.#host.files);
+    const { bootLoaderMap, variables = null } = this.#options;
+    return await chooseFirmware(bootLoaderMap, firmware, architecture, variables, this.#host.files);
   }
 
   /**

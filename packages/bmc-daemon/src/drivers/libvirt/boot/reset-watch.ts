@@ -5,7 +5,12 @@
  * second. Firmware that reads its boot drive has passed both resets.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Domain } from '@rackless/libvirt';
+import { DomainState, type Domain } from '@rackless/libvirt';
+import { attempt } from '../failure.js';
+import { readInstance } from '../machine/definition.js';
+import type { Host } from '../machine/host.js';
+import type { Instance } from '../machine/instance.js';
+import type { Machine } from '../machine/inventory.js';
 import type { Armed } from '../machine/process-record.js';
 
 /** Time between two queries of the counters. */
@@ -13,10 +18,10 @@ const POLL_MS = 250;
 /** Wait without a drive to watch: for a network boot, or if QEMU does not count reads. */
 const BLIND_MS = 3_000;
 /**
- * The same wait for a QEMU that has just started, measured in its CPU time. QEMU itself needs 0.2 s
+ * The same wait for a QEMU that has just started, measured in its CPU time, in nanoseconds. QEMU itself needs 0.2 s
  * of this time for its initialization.
  */
-const BLIND_CPU_MS = 1_500;
+const BLIND_CPU_NS = 1_500_000_000n;
 /** Time limit for a firmware that never reads the drive, for example because the image was ejected. */
 const LATEST_MS = 30_000;
 /**
@@ -61,27 +66,41 @@ export async function waitUntilOrderIsUsed(
 }
 
 /**
+ * Resets a guest that has just started, as soon as its firmware runs. Does nothing if the guest stops before. Waits
+ * without an edit in the queue, because other changes of the machine must not wait for the firmware.
+ * @param isWanted whether the guest still needs the reset.
+ * @throws {DriverError} notFound, unavailable; conflict, if the guest stops at this moment.
+ */
+export async function resetWhenFirmwareRuns(
+  { queue, timeoutMs }: Pick<Host, 'queue' | 'timeoutMs'>,
+  machine: Machine,
+  { id, domain }: Instance,
+  isWanted: () => boolean,
+): Promise<void> {
+  const drives = domain.devices.disks.map(({ target }) => target);
+  if (!(await waitForFirmware(machine.domain, drives, timeoutMs))) return;
+  await queue.edit(machine.uuid, async () => {
+    if (!isWanted() || (await readInstance(machine, timeoutMs))?.id !== id) return;
+    await attempt(`resetting machine ${machine.name}`, () => machine.domain.reset({ timeoutMs }));
+  });
+}
+
+/**
  * Waits after a start until the firmware reads a drive, or until a time limit. SeaBIOS hangs
  * permanently if it is reset in its first moments (seen on QEMU 7.2). Once it looks for a boot
  * device, a reset is safe. Without a drive (network boot), the CPU time of QEMU shows the progress
  * of the firmware, which a busy host delays.
  * @param drives target names of all drives that the firmware may read.
+ * @returns false if the machine has stopped.
  */
-export async function waitForFirmware(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<void> {
+async function waitForFirmware(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<boolean> {
   const begin = performance.now();
   while (performance.now() - begin < LATEST_MS) {
-    for (const drive of drives) if (((await readsOf(domain, drive, timeoutMs)) ?? 0) > 0) return;
-    if (performance.now() - begin > BLIND_MS && (await cpuTimeMs(domain, timeoutMs)) > BLIND_CPU_MS) return;
+    for (const drive of drives) if (((await readsOf(domain, drive, timeoutMs)) ?? 0) > 0) return true;
+    const info = await attempt(`reading the state of machine ${domain.name}`, () => domain.getInfo({ timeoutMs }));
+    if (info.state === DomainState.SHUTOFF) return false;
+    if (performance.now() - begin > BLIND_MS && info.cpuTimeNs > BLIND_CPU_NS) return true;
     await sleep(POLL_MS, undefined, { ref: false });
   }
-}
-
-/** Returns the CPU time of the machine's QEMU; infinite if libvirt does not report it. */
-async function cpuTimeMs(domain: Domain, timeoutMs: number): Promise<number> {
-  try {
-    return Number((await domain.getInfo({ timeoutMs })).cpuTimeNs / 1_000_000n);
-  } catch {
-    // The machine is gone or hangs: do not wait.
-    return Infinity;
-  }
+  return true;
 }
