@@ -108,7 +108,8 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       });
       if (error === undefined) return;
       // A failed host or image server is not an error of the daemon.
-      if (status === 500) log.error('answering a request failed with an internal error', { id, error });
+      if (status < 400) log.error('a part of an answer could not be read', { id, error });
+      else if (status === 500) log.error('answering a request failed with an internal error', { id, error });
       else log.warn('a request could not be served', { id, error });
     };
     const pipeline = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : rejectHost;

@@ -18,6 +18,8 @@ export interface Answer {
   readonly body: string | undefined;
   /** Replaces `body`: writes to the response, at once, in parts, or until the client disconnects. */
   readonly stream?: StreamSource;
+  /** The reason why the answer lacks a part, for the log only. Absent if the answer is complete. */
+  readonly partFailure?: RedfishError;
   /** Replaces all other members: uses the connection of the response for another protocol. */
   readonly upgrade?: (response: ServerResponse, requestId: string) => void;
 }

@@ -32,7 +32,7 @@ export interface RequestOutcome {
   readonly user: string | null;
   /** The reason why the login failed, with the user name. Absent unless the login failed. */
   readonly refused?: string;
-  /** The failure of the service, for the log only. Absent unless the service failed. */
+  /** The failure of the service, for the log only. Absent unless the service failed, or the answer lacks a part. */
   readonly error?: unknown;
 }
 
@@ -126,6 +126,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       answer = errorAnswer(failure);
     }
     send(response, answer, requestId);
+    const { partFailure } = answer;
     return {
       route: match?.target.route ?? 'unmatched',
       status: answer.status,
@@ -134,6 +135,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       ...(isServiceFailure(answer.status) && !(failure instanceof LoginRefused)
         ? { error: failure?.cause ?? failure }
         : {}),
+      ...(partFailure === undefined ? {} : { error: partFailure.cause ?? partFailure }),
     };
   };
 }

@@ -5,7 +5,7 @@ import { fullAccess } from '../authenticate.js';
 import { DriverError } from '../../drivers/driver-error.js';
 import { redfishError } from '../messages/errors.js';
 import type { JsonObject } from '../json.js';
-import { createPipeline } from '../pipeline.js';
+import { createPipeline, type Outcome } from '../pipeline.js';
 import { resourceDefiner } from '../resource.js';
 import { maximumResources } from './expand.js';
 
@@ -17,6 +17,8 @@ interface Services {
   readonly undefined: Set<string>;
   /** Machines whose host does not answer. */
   readonly down: Set<string>;
+  /** Machines that the driver cannot read. */
+  readonly broken: Set<string>;
   reading: number;
   maxAtOnce: number;
 }
@@ -25,6 +27,7 @@ const services: Services = {
   gone: new Set(),
   undefined: new Set(),
   down: new Set(),
+  broken: new Set(),
   reading: 0,
   maxAtOnce: 0,
 };
@@ -56,6 +59,7 @@ const system = defineResource({
     state.reading -= 1;
     if (state.gone.has(systemId)) throw redfishError('ResourceNotFound', 'ComputerSystem', systemId);
     if (state.undefined.has(systemId)) throw new DriverError('notFound', 'reading: no such machine');
+    if (state.broken.has(systemId)) throw new DriverError('internal', 'reading: not a domain');
     if (state.down.has(systemId)) throw new DriverError('unavailable', 'reading: no answer');
     return { id: systemId };
   },
@@ -118,6 +122,7 @@ const root = defineResource({
 });
 
 let client: Client;
+const outcomes: Outcome[] = [];
 beforeAll(async () => {
   const pipeline = createPipeline({
     resources: [root, systems, system, logs, chassis, manager, certificates],
@@ -128,7 +133,9 @@ beforeAll(async () => {
       return authorization === 'unknown' || authorization === undefined ? { refused: 'no' } : fullAccess;
     },
   });
-  client = await serve((request, response) => void pipeline(request, response, 'r1'));
+  client = await serve(
+    (request, response) => void pipeline(request, response, 'r1').then((outcome) => outcomes.push(outcome)),
+  );
 });
 afterAll(() => client.close());
 beforeEach(() => {
@@ -136,6 +143,7 @@ beforeEach(() => {
   services.gone.clear();
   services.undefined.clear();
   services.down.clear();
+  services.broken.clear();
   services.maxAtOnce = 0;
 });
 
@@ -263,11 +271,31 @@ describe('$filter, $skip and $top', () => {
     expect(idsOf(await bodyOf(`${log}?$filter=Id gt '2'`))).toEqual(['3', '4']);
   });
 
-  it('skip a member that disappears during the request, and fail if the host does not answer', async () => {
+  it('skip a member that disappears during the request, and fail if no member answers', async () => {
     services.gone.add('1');
     expect(idsOf(await bodyOf(`${path}?$filter=PowerState eq 'On'`))).toEqual(['3']);
-    services.down.add('2');
+    services.gone.clear();
+    for (const id of ['1', '2', '3']) services.down.add(id);
     expect(await fault(`${path}?$filter=PowerState eq 'On'`)).toEqual([503, 'ServiceTemporarilyUnavailable']);
+    expect(await fault(`${path}?$expand=.`)).toEqual([503, 'ServiceTemporarilyUnavailable']);
+  });
+
+  it('leave out a member that cannot be read, and name it in a message', async () => {
+    services.broken.add('1');
+    services.down.add('2');
+    const body = await bodyOf(`${path}?$filter=PowerState eq 'On'`);
+    expect([idsOf(body), body['Members@odata.count']]).toEqual([['3'], 1]);
+    expect(body['@Message.ExtendedInfo']).toEqual([
+      expect.objectContaining({
+        MessageId: 'Base.1.22.InternalError',
+        Message: expect.stringContaining(`The answer lacks '${path}/1', which the service could not read.`),
+      }),
+      expect.objectContaining({
+        MessageId: 'Base.1.22.ServiceTemporarilyUnavailable',
+        Message: expect.stringContaining(`The answer lacks '${path}/2', which the service could not read. Reading: no`),
+      }),
+    ]);
+    expect(outcomes.at(-1)).toMatchObject({ status: 200, error: { kind: 'internal' } });
   });
 });
 
@@ -330,6 +358,24 @@ describe('$expand', () => {
         expect.objectContaining({ MessageId: 'Base.1.22.ResourceMissingAtURI', MessageArgs: [`${path}/2`] }),
       ],
     });
+  });
+
+  it('leaves a link with the reason if one resource cannot be read, and reports the failure to the log', async () => {
+    services.broken.add('1');
+    services.down.add('2');
+    const members = (await bodyOf(`${path}?$expand=.`))['Members'];
+    expect(members).toEqual([
+      {
+        ...link(`${path}/1`),
+        '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.InternalError' })],
+      },
+      {
+        ...link(`${path}/2`),
+        '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.ServiceTemporarilyUnavailable' })],
+      },
+      await bodyOf(`${path}/3`),
+    ]);
+    expect(outcomes.at(-2)).toMatchObject({ status: 200, error: { kind: 'internal' } });
   });
 
   it('on a resource that needs no login expands links only for users with the privilege', async () => {

@@ -6,6 +6,7 @@ import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
 import { ifNoneMatchMatches } from '../conditions.js';
 import type { Endpoint } from '../endpoint.js';
 import { redfishError } from '../messages/errors.js';
+import { renderMessage, withDetail, type Message } from '../messages/messages.js';
 import type { Exchange } from '../exchange.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Params } from '../resource.js';
@@ -73,12 +74,14 @@ export async function answerQuery(
     const unexpanded = { body: page, composite: new Set<Json>() };
     const { body, composite } = query.expand === undefined ? unexpanded : await expandLinks(page, query.expand, reader);
     const text = await serialize(body, query.select, composite, reader);
+    const [partFailure] = reader.failures.values();
     // The answer depends on other resources, so its ETag is that of its own text.
     const answer = notModified(exchange, text.etag);
     if (answer !== undefined) return answer;
     const { stallMs } = budget.limits;
     const released = budget.hold(client, text.bytes);
-    return chunkedAnswer(text, { ...loaded.headers, ETag: text.etag }, { stallMs, released });
+    const answered = chunkedAnswer(text, { ...loaded.headers, ETag: text.etag }, { stallMs, released });
+    return partFailure === undefined ? answered : { ...answered, partFailure };
   });
 }
 
@@ -94,8 +97,10 @@ function membersOf(body: JsonObject): readonly Json[] {
 }
 
 /**
- * Returns the collection with the matching members and their number (DSP0266, $filter).
- * @throws {RedfishError} 507 if the answer becomes too large; also if the client disconnects.
+ * Returns the collection with the matching members and their number (DSP0266, $filter). If members cannot be read,
+ * the collection has a message for each, because the service cannot decide whether they match.
+ * @throws {RedfishError} 507 if the answer becomes too large; 503 if no member can be read; also if the client
+ *   disconnects.
  */
 async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReader): Promise<JsonObject> {
   const members = membersOf(body);
@@ -113,7 +118,17 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
     // Pauses here, because a filter may contain a thousand comparisons.
     await reader.step();
   }
-  return { ...body, 'Members@odata.count': passing.length, Members: passing };
+  reader.assertAvailable();
+  const unread = [...reader.failures].flatMap(([uri, { messages }]) =>
+    messages.map((each) => unreadMessage(uri, each)),
+  );
+  const filtered = { ...body, 'Members@odata.count': passing.length, Members: passing };
+  return unread.length === 0 ? filtered : { ...filtered, '@Message.ExtendedInfo': unread };
+}
+
+function unreadMessage(uri: string, reason: Message): JsonObject {
+  const lacks = `The answer lacks '${uri}', which the service could not read.`;
+  return renderMessage(withDetail(reason, reason.detail === undefined ? lacks : `${lacks} ${reason.detail}`));
 }
 
 /**

@@ -32,7 +32,9 @@ export class LinkReader {
   readonly #signal: AbortSignal;
   readonly #pace: Pace;
   readonly #known = new Map<string, JsonObject | undefined>();
+  readonly #failures = new Map<string, RedfishError>();
   #count = 0;
+  #hasRead = false;
 
   /** @param signal aborted if the client disconnects, which stops the reader. */
   constructor(read: ReadLink, signal: AbortSignal, pace: Pace) {
@@ -45,7 +47,6 @@ export class LinkReader {
    * Reads links, a few in parallel. Returns the resources in the order of the links.
    * @throws {RedfishError} 507 if the answer becomes too large (DSP0266, HTTP status codes);
    *   OperationFailed if the client has disconnected.
-   * @throws errors of reading, except 403 and 404, which only the link shows.
    */
   async readAll(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
     // Pause first, because the next line may reject the answer: many rejected answers in a row must
@@ -72,24 +73,36 @@ export class LinkReader {
     if (this.#signal.aborted) throw redfishError('OperationFailed');
   }
 
+  /** The failures of the service so far, by URI. */
+  get failures(): ReadonlyMap<string, RedfishError> {
+    return this.#failures;
+  }
+
+  /** @throws {RedfishError} 503, if a link could not be read for this reason, and no link could be read. */
+  assertAvailable(): void {
+    if (this.#hasRead) return;
+    for (const failure of this.#failures.values()) if (failure.status === 503) throw failure;
+  }
+
   #add(resources: number): void {
     this.#count += resources;
     if (this.#count > maximumResources) throw tooLargeError(`${maximumResources} resources`);
   }
 
-  /**
-   * Reads one link. If the user may not read the resource, or it is gone, returns the link with the
-   * reason. Any other error ends the request.
-   */
+  /** Reads one link. If this fails, returns the link with the reason, so that one resource cannot break the answer. */
   async #readOne(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
-    const resource = await this.#read(uri).catch((error: unknown): JsonObject => {
-      // Only this link shows the error: a machine that disappears must not make its collection a
-      // 404.
-      const failure = toRedfishError(error, { path: uri });
-      if (failure.status !== 403 && failure.status !== 404) throw error;
-      return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };
-    });
+    const resource = await this.#read(uri).then(
+      (read) => {
+        this.#hasRead ||= read !== undefined;
+        return read;
+      },
+      (error: unknown): JsonObject => {
+        const failure = toRedfishError(error, { path: uri });
+        if (failure.status >= 500) this.#failures.set(uri, failure);
+        return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };
+      },
+    );
     this.#known.set(uri, resource);
     return resource;
   }
@@ -123,12 +136,15 @@ interface Expanded {
 
 /**
  * Replaces the links of a resource by the resources that they name. A link stays a link if the resource that it
- * names contains this link, at any depth, or does not support queries.
- * @throws as {@link LinkReader.readAll}.
+ * names contains this link, at any depth, or does not support queries. A link that cannot be read stays a link, with
+ * the reason.
+ * @throws as {@link LinkReader.readAll} and {@link LinkReader.assertAvailable}.
  */
 export async function expandLinks(body: JsonObject, expand: Expand, reader: LinkReader): Promise<Expanded> {
   const composite = new Set<Json>();
-  return { body: await expandWithin(body, expand, { reader, composite, within: [uriOf(body)] }), composite };
+  const expanded = await expandWithin(body, expand, { reader, composite, within: [uriOf(body)] });
+  reader.assertAvailable();
+  return { body: expanded, composite };
 }
 
 /** Context of the expansion of one resource. */
