@@ -84,12 +84,12 @@ describeSpec(
           answer.status === 202 ? (await lastAnswer(monitorOf(answer))).status : answer.status,
         );
         const failed = await lastAnswer(inserting);
-        expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
+        expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['ResourceInUse']]);
         expect(JSON.stringify(failed.body)).toMatch(/: an eject of the drive cancelled it\./);
         const task = await spec().get(`/redfish/v1/TaskService/Tasks/${inserting.split('/').at(-1) ?? ''}`);
         expect(task).toMatchObject({ TaskState: 'Exception' });
         const failedPowerOn = await lastAnswer(powerOn);
-        expect([failedPowerOn.status, spec().messageIds(failedPowerOn)]).toEqual([409, ['OperationFailed']]);
+        expect([failedPowerOn.status, spec().messageIds(failedPowerOn)]).toEqual([409, ['ResourceInUse']]);
         expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
         expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
       },
@@ -111,7 +111,7 @@ describeSpec(
       const change = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
       expect([200, 204]).toContain((await lastOf(await spec().call('PATCH', systemPath(), change))).status);
       const failed = await lastAnswer(replacing);
-      expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
+      expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['ResourceInUse']]);
       expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
       const { Boot } = await spec().get(systemPath());
       expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'Hdd' });
@@ -126,7 +126,7 @@ describeSpec(
       expect([failed.status, spec().messageIds(failed)]).toEqual([400, ['ResourceMissingAtURI']]);
       for (const monitor of waiting) {
         const answer = await lastAnswer(monitor);
-        expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['OperationFailed']]);
+        expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['ResourceInUse']]);
         expect(JSON.stringify(answer.body)).toMatch(/the image that it waited for was not inserted: .*slow-gone\.iso/);
       }
       expect((await lastAnswer(ejecting)).status).toBe(204);
@@ -186,7 +186,9 @@ describeSpec(
       expect([gone.status, spec().messageIds(gone)]).toEqual([404, ['ResourceNotFound']]);
       expect((await spec().get(drivePath()))['Inserted']).toBe(false);
       // The power-on that waits for the image fails instead of booting an empty drive.
-      expect((await lastAnswer(powerOn)).status).toBe(409);
+      const failed = await lastAnswer(powerOn);
+      expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['ResourceInUse']]);
+      expect(JSON.stringify(failed.body)).toMatch(/was not inserted: a client cancelled the insert\./);
       await spec().releaseSlowImage();
       expect((await spec().call('DELETE', path)).status).toBe(204);
       // The drive is free for another image.

@@ -81,7 +81,7 @@ describeEndToEnd('images over HTTP', () => {
     await guest.eject();
     await gone;
     const { status, body } = await lab.bmc.finish(insert);
-    expect([status, fault(body).key]).toEqual([409, 'OperationFailed']);
+    expect([status, fault(body).key]).toEqual([409, 'ResourceInUse']);
     await becomes(async () => [await guest.drive(), await lab.volumes()], [empty, []]);
   });
 

@@ -147,7 +147,6 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
     () => call('POST', `${fixture.machine}/Actions/ComputerSystem.Reset`, { body: { ResetType: 'ForceOff' } }),
   ],
   ['operation: 409 ResourceInUse', () => reset('conflict')],
-  ['operation: 409 OperationFailed', () => reset('insertFailed')],
   ['operation: 400 ActionNotSupported', () => reset('unsupported')],
   ['operation: 502 CouldNotEstablishConnection', () => reset('mediaUnreachable')],
   ['operation: 400 CreateLimitReachedForResource', () => reset('noPlace')],

@@ -129,7 +129,9 @@ export class MachineQueue {
         await insert(signal, check);
       } catch (error) {
         if (!isDriverError(error, 'mediaInUse')) {
-          this.#operations.cancelWaiting(uuid, 'power', failedInsertError(name, error), { before: 'media' });
+          const isCancelled = options.signal?.aborted === true && error === options.signal.reason;
+          const reason = failedInsertError(name, error, isCancelled);
+          this.#operations.cancelWaiting(uuid, 'power', reason, { before: 'media' });
         }
         throw error;
       }
@@ -227,9 +229,11 @@ function ejectedError(name: string): DriverError {
 /**
  * Returns the error of an action that waited for a failed insert. Messages of kind `internal` are
  * for the log only.
+ * @param isCancelled whether a client cancelled the task of the insert.
  */
-function failedInsertError(name: string, cause: unknown): DriverError {
-  const why = cause instanceof DriverError && cause.kind !== 'internal' ? `: ${cause.message}` : '';
+function failedInsertError(name: string, cause: unknown, isCancelled: boolean): DriverError {
+  const known = cause instanceof DriverError && cause.kind !== 'internal' ? `: ${cause.message}` : '';
+  const why = isCancelled ? ': a client cancelled the insert' : known;
   const message = `starting machine ${name}: the image that it waited for was not inserted${why}`;
   return new DriverError('insertFailed', message, { cause });
 }

@@ -45,7 +45,7 @@ describe('toRedfishError', () => {
     ],
     ['mediaTls', 400, 'AccessDenied', ['https://images/a.iso?******'], ['#/Image']],
     ['mediaTooLarge', 400, 'ActionParameterValueConflict', ['Image', 'https://images/a.iso?******'], ['#/Image']],
-    ['insertFailed', 409, 'OperationFailed', [], []],
+    ['insertFailed', 409, 'ResourceInUse', [], []],
     ['failed', 500, 'OperationFailed', [], []],
     ['storageFull', 507, 'InsufficientStorage', [], []],
     ['noPlace', 400, 'CreateLimitReachedForResource', [], []],

@@ -102,9 +102,6 @@ function statusOf(error: DriverError, fault: Message): number {
   if (fault.key === 'GeneralError') return 501;
   // 404 would mean that the drive does not exist; the missing resource is the image.
   if (error.kind === 'mediaNotFound') return 400;
-  // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would
-  // boot with an empty drive.
-  if (error.kind === 'insertFailed') return 409;
   // The usual 502 makes many clients retry, but a repeated request would fail in the same way.
   if (error.kind === 'failed') return 500;
   return messageStatus(fault);
@@ -126,6 +123,8 @@ function messageOf(error: DriverError, context: ErrorContext): Message {
     case 'transient':
     case 'mediaInUse':
     case 'consoleInUse':
+    // Not a 502, because many clients retry after a 502, and the repeated power-on would boot with an empty drive.
+    case 'insertFailed':
       return message('ResourceInUse');
     case 'unsupported':
       return unsupportedMessage(property, context);
@@ -147,7 +146,6 @@ function messageOf(error: DriverError, context: ErrorContext): Message {
     case 'mediaTooLarge':
       if (context.action === undefined) return invalidMessage(imageProperty, context);
       return withPropertyPointer(message('ActionParameterValueConflict', imageProperty, image), imageProperty);
-    case 'insertFailed':
     case 'failed':
       return message('OperationFailed');
     case 'storageFull':
