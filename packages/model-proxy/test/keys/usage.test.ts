@@ -458,7 +458,7 @@ describe('a stored response', () => {
   });
 
   it.each(['', '?stream=true'])('with background: true is counted at the first read with usage (%j)', async (rest) => {
-    answers(queued);
+    answerWithResponse(queued);
     const id = await create({ background: true });
     await use(id);
     expect(spent()).toBe(0);

@@ -5,7 +5,7 @@ import { fullAccess } from '../authenticate.js';
 import { DriverError } from '../../drivers/driver-error.js';
 import { redfishError } from '../messages/errors.js';
 import type { JsonObject } from '../json.js';
-import { createPipeline, type Outcome } from '../pipeline.js';
+import { createPipeline, type RequestOutcome } from '../pipeline.js';
 import { resourceDefiner } from '../resource.js';
 import { maximumResources } from './expand.js';
 
@@ -122,7 +122,7 @@ const root = defineResource({
 });
 
 let client: Client;
-const outcomes: Outcome[] = [];
+const outcomes: RequestOutcome[] = [];
 beforeAll(async () => {
   const pipeline = createPipeline({
     resources: [root, systems, system, logs, chassis, manager, certificates],
