@@ -3,7 +3,7 @@
 // cause. So this file imports nothing before it knows the version, and Node 10 can parse it. A test
 // compares the version with package.json.
 const [major, minor] = process.versions.node.split('.').map(Number);
-// EX_CONFIG of sysexits.h: the systemd unit does not restart after it.
+// EX_CONFIG of sysexits.h: systemd does not restart the unit after this exit code.
 const unusable = 78;
 
 if (major < 20 || (major === 20 && minor < 19)) {

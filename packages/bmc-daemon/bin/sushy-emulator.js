@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-// The name that scripts and units of sushy-tools start. Flags, configuration and environment are
-// the same.
+// bmc-daemon under the name of the command that scripts and units for sushy-tools start. Flags, configuration and
+// environment are those of bmc-daemon.
 import './bmc-daemon.js';

@@ -4,7 +4,7 @@
  *
  * The pictures of the serial console and the screen show a Linux guest. `RACKLESS_PICTURE_LIBVIRT=qemu:///system` and
  * `RACKLESS_PICTURE_MACHINE=NAME` name a machine that is off, with a serial port and a VNC display. The script starts
- * it, and turns it off at the end. Without these variables, both pictures stay as they are.
+ * this machine, and powers it off at the end. Without these variables, both pictures stay as they are.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ const openTab = async (page, machine, tab) => {
   await page.getByRole('link', { name: tab, exact: true }).click();
 };
 
-/** The charts of the telemetry need some values. */
+/** Number of measured values after which the script takes the picture of the telemetry. */
 const VALUES = 12;
 
 /** The pictures: their names, and how to open what they show. */
@@ -101,7 +101,7 @@ const guestPictures = (name) => ({
   },
 });
 
-/** Starts a daemon with three users. @param machines its arguments that name the machines. */
+/** Starts a daemon with three users. @param machines the arguments of the daemon that name the machines. */
 async function startDaemon(folder, machines) {
   const users = ['admin', 'olga', 'rick'].map((user) => {
     const { stdout, status } = spawnSync('htpasswd', ['-nbB', user, PASSWORD], { encoding: 'utf8' });
@@ -182,7 +182,7 @@ const wantedOf = (all) => Object.entries(all).filter(([name]) => names.length ==
 const { RACKLESS_PICTURE_LIBVIRT: uri, RACKLESS_PICTURE_MACHINE: guest } = process.env;
 const lab = join(mkdtempSync(join(tmpdir(), 'rackless-lab-')), 'lab.yaml');
 writeFileSync(lab, MACHINES);
-// Chromium's sandbox refuses to run as root.
+// As root, Chromium does not start with its sandbox.
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'] });
 try {
   const inMemory = wantedOf(pictures);

@@ -60,7 +60,7 @@ function signatureOf(member) {
 function isPublic(member) {
   const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
   if ((ts.getCombinedModifierFlags(member) & hidden) !== 0 || ts.isConstructorDeclaration(member)) return false;
-  // Internal members, and overrides of Node's methods.
+  // Excludes internal members, and overrides of Node's methods.
   if (/^For the connection:/.test(docOf(member).paragraphs[0] ?? '') || /^_/.test(member.name?.getText() ?? ''))
     return false;
   return member.name !== undefined && !ts.isPrivateIdentifier(member.name);

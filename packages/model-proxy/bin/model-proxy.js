@@ -3,7 +3,7 @@
 // cause. So this file imports nothing before it knows the version, and Node 10 can parse it. A test
 // compares the version with package.json.
 const [major, minor] = process.versions.node.split('.').map(Number);
-// EX_CONFIG of sysexits.h: the systemd unit does not restart after it.
+// EX_CONFIG of sysexits.h: systemd does not restart the unit after this exit code.
 const unusable = 78;
 const early = { wantsReload: false };
 
@@ -12,7 +12,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 In a clone of the repository: run scripts/start setup, then use bin/model-proxy there.`);
   process.exitCode = unusable;
 } else {
-  // Before the daemon handles it, a SIGHUP would end the process.
+  // Without this handler, a SIGHUP during the start would end the process.
   process.on('SIGHUP', noteReload);
   import('../dist/bundle/start.js').catch(unbundled).then(run, explain);
 }
