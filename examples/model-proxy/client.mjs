@@ -1,5 +1,5 @@
 /**
- * Uses the proxy with OpenAI's own client. Only the address changes.
+ * Uses the proxy with OpenAI's own client. Only the address (and the key) differ from a program for OpenAI.
  *
  *   npm install openai
  *   node client.mjs http://127.0.0.1:4000/v1 sample
