@@ -147,7 +147,7 @@ need_node() {
     export PATH=$node/bin:$npm:$PATH
   fi
   hash -r
-  # The commands in bin/ use this link. A version that was requested for one run does not change it.
+  # The commands in bin/ use this link. A version that was requested for one run does not change the link.
   if [ -z "${1:-}" ]; then link_node; fi
 }
 
@@ -163,8 +163,8 @@ link_node() {
   esac
 }
 
-# Provides Go 1.21 or newer for gofish. Debian 12 has an older Go, which downloads a newer one as a
-# module and checks it against Go's checksum database.
+# Provides Go 1.21 or newer for gofish. Debian 12 has an older Go. The older Go downloads the newer Go as
+# a module, and checks the module against Go's checksum database.
 need_go() {
   local wanted=1.22.12 arch folder
   command -v go >/dev/null || need_packages go

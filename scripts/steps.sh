@@ -22,7 +22,7 @@ declare -A step_titles=(
 types() { npm run --silent types -- --singleThreaded; }
 lint() { npm run --silent lint:code; }
 format() { npm run --silent lint:format; }
-# Checks all shell scripts, which it finds by their first line.
+# Checks all shell scripts: the files whose first line names a shell.
 shell_scripts() {
   find scripts .ci docker packages -name node_modules -prune -o -name dist -prune -o -type f \
     -exec awk 'FNR == 1 { if (/^#!.*sh$|^# shellcheck shell=/) print FILENAME; nextfile }' {} + | tr '\n' '\0' | xargs -0 shellcheck --external-sources

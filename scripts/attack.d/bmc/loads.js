@@ -43,7 +43,7 @@ async function settle(daemon, before) {
  */
 const storm = (name, count, bytes, openMs) => ({
   name,
-  expected: `GETs meanwhile take at most ${BYSTANDER_SECONDS} s, and 20 s later memory is at most ${KEPT_MIB} MiB above its value before`,
+  expected: `GETs meanwhile take at most ${BYSTANDER_SECONDS} s, and within 20 s afterwards memory is at most ${KEPT_MIB} MiB above its value before`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);

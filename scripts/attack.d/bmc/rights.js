@@ -49,7 +49,7 @@ const noCredentials = {
 };
 
 const smallRole = {
-  name: 'every write by an account with the role ReadOnly, except of accounts, sessions and subscriptions that it owns',
+  name: 'every write by an account with the role ReadOnly, except to its own account, the login and subscriptions',
   expected: 'each gets 403, and a change of its own role a 4xx',
   seconds: 90,
   run: async (arena) => {
