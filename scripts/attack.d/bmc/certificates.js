@@ -26,6 +26,7 @@ function certificate(folder, name, kind, extensions = []) {
 
 const ec = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 const sha1 = ['rsa-pss', '-pkeyopt', 'rsa_keygen_bits:2048', '-pkeyopt', 'rsa_pss_keygen_md:sha1'];
+/** Certificates that clients reject or cannot use: the kind of the key, and extensions. */
 const unusable = {
   'an unknown critical extension': [ec, ['1.2.3.4=critical,ASN1:UTF8String:x']],
   'a key for e-mail only': [ec, ['extendedKeyUsage=emailProtection']],

@@ -1,4 +1,4 @@
-/** Attacks that are no HTTP requests to the daemon: floods of SSDP searches, and hostile answers of event listeners. */
+/** Attacks by other means than HTTP requests to the daemon: floods of SSDP searches, and hostile answers of event listeners. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -24,7 +24,7 @@ const ssdpAttack = {
     const { stdout } = await run('nsenter', inside, { timeout: 80_000 });
     const found = JSON.parse(stdout);
     const summary = JSON.stringify(found);
-    if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${summary}`);
+    if (found.probed !== 1) throw new Error(`the search before the flood got ${found.probed} answers: ${summary}`);
     // Allows 40 answers more: 20 that the daemon may send at once at the start, and 20 as a tolerance.
     if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${summary}`);
     if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${summary}`);

@@ -51,7 +51,7 @@ const unlisted = [
 ];
 
 const pathAttack = {
-  name: 'administrative paths of a model server, with an existing model',
+  name: 'administrative paths of a model server, also in other spellings, with an existing model',
   expected: '4xx or 501, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {

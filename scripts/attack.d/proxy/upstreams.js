@@ -88,6 +88,7 @@ async function tryAnswer({ daemon, answers }, id, way, serve) {
   if (!probe.text.endsWith(probeAnswer(id))) throw new Error(`${way}: the next client got ${probe.text.slice(0, 300)}`);
 }
 
+/** What an upstream sends after `HTTP/1.1 `. Some are valid, but have no body (204, 304) or another meaning (1xx). */
 const statusLines = [
   ...[
     '000 X',
@@ -108,7 +109,7 @@ const statusLines = [
 ];
 
 const statusAttack = {
-  name: 'invalid status lines of an upstream',
+  name: 'invalid and unusual status lines of an upstream',
   expected:
     'the process lives; a client gets an answer with a valid status and a short head, or a close; the next client gets its own answer',
   seconds: 90,
