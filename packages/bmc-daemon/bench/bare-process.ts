@@ -39,7 +39,7 @@ export function fetchWhole(url: string, headers: Readonly<Record<string, string>
  * @param folder the folder for a file with the answer.
  */
 export async function startBareServer(folder: string, answer: WholeAnswer): Promise<BareServer> {
-  // node:http adds these headers by itself, in both servers.
+  // The bare server's node:http adds these headers by itself.
   const headers = answer.headers.filter(
     (_, index, all) => !/^(date|connection|keep-alive|transfer-encoding)$/i.test(all[index - (index % 2)] ?? ''),
   );

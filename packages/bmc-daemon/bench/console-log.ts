@@ -20,7 +20,7 @@ const log = {
 };
 
 /**
- * Runs a load.
+ * Runs a load for ten seconds, and prints its cost.
  * @param chunk the output of each machine every `everyMs`.
  */
 async function measure(title: string, chunk: Buffer, everyMs: number): Promise<void> {

@@ -5,8 +5,8 @@
  * ended with their libvirtd. Measures GETs of the collection all the time, also right after the start
  * of the service, and compares them with the goal. Compares two sets of GETs of machines of running
  * hosts: those sent while a host is lost, and those sent while all hosts run. After a loss, the changes
- * of that host resume when the service shows its first machine as off. At this time, the service still
- * compares the other machines of that host with their last known states.
+ * of that host resume when the service shows its first machine as off. At this time, the service possibly
+ * still compares the other machines of that host with their last known states.
  *
  *     npm run bench:losses -w @rackless/bmc-daemon [-- --hosts N] [--machines N] [--rate N] [--losses N]
  *       [--every SECONDS]
@@ -100,7 +100,7 @@ class LabHost {
     addChange(expected, uuid, 'On');
   }
 
-  /** Makes no more changes, and waits for those that run. */
+  /** Excludes the host from further changes, and waits for the changes that run. */
   async pause(): Promise<void> {
     this.isUp = false;
     await Promise.all(this.#running);

@@ -64,7 +64,7 @@ interface LabHost {
   stop(): Promise<void>;
 }
 
-/** Starts a host. @param first the number of its first machine. */
+/** Starts a host with `count` machines. @param first the number of its first machine. */
 async function startHost(count: number, first: number): Promise<LabHost> {
   const libvirtd = await startLibvirtd({ driver: 'test' });
   const machines = await Machines.open(libvirtd.uri);

@@ -161,7 +161,7 @@ async function compare(what: string, path: string, open: Server, authenticated: 
       `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(6)} requests/s  ${cpu.toFixed(0).padStart(4)} us CPU each`,
     );
   }
-  // Compares the neighbors in a round, so that a slow phase of the host affects both.
+  // Compares results of the same round, so that a slow phase of the host affects both.
   const [ofBare = [], ofOpen = [], ofBasic = [], ofSession = []] = rounds;
   const ratio = medianRatio(ofOpen, ofBare);
   const basic = medianRatio(ofBasic, ofOpen);

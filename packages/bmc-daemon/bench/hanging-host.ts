@@ -60,7 +60,7 @@ async function stopHost({ libvirtd, relay, machines }: LabHost): Promise<void> {
   await libvirtd.stop();
 }
 
-/** Returns the URI of a machine of any host but the first. @param number selects the machine; it may be too high. */
+/** Returns the URI of a machine of any host but the first. @param number any number; it selects the machine. */
 const otherMachine = (number: number): string =>
   systemUri(1 + machinesEach + (number % (machinesEach * (hostCount - 1))));
 

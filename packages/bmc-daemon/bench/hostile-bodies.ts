@@ -1,12 +1,11 @@
 /**
  * Measures the worst requests: CPU time of the daemon for each, against a bare `node:http` server
- * that reads and parses the same bytes in the same run. Bodies have the maximum size of 1 MiB, or
- * are just below a structural limit, where they cost most.
+ * that reads and parses the same bytes in the same run. hostile-shapes.ts describes the requests.
  *
  *     npm run bench:hostile -w @rackless/bmc-daemon [-- --requests N] [--only TEXT]
  *
- * Sends each request `--requests` times (default: 20), or only those whose name contains the text of
- * `--only`. Needs `npm run build` first. Exits 1 if a request costs more than 50 ms on average.
+ * Sends each request `--requests` times (default: 20). `--only` selects the requests whose names
+ * contain its text. Needs `npm run build` first. Exits 1 if a request costs more than 50 ms on average.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -117,7 +116,7 @@ async function costOf(server: Server, shape: HostileRequest): Promise<Cost> {
   return { ...answer, cpuMs: ((await cpuTimeMs(server)) - before) / requests };
 }
 
-/** Returns the first member of a collection. */
+/** Returns the URI of the first member of a collection. */
 async function memberOf(port: number, collection: string): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${port}${collection}`);
   // The schema requires this property.

@@ -81,7 +81,7 @@ function patches(system: string, interfaceUri: string): readonly HostileRequest[
   ];
 }
 
-/** @param id the id of a machine. */
+/** Returns the POST requests. @param id the id of a machine. */
 function posts(id: string): readonly HostileRequest[] {
   const post = (name: string, path: string, body: string): HostileRequest => ({
     name,

@@ -6,9 +6,10 @@
  *
  *     npm run bench:image -w @rackless/bmc-daemon [-- --mib N] [--machines N] [--rounds N]
  *
- * Needs libvirtd and curl, and `npm run build` first. Starts a private libvirtd. Exits with
- * status 1 if the ratio of both times (inserts without attachments, download) exceeds the goal for a daemon that
- * writes into the directory of the pool.
+ * Needs libvirtd and curl, and `npm run build` first. Starts a private libvirtd. The ratio is the time of
+ * the inserts without that of the attachments, divided by the time of the download. Exits 1 if the ratio of
+ * a daemon that writes into the directory of the pool exceeds the goal. The ratio of a daemon that streams
+ * the image through libvirtd has no goal.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -77,7 +78,7 @@ async function defineMachines(libvirtd: PrivateLibvirtd): Promise<void> {
 
 async function startFileServer(file: string): Promise<{ process: ChildProcess; url: string }> {
   const child = spawn(process.execPath, [fileServerPath, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // It prints only its port.
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // The server prints only its port.
   return { process: child, url: `http://127.0.0.1:${chunk.toString().trim()}/image.iso` };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Measures logins during password guessing: 80 attackers at one address and 1,000 at others guess
+ * Measures logins during password guessing: 80 attackers at one address and 1,000 at other addresses guess
  * without a pause, while ten users log in for the first time. Prints how many log in, their times,
  * and the attackers' rate. It compares the rate with bcrypt in this process, measured before the
  * daemon starts.
@@ -75,7 +75,7 @@ const agents = new Map<string, Agent>();
 
 /**
  * Sends a GET of the systems from an address, or a login if there is a body.
- * @returns its status and Retry-After; 0: the answer has none.
+ * @returns the status of the answer, and its Retry-After in milliseconds; 0: the answer has no Retry-After.
  */
 function ask(port: number, from: string, options: { readonly body?: object; readonly authorization?: string }) {
   const agent = agents.get(from) ?? new Agent({ keepAlive: true });

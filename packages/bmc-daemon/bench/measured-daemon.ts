@@ -1,4 +1,4 @@
-/** A daemon in front of libvirt's test driver with many machines, and measurements of its cost. */
+/** Starts daemons for benchmarks, defines machines in libvirt's test driver, and measures the cost of a daemon. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -209,7 +209,7 @@ export async function costOf<Value>({ pid }: MeasuredDaemon, work: () => Promise
   return { ms: (await cpuMs(pid)) - before, value };
 }
 
-/** Returns the median. */
+/** Returns the median. Of the two middle values of an even number of values, returns the higher one. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }

@@ -42,7 +42,7 @@ const { rate, seconds } = flags;
 
 /**
  * `ratio`: operations/s through the daemon, divided by operations/s of direct calls.
- * `requestsPerMinute`: requests to Nova while no client sends any.
+ * `requestsPerMinute`: requests of the daemon to Nova while no client sends requests to the daemon.
  */
 const goals = { ratio: 0.9, requestsPerMinute: 10 };
 

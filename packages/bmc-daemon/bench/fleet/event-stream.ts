@@ -1,7 +1,7 @@
 /** The events that a daemon streams. */
 import { get } from 'node:http';
 
-/** Changes of the power state of each machine, oldest first. */
+/** Changes of the power state of each machine by UUID, oldest first. */
 export type PowerChanges = Map<string, ('On' | 'Off')[]>;
 
 /** Adds a change. */
@@ -24,7 +24,8 @@ export function eventsIn(body: string): readonly StreamedEvent[] {
 }
 
 /**
- * Opens the event stream of a daemon, and passes on its events.
+ * Opens the event stream of a daemon, and passes its events to `receive`. Prints a line if the service ends the
+ * stream.
  * @returns a function that closes the stream.
  */
 export async function streamEvents(url: string, receive: (event: StreamedEvent) => void): Promise<() => void> {
@@ -41,7 +42,7 @@ export async function streamEvents(url: string, receive: (event: StreamedEvent) 
     const request = get(`${url}/redfish/v1/EventService/SSE`, (response) => {
       response.setEncoding('utf8').on('data', onChunk);
       let isOpen = true;
-      response.on('error', () => undefined); // The end of the benchmark, or of the service.
+      response.on('error', () => undefined); // The benchmark or the service has ended.
       response.on('close', () => {
         if (isOpen) console.log('the service ended the stream of events');
       });

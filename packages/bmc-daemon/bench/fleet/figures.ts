@@ -44,6 +44,7 @@ export interface Figures {
   readonly bareStorm: Latency;
   /** Answers to the starts, by status. 0: no answer. */
   readonly statuses: Readonly<Record<string, number>>;
+  /** Median duration of a storm. */
   readonly stormSeconds: number;
   readonly memory: Memory;
 }

@@ -27,7 +27,7 @@ export async function timeGet({ url, pid }: Target, path: string): Promise<Timin
   return { wallMs, ownMs: Math.max(0, wallMs - waited), failed: status !== 200 };
 }
 
-/** Returns the value below which this share of the values is. */
+/** Returns the value below which `share` (0 to 1) of the values are. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
@@ -36,7 +36,7 @@ export function quantile(values: readonly number[], share: number): number {
 /** The distribution of some GETs. */
 export interface Latency {
   readonly count: number;
-  /** Number of answers other than 200. */
+  /** Number of GETs without an answer 200. */
   readonly failed: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

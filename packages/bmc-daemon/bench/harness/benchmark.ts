@@ -13,7 +13,7 @@ type Wide<Value> = Value extends number ? number : Value extends boolean ? boole
  * @param defaults the value of each option that is not given.
  * @param paths options that name a file. A relative path begins at the folder of the caller: npm runs
  * the benchmark in the folder of the package, and names the folder of the caller in INIT_CWD.
- * @throws {TypeError} for an unknown option.
+ * @throws {TypeError} for an unknown option, and for an option without its value.
  */
 export function readFlags<Defaults extends Readonly<Record<string, Default>>>(
   defaults: Defaults,

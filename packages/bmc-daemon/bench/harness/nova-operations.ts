@@ -13,7 +13,7 @@ export type Operate = (id: string, action: Action) => Promise<string | undefined
 /** A new connection for each request: the daemon could close an idle connection just as the next request is sent. */
 const agent = new Agent({ maxSockets: 1000 });
 
-/** Resets through the daemon, and waits for a task if the answer is one. */
+/** Resets through the daemon. If the answer is a task (202), waits until the task has ended. */
 export function throughDaemon(daemon: MeasuredDaemon): Operate {
   return async (id, action) => {
     const body = JSON.stringify({ ResetType: action === 'os-start' ? 'On' : 'ForceOff' });

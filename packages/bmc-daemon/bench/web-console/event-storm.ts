@@ -7,7 +7,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 /** Interval between two switches of the watched machine. */
 const WATCHED_EVERY_MS = 1000;
 
-/** Reports the power state in the first row of the list, and the time, whenever it changes. */
+/** Adds the time and the new power state to `window.shown` whenever the state in the first row changes. */
 const WATCH = `
   window.shown = [];
   const cell = () => document.querySelector('tbody tr:not(.spacer) td .badge')?.textContent ?? '';

@@ -56,7 +56,7 @@ async function startGuests({ uri, dir }: PrivateLibvirtd): Promise<readonly stri
   return sockets;
 }
 
-/** CPU time and bytes of the measured process, for each screen and second. */
+/** CPU time of the measured process, and KiB that the viewers received, for each screen and second. */
 interface Cost {
   readonly cpuMs: number;
   readonly kib: number;
