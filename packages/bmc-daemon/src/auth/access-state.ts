@@ -31,7 +31,7 @@ const settings = z.object({
   /** After this time without a wrong password, the count starts again; ignored if `lockoutResets` is false. */
   lockoutResetSeconds: z.int().min(0),
   /**
-   * AccountLockoutCounterResetEnabled, under its name in the state file. False: new locks never end
+   * The state file's name of AccountLockoutCounterResetEnabled. False: new locks never end
    * by themselves, and only a right password or an unlock resets the count.
    */
   lockoutResets: z.boolean(),

@@ -94,8 +94,8 @@ export class AccountFiles {
 }
 
 /**
- * Returns the edit of the password file for a changed account, if it needs one.
- * @param line the user's line with a new password.
+ * Returns the edit of the password file for a changed account; no edit if name and password stay the same.
+ * @param line the user's line with a new password; undefined: the password stays the same.
  */
 export function passwordFileEdit(user: string, newName: string, line: string | undefined): Pick<AccountWrite, 'edit'> {
   if (line !== undefined) return { edit: (text) => withUserLine(text, user, line) };

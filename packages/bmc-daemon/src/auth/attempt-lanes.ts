@@ -103,7 +103,7 @@ export const accountLane: Lane = {
   },
 };
 
-/** Adds a number to the waiting attempts of the same address, and of the same pair. */
+/** Adds `change` to the number of waiting attempts of the address, and to that of the pair. */
 export function countWaiting({ address, pair }: QueuedAttempt, change: number): void {
   address.waitingCount += change;
   pair.waitingCount += change;

@@ -5,7 +5,7 @@
 
 /** The limits of a pace. A gap is the minimum time between two attempts. */
 export interface PaceLimits {
-  /** Number of attempts that may follow each other without a gap. */
+  /** Number of attempts that start no gap. So one more attempt also begins without a delay. */
   readonly free: number;
   /**
    * The gap after the first attempt that is not free, in milliseconds. It doubles with each further

@@ -86,7 +86,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
 
 /**
  * Returns the `authenticate` function of a service without a password file: every client has all
- * privileges. Using a session still renews its idle time.
+ * privileges. A request with the token of a session restarts the session's idle time.
  */
 export function createOpenAuthentication(sessions: Pick<Sessions, 'use'>): Authenticate {
   return ({ headers }) => {

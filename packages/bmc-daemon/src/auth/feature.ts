@@ -15,7 +15,7 @@ import type { AccountServices } from './resources/services.js';
 import { sessionServiceResources } from './resources/session-service.js';
 import { openSharedAccess, type SharedAccess } from './shared/shared-access.js';
 
-/** Returns the text of a password file. @throws {PasswordFileError} if any line is faulty. */
+/** Returns the text of a password file. @throws {PasswordFileError} if it is unreadable or any line is faulty. */
 function readPasswords(file: string): string {
   const { faults } = readPasswordFile(file);
   if (faults.length > 0) throw new PasswordFileError(faults);
@@ -24,7 +24,8 @@ function readPasswords(file: string): string {
 
 /**
  * Opens the shared accounts. If the store has no accounts, copies those of the files into it.
- * @throws {PasswordFileError} if a line of the password file is faulty, even if the store has accounts.
+ * @throws {PasswordFileError} if the password file is unreadable or has a faulty line, even if the store has
+ *   accounts. {StoreUnavailable} if the store does not answer, or if this version cannot read the accounts.
  */
 function openShared(
   store: SharedStore,

@@ -57,7 +57,7 @@ const RETRY_MS = 1000;
 const WRONG_PASSWORD = 'wrong password';
 const UNKNOWN_USER = 'unknown user';
 
-/** The error if the account was removed or its password changed during the verification. */
+/** The error if the account was created or removed, or its password changed, during the verification. */
 class ChangedError extends Error {
   override readonly name = 'ChangedError';
 }
@@ -163,7 +163,7 @@ class CredentialVerifier {
   /**
    * Verifies the password once.
    * @returns why the client may not log in; undefined if it may.
-   * @throws {ChangedError} if the account was removed or its hash changed meanwhile.
+   * @throws {ChangedError} if the account was created or removed, or its hash changed, meanwhile.
    */
   async #faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
     // Another connection may have sent the same password first.

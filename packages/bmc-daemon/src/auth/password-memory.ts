@@ -61,7 +61,7 @@ export class PasswordMemory {
     this.#wrong.set(wrongKey(digest, address), reason);
   }
 
-  /** Returns the reason of a cached wrong password; undefined if it is not in the cache. */
+  /** Returns why a cached password is wrong; undefined if it is not in the cache. */
   wrongReason(digest: Buffer, address: string): string | undefined {
     return this.#wrong.get(wrongKey(digest, address));
   }

@@ -50,7 +50,7 @@ export interface Sessions {
   list(): readonly Session[];
   /**
    * Ends a session.
-   * @returns false if it does not exist.
+   * @returns false if it does not exist, or has already ended.
    */
   end(id: string): Awaitable<boolean>;
   /** Ends all sessions of a user, so that they stay closed even if the account is enabled again. */

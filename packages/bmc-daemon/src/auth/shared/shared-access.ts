@@ -22,6 +22,7 @@ export interface SharedAccess {
   readonly passwordFile: PasswordFile;
   readonly preparePasswordEdit: PreparePasswordEdit;
   /**
+   * Checks that this replica can read the accounts.
    * @throws {ChangeRefused} if another version of the daemon has stored accounts that this replica cannot
    *   read.
    */

@@ -52,10 +52,11 @@ export function syncBeforeAuthentication(authenticate: Authenticate, shared: Sha
 }
 
 /**
- * Reads what the other replicas have changed, before a login. While the store does not answer, a
- * login fails, because its session could not be stored. The login of a console uses the last known
- * accounts.
- * @throws {StoreUnavailable} if a login fails for this reason, or if this version cannot read the accounts.
+ * Reads what the other replicas have changed, before a login. While the store does not answer, a login
+ * for a Redfish session fails, because the session could not be stored. The login of a console uses the
+ * last known accounts.
+ * @throws {StoreUnavailable} if the store does not answer the login for a Redfish session, or if this version
+ *   cannot read the accounts.
  */
 export async function syncBeforeLogin(
   { type = 'Redfish' }: SessionRequest,

@@ -19,7 +19,7 @@ const form = z.object({
   digest: z.string(),
   hash: z.string(),
   /**
-   * Time of a recent use, on the clock of the store. The latest use may not be stored: see {@link
+   * Time of a recent use, on the clock of the store. Not every use is stored: see {@link
    * TOUCH_SHARE}.
    */
   usedAt: z.number(),
