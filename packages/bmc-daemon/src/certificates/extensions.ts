@@ -5,8 +5,9 @@
 import type { X509Certificate } from 'node:crypto';
 import { decodeUsages, purposesOf, type KeyUsage } from './key-usage.js';
 
-/** Parts of a certificate. */
+/** The parts of a certificate that {@link readExtensions} reads. */
 export interface CertificateDetails {
+  /** The key usages and extended key usages that have a DMTF word. */
   readonly keyUsage: readonly KeyUsage[];
   /** Host names and addresses of subjectAltName, in the certificate's order. */
   readonly alternativeNames: readonly string[];

@@ -24,8 +24,8 @@ const PARAMETERS = 'EC PARAMETERS';
 /**
  * Reads all blocks and ignores text between them (RFC 7468 §2).
  * @param passphrase the passphrase of encrypted keys.
- * @throws {PemError} for an unreadable certificate or key, for any other kind of block, and for a truncated
- *   text.
+ * @throws {PemError} for an unreadable certificate or key, for any other kind of block except
+ *   `EC PARAMETERS`, and for a truncated text.
  */
 export function readPem(text: string, passphrase?: string): PemContents {
   const certificates: X509Certificate[] = [];

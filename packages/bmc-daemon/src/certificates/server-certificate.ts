@@ -184,7 +184,7 @@ async function extensionsOf(certificate: X509Certificate): Promise<CertificateDe
 
 /**
  * Returns the key that belongs to a certificate: the key that the client sent, or a stored one.
- * @param stored as PEM.
+ * @param stored the keys of signing requests and the current key, as PEM.
  * @throws {ServerCertificateError} value, if there is no such key, or several were sent.
  */
 function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], stored: readonly string[]): KeyObject {

@@ -41,7 +41,7 @@ export function writeTlsFiles({ sslCert, sslKey }: TlsFiles, { cert, key }: TlsP
     try {
       write(sslKey, oldKeys);
     } catch {
-      // The new key stays in the file, which is harmless. The error reports the certificate.
+      // The new key stays in the file, which is harmless. The thrown error names the certificate's file.
     }
     throw error;
   }

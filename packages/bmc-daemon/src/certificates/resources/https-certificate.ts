@@ -16,7 +16,7 @@ const ID = '1';
 /** Maximum length of a PEM text, which is more than any chain needs. */
 const MAX_PEM_LENGTH = 65_536;
 
-/** Value of Retry-After, in seconds, while the service generates another key. */
+/** Value of Retry-After, in seconds, if too many signing requests wait for their keys. */
 const RETRY_AFTER_S = '5';
 
 /**

@@ -29,7 +29,7 @@ const text = (max: number) =>
 const HOST_NAME =
   /^(?=.{1,253}$)(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
-/** Accepts the prefixes of OpenSSL's configuration, which some clients send. */
+/** Removes the prefixes of OpenSSL's configuration, which some clients send. */
 const alternativeName = z
   .string()
   .max(300)
@@ -85,7 +85,8 @@ export const signingRequestAnnotations = {
  */
 export function signingRequestOf(body: Body): SigningRequest {
   const key = keyKindOf(body);
-  // Clients check alternative names only, so the common name becomes one of them (RFC 9525 §4.1).
+  // Clients check alternative names only (RFC 9525 §4.1). So a common name that is a host name or an IP
+  // address becomes one of them.
   const fromCommonName = isIP(body.CommonName) !== 0 || HOST_NAME.test(body.CommonName) ? [body.CommonName] : [];
   return {
     subject: withoutUndefined({
