@@ -35,7 +35,7 @@ export interface AppOptions<Services> extends AnnotateOptions {
   readonly streams?: readonly StreamDefinition<Services>[];
   /** Default: none. */
   readonly webSockets?: readonly WebSocketDefinition<Services>[];
-  /** Changes of the default limits. */
+  /** Limits that replace the defaults. */
   readonly webSocketLimits?: Partial<WebSocketLimits>;
   /** Checks the clients of open WebSockets again and again. Default: only the handshake is checked. */
   readonly watchIdentity?: WatchIdentity;
@@ -198,7 +198,10 @@ function createUpgrade<Services>(
   };
 }
 
-/** Returns the redirect; an error without a valid Host. A 308 keeps the method and the body (RFC 9110 §15.4.9). */
+/**
+ * Returns the redirect; an error if the Host or the path is not valid. A 308 keeps the method and the body
+ * (RFC 9110 §15.4.9).
+ */
 function redirection(request: IncomingMessage): Answer {
   const path = originForm(request);
   const { host } = request.headers;
@@ -211,7 +214,7 @@ function redirection(request: IncomingMessage): Answer {
   return emptyAnswer(308, { Location: target, 'Content-Length': '0' });
 }
 
-/** Creates ids that are unique for the requests of this and other processes. */
+/** Returns a function that creates request ids, which are unique across processes. */
 function createRequestIds(): () => string {
   const process = randomBytes(4).toString('hex');
   let count = 0;

@@ -56,7 +56,7 @@ function load(given: GivenFlags): LoadedSettings {
   });
 }
 
-/** Reads a time limit. @throws {InvalidArgumentError} */
+/** Parses a time limit in seconds. @throws {InvalidArgumentError} unless it is above 0 and at most 3600. */
 function toSeconds(text: string): number {
   const seconds = Number(text);
   if (!(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS))

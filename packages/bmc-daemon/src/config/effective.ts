@@ -11,8 +11,8 @@ import { settingKeys, settingsTable, type SettingKey } from './settings.js';
 type Loaded = Pick<LoadedSettings, 'settings' | 'origins'>;
 
 /**
- * Hides secrets in addresses: `qemu+tcp://user:******@host/system`. The query of a web address may
- * be a token; the query of other addresses names files.
+ * Hides secrets in addresses: `qemu+tcp://user:******@host/system`. Also hides the query of a web address,
+ * because it can contain a token. The query of other addresses names files, so it stays.
  */
 function maskedText(text: string): string {
   return /^\s*https?:/i.test(text) ? maskUrl(text) : maskPassword(text);

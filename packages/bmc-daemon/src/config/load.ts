@@ -29,8 +29,8 @@ export interface LoadOptions {
 /** Settings with their origins, faults and warnings. */
 export interface LoadedSettings {
   /**
-   * The settings. A value with a fault is left out. In place of a flag, the value of the file applies, otherwise
-   * the default. Use the settings only if `faults` is empty.
+   * The settings. A value with a fault has no effect. If a flag has a fault, the value of the file applies. If there
+   * is no other valid value, the default applies. Use the settings only if `faults` is empty.
    */
   readonly settings: Settings;
   /**

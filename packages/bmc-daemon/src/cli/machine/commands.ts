@@ -70,7 +70,7 @@ interface MachineProgram {
   readonly exit: (code: number) => void;
 }
 
-/** Adds the command to the program. */
+/** Adds the command `machine` to the program. */
 export function addMachineCommands(program: Command, { load, exit }: MachineProgram): void {
   const machine = program.command('machine').description('create, copy, list and delete virtual machines for a lab');
   addCreate(machine, { load, exit });

@@ -11,7 +11,7 @@ const DEFAULT_DISK_BYTES = 20 * 1024 ** 3;
 /** `sda` to `sdz`, without the letter of the CD drive. */
 const MAX_DISKS = 25;
 
-/** Creates machines. @returns the exit code: 64 if flags contradict each other; otherwise that of {@link onHost}. */
+/** Creates machines. @returns the exit code: 64 for a fault of the flags; otherwise that of {@link onHost}. */
 export async function create(loaded: LoadedSettings, name: string, flags: CreateFlags): Promise<number> {
   const spec = specOf(flags);
   const problem = problemOf(spec, flags);

@@ -34,6 +34,7 @@ export async function deleteMachines(
 
 /**
  * Asks before data is lost. A disk whose volume uses at most 1 MiB counts as empty.
+ * @returns whether the user confirms, or there is no data.
  * @throws {LabError} if there is data, and no terminal.
  */
 async function confirmDeletion({ machines }: Deletion): Promise<boolean> {

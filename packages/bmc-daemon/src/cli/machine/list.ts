@@ -6,8 +6,8 @@ import { readLabHosts } from './session.js';
 
 /**
  * Prints the machines of one host, or of all hosts.
- * @returns the exit code: 1 if a host failed or is unknown; the machines of the other hosts are then still
- *   printed. 78 for a fault of the configuration.
+ * If one of several hosts fails, prints the machines of the others.
+ * @returns the exit code: 1 if a host failed or is unknown; 78 for a fault of the configuration.
  */
 export async function list(loaded: LoadedSettings, { json = false, ...flags }: ListFlags): Promise<number> {
   const { readings, areSeveral, code } = await readLabHosts(loaded, flags, listMachines);

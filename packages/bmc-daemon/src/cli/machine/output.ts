@@ -19,7 +19,7 @@ export class ReportPrinter {
     this.#nameColumns = Math.max('NAME'.length, ...names.map((name) => name.length));
   }
 
-  /** Prints a line for a machine, as soon as its result is known. */
+  /** Adds the result of a machine. The table gets its line at once; JSON is printed at the end. */
   readonly add = (report: MachineReport): void => {
     this.#reports.push(report);
     if (this.#json) return;
@@ -30,7 +30,7 @@ export class ReportPrinter {
   };
 
   /**
-   * Prints the end.
+   * Prints the summary of the table, or the JSON with all results.
    * @returns the exit code: 1 if a machine failed or differs, or if the command was interrupted before the
    *   last machine.
    */

@@ -1,4 +1,4 @@
-/** Runs a command on the libvirt host of the settings, and prints its errors. */
+/** Runs a command on one or all libvirt hosts of the settings, and prints its errors. */
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { libvirtUriFaults } from '../../config/inspect.js';
@@ -12,7 +12,10 @@ import { labHosts, labSettings } from '../../hypervisors/lab.js';
 
 /** The host of a command. */
 interface HostChoice {
-  /** One of several hosts of the settings; undefined: the only host. */
+  /**
+   * One of several hosts of the settings. If it is undefined, {@link onHost} uses the only host, and
+   * {@link readLabHosts} uses all hosts.
+   */
   readonly host?: string;
 }
 
