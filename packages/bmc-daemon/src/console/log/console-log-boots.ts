@@ -16,7 +16,7 @@ interface Recorded {
 
 /**
  * Returns the boot of a connection, and the note before its text. The note is undefined if the daemon
- * connected soon after the start. The boot is the last recorded one if the run of the machine is the
+ * connected soon after the start or the reset. The boot is the last recorded one if the run of the machine is the
  * same and the machine was not reset; otherwise it is a new one. Never rejects.
  */
 export async function bootOf(

@@ -5,7 +5,8 @@
 
 /**
  * The time of text: the text from byte `at` (in the piece, or in the boot) to the next mark arrived at
- * `time` or less than a second later. It may be later if the buffer already has all its marks.
+ * `time` or less than a second later. If the buffer already has its maximum number of marks, text that arrived
+ * much later also belongs to the last mark.
  */
 export interface Mark {
   readonly at: number;

@@ -19,7 +19,10 @@ import { OldFolders } from './old-folders.js';
 export type { Boot } from './console-log-folder.js';
 export type { ConsoleLogRecord } from './console-log-records.js';
 
-/** The log of one machine. Methods reject if the files fail; with a DriverError if the hypervisor stores the log. */
+/**
+ * The log of one machine. If the daemon stores the log, the methods reject with an error of node:fs or a StorageError.
+ * If the hypervisor stores it, they reject with a DriverError.
+ */
 export interface ConsoleLog {
   /**
    * Returns the stored boots, oldest first. After each boot come its lines, of which only the newest

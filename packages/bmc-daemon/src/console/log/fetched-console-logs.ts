@@ -20,7 +20,8 @@ interface Reading {
 }
 
 /**
- * Returns the logs that a hypervisor stores. Each call of their methods reads the output from the hypervisor.
+ * Returns the logs that a hypervisor stores. Each `read` and `follow`, and each `text` of the boot, reads the output
+ * from the hypervisor.
  * @param now milliseconds since 1970. Default: the clock.
  */
 export function fetchedConsoleLogs(
@@ -53,8 +54,9 @@ export function fetchedConsoleLogs(
 }
 
 /**
- * Returns the records of an output; none for an empty output. A line keeps its time if the previous reading
- * had the same text at the same place. The boot keeps its time until the output is empty.
+ * Returns the records of an output; none for an empty output. A line keeps its `firstReadAt` if the previous reading
+ * had the same text at the same place. The boot keeps its `firstReadAt` until a reading is empty, or the machine
+ * leaves the cache. A line without a previous reading gets the time `now`.
  */
 function recordsIn(output: Buffer, previous: readonly ConsoleLogRecord[], now: number): readonly ConsoleLogRecord[] {
   if (output.length === 0) return [];

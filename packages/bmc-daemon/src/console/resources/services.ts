@@ -14,7 +14,7 @@ export interface ConsoleServices {
   readonly webConsoles: WebConsoles | null;
   /** Null if the hypervisor has no consoles. */
   readonly consoleHub: ConsoleHub | null;
-  /** Recorded output of the serial ports; null if the log is disabled or the hypervisor has no consoles. */
+  /** Recorded output of the serial ports; null if the log is disabled, or if no output can be recorded. */
   readonly consoleLogs: ConsoleLogs | null;
 }
 

@@ -106,8 +106,8 @@ export class SshAdmission {
  * unauthenticated connections. Without this choice, a few networks that connect and never log in
  * would lock out all others.
  * @param unauthenticated the oldest first.
- * @param sameNetwork number of connections in the network of the new connection.
- * @returns undefined if no network has more connections than the network of the new connection.
+ * @param sameNetwork number of unauthenticated connections in the network of the new connection.
+ * @returns undefined if no network has more of them than the network of the new connection.
  */
 function connectionToClose(unauthenticated: readonly Socket[], sameNetwork: number): Socket | undefined {
   const networks = new Map<string, Socket[]>();

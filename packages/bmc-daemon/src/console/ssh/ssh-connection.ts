@@ -128,7 +128,8 @@ export class SshConnection {
   }
 
   /**
-   * Opens a console in a channel, or ends it with the reason (with none if the client's packets are too small).
+   * Opens a console in a channel. If this is not possible, ends the channel with the reason, or without a reason if
+   * the client's packets are too small.
    * @param accept returns undefined if the channel already runs a program (RFC 4254 §6.5 allows one).
    * @param command the client's command, which may name a machine; null: a shell.
    */
