@@ -196,7 +196,7 @@ function certificatesIn(text: string): readonly X509Certificate[] {
   });
 }
 
-/** Returns an empty text for an unreadable file, which the check of the configuration reports. */
+/** Returns the text of a file; empty if it is unreadable, which the check of the configuration reports. */
 function textOf(file: string): string {
   try {
     return readTextFile(file);

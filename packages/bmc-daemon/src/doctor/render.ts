@@ -13,7 +13,7 @@ interface RenderOptions {
 const GAP = '  ';
 /** Longer lines are hard to read. */
 const MAX_COLUMNS = 120;
-/** The column of messages never becomes narrower. */
+/** Minimum width of the column of messages. */
 const MIN_TEXT = 30;
 const colors = { problem: 'red', warning: 'yellow', note: 'cyan' } as const;
 

@@ -20,7 +20,10 @@ export interface SettingDefinition<T> {
    * Python literal; `mixed`: the text is the value, and a list or a mapping is a Python literal.
    */
   readonly form: 'text' | 'literal' | 'mixed';
-  /** Strings in the value are paths. A relative path starts at the folder of its file, or at the working directory. */
+  /**
+   * Strings in the value are paths. A relative path starts at the folder of the configuration file; in a flag
+   * or an environment variable, at the working directory.
+   */
   readonly path?: true;
   /** Keys of a mapping. If the file has another case of letters, the daemon corrects it and warns. */
   readonly keys?: readonly string[];
