@@ -85,8 +85,8 @@ export interface HypervisorDriver extends MinimalDriver {
   /**
    * Changes a machine: all parts or none. Downloads an image before any change. A power-on during
    * the download waits for the change.
-   * @throws {DriverError} of the first impossible part; its field, if it has one, names the rejected
-   *   part. Also throws as {@link MediaControl.insert} for an image, and the reason of the signal.
+   * @throws {DriverError} for the first part that the machine or the hypervisor rejects; its field, if it has
+   *   one, names this part. Also throws as {@link MediaControl.insert} for an image, and the reason of the signal.
    */
   change(id: string, change: SystemChange, options?: ChangeOptions): Promise<void>;
 

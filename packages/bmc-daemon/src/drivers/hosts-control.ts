@@ -65,7 +65,7 @@ export type HostChangeListener = (change: HostChange) => void;
 
 /** The hosts of a driver. */
 export interface HostsControl {
-  /** True if the configuration has a list of hosts. This value never changes; the list can. */
+  /** True if the configuration has a list or a mapping of hosts. This value never changes; the hosts can. */
   readonly hasHostList: boolean;
   /** Returns all configured hosts, in the order of the configuration. */
   list(): readonly HostRef[];

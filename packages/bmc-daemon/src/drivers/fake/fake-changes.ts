@@ -15,7 +15,7 @@ export class FakeChanges {
 
   /**
    * Returns the machine after a change. Ignores the part of the change that concerns images.
-   * @throws {DriverError} for an impossible part, before any change.
+   * @throws {DriverError} if the machine does not support a part of the change.
    */
   after(machine: CompleteSnapshot, change: SystemChange): CompleteSnapshot {
     checkPersistence(machine, change);

@@ -7,7 +7,7 @@ import type { MachineStatistics, AllStatistics } from '../statistics-control.js'
 /** One run of a machine, from its start to its stop. */
 interface Run {
   readonly id: string;
-  /** Run time up to the last pause, not counting earlier pauses; 0 before the first pause. */
+  /** Run time up to the last pause, without the time of earlier pauses; 0 before the first pause. */
   readonly ranMs: number;
   /** Time of the start or the last resume; undefined while the machine is paused. */
   readonly since: number | undefined;

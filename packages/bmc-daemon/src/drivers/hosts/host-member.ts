@@ -86,7 +86,7 @@ export class HostMember {
     void this.watch.check();
   }
 
-  /** @param ending what calls reject with that end because of the close; absent: the error of the driver. */
+  /** @param ending the error for calls that end because of this close. Default: the error of the driver. */
   async close(ending?: DriverError): Promise<void> {
     this.#closed = true;
     this.#ending = ending;

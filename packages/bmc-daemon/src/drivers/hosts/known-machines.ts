@@ -115,7 +115,7 @@ export class KnownMachines {
     this.#setRefs(new Map(this.#refs).set(uuid, { uuid, name, host: this.#host }));
   }
 
-  /** Adds a machine that is on its way from another host. It has no state before it runs. */
+  /** Adds a machine that migrates to this host. It has no state here before it runs here. */
   arrive(machine: SystemRef): void {
     this.add(machine);
     this.#states.delete(machine.uuid);

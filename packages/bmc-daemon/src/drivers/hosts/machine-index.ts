@@ -8,14 +8,17 @@ import type { HostMember } from './host-member.js';
 interface MachineIndexOptions {
   /** Returns the hosts, in the order of the configuration. */
   readonly members: () => readonly HostMember[];
-  /** Called with `moved` when another host serves a machine, and with the change of its state, if it has changed. */
+  /**
+   * Called with `moved` when another host begins to serve a machine, unless both hosts have the same name. Then
+   * called with the change of the state, if the state on the new host differs.
+   */
   readonly onMoved: (change: MachineChange) => void;
 }
 
 /**
- * Longest time of a move from one host to another. `virsh migrate --offline`, and an administrator
- * who moves a definition by hand, need less. After this time, a machine on two hosts counts as two, and
- * a machine that left its host counts as removed.
+ * Maximum time that the daemon waits for the end of a move without a live migration. `virsh migrate --offline`,
+ * and an administrator who moves a definition by hand, need less. After this time, the daemon reports a machine on
+ * two hosts as a duplicate, and a machine that left its host as removed.
  */
 export const MOVE_WAIT_MS = 10_000;
 
@@ -42,7 +45,7 @@ export class MachineIndex {
   /** Grows with each change of an owner. */
   #moves = 0;
   /**
-   * Since when several hosts have a machine that does not migrate, by UUID. Monotonic milliseconds.
+   * By UUID: the time from which several hosts have had a machine, in monotonic milliseconds. A migration resets it.
    */
   #sharedSince = new Map<string, number>();
 
@@ -57,8 +60,8 @@ export class MachineIndex {
 
   /**
    * Returns the hosts if several have had a machine of the given UUID for at least
-   * {@link MOVE_WAIT_MS}; else undefined. A migration starts this time again, because at its beginning
-   * and its end it looks like two machines for a short time.
+   * {@link MOVE_WAIT_MS}; else undefined. The time restarts while the machine migrates, because at the beginning
+   * and at the end of a migration, both hosts have the machine for a short time.
    */
   duplicates(uuid: string): readonly HostMember[] | undefined {
     const holders = this.holders(uuid);
@@ -86,8 +89,8 @@ export class MachineIndex {
   }
 
   /**
-   * Decides which host serves a machine. If it is a new host, reports this, and the state of the machine
-   * there if it differs.
+   * Decides which host serves a machine. If another host served it before, reports the move, and the state of the
+   * machine on the new host if this state differs.
    * @param before the state of the machine on the former host.
    * @returns undefined if no host has the machine.
    */
