@@ -23,7 +23,7 @@ interface LibvirtDisplayOptions {
 /** The place of a VNC server: a socket or a port. `remoteHost` as in {@link DisplayAccess}. */
 interface Place {
   readonly target: { readonly path: string } | { readonly host: string; readonly port: number };
-  /** The connection URI, if the way to the VNC server goes through ssh; else null. */
+  /** The connection URI, if the connection to the VNC server goes through ssh; else null. */
   readonly ssh: LibvirtUri | null;
   readonly remoteHost: string | null;
 }

@@ -1,7 +1,7 @@
 /**
  * Reads QEMU's firmware descriptors of the libvirt host: which image supports Secure Boot, which
- * variables contain keys, and which image libvirt selects. Without descriptors, for example those of
- * another host, the catalog knows only the settings, and judges other files by their names.
+ * variables contain keys, and which image libvirt selects. Without descriptors, for example if libvirt runs
+ * on another host, the catalog knows only the settings, and judges other files by their names.
  * @see https://gitlab.com/qemu-project/qemu/-/blob/master/docs/interop/firmware.json
  */
 import { readdir, readFile } from 'node:fs/promises';

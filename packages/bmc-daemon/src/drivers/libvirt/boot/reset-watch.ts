@@ -18,8 +18,8 @@ const POLL_MS = 250;
 /** Wait without a drive to watch: for a network boot, or if QEMU does not count reads. */
 const BLIND_MS = 3_000;
 /**
- * The same wait for a QEMU that has just started, measured in its CPU time, in nanoseconds. QEMU itself needs 0.2 s
- * of this time for its initialization.
+ * For a QEMU that has just started, this wait also lasts until QEMU has used this CPU time. QEMU itself
+ * needs 0.2 s of this time for its initialization.
  */
 const BLIND_CPU_NS = 1_500_000_000n;
 /** Time limit for a firmware that never reads the drive, for example because the image was ejected. */

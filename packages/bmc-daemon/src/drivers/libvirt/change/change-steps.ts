@@ -92,7 +92,7 @@ export function driveStep(
 
 /**
  * Plugs in a drive, if the guest accepts one now.
- * @returns a function that unplugs the drive, if there is one.
+ * @returns a function that unplugs the drive; it does nothing if the guest accepted none.
  * @throws as {@link plugIn}.
  */
 async function plug(

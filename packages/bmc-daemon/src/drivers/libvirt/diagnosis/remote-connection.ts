@@ -29,7 +29,7 @@ const hostAndPort = ({ parsed: { host, port } }: ExaminedHost): string =>
 
 const knownHosts = ({ parsed }: ExaminedHost): string => parsed.parameters.knownHosts ?? '~/.ssh/known_hosts';
 
-/** Quotes a path for a shell; leaves a leading `~/` unquoted, so that the shell expands it. */
+/** Quotes a path for a shell, unless the path begins with `~/`: a shell does not expand a quoted `~`. */
 const fileWord = (file: string): string => (file.startsWith('~/') ? file : commandLine(file));
 
 const copyKey = (host: ExaminedHost): string => host.ssh().replace(/^ssh /, 'ssh-copy-id ');
