@@ -34,7 +34,8 @@ export function placeOf({ file, line }: Pick<YamlNode, 'file' | 'line'>): string
  * Returns the entry of a cloud; for the cloud `envvars`, the variables `OS_*`. Values of the entry override
  * those of its profile. Values of `secure.yaml` override both, and values of the region override all of
  * these. Older field names are replaced by the current ones.
- * @throws {CloudError} if there is no such cloud or profile, or if a file cannot be read or is invalid.
+ * @throws {CloudError} if there is no such cloud or profile, if a file or the entry cannot be read or is
+ *   invalid, or if OS_AUTH_URL is not set for `envvars`.
  */
 export function cloudEntry(name: string, context: CloudContext): YamlMapping {
   if (name === ENVIRONMENT_CLOUD) return environmentEntry(context);
@@ -88,7 +89,7 @@ function entryFault(name: string, clouds: YamlMapping): string {
   return `there is no cloud '${name}'; ${hint}`;
 }
 
-/** Returns a profile of clouds-public.yaml. @throws {CloudError} if there is no such profile. */
+/** Returns a profile of clouds-public.yaml. @throws {CloudError} if there is no such profile or no valid file. */
 function profileEntry(profile: YamlNode, context: CloudContext): YamlMapping {
   const name = profile.kind === 'scalar' ? String(profile.value) : '';
   const profiles = readCloudFile('clouds-public', context)?.members.get('public-clouds');
@@ -100,7 +101,7 @@ function profileEntry(profile: YamlNode, context: CloudContext): YamlMapping {
 
 /**
  * Returns the cloud that the `OS_*` variables describe. @throws {CloudError} if OS_AUTH_URL is not
- * set.
+ * set or empty.
  */
 function environmentEntry({ environment }: CloudContext): YamlMapping {
   const file = 'environment';
@@ -115,8 +116,8 @@ function environmentEntry({ environment }: CloudContext): YamlMapping {
 }
 
 /**
- * Replaces older field names by the current ones and `-` in a name by `_`, and moves the fields of `auth`
- * into `auth`.
+ * Replaces older field names by the current ones and `-` in a name by `_`. Moves fields that belong in `auth`
+ * ({@link authFields}) from the entry into `auth`.
  */
 function normalized(entry: YamlMapping): YamlMapping {
   const members = new Map<string, YamlNode>();

@@ -77,7 +77,7 @@ function readYaml(kind: keyof typeof kinds, file: string, source: string): YamlM
   throw new CloudError(faults.map(({ line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`));
 }
 
-/** Replaces a leading `~/` by the home folder. */
+/** Replaces a leading `~/` by the home folder. Without `HOME`, returns the path unchanged. */
 export function expandHome(file: string, { environment }: CloudContext): string {
   const { HOME: home } = environment;
   return home !== undefined && file.startsWith('~/') ? path.join(home, file.slice(2)) : file;

@@ -93,8 +93,8 @@ function readOverride(entry: EntryReader, service: CloudService): string | undef
 }
 
 /**
- * Reads a URL, and removes slashes at its end; undefined for an absent field and after a fault. A URL with a user
- * name or a password is a fault, and the message does not show the URL.
+ * Reads a URL, and removes its query, its fragment and slashes at the end of its path; undefined for an absent field
+ * and after a fault. A URL with a user name or a password is a fault, and the message does not show the URL.
  */
 function readUrl(entry: EntryReader, field: string): string | undefined {
   const text = entry.text(field);

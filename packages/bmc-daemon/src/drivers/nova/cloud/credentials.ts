@@ -34,8 +34,8 @@ const methods = {
 } as const;
 
 /**
- * Reads the credentials. Returns undefined if a field is missing or invalid. The entry reader has then
- * recorded a fault.
+ * Reads the credentials. Returns undefined if one of their fields is missing or invalid. The entry reader has
+ * then recorded a fault. An invalid `auth_type` is a fault too, but the other fields then decide about the kind.
  */
 export function readCredentials(entry: EntryReader): Credentials | undefined {
   const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // A literal has no other keys.
