@@ -59,6 +59,7 @@ export interface Rejected {
  */
 export interface ComputeApi {
   /**
+   * Lists the servers of the project.
    * @param changesSince lists only servers that changed or were deleted since then. Nova's time in
    *   milliseconds since 1970.
    */
@@ -187,7 +188,7 @@ interface PageReader {
 /**
  * Reads all pages of a list of servers. @returns undefined if Nova no longer knows the marker of a
  * page: the last server of the page before.
- * @throws {CloudFailure} for any other answer, and for too many or repeated pages.
+ * @throws {CloudFailure} for any other error answer or unusable answer, and for too many or repeated pages.
  */
 async function listPages(
   first: URLSearchParams,
@@ -241,7 +242,7 @@ function parsedMember(member: unknown, ignoredLog: IgnoredLog): Server | Unknown
 
 /**
  * Returns Nova's time when the request began; undefined if the answer has no valid time. The time in an answer is
- * that of its end, and Nova may have read the servers long before.
+ * that of its end, and Nova may have read the servers long before. So the function subtracts the duration.
  * @param tookMs duration of the request.
  */
 function timeBefore({ headers }: CloudAnswer, tookMs: number): number | undefined {

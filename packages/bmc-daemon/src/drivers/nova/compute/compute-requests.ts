@@ -66,8 +66,8 @@ export function createComputeRequests(
     const used = current();
     const version = await used.version;
     const answer = await attempt(version);
-    // 406: Nova rejected the version of the request, so it did not execute the request. Then reads Nova's
-    // version again. If it is another one, retries the request once.
+    // 406: Nova rejected the version of the request, so it did not execute the request. The driver then reads
+    // Nova's version again. If this version is another one, the driver retries the request once.
     if (answer.status !== 406) return answer;
     if (last === used) last = undefined;
     const other = await current().version;

@@ -45,7 +45,7 @@ const tasks: Readonly<Record<string, string>> = {
   unshelve: 'unshelving',
 };
 
-/** Returns the task that an accepted action starts; undefined if the action has none. */
+/** Returns Nova's task for an accepted action; undefined if the action has none. */
 export function taskOf(body: NonNullable<PowerPlan['body']>): string | undefined {
   const [action = ''] = Object.keys(body);
   if (action === 'reboot') return isDeepStrictEqual(body, hardReboot.body) ? 'rebooting_hard' : 'rebooting';
@@ -102,8 +102,8 @@ export function planAction(action: PowerAction, server: Server): PowerPlan | und
 }
 
 /**
- * Returns the action that starts the server. Nova has a different one for each state without a
- * running guest.
+ * Returns the plan that starts the server. The action depends on the state in which the guest does
+ * not run.
  */
 function powerOn({ vmState }: Server): PowerPlan {
   switch (vmState) {

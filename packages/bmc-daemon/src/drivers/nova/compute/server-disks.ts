@@ -19,8 +19,8 @@ export function bytesOfGib(count: number): number | null {
 }
 
 /**
- * Returns the disks of the flavor and the attached volumes. Nova does not know the sizes of
- * volumes.
+ * Returns the disks of the flavor and the attached volumes. A server that boots from a volume has no root disk of
+ * its flavor. Nova does not know the sizes of volumes.
  */
 export function disksOf({
   flavor,

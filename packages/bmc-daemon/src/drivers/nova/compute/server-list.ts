@@ -1,6 +1,6 @@
 /**
  * The servers of a project, with their last known state. All readers share a listing. After the first listing, the
- * driver asks Nova only for servers that have changed.
+ * driver asks Nova only for servers that have changed, except in a full listing ({@link FULL_EVERY_MS}).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { changeOfState, type MachineChange, type MachineChangeListener } from '../../machine-change.js';
@@ -122,8 +122,8 @@ export class ServerList {
 
   /**
    * Returns the state of a server at `since` or later, but possibly with older tags and metadata; undefined if it is
-   * not known. A listing of changes confirms the states of all servers that it does not contain. A server whose cell
-   * does not answer is one of them, so its state may be older.
+   * not known. A listing of changes confirms the states of all servers that it does not contain. It also lacks servers
+   * whose cell does not answer, so the state of such a server may be older.
    * @param since time of {@link performance.now}.
    */
   findSince(id: string, since: number): Entry | undefined {
@@ -138,7 +138,7 @@ export class ServerList {
   }
 
   /**
-   * Returns whether a listing has begun at `since` or later, and has ended.
+   * Returns whether a listing of {@link refresh} has begun at `since` or later, and has ended.
    * @param since time of {@link performance.now}.
    */
   isListedSince(since: number): boolean {
@@ -239,14 +239,14 @@ export class ServerList {
     }
   }
 
-  /** Removes the servers that a listing of all servers lacks. */
+  /** Removes the servers that a listing of all servers lacks, and that no later request has read. */
   #removeAllBut(listed: ReadonlySet<string>, startedAt: number): void {
     for (const [id, entry] of this.#entries) {
       if (!listed.has(id) && entry.readAt < startedAt) this.#remove(id, entry, startedAt);
     }
   }
 
-  /** Keeps the last known state of a server whose cell does not answer. @returns it; undefined if there is none. */
+  /** Marks the last known state of a server whose cell does not answer. @returns it; undefined if there is none. */
   #recordUnknown(before: Entry | undefined, readAt: number): SystemSnapshot | undefined {
     if (before === undefined) return undefined;
     const snapshot = { ...before.snapshot, unansweredSince: before.snapshot.unansweredSince ?? new Date() };

@@ -10,7 +10,7 @@ export const macSchema = z
   .string()
   .regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5,19}$/i)
   .toLowerCase();
-/** Maximum number of ports that the daemon shows. */
+/** Maximum number of ports of a server that the daemon shows. */
 export const MAX_PORTS = 128;
 
 /** The address of a port. */
@@ -50,8 +50,8 @@ const fullSchema = z.object({
   image: z.union([z.object({ id: z.string() }), z.string()]).nullish(),
   'os-extended-volumes:volumes_attached': listOf(z.object({ id: z.string() })).default([]),
   addresses: z.record(z.string(), listOf(addressSchema)).default({}),
-  // Only in the states ERROR and DELETED. The schema omits `details`: the traceback is not for
-  // clients.
+  // Nova sends it in the states ERROR and DELETED, and some versions also later. The schema omits `details`: the
+  // traceback is not for clients.
   fault: z
     .object({ message: z.string().default(''), created: z.string().default('') })
     .nullish()
@@ -61,7 +61,7 @@ const fullSchema = z.object({
   'OS-EXT-STS:power_state': z.number(),
 });
 
-/** Maximum number of volumes that the daemon shows. */
+/** Maximum number of volumes of a server that the daemon shows. */
 const MAX_VOLUMES = 128;
 /** Ids of volumes become part of URIs, so only these characters are allowed. */
 const volumeId = /^[\w-]{1,64}$/;
@@ -136,7 +136,7 @@ export function isForeign(value: unknown, project: string | undefined): boolean 
   return (projectSchema.safeParse(value).data?.tenant_id ?? project) !== project;
 }
 
-/** Returns the id of a server with an unexpected form; undefined if it has none. */
+/** Returns the id of a server with an unexpected form; undefined if it has no valid id. */
 export function onlyId(value: unknown): UnknownServer | undefined {
   return onlyIdSchema.safeParse(value).data;
 }

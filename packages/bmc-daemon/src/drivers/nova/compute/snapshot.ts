@@ -44,7 +44,7 @@ const SUSPENDED = 7;
 
 /**
  * Returns the state of a server, without regard to its running task of Nova. Nova may notice late that a
- * guest has stopped.
+ * guest has stopped, so `running` may be outdated.
  */
 export function stateOf({ vmState, powerState }: Pick<Server, 'vmState' | 'powerState'>): DomainState {
   if (withoutGuest.has(vmState)) return 'shutoff';
@@ -80,8 +80,8 @@ function topologyOf({ vcpus: count }: Pick<Server['flavor'], 'vcpus'>): NonNulla
 }
 
 /**
- * Returns the part of the firmware that the flavor defines. The boot mode is in the properties of the image,
- * which ../inventory reads.
+ * Returns the processors and the memory of a flavor as firmware settings. The boot mode and Secure Boot also depend
+ * on the properties of the image, so ../inventory adds both.
  */
 function flavorFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
   const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, kept: {} };

@@ -91,14 +91,14 @@ export class StatePolls {
     try {
       await this.#rest.after(() => this.#list.refresh(0));
     } catch (error) {
-      // A listing can fail because of one cell, or take too long. Then reads only this server.
+      // A listing can fail because of one cell, or take too long. Then the operation reads only its server.
       if (error instanceof CloudFailure) return readSingle();
       throw error;
     }
     const listed = this.#list.findSince(id, since);
     if (listed !== undefined) return listed.server;
     // A listing that began before `since` proves nothing. In a later listing, the server is missing because
-    // it is deleted, its cell does not answer, or the listing is incomplete. Then reads the server itself.
+    // it is deleted, its cell does not answer, or the listing is incomplete. Then the operation reads its server.
     return this.#list.isListedSince(since) ? readSingle() : undefined;
   }
 }
