@@ -27,7 +27,7 @@ export const textsSchema = z
 
 /** The log of ignored objects: those with an unexpected form. */
 export interface IgnoredLog {
-  /** Logs that the daemon ignores an object, once for each id. */
+  /** Logs that the daemon ignores an object, once for each service and id. Logs at most {@link MAX_LOGGED} objects. */
   add(service: CloudService, value: unknown, error: z.ZodError): void;
 }
 

@@ -4,7 +4,7 @@ import type { CloudAnswer } from './exchange.js';
 
 /** Maximum length of a reason in characters. */
 const MAX_REASON = 300;
-/** Only the beginning of HTML is read for a reason. */
+/** Maximum number of characters that are read for a reason from a body that is not JSON, such as HTML. */
 const MAX_HTML = 20_000;
 
 /**

@@ -34,7 +34,7 @@ export interface CloudUpload extends Pick<CloudRequest, 'url' | 'headers'> {
   readonly signal: AbortSignal;
 }
 
-/** A complete answer of any status. */
+/** An answer of any status except 1xx: complete, or the requested `headBytes` of its body. */
 export interface CloudAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -194,7 +194,7 @@ async function sendStream(sent: ClientRequest, { body, signal, ...request }: Clo
 
 const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the service is shutting down');
 
-/** Waits for the whole answer. */
+/** Waits for the whole answer, or for its first `headBytes`. @throws {CloudFailure} if no usable answer comes. */
 function receive(request: ClientRequest, doing: string, headBytes?: number): Promise<CloudAnswer> {
   return new Promise((resolve, reject) => {
     let connected = false;

@@ -88,7 +88,8 @@ function parseToken(answer: CloudAnswer): CloudToken | undefined {
 /**
  * Returns the URL of a service, without a slash at the end: the URL in the settings, or the one in
  * the catalog.
- * @throws {CloudError} if the catalog has no such endpoint, or if its URL is invalid.
+ * @throws {CloudError} if the catalog has no endpoint of the service for the region and the interface of the
+ *   settings, or if its URL is invalid.
  */
 export function endpointOf(service: CloudService, { catalog }: CloudToken, settings: CloudSettings): string {
   const override = settings.endpoints[service];

@@ -10,8 +10,8 @@ interface CacheLimits {
   readonly maxAgeMs: number;
   /**
    * For this time after a failed read of a key, the cache throws the same error without a request. If the
-   * service did not answer, it throws the error for every key without a value, or with a value that is too
-   * old.
+   * service did not answer, the cache throws this error also for each other key without a value that is young
+   * enough.
    */
   readonly failureMs: number;
 }

@@ -41,8 +41,8 @@ export class RequestQueue {
    * Runs a request when its turn has come.
    * @param doing the request, for the message.
    * @param deadline time of {@link performance.now} until which it may wait.
-   * @throws {CloudFailure} timeout, if the deadline passes or the queue is full. The service has
-   *   not seen the request.
+   * @throws {CloudFailure} timeout, if the deadline passes before the turn or the queue is full. The
+   *   service has then not seen the request. The errors of `request`.
    */
   async run<T>(doing: string, deadline: number, request: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.running) await this.#turn(doing, deadline);

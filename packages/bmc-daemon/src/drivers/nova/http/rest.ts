@@ -9,7 +9,7 @@ export class Rest {
   #endedAt = -Infinity;
   #until = -Infinity;
 
-  /** @param perAnswer the rest after an answer is this many times its duration. */
+  /** @param perAnswer the rest after a request is this many times its duration, at most {@link MAX_REST_MS}. */
   constructor(perAnswer: number) {
     this.#perAnswer = perAnswer;
   }
@@ -19,7 +19,7 @@ export class Rest {
     return this.#until - performance.now();
   }
 
-  /** The rest that remains, if the whole rest is at most `maxMs`. */
+  /** Returns the rest that remains, in milliseconds, when the whole rest is shortened to `maxMs`; 0 or less: none. */
   msWithin(maxMs: number): number {
     return Math.min(this.#until, this.#endedAt + maxMs) - performance.now();
   }

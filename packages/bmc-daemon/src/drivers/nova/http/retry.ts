@@ -9,13 +9,13 @@ const MAX_ATTEMPTS = 3;
 /** Delay before the second attempt, without Retry-After. The third attempt waits twice as long. */
 const FIRST_DELAY_MS = 200;
 const overloaded: ReadonlySet<number> = new Set([429, 503]);
-/** A gateway may answer with these statuses after the service has executed a POST. */
+/** A gateway may answer with these statuses after the service has executed a POST. So only a GET is retried. */
 const gatewayFailed: ReadonlySet<number> = new Set([502, 504]);
 
 /**
  * Sends a request, and retries it after temporary failures. Retry-After has precedence over the
  * usual delay. If the delay would exceed the deadline, the last answer or failure is the result.
- * @throws {CloudFailure}
+ * @throws {CloudFailure} of the last attempt; `closed`, if the signal aborts during a delay.
  */
 export async function sendWithRetries(
   exchange: Exchange,

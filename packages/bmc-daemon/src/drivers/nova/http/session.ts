@@ -57,9 +57,9 @@ export interface CloudSession {
    * @throws as {@link request}.
    */
   projectId(): Promise<string | undefined>;
-  /** Returns whether the catalog has a usable endpoint of the service. @throws as {@link CloudSession.request}. */
+  /** Returns whether the settings or the catalog have a usable endpoint of the service. @throws as {@link request}. */
   offers(service: CloudService): Promise<boolean>;
-  /** Notices that Nova is silent: watches its requests that wait for an answer, except those that Nova relays. */
+  /** Notices that Nova is silent: watches the requests to Nova that wait for an answer, except those that it relays. */
   readonly silence: Silence;
   /** Returns the status and the reason of an answer in one line, without secrets. */
   reason(answer: CloudAnswer): string;
@@ -226,7 +226,7 @@ function createTokens(
   };
 }
 
-/** Adds the name of the service to a failure, because users may not know its URL. */
+/** Adds the name of the service to a failure, because a user possibly does not know the service by its URL. */
 async function withServiceName<T>(service: CloudService, sent: Promise<T>): Promise<T> {
   try {
     return await sent;
@@ -243,7 +243,7 @@ async function beforeDeadline<T>(deadline: number, result: Promise<T>): Promise<
   });
 }
 
-/** A silent service must not block the others, even if all of them have the same host and port. */
+/** Each service has its own queue: a silent one must not block the others, even at the same host and port. */
 const queueOf = ({ service = 'compute', relayedTo }: ServiceRequest): QueueName =>
   relayedTo === undefined
     ? { name: service, running: MAX_RUNNING }

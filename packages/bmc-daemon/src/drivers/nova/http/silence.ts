@@ -42,8 +42,8 @@ export class Silence {
 
   /**
    * Runs an operation. If no request has got an answer since the operation began, and a request waits for too long
-   * since then, aborts the signal and does not wait for the operation. A service that has answered once may then be
-   * slow. The signal stops no request that is already sent: the service may still execute it.
+   * since then, aborts the signal and does not wait for the operation. After the first answer, the operation may take
+   * any time. The signal stops no request that is already sent: the service may still execute it.
    * @throws {DriverError} unavailable, if the service is silent; the failure of the operation.
    */
   async guard<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
