@@ -1,6 +1,6 @@
 /**
- * Virtual media: images in the drives of machines. A driver without them has no `media`, and
- * resources then show no drives.
+ * Virtual media: images in the drives of machines. A driver without virtual media has no `media`, so
+ * resources show no drives.
  */
 import type { ImageRequest } from '../media/image.js';
 import type { InsertOptions, OperationOptions } from './operation-options.js';

@@ -22,7 +22,7 @@ export class XmlEdit {
   #isTouched = false;
 
   /**
-   * @param document the parsed text, which stays as it is.
+   * @param document a text, or a parsed text, which stays as it is.
    * @throws {DriverError} internal, for a text that is not well-formed.
    */
   constructor(document: XmlDocument | string) {
@@ -80,7 +80,7 @@ export class XmlEdit {
 
   /**
    * Sets an attribute, and keeps its quotes. A new attribute goes after the last one, with the
-   * quotes of that one.
+   * quotes of that one. The first attribute of an element gets single quotes.
    */
   setAttribute(element: XmlElement, name: string, value: string): void {
     const { attributes } = this.#own(element);
@@ -123,8 +123,8 @@ export class XmlEdit {
   }
 
   /**
-   * Replaces the text of an element. After this, its attributes and its content cannot be read. Use
-   * this only for an element that no edit reads.
+   * Replaces the whole text of an element, including its tags. Reads of its attributes and its
+   * content still return the old ones. Use this only for an element that no edit reads.
    */
   setMarkup(element: XmlElement, markup: string): void {
     this.#own(element).replacement = markup;
@@ -158,7 +158,7 @@ export class XmlEdit {
     parent.endTag = '';
   }
 
-  /** Replaces an element by markup. @throws {DriverError} internal, if it is not well-formed. */
+  /** Replaces an element by markup. @throws {DriverError} internal, if the markup is not well-formed. */
   replace(element: XmlElement, markup: string): void {
     const own = this.#own(element);
     const parent = parentOf(own);
@@ -172,9 +172,9 @@ export class XmlEdit {
    * Inserts markup as a child. If the siblings have their own lines, the child also gets its own
    * line, with the same indentation. {@link remove} reverts this exactly, except that `<a/>`
    * becomes a pair of tags.
-   * @param markup an array of lines is indented; a string is inserted unchanged.
+   * @param markup an array: each line gets the indentation; a string: only its beginning gets the indentation.
    * @param after the preceding child; null: insert as the first; absent: as the last.
-   * @throws {DriverError} internal, if it is not well-formed.
+   * @throws {DriverError} internal, if the markup is not well-formed.
    */
   insert(parent: XmlElement, markup: string | readonly string[], after?: XmlElement | null): void {
     const own = this.#own(parent);
@@ -183,8 +183,8 @@ export class XmlEdit {
     const lines = typeof markup === 'string' ? [markup] : markup;
     const text = (before: string): string => lines.map((line) => before + line).join('');
     if (open(own)) {
-      // White space before the child shows that {@link insert} has added the end tag. A child of
-      // `<a></a>` gets no white space.
+      // White space before the child shows {@link revertInsert} that this method has added the end
+      // tag. A child of `<a></a>` gets no white space.
       this.#insertAt(own, 0, text(lead === '' ? ' ' : lead));
       return;
     }
@@ -195,7 +195,7 @@ export class XmlEdit {
   /**
    * Inserts markup unchanged, with the white space that it begins with.
    * @param after the preceding node; null: insert as the first.
-   * @throws {DriverError} internal, if it is not well-formed.
+   * @throws {DriverError} internal, if the markup is not well-formed.
    */
   insertUnchanged(parent: XmlElement, markup: string, after: XmlElement | XmlOther | null): void {
     const own = this.#own(parent);
@@ -279,7 +279,10 @@ function indentOf({ before }: EditedElement | EditedOther): string {
   return /\n[ \t]*$/.exec(before)?.[0] ?? '';
 }
 
-/** Returns the indentation of a first child: two spaces more than its parent, as libvirt does. */
+/**
+ * Returns the indentation of a first child: two spaces more than its parent, as libvirt does. Returns `''` if the
+ * parent is below the root and is not the first on its line.
+ */
 function childIndent(parent: EditedElement): string {
   const own = indentOf(parent);
   if (own !== '') return `${own}  `;
