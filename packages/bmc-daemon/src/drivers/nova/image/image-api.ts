@@ -13,7 +13,7 @@ import { bodyOf, type CloudSession } from '../http/session.js';
 /** An image of this service in Glance. */
 export interface CloudImage {
   readonly id: string;
-  /** Contains a hash of the URL, and one of the content if it may be shared: see media/image-key.ts. */
+  /** Contains a hash of the URL, and one of the content if other inserts may use the image: see media/image-key.ts. */
   readonly name: string;
   /** `queued`, `saving`, `importing`, `active`, `killed`, … */
   readonly status: string;
@@ -65,7 +65,7 @@ export interface ImageApi {
    * returned completely.
    */
   readHead(id: string, bytes: number): Promise<string>;
-  /** Lets Glance fetch the content, which continues in the background. */
+  /** Lets Glance fetch the content. The fetch continues in the background. */
   fetch(id: string, url: string): Promise<void>;
   /** Sets a property. @param value null removes the property, and does nothing if the property or the image is gone. */
   setProperty(id: string, name: string, value: string | null): Promise<void>;

@@ -25,7 +25,7 @@ export function notIsoError(url: URL): DriverError {
 
 /**
  * Forwards an ISO image, and fails for any other content. Nova makes this check only when it boots
- * the image, and the server then gets the state ERROR.
+ * the image. If the check then fails, the server gets the state ERROR.
  */
 export function isoCheck(url: URL): Transform {
   let head: Buffer | undefined = Buffer.alloc(0);

@@ -12,8 +12,8 @@ import { bodyOf, type CloudSession } from '../http/session.js';
 interface NetworkImage {
   /**
    * Returns the id of the image.
-   * @throws {DriverError} conflict, if there is no such image, or if Nova would not boot it from a CD
-   *   drive; as {@link CloudSession.request}.
+   * @throws {DriverError} conflict, if no image is configured, if Glance has none or several of them, if its status
+   *   is not `active`, or if Nova would not boot it from a CD drive; as {@link CloudSession.request}.
    */
   find(): Promise<string>;
   /**

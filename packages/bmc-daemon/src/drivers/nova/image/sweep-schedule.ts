@@ -10,13 +10,13 @@ export interface SweepResult {
    * Whether an image changed during the sweep. Another sweep must then decide whether to delete it.
    */
   readonly isDisturbed: boolean;
-  /** Time until the first mark expires, in milliseconds; undefined if no image has a mark. */
+  /** Time until the lease of an image ends first, in milliseconds; undefined if no image has a lease. */
   readonly leasedForMs: number | undefined;
 }
 
 /**
- * Pauses before another sweep, after one that was not complete. The pause grows with each sweep, up
- * to {@link MAX_PAUSE_MS}.
+ * Pauses before another sweep, after one that was not complete. The pause grows with each incomplete
+ * sweep since the last complete one, up to {@link MAX_PAUSE_MS}.
  */
 const pauses = {
   /** The cloud may be down for hours, and each sweep makes up to six requests. */
