@@ -9,8 +9,8 @@ export const bootActions: ReadonlySet<PowerAction> = new Set(['create', 'reboot'
 export const stopActions: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
 
 /**
- * Returns whether one of the {@link bootActions} boots the server in its current state. If not,
- * Nova rejects the action, or there is nothing to do.
+ * Returns whether one of the {@link bootActions} boots the server in its current state. If not, the
+ * action continues a guest, such as a paused one, Nova rejects it, or there is nothing to do.
  */
 export function isBoot(action: PowerAction, server: Server): boolean {
   const { task, vmState } = server;

@@ -36,7 +36,7 @@ export async function readBeforeBoot(
   const server = await readState(id, operation, options);
   const metadata = await api.getMetadata(id);
   // The two readings have different times, so together they cannot show how far a boot is. If a boot may be
-  // running, reads the server itself.
+  // running, the function reads the server by its own request.
   const isPlain = metadata?.[STATE_KEY] === undefined && server.task === null && server.vmState !== 'rescued';
   return metadata !== undefined && isPlain ? { ...server, metadata } : read(id);
 }

@@ -143,8 +143,8 @@ export class RescueBoot {
   }
 
   /**
-   * Switches a server off. Nova cannot stop a server in rescue mode. So such a server first leaves
-   * rescue mode, and its disks run for a moment.
+   * Switches a server off. Nova cannot stop a server in rescue mode. So a server that runs an image of this
+   * service first leaves rescue mode, and runs from its disks for a moment.
    */
   async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
     // Reads the server again, because another daemon may just have booted the image.
@@ -237,8 +237,8 @@ export class RescueBoot {
       await executePlan(await read(id), { body, goal: isRescued }, { doing, onAccepted, ...options }, this.#options);
       await this.#endUnmarkedBoot(id, { doing, ...options });
     } catch (error) {
-      // If this fails too, the mark stays in the metadata. A later operation or another daemon
-      // removes it.
+      // If the removal of the mark fails too, the mark stays in the metadata. A later operation or
+      // another daemon removes it.
       await this.#tryToStore(id, async () => void (await states.settle(await read(id))));
       throw error;
     }
