@@ -16,7 +16,7 @@ interface LookupOptions {
 /** Finds servers. Methods with an id throw a {@link DriverError}: notFound, if a name does not identify one server. */
 interface ServerLookup {
   readonly listSystems: () => Promise<readonly SystemRef[]>;
-  /** Returns the UUID of a server. If the id is a UUID, the server may not exist, or it may not be served. */
+  /** Returns the UUID of a server. For a UUID, does not check that the server exists and that the daemon serves it. */
   readonly uuidOf: (id: string) => Promise<string>;
   /**
    * Returns the UUID of a server that the daemon serves. A known UUID needs no request.

@@ -24,7 +24,8 @@ interface ServerReader {
   /**
    * Returns the present snapshot; undefined if the server is not served.
    * @param wanted `ports`: whether to read the ports too. Nova asks Neutron for them, which takes much longer
-   *   than the read of a server. `maxAgeMs`: a known state of at most this age needs no request; default: none.
+   *   than the read of a server. `maxAgeMs`: a known state of at most this age needs no request, also if `ports` is
+   *   true; default: none.
    */
   read(id: string, wanted?: Wanted): Promise<ServerReading | undefined>;
 }

@@ -24,7 +24,7 @@ interface BootModes {
 
 /** Maximum wait of a reader. The timeout of a request would be too long. */
 const TIMEOUT_MS = 5000;
-/** If a reader has waited without success, no reader waits during this time. */
+/** If a reader has waited for {@link TIMEOUT_MS} without an answer, no reader waits during this time. */
 const PAUSE_MS = 10_000;
 /** Maximum number of stored modes. */
 const MAX_SERVERS = 10_000;

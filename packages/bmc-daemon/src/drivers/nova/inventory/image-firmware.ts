@@ -18,7 +18,10 @@ export function firmwareTypeOf(properties: ImageProperties | undefined): Firmwar
   return types.get(properties?.['hw_firmware_type'] ?? '') ?? null;
 }
 
-/** Returns the known part of the firmware. @param properties undefined: the image is unknown. */
+/**
+ * Returns the firmware, completed by the properties of the image, and the machine type if the image names one.
+ * @param properties undefined: the image is unknown, so the firmware stays as it is.
+ */
 export function imageFirmware(
   firmware: FirmwareSnapshot,
   { flavor, state }: Pick<Server, 'flavor'> & Pick<SystemSnapshot, 'state'>,

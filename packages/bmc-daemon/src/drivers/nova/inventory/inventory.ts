@@ -67,7 +67,7 @@ export function createInventory(
     ...(boot !== undefined && shown.includes('boot')
       ? { boot: { ...boot, firmware: await modes.of(server, { readsImage: isSingleRead }) } }
       : {}),
-    // The number of processors is known without the image, so a failure of Glance is ignored.
+    // The number of processors is known without the image, so a failure of Glance or Cinder is ignored.
     ...(shown.includes('processors')
       ? architectureBy(await images.propertiesOf(server).catch(() => undefined), architecture)
       : {}),

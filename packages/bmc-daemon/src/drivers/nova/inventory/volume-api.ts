@@ -26,8 +26,8 @@ export interface Volumes {
   /** Returns a volume; undefined if there is none. @throws as {@link CloudSession.request}. */
   read(id: string): Promise<Volume | undefined>;
   /**
-   * Returns a volume; undefined if there is none, if the cloud has no Cinder, or if Cinder does not answer.
-   * Never rejects.
+   * Returns a volume; undefined if there is none, if the cloud has no Cinder, or if the read fails or takes
+   * too long. Never rejects.
    */
   find(id: string): Promise<Volume | undefined>;
 }

@@ -165,7 +165,7 @@ function createProxies(tls: CloudTls, { connectMs }: ProxyTimes) {
   return {
     record,
     isThere: (url: URL): boolean => states.get(keyOf(url))?.isThere === true,
-    /** Checks a proxy again if the last check is old. */
+    /** Checks a proxy, unless a check has begun or a result has come within {@link CHECK_MS}. */
     check: async (url: URL): Promise<void> => {
       const known = states.get(keyOf(url));
       if (known !== undefined && performance.now() - known.checkedAt < CHECK_MS) return;
