@@ -21,7 +21,7 @@ export interface CdChange {
   readonly image: ImageRequest | null;
   /**
    * URL of the image to replace or to eject, in the form of `storedUrl`. If the drive has a
-   * different image, an insert fails, and an eject keeps that image.
+   * different image, an insert fails, and an eject keeps that image. Absent: no image is replaced or ejected.
    */
   readonly replaces?: string | undefined;
 }

@@ -31,7 +31,8 @@ export function untouchedOverride(firstDevice: BootDevice | 'none'): BootOverrid
  * Returns the override after a client's change. A target alone keeps `enabled`: Ironic omits it if
  * it already has the wanted value. `enabled` alone keeps the target. The target `none` means no
  * override, whatever `enabled` says: Ansible's DisableBootOverride sends both. A client may set the
- * URI before the target that uses it. A target other than `http` removes the URI.
+ * URI before the target that uses it. A target other than `http` removes the URI, unless the same
+ * change sets one.
  */
 export function mergeBootOverride(current: BootOverride, change: Omit<BootChange, 'firmware'>): BootOverride {
   if (change.target === 'none') return noOverride;

@@ -54,7 +54,7 @@ export interface BootChange {
   readonly target?: BootTarget;
   /** The device of a target `path` or `next`. */
   readonly option?: DeviceKey;
-  /** Null removes it. A target other than `http` removes it too. */
+  /** Null removes the stored URI. A target other than `http` in a change without a URI removes it too. */
   readonly httpUri?: string | null;
   readonly firmware?: FirmwareType;
 }

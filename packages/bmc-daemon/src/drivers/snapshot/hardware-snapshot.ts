@@ -5,12 +5,12 @@ export type IndicatorState = 'lit' | 'off' | 'blinking';
 
 /** A disk or a drive of the running machine, or of the definition if the machine is off. */
 export interface DiskSnapshot {
-  /** Target, such as `vda` or `sdb`. */
+  /** Target, such as `vda` or `sdb`. With Nova: the id of a volume, or `root`, `ephemeral` or `swap`. */
   readonly target: string;
   readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
-  /** The bus, such as `virtio`, `sata` or `usb`. */
+  /** The bus, such as `virtio`, `sata` or `usb`. With Nova: `local`, or `volume` for Cinder's volumes. */
   readonly bus: string;
-  /** Path, volume or URL of the source; null for an empty drive. */
+  /** Path, volume or URL of the source; null for an empty drive, or if unknown. */
   readonly source: string | null;
   readonly serial: string | null;
   readonly readonly: boolean;
@@ -18,7 +18,7 @@ export interface DiskSnapshot {
   readonly capacityBytes: number | null;
   /** Null: no client has set it. */
   readonly indicator: IndicatorState | null;
-  /** Name of a volume that was created over Redfish. */
+  /** Name of the volume: with libvirt, only of a volume that was created over Redfish. Null: none, or unknown. */
   readonly label: string | null;
   /** Id of the configured storage that shows the disk; null: the storage of the disk's bus. */
   readonly storage: string | null;

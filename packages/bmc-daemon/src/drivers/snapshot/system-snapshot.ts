@@ -46,8 +46,8 @@ interface SystemState extends SystemRef {
   /** The hypervisor's report of the failure; absent if it reports none. */
   readonly fault?: MachineFault;
   /**
-   * Since when the service has no answer about the machine, while the host does not count as lost: its hypervisor
-   * hangs, or the check of the host still runs. The snapshot is then old. Absent if the hypervisor answers.
+   * The time from which the service has no answer about the machine, while the host does not count as lost: its
+   * hypervisor hangs, or the check of the host still runs. The snapshot is then old. Absent if the hypervisor answers.
    */
   readonly unansweredSince?: Date;
   /**

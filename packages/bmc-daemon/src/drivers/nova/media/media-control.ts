@@ -75,7 +75,8 @@ export function createMediaControl({
           await checkTurn?.();
           return { ...state, cd: lease.id };
         });
-        // A daemon that did not see the lease in time may have deleted the image. The next attempt then stores it again.
+        // A daemon that did not see the lease in time may have deleted the image. The next attempt then stores it
+        // again.
         if ((await images.get(lease.id)) !== undefined) return;
         if (attempt === MAX_ATTEMPTS) throw deletedImageError(server);
       } finally {

@@ -97,7 +97,7 @@ export class StateStore {
     throw new DriverError('conflict', `${doing}: ${why}`);
   }
 
-  /** Writes the metadata item. @returns false if the metadata are locked, or if the item must keep the mark of a boot. */
+  /** Writes the metadata item. @returns false if the metadata are locked, or must keep the mark of a boot. */
   async #writeItem(server: Server, state: ServerState): Promise<boolean> {
     const { api, items, list, onWritten } = this.#options;
     const { stored, hasProperty } = await this.read(server);
