@@ -55,7 +55,7 @@ export class EventBacklog {
     return { events, dropped };
   }
 
-  /** Puts back a batch that was not delivered, before all newer events. */
+  /** Puts back a batch that was not delivered, before all newer events. Drops the oldest events above the maximum. */
   putBack({ events, dropped }: Batch): void {
     const all = [...events, ...this.#events.slice(this.#first)];
     const excess = Math.max(0, all.length - this.#limit);

@@ -32,7 +32,7 @@ export interface EventFeed {
   add(subscriber: Subscriber): () => void;
   /**
    * Returns the stored events after the event with the given id; all stored events for an unknown
-   * id, or for an id of an earlier process.
+   * id, or for an id of another {@link EventSource.run}.
    */
   since(id: string): Replay;
   /**

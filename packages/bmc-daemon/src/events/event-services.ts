@@ -62,7 +62,7 @@ interface OpenEventServices {
   close(): Promise<void>;
 }
 
-/** Events that are stored for a stream that reconnects. */
+/** Maximum number of events that are stored for a stream that reconnects. */
 export const REPLAY_CAPACITY = 1_000;
 /** Maximum number of listeners and streams together. */
 const MAX_SUBSCRIPTIONS = 200;

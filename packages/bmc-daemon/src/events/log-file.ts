@@ -168,7 +168,8 @@ export class LogFile {
     await this.#tryToWrite(state, added, async () => {
       const text = (state.torn ? '\n' : '') + added.map((record) => `${JSON.stringify(record)}\n`).join('');
       const write = (): Promise<void> => appendFile(path, text, { mode: 0o600 });
-      // Usually the folder exists. Without it, the first try writes nothing, so creates it and tries again.
+      // Usually the folder exists. Without it, the first try writes nothing. Then this function creates the folder
+      // and tries again.
       await write().catch(async (error: unknown) => {
         if (errorCode(error) !== 'ENOENT') throw error;
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -214,7 +215,7 @@ export class LogFile {
       this.#failedAt = undefined;
     } catch (error) {
       const [first] = added;
-      // The file may already have some of the records, so does not read these from it.
+      // The file may already have some of the added records, so only older records are read from it.
       state.records ??= await this.#parsed().then(
         ({ records }) => this.#latest([...records.filter(({ id }) => id < (first?.id ?? state.next)), ...added]),
         () => added,
