@@ -70,7 +70,7 @@ export function parseStreamFilter(text: string): StreamSelection {
     });
   const names = new Set<string>([...streamFilterProperties, ...origins.map((_, index) => `Origin${index}`)]);
   const passes = parseFilter(plain, names);
-  // Without one of these two properties, a filter selects only events.
+  // A filter that names neither MetricReportDefinition nor EventFormatType selects only events.
   const mentionsReports = /\bMetricReportDefinition\b|\bEventFormatType\b/.test(text);
   const reports: ReportFilter = (definition) =>
     passes({ EventFormatType: 'MetricReport', MetricReportDefinition: definition });

@@ -8,7 +8,7 @@ import type { HostAccount } from '../host/account.js';
 export const commandLine = (...words: readonly string[]): string => words.map(quoteWord).join(' ');
 
 /**
- * Returns a command that root must run: with sudo for other accounts.
+ * Returns a command that needs root: with sudo, unless root itself will run it.
  * @param uid the user id of the account that will run it; null: an unknown account.
  */
 export const asRoot = (command: string, uid: number | null): string => (uid === 0 ? command : `sudo ${command}`);
@@ -46,7 +46,7 @@ export interface PackageNames {
 export interface ConfigurationChange {
   /** The command that changes it, or that opens it in an editor. */
   readonly command: string;
-  /** A sentence after a space, which says what to write in the editor; empty if the command makes the change. */
+  /** A space, and a sentence that says what to write in the editor; empty if the command makes the change. */
   readonly advice: string;
 }
 

@@ -17,7 +17,7 @@ export interface NameServers {
   readonly lookup: NameLookup;
   /**
    * Sets the name servers.
-   * @param servers addresses, with `:port` or `[…]:port` if it is not 53; empty: the host's
+   * @param servers addresses, with `:port` or `[…]:port` if the port is not 53; empty: the host's
    *   resolver.
    */
   readonly use: (servers: readonly string[]) => void;
