@@ -21,7 +21,7 @@ export function useExpanded<Member>(path: string | null, levels = 1): ResourceVi
 }
 
 /**
- * Reads a collection of a machine or a manager. Without the collection, the result has no members.
+ * Reads a collection of a machine or a manager. If the owner links no such collection, the list of members is empty.
  * @param name the property of the owner that links the collection.
  */
 export function useMembersOf<Member>(owner: Link, name: string, levels = 1): ResourceView<Members<Member>> {

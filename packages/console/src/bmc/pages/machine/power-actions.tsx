@@ -22,7 +22,7 @@ const needsPower = new Set([
   ...['GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'PowerCycle', 'FullPowerCycle'],
   ...['Pause', 'Resume', 'Suspend', 'Nmi', 'ForceOff'],
 ]);
-/** The actions that can cost data, because the guest does not shut down first. Their entries in the menu are red. */
+/** The actions that can lose data of the guest, because it does not shut down first. Their menu entries are red. */
 const dangerous = new Set(['ForceRestart', 'PowerCycle', 'FullPowerCycle', 'ForceOff', 'Nmi']);
 /** The actions for a machine that is off. */
 const needsOff = new Set(['On', 'ForceOn']);

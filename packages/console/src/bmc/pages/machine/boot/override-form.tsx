@@ -41,7 +41,7 @@ const readOverride = ({
 
 /**
  * Returns the body of the PATCH. It always contains BootSourceOverrideEnabled and, unless this is `Disabled`, the
- * target. It contains no field that only another target needs.
+ * target. It contains a field of `details` only if the user changed the field and the target needs it.
  */
 function overrideChange(edits: FieldValues, values: FieldValues): object {
   const { BootSourceOverrideTarget, BootSourceOverrideEnabled } = values;
@@ -53,7 +53,7 @@ function overrideChange(edits: FieldValues, values: FieldValues): object {
   return { Boot: Object.fromEntries(Object.entries(sent).filter(([name]) => !unused.includes(name))) };
 }
 
-/** The texts of all values that the service allows. */
+/** The texts of all values that the console knows, of all three selects. Other values have no text. */
 const valueNames = { ...texts.targets, ...texts.enabledValues, ...texts.modes };
 
 type Choice = 'BootSourceOverrideEnabled' | 'BootSourceOverrideTarget' | 'BootSourceOverrideMode';
@@ -82,7 +82,7 @@ export function OverrideForm({ resource, body, options, isReadOnly }: BootFormPr
     onValue: (value: string) => draft.set(name, value),
     disabled: isReadOnly,
   });
-  /** A field with the values that the service allows; none if the service names no values. */
+  /** Returns a select with the values that the service allows; null if the service names no values. */
   const choice = (name: Choice, names: Readonly<Record<string, string>>) => {
     const values = boot[`${name}@Redfish.AllowableValues`];
     if (values === undefined) return null;

@@ -17,13 +17,13 @@ interface SortableListProps {
   readonly onRemove: (id: string) => void;
 }
 
-/** A sortable list. It changes nothing itself: `onMove` and `onRemove` tell the owner. */
+/** A sortable list. It does not change `ids` itself: its owner does, in `onMove` and `onRemove`. */
 export function SortableList({ ids, nameOf, render, isReadOnly, onMove, onRemove }: SortableListProps) {
   const list = useRef<HTMLOListElement>(null);
   const dragged = useSignal<number | null>(null);
   /**
-   * The last move, until its button has the focus again: the browser takes the focus from a row
-   * that moves.
+   * The last move by a button or a key, until the next rendering. Then the button for its direction gets
+   * the focus, or the other one at an end of the list: the browser takes the focus from a row that moves.
    */
   const used = useRef<{ readonly id: string; readonly step: number } | null>(null);
   useLayoutEffect(() => {

@@ -1,6 +1,6 @@
 /** Console output as plain text. */
 
-/** Matches the escape sequences of terminals: CSI, OSC and similar strings, and two-character sequences. */
+/** Matches the escape sequences of terminals: CSI, OSC and similar strings, and short ones such as `ESC ( B`. */
 const sequence = new RegExp(
   [
     String.raw`\u001b\[[0-?]*[ -/]*[@-~]`,
@@ -14,13 +14,13 @@ const sequence = new RegExp(
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /**
- * Returns the lines of console output without escape sequences and control characters, but with tabs. A carriage
- * return without a line feed also ends a line.
+ * Returns the lines of console output without escape sequences and control characters, but with tabs. Carriage
+ * returns before a line feed are part of the same line end. Each other carriage return also ends a line.
  */
 export function plainLines(output: string): readonly string[] {
   const text = output
     .replaceAll(sequence, '')
-    // One match for each run of carriage returns, so a long run takes no longer. Older browsers lack lookbehind.
+    // One match takes a whole run of carriage returns, so the time stays linear. Older browsers lack lookbehind.
     .replaceAll(/\r+\n?/g, (run) => (run.endsWith('\n') ? '\n' : run))
     .replaceAll('\r', '\n')
     .replaceAll(control, '');

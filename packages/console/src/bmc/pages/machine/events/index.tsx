@@ -1,4 +1,4 @@
-/** The event log of a machine: live, newest first, with filters. */
+/** The event log of a machine: live, with filters, and newest first until the user sorts it. */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
@@ -29,7 +29,7 @@ interface Entry extends Member {
 
 /** Height of a row in pixels. */
 const ROW_HEIGHT = 34;
-/** On phones, the time and the severity are below the message. In pixels. */
+/** Height of a row in pixels on phones, where the time and the severity are below the message. */
 const NARROW_ROW_HEIGHT = 68;
 const kinds = { OK: 'good', Warning: 'warn', Critical: 'bad' } as const;
 

@@ -159,7 +159,7 @@ function AttributeField({
   );
 }
 
-/** Returns the values that an attribute can have; null: it can have any value. */
+/** Returns the values that the user can select for an attribute; null: the user types a value. */
 function choicesOf({ Type, Value = [] }: Attribute): readonly (readonly [value: string, label: string])[] | null {
   if (Type === 'Boolean') {
     return [

@@ -31,7 +31,7 @@ interface SecureBootCardProps {
   readonly mayChange: boolean;
 }
 
-/** The card. Each of its buttons opens a confirmation, because it replaces keys of the firmware. */
+/** The card. Each of its buttons opens a confirmation, because each change resets variables of the firmware. */
 export function SecureBootCard({ path, name, mayChange }: SecureBootCardProps) {
   const resource = useResource<SecureBoot>(path);
   return (

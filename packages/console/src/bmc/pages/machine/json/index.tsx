@@ -1,4 +1,4 @@
-/** The Redfish JSON of a machine, and of the resources that it links. */
+/** The Redfish JSON of a machine, and of all resources that its links lead to. */
 import { useSignal } from '@preact/signals';
 import { Button } from '../../../../ui/button.js';
 import { ErrorState, Loading, messageOf } from '../../../../ui/states.js';
@@ -6,7 +6,7 @@ import { useResource } from '../../../resource.js';
 import { machineTexts } from '../../../../texts/index.js';
 import type { TabProps } from '../tab.js';
 
-/** The tab JSON. It begins with the ComputerSystem, and each URI in the text opens a resource. */
+/** The tab JSON. It begins with the ComputerSystem. The links in the text open other resources. */
 export default function JsonTab({ machine }: TabProps) {
   /** The URIs that led to the open resource, which is the last one. */
   const trail = useSignal<readonly string[]>([machine['@odata.id']]);
@@ -35,9 +35,9 @@ export default function JsonTab({ machine }: TabProps) {
   );
 }
 
-/** JSON with links: each URI of the service opens its resource. */
+/** JSON with links: a URI that is the value of a property opens its resource. A URI with a fragment does not. */
 function JsonText({ body, onOpen }: { readonly body: object; readonly onOpen: (uri: string) => void }) {
-  // Every third part is a URI.
+  // `split` also returns the two groups, so every third part is a URI.
   const parts = JSON.stringify(body, null, 2).split(/(": ")(\/redfish\/v1[^"#]*)(?=")/);
   return (
     <>

@@ -1,4 +1,4 @@
-/** The progress of an upload, with its buttons. */
+/** The progress of an upload, with the buttons that pause, resume and cancel it. */
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../../../../ui/button.js';
 import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
@@ -15,7 +15,10 @@ interface UploadViewProps extends DriveProps {
   readonly upload: UploadState;
 }
 
-/** The progress of an upload. After a reload of the page, the user must choose the same file again. */
+/**
+ * The progress of an upload, or the error that ended it. After a reload of the page, the upload continues when the
+ * user chooses the same file again.
+ */
 export function UploadView({ drive, upload, onChange }: UploadViewProps) {
   const uri = drive['@odata.id'];
   const { name, phase, sentBytes, sizeBytes, error } = upload;

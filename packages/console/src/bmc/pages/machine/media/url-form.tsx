@@ -10,11 +10,11 @@ import { cancelInsert, inserts, insertImage } from '../../../redfish/inserts.js'
 import { mediaTexts } from '../../../../texts/index.js';
 import type { DriveProps } from './drive.js';
 
-/** The form. It shows the progress of the insert, which the user can cancel. */
+/** The form. If the service runs the insert as a task, the form shows the progress and a button that cancels it. */
 export function UrlForm({ drive, onChange }: DriveProps) {
   const action = drive.Actions?.['#VirtualMedia.InsertMedia'];
   const methods = action?.['TransferMethod@Redfish.AllowableValues'] ?? [];
-  // When the user returns from another page, the form shows the image of the running or failed insert.
+  // When the user returns from another page, the form shows the URL of the running or failed insert.
   const [url, setUrl] = useState(inserts.value.get(drive['@odata.id'])?.url ?? '');
   const [method, setMethod] = useState('Upload');
   const [user, setUser] = useState('');
@@ -24,8 +24,8 @@ export function UrlForm({ drive, onChange }: DriveProps) {
   const running = inserts.value.get(drive['@odata.id']);
   const isBusy = running?.error === null;
   const progress = running?.progress ?? null;
-  // An insert continues while the user is on another page. When the user returns, the form has the URL of the insert
-  // again, but not the login.
+  // The user loses nothing of a running insert, which continues on other pages. After a failed one, the form has the
+  // URL again, but not the login. So only another URL, or a login without a running insert, is unsent input.
   const hasLogin = user !== '' || password !== '';
   const isUnsent = (url !== '' && url !== running?.url) || (hasLogin && !isBusy);
   useLayoutEffect(() => (isUnsent ? holdWork({ lost: mediaTexts.unsent, end: 'page' }) : undefined), [isUnsent]);

@@ -1,6 +1,6 @@
 /** The characters of keyboard layouts. They were compared with xkeyboard-config 2.35. */
 
-/** The characters of all keys in the order of `places`: alone, and with Shift. A space: none, or a dead key. */
+/** The characters of all keys in the order of `places`: alone, and with Shift. A space: no character, or a dead key. */
 interface LayoutData {
   readonly plain: string;
   readonly shift: string;

@@ -16,7 +16,7 @@ interface ScreenViewProps {
   readonly isViewOnly: boolean;
 }
 
-/** The picture of a screen, with the tools above it. It connects while it is rendered. */
+/** The picture of a screen, with the tools above it. The connection lasts until the component is removed. */
 export function ScreenView({ machine, name, isViewOnly }: ScreenViewProps) {
   const host = useRef<HTMLDivElement>(null);
   const tools = useRef<HTMLDivElement>(null);

@@ -62,7 +62,7 @@ export class VncScreen {
     this.link.connect();
   }
 
-  /** Presses keys together, and releases them. Does nothing without a connection. */
+  /** Presses keys together, and releases them. Does nothing without a connection, and while the screen is view-only. */
   press(chord: readonly Key[]): void {
     for (const { keysym, code } of chord) this.#rfb?.sendKey(keysym, code, true);
     for (const { keysym, code } of chord.toReversed()) this.#rfb?.sendKey(keysym, code, false);

@@ -29,9 +29,9 @@ interface SerialLinkOptions {
   readonly machine: string;
   /** The URI of the WebSocket. */
   readonly path: string;
-  /** Called when a connection begins. The recorded output of the present boot follows. */
+  /** Called when a connection begins. The output of the present boot follows, as far as the service records it. */
   readonly onBegin: () => void;
-  /** Called with output. `processed` tells the service that the terminal has shown it. */
+  /** Called with output. The terminal calls `processed` when it has shown the output. */
   readonly onOutput: (bytes: Uint8Array, processed: () => void) => void;
   readonly onNotice: (text: string) => void;
   readonly onDropped: (bytes: number, why: string) => void;

@@ -15,7 +15,7 @@ export function obeyStylePolicy(): () => void {
   Object.defineProperty(document, 'createElement', { value: createElement, configurable: true });
   return () => {
     terminals -= 1;
-    // The method of the prototype appears again.
+    // The document then has no method of its own, so that of its prototype is in effect again.
     if (terminals === 0) Reflect.deleteProperty(document, 'createElement');
   };
 }
@@ -34,7 +34,7 @@ function setAttribute(this: HTMLElement, name: string, value: string): void {
   else Element.prototype.setAttribute.call(this, name, value);
 }
 
-/** Returns an element that adopts its text as a style sheet until it is removed. */
+/** Returns an element whose text is a style sheet of the document until the element is removed. */
 function createStyle(): HTMLElement {
   const element = document.createElementNS(HTML, 'template');
   const sheet = new CSSStyleSheet();

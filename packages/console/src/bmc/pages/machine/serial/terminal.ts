@@ -44,7 +44,7 @@ export function openTerminal({ parent, label, onInput, onLeave }: TerminalOption
     fontFamily: 'ui-monospace, monospace',
     fontSize: 14,
     cursorBlink: true,
-    // A hostile guest chooses the links, so they never open.
+    // The guest writes the links and may be hostile, so a click never opens them.
     linkHandler: { activate: () => undefined },
     theme: { background: '#10151d', foreground: '#e5e9f0', selectionBackground: '#38507a' },
     minimumContrastRatio: 4.5,

@@ -45,7 +45,7 @@ export const driveColumns: readonly Column<Drive>[] = [
   state,
 ];
 
-/** Returns the columns of volumes. @param mayDelete whether each row gets a button that deletes it. */
+/** Returns the columns of volumes. @param mayDelete whether each row gets a button that calls `onDelete`. */
 export function volumeColumns(mayDelete: boolean, onDelete: (volume: Volume) => void): readonly Column<Volume>[] {
   if (!mayDelete) return [name, id, size, state];
   const actions: Column<Volume> = {
