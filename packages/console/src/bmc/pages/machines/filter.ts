@@ -96,8 +96,8 @@ function searchText(machine: Machine): string {
 
 /**
  * Returns the machines that pass all filters.
- * @param drives those that have been read. A machine whose drives have not been read passes no filter for media, and
- *   the search does not find its images.
+ * @param drives the drives of machines, as far as they have been read. A machine without an entry passes no filter for
+ *   media, and the search does not find its images.
  */
 export function filterMachines(
   machines: Iterable<Machine>,

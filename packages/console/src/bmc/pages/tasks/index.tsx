@@ -68,7 +68,7 @@ export default function TasksPage() {
   );
 }
 
-/** The machine that a task changes, as a link; otherwise the URI of its request. */
+/** The machine that a task changes, as a link. If the console knows no such machine: the URI of the task's request. */
 function Target({ task }: { readonly task: Task }) {
   const uri = task.Payload?.TargetUri ?? '';
   const id = /^\/redfish\/v1\/(?:Systems|Managers)\/([^/]+)/.exec(uri)?.[1];

@@ -106,7 +106,7 @@ function BootDialog({ plan, onClose }: Omit<BulkDialogProps, 'action'>) {
   );
 }
 
-/** The first names of the machines in natural order, and the number of the other machines. */
+/** The names of the first machines in natural order, and the number of the others. */
 function Named({ machines }: { readonly machines: readonly Machine[] }) {
   const names = machines.map(({ Name }) => Name).sort(compareNames);
   return (
