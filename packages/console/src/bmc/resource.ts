@@ -11,7 +11,7 @@ export interface ResourceView<Body> {
   /** The resource; null: not read yet. */
   readonly body: Body | null;
   readonly etag: string | null;
-  /** The error of the last read; null: none. `body` then is that of the last successful read. */
+  /** The error of the last read; null: none. After an error, `body` is that of the last successful read. */
   readonly error: unknown;
   /** Reads the resource again. */
   readonly reload: () => Promise<void>;

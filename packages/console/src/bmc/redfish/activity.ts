@@ -17,9 +17,9 @@ const ATTENDED_MS = 300_000;
 let inputMs = 0;
 
 /**
- * Returns whether the page is visible and its user was active in the last minutes. Requests that the page repeats
- * without a cause renew the idle time of the session. So they wait for this, and the session of an unattended browser
- * ends. A page without a session only has to be visible.
+ * Returns whether the page is visible and its user was active in the last minutes. Each request keeps the session
+ * alive. So the page sends requests without input of the user only while it is attended, and the session of an
+ * unattended browser ends. A page without a session only has to be visible.
  */
 export function isAttended(): boolean {
   if (document.visibilityState !== 'visible') return false;
@@ -54,7 +54,7 @@ export function keepSessionAlive(): () => void {
     const path = sessionUri();
     if (path === null || performance.now() - usedMs < PAUSE_MS) return;
     usedMs = performance.now();
-    // After a failure, the next request of the page asks for a login.
+    // Ignores a failure. If the session has ended, the next request of the page asks for a login.
     exchange({ method: 'HEAD', path, token: token() }).catch(() => undefined);
   };
   // Listens before the screen and the terminal, which stop these events.

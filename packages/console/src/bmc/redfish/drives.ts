@@ -12,7 +12,7 @@ const READS_AT_ONCE = 4;
 /** Answers within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
 
-/** How long machines must be visible before their drives are read, in milliseconds. */
+/** The drives of visible machines are read when other machines have not become visible for this time (ms). */
 const VISIBLE_MS = 150;
 
 /** Machines to read, in order. */
@@ -88,8 +88,8 @@ function pump(): void {
     wanted.delete(id);
     pending.add(id);
     readDrives(id)
-      // A failure counts as no drives: most such machines have none, or are gone. The next event of
-      // its drives reads them again.
+      // After a failure, the machine counts as one without drives: most such machines have none, or are gone. The next
+      // event of the machine's drives reads them again.
       .catch(() => answers.set(id, []))
       .finally(() => {
         pending.delete(id);

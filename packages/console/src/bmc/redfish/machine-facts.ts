@@ -27,7 +27,7 @@ export function resetTypes({ Actions }: Machine): readonly string[] {
   return Actions?.['#ComputerSystem.Reset']?.['ResetType@Redfish.AllowableValues'] ?? [];
 }
 
-/** Returns the names of the inserted images; for an image without a name and a URL, the name of the drive. */
+/** Returns a name of each inserted image: its own name, the end of its URL, or the name of the drive. */
 export function imageNames(of: readonly Drive[]): readonly string[] {
   return of.flatMap(({ Inserted, ImageName, Image, Name }) =>
     Inserted === true ? [ImageName ?? Image?.split('/').at(-1) ?? Name] : [],

@@ -1,6 +1,6 @@
 /**
- * The login. A reload and other tabs of the same origin keep it. The token is in memory, and in the browser's session
- * storage only during a reload (docs/decisions/027).
+ * The login. It survives a reload, and tabs of the same origin share it. The token is in memory, and in the browser's
+ * session storage only during a reload (docs/decisions/027).
  */
 import { computed, signal } from '@preact/signals';
 import { keepLogin } from '../../ui/frame/kept-login.js';
@@ -92,7 +92,8 @@ export async function startSession(): Promise<void> {
 }
 
 /**
- * Logs in, and repeats the requests that wait for a login. They wait on if the account must first change its password.
+ * Logs in, and repeats the requests that wait for a login. They do not continue while the account must change its
+ * password.
  * If the page belongs to another user, whose session has expired, the page loads again, so that nothing of that
  * other user remains.
  * @throws {RedfishFailure} 401 if the user or the password is wrong; others as {@link exchange}.
