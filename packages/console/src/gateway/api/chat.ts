@@ -23,7 +23,7 @@ interface ChatRequest {
 
 /** Numbers of an answer, as far as they are known. */
 export interface ChatNumbers {
-  /** Milliseconds from the request to the first text. */
+  /** Milliseconds from the request to the first text of the answer or of the model's reasoning. */
   readonly firstTokenMs: number | null;
   readonly totalMs: number | null;
   readonly inputTokens: number | null;
@@ -94,7 +94,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /**
  * Reads the events of a stream until `[DONE]`. Some servers end a stream with a `finish_reason` instead.
- * @throws {ApiFailure} the stream ends earlier, or an event is not an object.
+ * @throws {ApiFailure} if the stream ends earlier, or an event is not valid JSON or is `null`.
  */
 async function* eventsOf(response: Response): AsyncGenerator<ChatEvent> {
   if (response.body === null) return;

@@ -55,7 +55,7 @@ export async function updateKey(token: string, settings: KeySettings): Promise<v
   await post('/key/update', { key: token, ...settings });
 }
 
-/** Rejects requests with a key from now on, or accepts them again. */
+/** Blocks a key, so that the proxy rejects its requests, or ends the block. */
 export async function setBlocked(token: string, isBlocked: boolean): Promise<void> {
   await post(isBlocked ? '/key/block' : '/key/unblock', { key: token });
 }
