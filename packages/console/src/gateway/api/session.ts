@@ -5,7 +5,7 @@ import { ApiFailure, exchange } from './wire.js';
 
 /** The rights of the user. */
 export type Role =
-  /** The proxy has no keys: everyone may use the models. */
+  /** The proxy asks for no key: everyone may use the models. */
   | { readonly kind: 'open' }
   /** `hasStore`: the proxy has virtual keys and counts their usage. */
   | { readonly kind: 'admin'; readonly hasStore: boolean }
@@ -15,7 +15,7 @@ export type Role =
 type LoginState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'loggedIn'; readonly role: Role }
-  /** `role`: of the login that has ended. The page stays as it is behind the dialog. */
+  /** `role`: of the login that has ended. Its page stays behind the dialog. null: no user has logged in before. */
   | { readonly kind: 'loggedOut'; readonly role: Role | null };
 
 /** The state of the login. */

@@ -37,7 +37,7 @@ export type Grouping = 'key' | 'model' | 'tag';
 
 const DAY_MS = 86_400_000;
 
-/** Returns the dates of the last days in UTC. */
+/** Returns the first and the last date of the last days in UTC, including today. */
 function lastDays(count: number): Record<'start_date' | 'end_date', string> {
   const [start_date, end_date] = [count - 1, 0].map((ago) =>
     new Date(Date.now() - ago * DAY_MS).toISOString().slice(0, 10),

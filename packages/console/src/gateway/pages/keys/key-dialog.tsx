@@ -84,7 +84,7 @@ interface ModelsProps {
   readonly onSelect: (selected: readonly string[]) => void;
 }
 
-/** The models of the key. Names that the configuration does not have any more stay in the list. */
+/** The models of the key. The list also has the selected names that are no longer in the configuration. */
 function Models({ names, selected, onSelect }: ModelsProps) {
   return (
     <fieldset class="field choices">

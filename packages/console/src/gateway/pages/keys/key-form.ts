@@ -17,7 +17,7 @@ export interface KeyFields {
   readonly team: string;
 }
 
-/** The fields of a key; without a key: those of a new one. */
+/** Returns the fields of a key; null: the fields of a new key. */
 export function fieldsOf(key: Key | null): KeyFields {
   const text = (value: number | null | undefined): string => String(value ?? '');
   return {

@@ -172,7 +172,7 @@ function Composer() {
           message.value = value;
         }}
         onKeyDown={(event) => {
-          // Enter also ends the input of a composed character, which must not send.
+          // Enter also ends the input of a composed character. This Enter must not send the message.
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
           event.preventDefault();
           send();

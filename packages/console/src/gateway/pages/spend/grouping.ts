@@ -10,8 +10,8 @@ export function nameOf({ name, key_alias: alias }: UsageGroup, grouping: Groupin
 }
 
 /**
- * Returns the series of a chart. If the groups are more than `MAX_SERIES`, the last series contains the smaller
- * ones.
+ * Returns the series of a chart. If there are more than `MAX_SERIES` groups, or groups that are only in `others`, the
+ * last series is the sum of the smaller groups.
  */
 export function seriesOf({ groups, others }: DailyUsage, grouping: Grouping): readonly BarSeries[] {
   const series = groups.map((group) => ({ name: nameOf(group, grouping), values: group.daily }));

@@ -90,7 +90,7 @@ export default function SpendPage() {
   );
 }
 
-/** An answer, and what it contains. */
+/** The usage, with the choices of the user that it was read for. */
 interface Report {
   readonly usage: DailyUsage;
   readonly grouping: Grouping;
