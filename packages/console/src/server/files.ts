@@ -1,6 +1,6 @@
 /**
- * Serves the built files of a web console from memory. Both daemons use these functions, so the files, their
- * headers and the security policy are the same everywhere.
+ * Serves the built files of a web console from memory. Both daemons use these functions, so the headers and the
+ * security policy of both consoles are the same.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -15,7 +15,7 @@ interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'size' | 'di
   readonly children?: ComponentChildren;
 }
 
-/** A button. Its type is `button`, so that it does not submit a form by mistake. */
+/** A button. Its default type is `button`, so that it does not submit a form by mistake. */
 export function Button({
   kind = 'plain',
   isBusy = false,

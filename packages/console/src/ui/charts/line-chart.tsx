@@ -17,7 +17,7 @@ interface LineChartProps {
   readonly label: string;
   /** Times in milliseconds since 1970, ascending. */
   readonly times: readonly number[];
-  /** The right end of the axis. */
+  /** The time at the right end of the axis. */
   readonly end: number;
   /** Length of the axis in milliseconds. */
   readonly rangeMs: number;
