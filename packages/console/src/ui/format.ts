@@ -8,7 +8,7 @@ const date = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const time = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const second = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** Replaces the narrow space that Safari writes before AM and PM. In names, the console would show a code for it. */
+/** Replaces the narrow space that Safari writes before AM and PM. Otherwise, `visibleText` would show its code. */
 const withSpaces = (text: string): string => text.replaceAll('\u202f', ' ');
 
 /** Formats a count with all its digits, such as `1,234,567`. */

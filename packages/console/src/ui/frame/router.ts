@@ -19,7 +19,7 @@ export const currentPath = computed(() => place.value.path);
 
 /** The number of the current entry in the history. Each entry of the console stores its number. */
 let entry = entryOf(history.state) ?? 0;
-/** Whether the user has answered the question before the next step. */
+/** Whether the next step needs no question, because the user has already answered it. */
 let isDecided = false;
 
 /**
@@ -34,7 +34,7 @@ export function startRouter(): void {
     const next = entryOf(state);
     // A link to a part of the page has made an entry, which has no number yet.
     if (next === null) history.replaceState(stateOf((entry += 1)), '');
-    // The step before is undone. The history may have an older address of the page, so this writes the present one.
+    // This event ends the undoing of a step. The history may have an older address of the page: writes the present one.
     else if (next === entry) history.replaceState(stateOf(entry), '', addressOf(place.value));
     else {
       const distance = next - entry;

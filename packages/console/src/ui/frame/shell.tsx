@@ -83,7 +83,7 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
 function MenuButton({ menu }: { readonly menu: RefObject<HTMLElement | null> }) {
   const button = useRef<HTMLButtonElement>(null);
   const isOpen = isMenuOpen.value;
-  // Moves the focus together with the rendering. After `useEffect`, it could come after the next click of the user.
+  // Moves the focus together with the rendering. `useEffect` could run only after the next click of the user.
   useLayoutEffect(() => {
     if (!isOpen) return;
     // The menu is before the button, so Tab would not lead into it.
