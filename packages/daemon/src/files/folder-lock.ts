@@ -14,7 +14,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorCode } from '../error-code.js';
 import { fileReason } from './text-file.js';
 
-/** Another daemon uses the folder. The message is for the person who starts this daemon. */
+/**
+ * Another daemon uses the folder, or possibly uses it, because its lock belongs to another user. The message is for the
+ * person who starts this daemon.
+ */
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
@@ -52,8 +55,8 @@ const REPLY_MS = 1_000;
 /** Maximum length of the address of a unix socket, unix(7), without the terminating zero byte. */
 const MAX_ADDRESS_LENGTH = 107;
 /**
- * The errors without a lock: the folder cannot be written, the path is no folder, the lock file is no socket, or the
- * file system has no sockets.
+ * The errors after which the daemon runs without a lock: the folder cannot be written, the path is no folder, the lock
+ * file is no socket, or the file system has no sockets.
  */
 const unlockable: ReadonlySet<string> = new Set([
   ...['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST', 'ENOTSOCK'],

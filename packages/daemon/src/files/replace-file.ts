@@ -57,7 +57,7 @@ export interface PreparedFile {
  * Writes the new text of a file into a temporary file in the same folder. A caller that changes
  * several files can prepare all of them first and see an error before it changes any.
  *
- * A new file has mode 0600. An existing file keeps its mode and owner, and a link stays a link. If
+ * A new file has mode 0600. An existing file keeps its mode and owner, and a link to it stays a link. If
  * root creates a file, it belongs to the owner of its folder. A service can then read what `sudo`
  * writes into its folder.
  * @throws the error of node:fs; then there is no new file on the disk.

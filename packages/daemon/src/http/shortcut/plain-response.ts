@@ -99,7 +99,7 @@ export class PlainResponse extends ServerResponse {
 
   /**
    * @returns false: wait for `drain`, or for `close` if the response has ended or the socket is closed.
-   * @throws {TypeError} the caller waits for a callback, which would never be called.
+   * @throws {TypeError} if the caller passes a callback, which would never be called.
    */
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
     if (typeof encoding === 'function' || typeof done === 'function')

@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { ownText } from '../../text/own-text.js';
 
-/** Headers that decide how a body ends and whether the connection stays open. */
+/** The kind of a header. All kinds except `other` decide which headers `renderHead` adds. */
 type Kind = 'other' | 'length' | 'connection' | 'date';
 
 interface Name {

@@ -18,8 +18,8 @@ export interface ShortcutSettings {
 }
 
 /**
- * Maximum number of bytes that wait for the end of a response. Until then, the connection reads on: a server that does
- * not read does not notice that the client has disconnected.
+ * Maximum number of bytes that wait for the end of a response. The connection continues to read up to this number: a
+ * server that does not read does not notice that the client has disconnected.
  */
 const MAX_HELD_BYTES = 65_536;
 /** Size of the first buffer for waiting bytes. */

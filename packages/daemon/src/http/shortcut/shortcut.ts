@@ -29,7 +29,7 @@ export interface Shortcut {
 
 const CHECK_MS = 5000;
 
-/** The client has sent nothing. The code is the one of Node's server. */
+/** The client has not sent the first byte in time. The code is the one of Node's server. */
 class FirstByteError extends Error {
   readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
 }
