@@ -32,8 +32,8 @@ interface Connections {
 }
 
 /**
- * Stops listening, waits up to `waitMs` for running requests, then destroys all connections. Destroys connections on
- * which the client has sent nothing after 1 s.
+ * Stops listening, waits up to `waitMs` for running requests, then destroys all connections. After 1 s, destroys
+ * connections on which the client has sent nothing.
  * @param extraServers further servers that pass their connections to `server`.
  */
 export function drain(

@@ -244,7 +244,7 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
   }
 }
 
-/** Returns addresses that clients can use: for a wildcard address, the addresses of the interfaces. */
+/** Returns addresses that clients can use: for a wildcard address, those of the interfaces, or 127.0.0.1 if none. */
 function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly string[] {
   if (!isWildcardAddress(ip)) return [ip];
   const interfaceAddresses = Object.values(interfaces)

@@ -68,7 +68,7 @@ export class RedisConnection {
     this.#readyListeners.push(listener);
   }
 
-  /** @throws {Error} if there is no connection, at the deadline, or if Redis rejects the command. */
+  /** @throws {Error} if there is no connection, if it ends, at the deadline, or if Redis rejects the command. */
   async command(args: readonly string[]): Promise<unknown> {
     const client = this.#client;
     if (!client.isReady) throw new Error(`there is no connection (${reasonOf(this.#lastError)})`);

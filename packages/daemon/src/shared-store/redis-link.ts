@@ -12,7 +12,7 @@ import { StoreUnavailable } from './store-unavailable.js';
 export interface RedisLink {
   /**
    * Runs a command.
-   * @throws {StoreUnavailable} if Redis rejects the command, if there is no connection (at once),
+   * @throws {StoreUnavailable} if Redis rejects the command, if there is no connection or it ends (at once),
    *   or if Redis does not answer before the deadline.
    */
   command(args: readonly string[]): Promise<unknown>;

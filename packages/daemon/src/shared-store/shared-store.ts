@@ -100,7 +100,7 @@ class RedisStore implements SharedStore {
   readonly #heartbeatListeners: (() => void)[] = [];
   #epoch = '';
   #revision = 0;
-  /** The store's clock minus the monotonic clock: this host's other clock can jump. */
+  /** The store's clock minus the monotonic clock of this process, because the host's system clock can jump. */
   #ahead = performance.timeOrigin;
   #reading: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
