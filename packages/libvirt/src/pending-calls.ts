@@ -38,8 +38,8 @@ interface WaitingCall {
 const MAX_SERIAL = 0xffff_ffff;
 
 /**
- * A timer that is later than this shows that the process stalled: a long computation, other
- * processes, SIGSTOP.
+ * A timer that is more than this late, in milliseconds, shows that the process stalled: a long
+ * computation, other processes, SIGSTOP.
  */
 const STALL_MS = 50;
 
