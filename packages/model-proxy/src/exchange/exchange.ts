@@ -78,17 +78,17 @@ export class Exchange {
   readonly startedAt = performance.now();
   /**
    * When the request had arrived, usually with its body. The time that the proxy itself needs begins here. If the
-   * body goes upstream while it arrives, the time of the upload is added.
+   * body goes upstream while it arrives, the time of the upload is added, so that it is not the proxy's.
    */
   receivedAt = 0;
   /**
-   * When the first attempt began; if the body goes upstream while it arrives: when the body had arrived. The
-   * time of the upstream begins here.
+   * When the first attempt began; if the body goes upstream while it arrives: when the body had arrived,
+   * unless the answer has begun earlier. The time of the upstream begins here.
    */
   sentAt = 0;
   /** When the last attempt began. */
   attemptAt = 0;
-  /** When the first byte of the upstream's answer arrived. */
+  /** When the first byte of the last attempt's answer arrived, without its head. */
   firstByteAt = 0;
   /** When the upstream's answer ended or failed. */
   answeredAt = 0;
@@ -123,7 +123,7 @@ export class Exchange {
   /** Number of attempts after the first one, without the first attempt at each fallback. */
   retries = 0;
   /**
-   * The maximum number of retries in a model group, as of the last failure; 0 also: no attempt has failed. Attempts
+   * The maximum number of retries in a model group, as of the last failure; also 0 if no attempt has failed. Attempts
    * at untried deployments may exceed it.
    */
   maxRetries = 0;

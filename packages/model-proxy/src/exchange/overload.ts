@@ -57,7 +57,7 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
     const forget = () => {
       clearTimeout(timer);
       queue.delete(begin);
-      // A request that runs no longer needs the listener.
+      // Only a waiting request needs the listener.
       response.removeListener('close', forget);
     };
     const begin = () => {

@@ -12,7 +12,7 @@ interface RawFault {
   readonly message: string;
 }
 
-/** Codes of Node's parser → the client's answer. All other codes get {@link badRequest}. */
+/** Codes of the errors of Node's server → the client's answer. All other codes get {@link badRequest}. */
 const faults: Readonly<Record<string, RawFault>> = {
   // RFC 9110 §9.1 recommends 501 if the server does not know the method. Node's default is 400.
   HPE_INVALID_METHOD: { status: 501, reason: 'Not Implemented', message: 'There is no such method.' },

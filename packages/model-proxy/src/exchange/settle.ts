@@ -7,7 +7,7 @@ const MAX_TAGS = 10;
 const MAX_TAG_LENGTH = 100;
 
 /**
- * Frees the request's place at its virtual key, if it has one, and counts its tokens for the limits of that key.
+ * Frees the place of a request at its virtual key, and counts the tokens of the request for the limits of that key.
  * Counts the usage in the store if a deployment was selected, also without a virtual key. Does nothing without a
  * store. The caller calls it once, at the end of the request.
  * @param costUsd result of `countedCost`.

@@ -23,7 +23,7 @@ const CHECK_INTERVAL_MS = 30_000;
 
 /** The uploads that are watched. */
 interface Uploads {
-  /** Watches an upload. Without a chunk, it stalls after one to two intervals from now on. */
+  /** Watches an upload. If no chunk comes, calls {@link Upload.onStall} after one to two intervals. */
   add(upload: Upload): void;
   remove(upload: Upload): void;
 }

@@ -7,7 +7,7 @@ import { endAnswer } from './refusal.js';
 /** The upstream's headers that a client needs to use the body. */
 const bodyHeaders = ['content-type', 'content-length', 'content-disposition', 'cache-control'];
 
-/** An answer that is neither JSON nor events. */
+/** An answer that the proxy does not interpret, whatever its content type. */
 export class RawAnswer implements Answer {
   readonly #context: AnswerContext;
 
@@ -26,8 +26,8 @@ export class RawAnswer implements Answer {
   }
 
   /**
-   * Sends the error if the answer has not begun. Otherwise closes the connection, which shows the
-   * client that the answer is incomplete.
+   * If the answer has not begun, another attempt follows, or the client gets the error. Otherwise closes
+   * the connection, which shows the client that the answer is incomplete.
    */
   fail(error: ProxyError): void {
     const { exchange, attempt } = this.#context;
@@ -40,7 +40,7 @@ export class RawAnswer implements Answer {
     exchange.response.destroy();
   }
 
-  /** Sends the head together with the first byte. Until then the client can still get an error. */
+  /** Sends the head with the first byte, or at the end of an empty body. Until then, the client can get an error. */
   #sendHead(): void {
     const { exchange, status, headers } = this.#context;
     if (exchange.response.headersSent) return;

@@ -18,8 +18,8 @@ const LINGER_IDLE_MS = 5000;
 const LINGER_MS = 30_000;
 
 /**
- * Stores the error, and answers with it unless an answer has begun. Never throws, because most callers
- * are event handlers, where an exception would end the process.
+ * Stores the error. Answers with it unless an answer has begun, or the client has gone. Never throws, because
+ * most callers are event handlers, where an exception would end the process.
  * @param upstream headers of the upstream's answer if the error is the upstream's.
  */
 export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly string[] | null = null): void {
@@ -59,8 +59,8 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
 
 /**
  * Ends a request with an error at any time: after a fault of the client while the upstream works,
- * or after an exception in a handler. Aborts the upstream's request. The client gets the error
- * unless its answer has begun. Never throws.
+ * or after an exception in a handler. Aborts the upstream's request. The client gets the error. If
+ * its answer has begun, closes the connection instead. Never throws.
  */
 export function breakOff(exchange: Exchange, error: ProxyError): void {
   const { response, call } = exchange;
@@ -87,7 +87,7 @@ export function endAnswer(exchange: Exchange): void {
   else linger(exchange);
 }
 
-/** Returns whether the rest of a request is small. Node reads it after the answer has ended. */
+/** Returns whether a request is complete, or its whole body is small. Node reads the rest after the answer. */
 function isRestSmall({ complete, headers }: IncomingMessage): boolean {
   if (complete) return true;
   const length = headers['content-length'];

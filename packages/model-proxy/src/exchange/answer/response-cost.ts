@@ -6,8 +6,8 @@ import type { Usage } from './usage.js';
 
 /**
  * Returns the cost of an answer. If only the price of input or of output is set, the other price is 0. Counts cached
- * tokens and other kinds separately only if they have prices of their own.
- * @returns US dollars; null: the deployment has no prices.
+ * tokens and other kinds separately only if they have prices of their own. A large input may have other prices.
+ * @returns in the currency of the prices, usually US dollars; null: the deployment has no prices.
  */
 export function costOf(deployment: Deployment, usage: Usage): number | null {
   const { inputToken, outputToken, tokens, tiers, hasKinds } = pricesOf(deployment);

@@ -16,8 +16,8 @@ interface IdRewrite {
 }
 
 /**
- * Returns the changes for the ids of a response: its own, which is stored in the exchange, and that of the response
- * that it continues. Empty: ids do not change.
+ * Returns the changes for the ids of a response: its own, and that of the response that it continues. The change of
+ * its own id also stores the upstream's id in the exchange. Empty: ids do not change.
  */
 function rewritesOf({ endpoint, exchange }: IdContext): readonly IdRewrite[] {
   const deployment = exchange.selection?.deployment;

@@ -12,7 +12,7 @@ import type { Usage } from './usage.js';
 /** Numbers of tokens. Each token of the usage is in only one of them. */
 type TokenKinds = Readonly<Record<keyof TokenPrices, number>>;
 
-/** The kinds that an upstream reports beside the totals. */
+/** The kinds that an upstream reports beside the totals. Here, `cacheWrite` includes `longCacheWrite`. */
 type Reported = Omit<TokenKinds, 'input' | 'output'>;
 
 const none: Reported = { cacheRead: 0, cacheWrite: 0, longCacheWrite: 0, inputAudio: 0, outputAudio: 0, reasoning: 0 };

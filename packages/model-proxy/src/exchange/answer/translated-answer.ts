@@ -27,8 +27,8 @@ export function translatedAnswer(context: AnswerContext, translated: TranslatedC
 }
 
 /**
- * Maximum size of an answer that the proxy translates as a whole, which takes four times its memory. 2,048 long
- * embeddings have 75 MB.
+ * Maximum size of an answer that the proxy translates as a whole. The translation needs four times as much memory.
+ * 2,048 long embeddings have 75 MB.
  */
 const MAX_TRANSLATED_BYTES = 128 * 1024 * 1024;
 
@@ -40,7 +40,7 @@ function checkSize({ exchange }: AnswerContext, bytes: number): void {
     throw responseTooLarge(MAX_TRANSLATED_BYTES, bytes, 'the proxy translates no larger answer');
 }
 
-/** A dialect's result that is not OpenAI's JSON: audio, or the upstream's error. */
+/** A dialect's result that is not a JSON answer for the client: audio, or the upstream's error. */
 type NonJsonAnswer = Exclude<DialectAnswer, { readonly value: object }>;
 type Audio = Extract<DialectAnswer, { readonly bytes: Buffer }>;
 
@@ -216,7 +216,7 @@ class TranslatedEvents implements Answer {
   }
 }
 
-/** Writes an event. Anthropic's events have their type as a name. */
+/** Returns the text of an event. For clients of Anthropic's API, the type of the event is also its name. */
 function eventText(event: object, api: Api): string {
   const name = api === 'anthropic' && 'type' in event ? `event: ${String(event.type)}\n` : '';
   return `${name}data: ${JSON.stringify(event)}\n\n`;

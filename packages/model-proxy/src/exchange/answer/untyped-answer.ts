@@ -1,5 +1,6 @@
 /**
- * Finds the kind of answers without a content type, or with a text type where only JSON is valid.
+ * Finds the kind of an answer by its first bytes: if it has no content type, has a text type where only JSON is valid,
+ * or has the status 204.
  */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { notJsonFault } from '../../upstream/classify.js';

@@ -41,7 +41,7 @@ export class Attempt implements UpstreamHandler, AttemptState {
     this.#owner = owner;
   }
 
-  /** Ends the attempt without a result: the client has gone, or the proxy cannot send the answer. */
+  /** Ends the attempt without a result: the client has gone, or the request ends with an error. */
   abort(): void {
     this.#end();
   }

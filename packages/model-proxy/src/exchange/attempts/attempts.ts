@@ -38,7 +38,7 @@ export class Attempts implements AttemptOwner {
   readonly #body: RequestBody;
   /** The name that the client sent, the default for a request without a name, or the name of a fallback. */
   #requested = '';
-  /** {@link #requested} after the key's aliases, or the deployment that made the response to continue. */
+  /** {@link #requested} with the key's alias replaced, or the id of the deployment that made the earlier response. */
   #model = '';
   #routed: RoutedRequest = { session: null, streams: false };
   #attempt: Attempt | null = null;
@@ -46,13 +46,13 @@ export class Attempts implements AttemptOwner {
   #running: Deployment | null = null;
   /** Ends the wait for a retry. */
   #timer: NodeJS.Timeout | undefined;
-  /** Deployments that failed the request or cannot take it, by id; null: none in any group, as in most requests. */
+  /** By id, deployments of the current group that failed the request or cannot take it; null: no group has any. */
   #failed: Map<string, Failed> | null = null;
   #lastError: LastError | null = null;
   /** The last error of the group that the client requested; null: this group has not failed. */
   #firstError: LastError | null = null;
   #earlierRetries = 0; // at earlier groups
-  /** The groups that follow; null: the first group has not failed. */
+  /** The groups that follow; null: the first group has not failed, or the body cannot be sent again. */
   #fallbacks: Fallbacks | null = null;
 
   constructor(exchange: Exchange, target: Target, body: RequestBody) {
@@ -62,7 +62,7 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Selects a deployment or a fallback, and sends the request. Counts tokens itself if the upstream cannot.
+   * Selects a deployment or a fallback, and sends the request. Estimates a number of tokens itself.
    * @throws {ProxyError} if no request was sent. 400: invalid body, or no such model; 403: the key may not use
    *   the model; 429: all deployments are at their limits or cool down.
    */

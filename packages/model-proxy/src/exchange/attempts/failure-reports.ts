@@ -5,7 +5,7 @@ import type { Selection } from '../../routing/router.js';
 import { isUpstreamFault } from '../../series.js';
 import type { Exchange } from '../exchange.js';
 
-/** Reports a failure of an upstream to the health of its deployment, unless the client may have caused it. */
+/** Reports a failure of an upstream to the health of its deployment, unless the client's timeout may be the cause. */
 export function blame(
   { proxy, clientTimeouts }: Exchange,
   model: string,

@@ -19,7 +19,8 @@ interface Outgoing {
 }
 
 /**
- * Makes the request for a deployment. With telemetry, begins the span of the attempt.
+ * Makes the request for a deployment. Also stores in the exchange what the answer must omit or encode. With telemetry,
+ * begins the span of the attempt.
  * @throws {ProxyError} 400: the deployment does not support a parameter or the endpoint.
  */
 export function outgoingRequest(

@@ -1,6 +1,6 @@
 /**
  * Sends one chat request to several models: `model: "gpt-4o,claude"`. The answer is a list with the
- * answers of the models, in the order of their names.
+ * answers of the models, in the order of the models in `model`.
  * @see https://docs.litellm.ai/docs/completion/batching
  */
 import { performance } from 'node:perf_hooks';
@@ -15,7 +15,7 @@ import { Exchange } from '../exchange.js';
 import type { RequestBody } from '../request/request-body.js';
 import { CollectedResponse } from './collected-response.js';
 
-/** LiteLLM has no limit, but each model costs an upstream request. */
+/** Maximum number of models in a request. LiteLLM has no limit, but each model costs an upstream request. */
 const MAX_MODELS = 20;
 
 /** A request to one of the models. */

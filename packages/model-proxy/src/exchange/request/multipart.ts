@@ -57,7 +57,7 @@ export class MultipartScanner {
   readonly #fields: FormField[] = [];
   /** The last part whose headers are complete; undefined before the first part. */
   #current: (Disposition & { readonly valueStart: number }) | undefined;
-  /** The stored part of the value; null: the value is not stored. */
+  /** The bytes of the current part's value so far; null: the value is not stored. */
   #value: Buffer | null = null;
   #start: number | undefined;
 
@@ -167,7 +167,7 @@ export class MultipartScanner {
     return true;
   }
 
-  /** Stores the first bytes of the window as part of the value. @throws {MultipartError} it is too long. */
+  /** Stores the first bytes of the window as part of the value. @throws {MultipartError} if the value is too long. */
   #storeValue(count: number): void {
     if (this.#value === null) return;
     if (this.#value.length + count > MAX_VALUE_BYTES)

@@ -45,7 +45,7 @@ export interface RequestBody {
    * view of the body, so they are valid until {@link RequestBody.release}.
    */
   beginning(name: string, maxBytes: number): Buffer | undefined;
-  /** Returns the value of a parameter for the proxy; undefined: it is missing, too long, or in a form. */
+  /** Returns the parsed value of a parameter; undefined: it is missing, longer than 16 KiB, or in a form. */
   parameter(name: string): unknown;
   /**
    * Returns the body for the upstream, with the upstream's model name. An incomplete body is a

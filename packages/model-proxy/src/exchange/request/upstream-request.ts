@@ -75,7 +75,10 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
 const ownUrl = ({ apiBase, query }: Deployment, { path }: DialectRequest): string =>
   withQuery(path === '' ? apiBase : `${apiBase}/${path}`, query);
 
-/** Returns the URL of a request, with the query of the deployment. A {@link DialectRequest} has its own path. */
+/**
+ * Returns the URL of a request. Adds the query of the deployment, unless the provider's path has a query. Not for a
+ * {@link DialectRequest}, which has its own path.
+ */
 export function urlTo(
   { apiBase, query, pathOf }: Deployment,
   endpoint: Pick<Endpoint, 'path' | 'besideVersion'>,
