@@ -62,7 +62,7 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Selects a deployment or a fallback, and sends the request. Estimates a number of tokens itself.
+   * Selects a deployment or a fallback, and sends the request, or answers with {@link answerEstimate}.
    * @throws {ProxyError} if no request was sent. 400: invalid body, or no such model; 403: the key may not use
    *   the model; 429: all deployments are at their limits or cool down.
    */
