@@ -50,7 +50,7 @@ const generates: ReadonlySet<string> = new Set(['chat', 'completion']);
 
 /**
  * Makes a short request to a model, which costs tokens.
- * @returns a text: why the model cannot be checked.
+ * @returns the request; a text if the model cannot be checked: the reason.
  * @throws {ProxyError} 400: the provider does not have the endpoint, or does not support a parameter.
  */
 export function modelRequest(proxy: CheckState, deployment: Deployment): CheckRequest | string {

@@ -18,7 +18,7 @@ const WRONG_KEY = 401;
 
 /** Deployments of upstreams that do not show their list → rounds until the next try to read it. */
 const unlisted = new WeakMap<Deployment, number>();
-/** Rounds without a try. The upstream, or the rights of the key, may change. */
+/** Rounds without a try. Then the next try follows, because the upstream or the rights of the key may have changed. */
 const UNLISTED_ROUNDS = 10;
 
 /**

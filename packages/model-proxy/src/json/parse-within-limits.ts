@@ -1,6 +1,6 @@
 /**
  * Parses JSON of upstreams and clients for dialects. `JSON.parse` has no limits: 4 MB of empty arrays become
- * two million objects of V8, which block the process for a second and take hundreds of MB.
+ * more than a million objects of V8, which block the process for a second and take hundreds of MB.
  */
 import { MAX_DEPTH } from './scanner.js';
 

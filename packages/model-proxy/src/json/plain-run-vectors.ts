@@ -106,7 +106,7 @@ function assemble(): Uint8Array {
   const isStop = (bytes: V128) => v128.or(is(QUOTE)(bytes), isAtMost(bytes, LAST_CONTROL));
   const findUpToStop = upToStop.set(i64.xor(stops.value, i64.sub(stops.value, i64.const(1n))));
 
-  /** Returns the last backslash up to `at`: it starts an escape that is invalid or not complete. */
+  /** Returns the position of the last backslash up to `at`, which starts an escape that is invalid or incomplete. */
   const endAtBackslash: readonly Statement[] = [
     whileTrue(i32.ne(i32.load8U(at.value), i32.const(BACKSLASH)), [at.set(i32.sub(at.value, i32.const(1)))]),
     returns(i32.or(i32.const(-0x80000000), at.value)),

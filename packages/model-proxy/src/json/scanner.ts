@@ -110,7 +110,7 @@ export class JsonObjectScanner {
 
   /**
    * Reads the next chunk. The scanner stores it, so the caller must not change it afterwards.
-   * @throws {JsonError} as soon as the bytes so far cannot begin an object, or exceed a limit.
+   * @throws {JsonError} as soon as the bytes so far cannot be the beginning of an object, or exceed a limit.
    */
   push(chunk: Buffer): void {
     const base = this.#length;

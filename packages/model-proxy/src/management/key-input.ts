@@ -71,8 +71,8 @@ const unsupported: ReadonlySet<string> = new Set(
 );
 
 /**
- * Parses the members that change a key. Ignores LiteLLM's members that add nothing here, and other members whose value
- * is empty.
+ * Parses the members that change a key. Ignores LiteLLM's members that add nothing here, and unknown or unsupported
+ * members whose value is empty or false.
  * @throws {ProxyError} 400: a member is unknown, not implemented or invalid.
  */
 export function parseKeyInput(body: Readonly<Record<string, unknown>>): KeyInput {

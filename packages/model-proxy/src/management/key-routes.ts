@@ -197,7 +197,7 @@ function isListed(query: URLSearchParams, digest: string, key: StoredKey, now: n
   );
 }
 
-/** Returns the digest of a key or digest that a client names. */
+/** Returns the digest of the key that a client names. @param given the key, or its digest. */
 export function digestOfGiven(given: string): string {
   return digestPattern.test(given) ? given : digestOf(given);
 }

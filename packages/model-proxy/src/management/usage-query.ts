@@ -42,8 +42,8 @@ export function usageIn(request: ManagementRequest): AsyncIterable<readonly Usag
 }
 
 /**
- * LiteLLM's filters for which the totals of the store have no data. Without an error, the report would be too
- * large.
+ * LiteLLM's filters for which the totals of the store have no data. Without an error, the report would
+ * include usage that the filter excludes.
  */
 const unsupportedFilters = ['request_id', 'customer_id'];
 
@@ -99,7 +99,7 @@ export const emptySums = (): Sums => ({
   spend: 0,
 });
 
-/** Adds sums, or the {@link numbersOf} a row, to sums. */
+/** Adds to sums. @param added other sums, or the numbers of a row ({@link numbersOf}). */
 export function addSums(sums: Sums, added: Readonly<Sums>): void {
   sums.requests += added.requests;
   sums.failed_requests += added.failed_requests;

@@ -6,8 +6,9 @@ import { StreamedAnswer, streamedList } from './streamed-answer.js';
 import { addSums, emptySums, numbersOf, datesOf, usageIn, valueAt, type ReportDates } from './usage-query.js';
 
 /**
- * `GET /usage/export`: all rows between the dates, of keys and tags. As JSON, or with `format=csv` as a table.
- * @throws {ProxyError} 400: a date or the format is invalid.
+ * `GET /usage/export`: all rows between the dates, of keys and tags; with a filter for keys, only rows of these keys. As JSON,
+ * or with `format=csv` as a table.
+ * @throws {ProxyError} 400: a date or the format is invalid, or a filter is not implemented.
  */
 export function exportUsage(request: ManagementRequest): object {
   const format = request.query.get('format') ?? 'json';
@@ -64,7 +65,8 @@ const MAX_DAYS = 366;
 /**
  * `GET /usage/daily`: the keys, models or tags (`group_by`) with the largest `measure` between the dates, and the sum
  * of all others. `daily` is the measure of each day of `days`.
- * @throws {ProxyError} 400: a member of the query is invalid, or the period is longer than {@link MAX_DAYS}.
+ * @throws {ProxyError} 400: a parameter is invalid, a filter is not implemented, or the period is longer than
+ *   {@link MAX_DAYS}.
  */
 export async function dailyUsage(request: ManagementRequest): Promise<object> {
   const { query, store } = request;
