@@ -1,7 +1,8 @@
 /**
  * `/health`: the results of the checks in the background. Without such checks, the proxy sends a short request to
- * each deployment of the configuration, or to those that the query selects. These requests cost tokens, as LiteLLM's
- * do.
+ * each deployment of the configuration, or to those that the query selects. With
+ * `health_check_skip_disabled_background_models`, deployments without a check in the background get none. These
+ * requests cost tokens, as LiteLLM's do.
  * Probes should use `/health/liveliness`, for which the proxy sends no request.
  */
 import type { ProxyState } from '../exchange/exchange.js';
@@ -32,7 +33,7 @@ export interface HealthReport {
 /**
  * Returns the results of the checks in the background; without such checks, sends requests and returns their results.
  * Omits deployments without a result.
- * @param deployments in the order of the report.
+ * @param deployments the deployments to report. The report lists them in the same order.
  */
 export async function healthReport(proxy: ProxyState, deployments: readonly Deployment[]): Promise<HealthReport> {
   const { concurrency, skipsDisabled, background } = proxy.settings.healthChecks;

@@ -74,7 +74,8 @@ export function flatHeaders(headers: OutgoingHttpHeaders): string[] {
 /**
  * Returns the upstream's headers for the client: name, value, name, value; names in lower case.
  * @param rawHeaders as `IncomingMessage.rawHeaders`.
- * @param ours names of headers that the proxy sets itself. The upstream's become `llm_provider-…`.
+ * @param ours names of headers that the proxy sets itself. Headers of the upstream with these names, and
+ *   `x-litellm-…`, become `llm_provider-…`.
  * @param mask masks the secrets of the deployment.
  */
 export function rawAnswerHeaders(

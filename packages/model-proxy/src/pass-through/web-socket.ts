@@ -66,7 +66,7 @@ export class WebSocketCall implements UpstreamCall {
     // Puts the bytes back before the first read. http-proxy would do this too late.
     if (head.length > 0) socket.unshift(head);
 
-    // http-proxy reads the `upgrade` header of the client's request.
+    // http-proxy gets this object instead of the client's request, and reads its `upgrade` header.
     const upgradeRequest = new UpgradeRequest(plan);
     const proxy = createProxy({
       ...proxyOptions(plan, agent),
