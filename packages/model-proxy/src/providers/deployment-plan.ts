@@ -10,7 +10,7 @@ export interface RequestBodyOptions {
   readonly deployment: Deployment;
   /** The upstream's name for the model, without the provider's prefix. */
   readonly upstreamModel: string;
-  /** Adds `stream_options.include_usage` to streamed requests that do not have it. */
+  /** Whether the proxy adds `stream_options.include_usage` to streamed requests that do not have it. */
   readonly alwaysIncludeStreamUsage: boolean;
   /** As `alwaysIncludeStreamUsage`, even if the client has set `include_usage` to false. */
   readonly countsUsage?: boolean | undefined;

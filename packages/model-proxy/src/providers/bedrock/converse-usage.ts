@@ -13,7 +13,7 @@ const usageSchema = z
   })
   .nullish();
 
-/** Returns Anthropic's usage. @throws {Error} if a number of tokens is not a non-negative integer. */
+/** Returns Anthropic's usage. @throws {Error} if the value has another form, such as a negative number of tokens. */
 export function anthropicUsage(value: unknown): AnthropicUsage {
   const usage = usageSchema.parse(value);
   return {

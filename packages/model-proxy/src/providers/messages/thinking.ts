@@ -47,8 +47,8 @@ const hasHighestEffort = /gpt-(?:5\.1-codex-max|5\.(?:[2-9]|\d\d)|[6-9](?!\d)|[1
 const freeNames: ReadonlySet<string> = new Set(['azure', 'azure_ai']);
 
 /**
- * Replaces Anthropic's highest efforts by the highest effort that the model surely has. Others stay unchanged, and
- * `xhigh` for an unknown model. OpenAI's API has no `max`.
+ * Replaces Anthropic's highest efforts by the highest effort that the model surely has. All other efforts stay
+ * unchanged. `xhigh` also stays if the name of the deployment says nothing about the model. OpenAI's API has no `max`.
  */
 function knownEffort(effort: unknown, provider: string, model: string): unknown {
   if (effort !== 'max' && effort !== 'xhigh') return effort;
