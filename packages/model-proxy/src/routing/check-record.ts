@@ -4,7 +4,7 @@
 export interface CheckResult {
   /** The fault, or why no request could be sent; without secrets. null: the deployment works. */
   readonly error: string | null;
-  /** Status of the error, as clients would get it; null: healthy, or no check exists for this kind of model. */
+  /** Status of the error, as clients would get it; null: healthy, or the model cannot be checked. */
   readonly status: number | null;
   /** Whether a request was sent. false: the model cannot be checked, or a setting is wrong. */
   readonly isChecked: boolean;
