@@ -71,6 +71,12 @@ export interface Proxy {
  */
 const CLOSE_FRAME_MS = 1000;
 
+/**
+ * Milliseconds after which a client that reads nothing loses its connection. Meanwhile, its request counts for the
+ * limits of its key and of its deployment.
+ */
+const UNREAD_ANSWER_MS = 600_000;
+
 /** Reports that the service cannot start. The message is one line for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
@@ -230,6 +236,7 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
       onUpgrade: app.upgrade,
       onExpectContinue: app.expectContinue,
       onError: (error) => log.error('accepting a connection failed', { error }),
+      unreadAnswerMs: UNREAD_ANSWER_MS,
       // No time limit for a whole request, because a large prompt over a slow connection takes long.
       // exchange/stalled-uploads.ts ends requests whose bytes stop arriving.
       server: { requestTimeout: 0 },

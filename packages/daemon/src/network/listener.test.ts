@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   Agent,
   get,
@@ -15,8 +15,8 @@ import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { selfSigned } from '../../test/support/self-signed.js';
 import { ListenError, listen as listenOn, openListener, type Listener, type ListenOptions } from './listener.js';
-import type { TlsOptions } from './tls.js';
 
 const openListeners: Listener[] = [];
 
@@ -597,18 +597,4 @@ async function exchange(address: string, bytes: string): Promise<string> {
   socket.setEncoding('latin1').on('data', (piece: string) => (answer += piece));
   await once(socket, 'close');
   return answer;
-}
-
-/** Returns TLS options with a new self-signed certificate and its key. */
-function selfSigned(): TlsOptions {
-  const pem = execFileSync(
-    'openssl',
-    [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-      ...['-subj', '/CN=localhost', '-keyout', '-', '-out', '-'],
-    ],
-    { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' },
-  );
-  // The text contains the certificate and the key. Each parser finds its part.
-  return { cert: pem, key: pem, minVersion: 'TLSv1.2' };
 }

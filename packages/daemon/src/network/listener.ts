@@ -7,7 +7,14 @@ import {
   type ServerOptions,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { createServer as createNetServer, isIPv4, isIPv6, type AddressInfo, type Server as NetServer } from 'node:net';
+import {
+  createServer as createNetServer,
+  isIPv4,
+  isIPv6,
+  type AddressInfo,
+  type Server as NetServer,
+  type Socket,
+} from 'node:net';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from '../http/declined-upgrade.js';
 import { isWebSocketRequest } from '../http/upgrade-response.js';
@@ -18,6 +25,7 @@ import { limitUnreadBodies } from '../http/unread-body.js';
 import { drain, trackSockets } from './drain.js';
 import { listInterfaces, type NetworkInterfaces } from './network-interfaces.js';
 import type { TlsOptions } from './tls.js';
+import { MAX_STILL_CHECKS, UnreadAnswers } from './unread-answers.js';
 
 /** Options of {@link openListener}. */
 export interface ListenOptions {
@@ -62,6 +70,11 @@ export interface ListenOptions {
    * Absent: the listener closes such connections, as Node does.
    */
   readonly onPlainHttp?: RequestListener;
+  /**
+   * Milliseconds after which the listener closes a connection with unsent bytes of which the client reads nothing; also
+   * the connection of a WebSocket. Absent: no limit.
+   */
+  readonly unreadAnswerMs?: number;
   /** Changes of Node's default limits. */
   readonly server?: ServerTuning;
   /** Returns the network interfaces of this host. Default: `os.networkInterfaces`. */
@@ -169,6 +182,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   const sockets = trackSockets(server);
   await listen(server, ip, port);
   server.on('error', onError);
+  if (options.unreadAnswerMs !== undefined) limitUnreadAnswers(server, sockets, options.unreadAnswerMs);
   const { port: actualPort } = server.address() as AddressInfo; // a TCP server: never a path
   const scheme = tls === undefined ? 'http' : 'https';
   const extraServers = new Set<NetServer>();
@@ -253,6 +267,12 @@ function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly
     .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))
     .map(({ address }) => address);
   return interfaceAddresses.length === 0 ? ['127.0.0.1'] : interfaceAddresses;
+}
+
+function limitUnreadAnswers(server: Server, sockets: ReadonlySet<Socket>, limitMs: number): void {
+  const unread = new UnreadAnswers(sockets);
+  const timer = setInterval(() => unread.check(), limitMs / MAX_STILL_CHECKS);
+  server.once('close', () => clearInterval(timer));
 }
 
 function shortcutOf(
