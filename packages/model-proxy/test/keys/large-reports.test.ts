@@ -45,6 +45,24 @@ describe('a report of a day', () => {
     const answer = await app.manage('GET', `/usage/export?start_date=${daysAgo(1)}`);
     expect(answer.json()).toHaveLength(150_000);
   });
+
+  it('lets other requests continue while its file is read', async () => {
+    store(
+      daysAgo(1),
+      Array.from({ length: 50_000 }, (_, n): Row => ['key', `key-${n}`, 'm', 1]),
+    );
+    let isRead = false;
+    let turns = 0;
+    const counting = (async () => {
+      for (; !isRead; turns += 1) await nextTurn();
+    })();
+    const days = app.store.usageByDay(daysAgo(1), daysAgo(1))[Symbol.asyncIterator]();
+    const { value } = await days.next();
+    isRead = true;
+    await counting;
+    expect(value).toHaveLength(50_000);
+    expect(turns).toBeGreaterThan(10);
+  });
 });
 
 describe('a report of several days', () => {

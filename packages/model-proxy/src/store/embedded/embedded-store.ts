@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FolderInUseError, lockFolder, type FolderLock } from '@rackless/daemon/files/folder-lock.js';
 import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { Log } from '@rackless/daemon/log/log.js';
+import { runInSlices, type Steps } from '@rackless/daemon/process/slices.js';
 import { StoreUnavailable } from '@rackless/daemon/shared-store/store-unavailable.js';
 import { StoreError, type OwnedStore, type Store, type UsageBatch } from '../store.js';
 import { DAY_MS, dayOf, type RequestUsage, type UsageRow } from '../usage.js';
@@ -15,7 +16,7 @@ import { UsageFlusher } from '../usage-flusher.js';
 import { budgetEvents, type OnBudgetEvent } from '../budget-events.js';
 import type { Entry } from './journal-lines.js';
 import { Journal, JournalError } from './journal.js';
-import { readJournal } from './journal-reader.js';
+import { readJournalInSteps } from './journal-reader.js';
 import { KeyTable, spendEntry } from './key-table.js';
 import { UsageDay } from './usage-day.js';
 
@@ -185,19 +186,18 @@ class EmbeddedStore implements OwnedStore {
   async *usageByDay(from: string, to: string): AsyncGenerator<readonly UsageRow[]> {
     for (const day of await this.usageDays(from, to)) {
       yield this.usageOf(day);
-      // Reading a file blocks requests, so let them continue after each file.
+      // Small files are read without a pause, so let requests continue after each file.
       await delay(0);
     }
   }
 
-  usageOf(day: string): Promise<readonly UsageRow[]> {
-    return new Promise((resolve, reject) => {
-      try {
-        resolve(day === this.#day.day ? this.#day.rows() : readDay(this.#options.folder, day));
-      } catch (error) {
-        reject(new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error }));
-      }
-    });
+  async usageOf(day: string): Promise<readonly UsageRow[]> {
+    try {
+      if (day === this.#day.day) return this.#day.rows();
+      return await runInSlices(readDay(this.#options.folder, day));
+    } catch (error) {
+      throw new StoreUnavailable(`reading the usage: ${fileReason(error)}`, { cause: error });
+    }
   }
 
   async close(): Promise<void> {
@@ -281,11 +281,11 @@ function storedDays(folder: string): string[] {
     .sort();
 }
 
-function readDay(folder: string, date: string): UsageRow[] {
+function* readDay(folder: string, date: string): Steps<UsageRow[]> {
   const file = path.join(folder, usageFile(date));
   if (!existsSync(file)) return [];
   const day = new UsageDay(date);
-  readJournal(file, (entry) => day.load(entry));
+  yield* readJournalInSteps(file, (entry) => day.load(entry));
   return day.rows();
 }
 
