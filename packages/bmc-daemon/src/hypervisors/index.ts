@@ -11,7 +11,7 @@ import type { DriverContext, OpenedDriver } from './driver-context.js';
 const GIB = 2 ** 30;
 
 /**
- * Creates the driver of the selected hypervisor, for the allowed machines.
+ * Creates the driver of the selected hypervisor. With EMULATOR_ALLOWED_INSTANCES, it serves only those machines.
  * @param context `lookup` resolves the names of image servers.
  * @throws the error of `settingError`, for a setting that cannot be used.
  * @throws {StoreUnavailable} only for a cloud with a shared store.

@@ -63,7 +63,7 @@ export function countedBody(
    */
   let periodStart = 0;
   const watch = setInterval(() => {
-    // While bytes wait for a slow disk, the server is not too slow.
+    // While bytes wait for a slow disk, the server cannot send more, so this time does not count.
     const isHeldBack = counter.readableLength > 0 || counter.writableNeedDrain;
     if (isHeldBack || received - periodStart >= minBytes) {
       slowMs = 0;

@@ -38,8 +38,8 @@ export interface ImageHosts {
 }
 
 /**
- * Addresses that serve no images but may serve secrets: link-local addresses, where clouds serve
- * the credentials of their machines, the addresses of that service in other clouds, multicast and broadcast.
+ * Addresses that serve no images but may serve secrets. Most clouds serve the credentials of their machines at a
+ * link-local address; the list also has the addresses that other clouds use for this. Multicast and broadcast too.
  * An IPv6 address that contains a forbidden IPv4 address ({@link embeddedIpv4}) is rejected too.
  * Loopback and private addresses are allowed, because labs have their images there.
  */

@@ -1,4 +1,4 @@
-/** The part of the feature accounts that consoles and events use. */
+/** The part of the feature accounts that all requests, WebSockets, event streams and consoles use. */
 import type { Awaitable } from '../redfish/resource.js';
 import type { Authenticate, Authenticated, Refusal, WatchIdentity } from '../redfish/authenticate.js';
 
@@ -45,7 +45,10 @@ export interface LoginClient {
  * A rejected attempt. It contains no input of the client except the name of an existing account.
  */
 export interface RefusedAttempt {
-  /** Null if no such account exists: the name may be a password in the wrong field. */
+  /**
+   * Name of the account; null if no account has the name that the client sent. Such a name may be a password in
+   * the wrong field, so it is not reported.
+   */
   readonly account: string | null;
   /** The client's IP address. */
   readonly address: string;

@@ -92,8 +92,8 @@ const managerInterface = defineResource({
 
 /**
  * Renders an address.
- * @param gateway null: the interface has none; undefined: not the first address, and the schema allows the property
- *   only there.
+ * @param gateway null: the interface has none; undefined: this is not the first address. The schema allows the
+ *   property only in the first address.
  */
 function renderIpv4({ address, prefix, isOwn }: ManagerAddress, gateway: string | null | undefined): JsonObject {
   const isLinkLocal = address.startsWith('169.254.');
