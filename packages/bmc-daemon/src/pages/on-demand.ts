@@ -37,7 +37,7 @@ export function pagesOnDemand(options: Parameters<typeof createPages>[0]): Pages
       const replaced = new ReplacedFilesError(`loading the pages: ${RESTART}`, { cause: error });
       return { route: 'unmatched', status: 503, user: null, error: replaced };
     }
-    // After the end of a connection, no event ends the request.
+    // If the connection ended during the load, no `close` event follows, so the handler would never resolve.
     if (response.destroyed) return { route: 'unmatched', status: response.statusCode, user: null };
     return answer(request, response, requestId);
   };

@@ -11,7 +11,7 @@ export type Headers = Readonly<Record<string, string>>;
 export interface Answer {
   readonly status: number;
   /**
-   * Name, value, name, value: the form that `writeHead` takes without a check of each header.
+   * Name, value, name, value: the form that `writeHead` takes without a conversion.
    * Contains Content-Length if the length of the body is known.
    */
   readonly headers: readonly string[];
@@ -33,8 +33,9 @@ const commonHeaders = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 const json = 'application/json; charset=utf-8';
 
 /**
- * Length in characters above which a body may not fit into the socket's buffers. If a client reads
- * nothing of such a body for `stalledMs`, the service closes its connection.
+ * Length in characters. A longer `body` possibly does not fit into the socket's buffers. If a client reads nothing of
+ * such a `body` for `stalledMs`, the service closes its connection. A `stream` has no such limit, also that of
+ * {@link bytesAnswer}.
  */
 const largeBody = 64 * 1024;
 const stalledMs = 30_000;
