@@ -38,7 +38,7 @@ interface DocumentOptions {
 
 /** A text that must be parsed, and the name of its file. */
 type Source = readonly [text: string, file: string];
-/** A reading of documents. It yields each text, and the caller returns the parsed document. */
+/** A reading of documents. It yields each text, and the caller passes the parsed document to `next`. */
 type Reading<Result> = Generator<Source, Result, YamlDocument>;
 
 /**

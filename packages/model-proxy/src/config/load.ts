@@ -66,7 +66,10 @@ export interface LoadedConfig {
 
 const noVariables: Environment = {};
 
-/** Loads a configuration. @throws {ConfigError} with all faults; only those of reading if a file cannot be read. */
+/**
+ * Loads a configuration.
+ * @throws {ConfigError} with all faults. If a file cannot be read or parsed: only with the faults of such files.
+ */
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const findings = new Findings();
   const complete = withDefaults(options);

@@ -11,8 +11,8 @@ import { mapping, scalar } from './single-model.js';
 /**
  * Creates the deployment like an entry of `model_list`, so the general TLS settings and timeouts
  * apply to it.
- * @returns null if the environment has no key or no usable address. This is not a fault, because
- *   clients may never use the deployment.
+ * @returns null if the environment has no key, or if the deployment would have a fault, for example an unusable
+ *   address. This is not a fault of the configuration, because clients may never use the deployment.
  */
 export function readEnvironmentDeployment(inherited: Inherited): Deployment | null {
   const { apiKeyEnvironment } = findProvider('openai');

@@ -7,7 +7,8 @@ const listed = names.join(', ');
 
 /**
  * Returns whether this process serves an entry: its `supported_environments` contain `LITELLM_ENVIRONMENT`, or are
- * absent. Adds a fault if one of both is missing or has another value.
+ * absent. Adds a fault, and returns true, if the list has another value, or if the variable is missing or has another
+ * value.
  */
 export function isForThisEnvironment(
   { supported_environments: supported }: Readonly<Record<string, unknown>>,

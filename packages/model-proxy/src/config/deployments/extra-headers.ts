@@ -5,7 +5,7 @@ import { nodeAt } from '@rackless/daemon/yaml/yaml-node.js';
 
 /**
  * Reads `extra_headers` and `organization`; names become lower case. A header that is invalid in
- * HTTP is a fault.
+ * HTTP, or that the proxy sets itself, is a fault.
  */
 export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Findings): Record<string, string> {
   const place = block.places.get('extraHeaders');

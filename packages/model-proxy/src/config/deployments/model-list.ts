@@ -32,7 +32,8 @@ const PARAMS = 'litellm_params';
 
 /**
  * Reads the entries and adds faults and warnings. An entry gives no deployment if it is not a mapping, has no name or
- * no params, has a faulty target, is for another environment, or has a model that the proxy cannot serve. Can pause before each entry.
+ * no params, has a faulty target, is for another environment, or has a model that the proxy cannot serve. Can pause
+ * before each entry.
  */
 export function* readModelList(entries: readonly Entry[], inherited: ListInherited): Steps<ModelList> {
   const deployments: Deployment[] = [];
