@@ -8,8 +8,8 @@ import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 export const MASK = '******';
 
 /**
- * Matches names of secret headers and of request additions. Prefers false positives to false
- * negatives.
+ * Matches names of headers, of members of `extra_body`, and of members of a token request whose values may be secret.
+ * Prefers false positives to false negatives.
  */
 export const secretHeader = /auth|key|token|secret|cookie|password|credential/i;
 

@@ -4,7 +4,7 @@ import type { CheckRecord } from './check-record.js';
 import type { FailedCheck } from './failed-checks.js';
 
 /**
- * Something that all workers must know. Times are those of `hostTimeMs`.
+ * Something that all workers must know. `until` is a time of `hostTimeMs`.
  * - `cooled`: a deployment cools down until a time. `recovered`: it works again.
  * - `tried`: a request tests a deployment after its cooldown. The test ends at `until` at the latest.
  * - `checked`: a check in the background has ended.
@@ -21,7 +21,7 @@ export type SiblingEvent =
       readonly kind: 'checked';
       readonly id: string;
       readonly check: CheckRecord;
-      /** null: the check has not failed; absent: this check does not count, and earlier failures stay. */
+      /** null: the check succeeded or sent no request; absent: it does not count, and earlier failures stay. */
       readonly failed?: FailedCheck | null | undefined;
     };
 

@@ -143,7 +143,7 @@ class Attempt {
       socket.once('connect', () => (this.#stage = 'tls'));
     } else this.#stage = 'tls';
     this.#watch(socket);
-    // In a tunnel, the `onread` option does not work, so reads the stream.
+    // In a tunnel, the option `onread` does not work, so this listener reads the stream.
     if (by.socket !== undefined && this.#onRead !== undefined) socket.on('data', this.#onRead);
     socket.on('session', (session) => (sessions.last = session));
     socket.once('secureConnect', () => {

@@ -3,7 +3,7 @@
 /** Larger chunks are passed on one by one: an event has its own chunk, and is larger. */
 export const MAX_JOINED_CHUNK = 63;
 
-/** So many small chunks of an answer are passed on one by one. Only an answer with more of them costs too much. */
+/** Number of an answer's small chunks that are passed on one by one. Only an answer with more costs too much. */
 export const MAX_SINGLE_CHUNKS = 4096;
 
 const CR = 0x0d;
