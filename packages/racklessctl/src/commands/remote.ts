@@ -126,8 +126,7 @@ async function findLogIn(call: Call, connection: Connection): Promise<ServiceLog
 function pauseStatus({ terminal }: Call, { host }: URL): (status: number, milliseconds: number) => () => void {
   return (status, milliseconds) => {
     if (milliseconds < SHOWN_PAUSE_MS) return () => undefined;
-    terminal.showStatus(`${host} is busy (${status}): trying again in ${Math.ceil(milliseconds / 1000)} s`);
-    return () => terminal.clearStatus();
+    return terminal.openStatus(`${host} is busy (${status}): trying again in ${Math.ceil(milliseconds / 1000)} s`);
   };
 }
 
