@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { isLibvirtError, type Hypervisor, type Network } from '@rackless/libvirt';
 import { note, warning, type Finding } from '../../../findings/finding.js';
 import type { ExaminedHost } from './examined-host.js';
+import { lacksDriver } from './lacks-driver.js';
 
 const SUBJECT = 'network';
 const NAME = 'default';
@@ -22,7 +23,7 @@ export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost)
   } catch (error) {
     if (isLibvirtError(error, 'NO_NETWORK')) return [missingNetwork(host)];
     // Without libvirt's network driver, machines use bridges, which is a usual installation.
-    if (isLibvirtError(error, 'NO_SUPPORT', 'INTERNAL_ERROR', 'SYSTEM_ERROR')) return [];
+    if (lacksDriver(error)) return [];
     throw error;
   }
   const [isActive, startsWithLibvirt] = await Promise.all([

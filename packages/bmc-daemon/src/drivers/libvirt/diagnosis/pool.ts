@@ -10,6 +10,7 @@ import { parseXml } from '../xml/parse.js';
 import { attribute, child, textOf } from '../xml/tree.js';
 import type { HostCapabilities } from '../host-capabilities.js';
 import type { ExaminedHost } from './examined-host.js';
+import { lacksDriver } from './lacks-driver.js';
 import { examinePoolAccess } from './pool-access.js';
 
 const SUBJECT = 'pool';
@@ -45,7 +46,7 @@ export async function examinePool(
     pool = await hypervisor.storagePoolLookupByName(name, { timeoutMs });
   } catch (error) {
     if (isLibvirtError(error, 'NO_STORAGE_POOL')) return await missingPool(host, configured);
-    if (isLibvirtError(error, 'NO_SUPPORT', 'INTERNAL_ERROR', 'SYSTEM_ERROR')) return [noStorageDriver(host)];
+    if (lacksDriver(error)) return [noStorageDriver(host)];
     throw error;
   }
   const [info, xml, autostart] = await Promise.all([
