@@ -47,7 +47,7 @@ describe('a report of a day', () => {
   });
 
   it('lets other requests continue while its file is read', async () => {
-    store(
+    writeDay(
       daysAgo(1),
       Array.from({ length: 50_000 }, (_, n): Row => ['key', `key-${n}`, 'm', 1]),
     );

@@ -128,6 +128,18 @@ export class BootControl {
     });
   }
 
+  /** Sets a pending one-time order in QEMU. Returns the instance; null if it is off, or if there is no such order. */
+  async #setPendingOrder(machine: Machine): Promise<Instance | null> {
+    // Most machines have no one-time override, so reads the XML of the running machine only with one.
+    if (onceDevice(readMetadata(await readInactiveXml(machine, this.#host.timeoutMs))) === null) return null;
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    // Another daemon on this host may be starting the machine with the override at this moment.
+    const values = readValues(xml);
+    if (instance === null || isStarting(instance) || onceDevice(values.record) === null) return null;
+    await this.#applyOrder(machine, instance, values);
+    return instance;
+  }
+
   /** Completes an override that was in progress when the daemon or connection ended. @throws as {@link applyOrder}. */
   async reconcile(machine: Machine, { xml, instance }: Definition): Promise<void> {
     const mayHaveOrder = instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null);
