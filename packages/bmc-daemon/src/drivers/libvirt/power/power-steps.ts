@@ -105,7 +105,10 @@ async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
   });
 }
 
-/** Maximum time in which a QEMU that obeys SIGTERM ends, in milliseconds. libvirt kills a hung QEMU after 10 s. */
+/**
+ * Maximum time in which a QEMU that obeys SIGTERM ends, in milliseconds.
+ * libvirt kills a hung QEMU after 10 s or more.
+ */
 const OBEYS_SIGTERM_MS = 5_000;
 /** How long libvirtd may need to notice the end of a QEMU that hung, in milliseconds. */
 const END_OF_HUNG_QEMU_MS = 2_000;
