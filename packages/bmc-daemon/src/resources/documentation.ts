@@ -37,11 +37,11 @@ function privilegeOf(entity: string, uri: string, method: string, needsNoLogin: 
   return `${any.join(' or ')}${others.join('')}`;
 }
 
-/** Returns what a POST to a collection does. There is always exactly one HTTPS certificate, so its POST replaces it. */
+/** Returns what a POST to a collection does. HTTPS has exactly one certificate, so its POST replaces it. */
 const effectOfPost = (uri: string): string =>
   uri.endsWith('/HTTPS/Certificates') ? 'replaces the certificate' : 'creates a member';
 
-/** Returns rows of the table: for each method, alias, upload path and action of a resource. */
+/** Returns rows of the table: for each method, alias, attachment, upload path and action of a resource. */
 function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   const { uri, entity, odataType, actions = {}, aliases = [] } = resource;
   const type = odataType.slice(1, odataType.lastIndexOf('.'));
