@@ -13,7 +13,7 @@ interface StreamRequest<Services> {
   readonly peer: string;
   /** Header names in lower case, such as `last-event-id`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The query's parameters. Those with `$` are in {@link StreamDefinition.query}. */
+  /** All parameters of the query. A parameter with `$` is here only if {@link StreamDefinition.query} lists it. */
   readonly query: URLSearchParams;
 }
 
@@ -52,8 +52,8 @@ export function streamDefiner<Services>() {
 }
 
 /**
- * Returns whether an Accept header allows this type (RFC 9110 §12.5.1). A request without the
- * header accepts any type.
+ * Returns whether a range of an Accept header allows this type (RFC 9110 §12.5.1). Ignores that a more specific range
+ * has precedence. A request without the header accepts any type.
  */
 export function accepts(header: string | undefined, contentType: string): boolean {
   if (header === undefined) return true;

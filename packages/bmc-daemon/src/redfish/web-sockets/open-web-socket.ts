@@ -6,7 +6,7 @@ import type { WebSocketLimits } from './limits.js';
 
 /**
  * Maximum length of the reason of a close frame, in bytes. The protocol allows 123 (RFC 6455 §5.5).
- * A character that the limit cuts becomes U+FFFD, which has 3 bytes.
+ * A character that the limit cuts becomes U+FFFD, which has 3 bytes, so the reason may grow a little.
  */
 const MAX_REASON_BYTES = 120;
 
@@ -38,7 +38,7 @@ export class OpenWebSocket implements WebSocketClient {
     this.privileges = privileges;
     socket.on('pong', () => (this.#isPongMissing = false));
     socket.on('message', (data, isBinary) => this.#receive(toBuffer(data), isBinary));
-    // The library has sent the close code for this fault of the client.
+    // If the client has violated the protocol, the library has already sent a close code.
     socket.on('error', ({ message }) => {
       this.end ??= { code: 1006, reason: message };
       this.#terminateLater();
