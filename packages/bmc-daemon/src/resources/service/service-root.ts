@@ -7,7 +7,7 @@ import { product, redfishVersion, vendor } from '../../version.js';
 import { reference } from '../reference.js';
 import { defineResource } from '../services.js';
 
-/** The service root has no data that change, so it is always the same object, and its rendering is cached. */
+/** The service root has no data that change, so its entity is always the same object, and its rendering is cached. */
 const emptyEntity = {};
 
 const sessions = '/redfish/v1/SessionService/Sessions';

@@ -51,7 +51,7 @@ export function memoryModules({
   return [...builtIn, ...plugged, ...free].map((module, slot) => ({ id: `DIMM${slot}`, slot, ...module }));
 }
 
-/** Converts to GiB: an integer from 1 GiB on, because Ironic expects it; below 1 GiB a fraction. */
+/** Converts to GiB: an integer, rounded down, from 1 GiB on, because Ironic expects it; below 1 GiB a fraction. */
 export function totalMemoryGiB(memoryKiB: number): number {
   const gib = memoryKiB / 1024 ** 2;
   return gib >= 1 ? Math.floor(gib) : Math.round(gib * 1000) / 1000;
