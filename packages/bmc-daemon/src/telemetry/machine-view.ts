@@ -1,4 +1,4 @@
-/** Restricts telemetry to one machine, for requests at this machine's own address. */
+/** Restricts telemetry to one machine, for requests that use the name or address of its manager. */
 import type { Telemetry } from './telemetry.js';
 
 /**

@@ -250,7 +250,7 @@ function sumOf(all: Devices): number | undefined {
 
 /**
  * Returns the increase between the measurements; undefined if a device was added, removed or reset, or if there is
- * none.
+ * no device.
  */
 function growthOf(before: Devices, now: Devices): number | undefined {
   if (now.size === 0 || now.size !== before.size) return undefined;

@@ -240,8 +240,8 @@ export class ReportSchedule implements ReportSource {
   }
 
   /**
-   * Removes the data of machines whose definition was removed during a sample, or while the host
-   * was down.
+   * Removes the data of machines that do not exist anymore. A machine may have been removed during a
+   * sample, or while the host was down.
    */
   #retain(uuids: ReadonlySet<string>): void {
     for (const uuid of this.#latest.keys()) if (!uuids.has(uuid)) this.forget(uuid);
