@@ -1,4 +1,4 @@
-/** A dialog with a form that sends one request. Faults of the service appear at their fields. */
+/** A dialog with a form that sends one request. Faults in the input that the service reports appear at their fields. */
 import type { ComponentChildren } from 'preact';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
@@ -25,7 +25,10 @@ interface FormDialogProps {
   readonly children: (faultOf: FaultOf) => ComponentChildren;
 }
 
-/** A dialog with a form. It shows each message of a failure at its field, and the others below all fields. */
+/**
+ * A dialog with a form. It shows a message that names a property at the field of this property, and all other messages
+ * below the fields.
+ */
 export function FormDialog({ title, sendLabel, properties, isWide, onSend, onClose, children }: FormDialogProps) {
   const { failure, isBusy, submit } = useSubmit(onSend, { title, onDone: onClose });
   const { faultOf, rest } = distribute(failure.value, properties);
