@@ -98,7 +98,7 @@ export const httpUrl = (given: Row) =>
 const plainQuery = /^\?[\w.~%+:,/-]+=[\w.~%+:,/-]*(?:&[\w.~%+:,/-]+=[\w.~%+:,/-]*)*$/;
 
 /**
- * Normalizes an upstream's URL: removes surrounding spaces, and final slashes of the path.
+ * Normalizes an upstream's URL: removes surrounding spaces, final slashes of the path, and an empty query.
  * @returns undefined: it is no URL with http or https, it has a user or a fragment, or its query needs escapes.
  */
 export function normalUrl(text: string): string | undefined {

@@ -50,8 +50,9 @@ export class TlsResolver {
 
   /**
    * Resolves the settings of a deployment: its own settings have precedence, then the environment,
-   * then the general settings. The certificate and its key come from the same of these places. A file that cannot be
-   * used is a fault at each place that names it, and so is a key without a certificate.
+   * then the general settings. The certificate and its key always come from the same place. A selected bundle or pair
+   * that cannot be used is a fault where the bundle or the certificate is set. A key without a certificate is a fault,
+   * unless a place with precedence has a certificate.
    */
   resolve(own: TlsBlock | undefined, general: TlsBlock): UpstreamTls {
     return { verify: this.#verify(own, general), clientCertificate: this.#clientCertificate(own, general) };
