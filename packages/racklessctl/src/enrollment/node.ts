@@ -2,7 +2,7 @@
 import type { MachineFacts } from '../machines/facts.js';
 import type { MachineSummary } from '../machines/machine.js';
 
-/** A machine to enroll. No file contains a password. */
+/** A machine to enroll. It has no password, because no enrollment file contains one. */
 export interface EnrollmentNode {
   /** Unique: lower-case letters, digits and hyphens, at most 63 characters (RFC 1123). */
   readonly name: string;
@@ -49,8 +49,9 @@ const dnsLabel = (text: string): string =>
 
 /**
  * Returns a unique name for each machine: the first of name, host name, context, name with chassis, serial
- * number, id and UUID that no other machine has. If there is none: the name, with a number from the second machine
- * on, such as `system-2`. BMCs of real servers often call their machine `System`.
+ * number, id and UUID that no other machine has. If there is none: the name, or `machine` if the name has no letter
+ * or digit of ASCII, with a number from the second machine on, such as `system-2`. BMCs of real servers often call
+ * their machine `System`.
  */
 export function enrollmentNames(machines: readonly MachineSummary[]): readonly string[] {
   const candidates = (facts: MachineSummary): readonly (string | undefined)[] => [
