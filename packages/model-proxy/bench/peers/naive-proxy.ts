@@ -10,7 +10,7 @@ const [port = 0, upstreamPort] = process.argv.slice(2).map(Number);
 const app = express();
 app.use(express.json({ limit: '100mb' }));
 app.use((request, _response, next) => {
-  // The only necessary change.
+  // The upstream knows the model by another name. A proxy must change nothing else.
   (request.body as { model?: string }).model = 'bench-model';
   next();
 });

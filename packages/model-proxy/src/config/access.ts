@@ -33,8 +33,8 @@ type Access = Pick<
 >;
 
 /**
- * Reads the settings. Adds a fault for a path that does not exist in `admin_only_routes`. Without a master key,
- * adds a fault for each setting that needs the key.
+ * Reads the settings. Adds a fault for each path in `admin_only_routes` that the proxy does not have or cannot restrict
+ * ({@link routeFault}). Without a master key, adds a fault for each setting that needs the key.
  */
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
@@ -69,8 +69,9 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
 }
 
 /**
- * Returns the names of a route in `masterKeyRoutes`. An operator who closes one path of a page or of an endpoint means
- * all its paths, also those of raw requests to the same endpoint of a provider.
+ * Returns the entries that a route adds to `masterKeyRoutes`: paths of a page, the route of an endpoint, names of raw
+ * paths. An operator who closes one path of a page or of an endpoint means all its paths, also those of raw requests to
+ * the same endpoint of a provider.
  */
 function namesOfRoute(path: string, forwarded: ReadonlySet<string>): readonly string[] {
   const page = pagePaths.get(path);
@@ -89,7 +90,7 @@ const publicPages = [...pagePaths.keys(), ...polledPaths].filter(
 const modelPaths = createPaths(endpoints);
 
 /**
- * Returns the fault of an entry; undefined: the entry is valid.
+ * Returns the fault of an entry of `admin_only_routes`; undefined: the entry is valid, or has no effect.
  */
 function routeFault(path: string, forwarded: ReadonlySet<string>): string | undefined {
   if (/[{}]/.test(path)) return 'must be a real path: a name in braces stands for many paths';
@@ -100,18 +101,18 @@ function routeFault(path: string, forwarded: ReadonlySet<string>): string | unde
   if (isServed || endpoint !== undefined || rawName(path) !== undefined) return undefined;
   const nearest = nearestName(path, publicPages);
   if (nearest !== undefined) return `there is no ${path}: did you mean ${nearest}?`;
-  // LiteLLM's routes that this proxy does not serve are always closed, so such an entry is not a
-  // fault.
+  // LiteLLM's routes that this proxy does not serve are not available to any client, so such an entry has no effect and
+  // is not a fault.
   return litellmRoutePage(path) === undefined ? `there is no ${path}` : undefined;
 }
 
-/** Minimum length of a key without LiteLLM's prefix. 16 random hexadecimal digits already resist guessing. */
+/** Minimum length of a master key, not counting the prefix `sk-`. 16 random hexadecimal digits resist guessing. */
 const MIN_KEY_LENGTH = 16;
 const MIN_DIFFERENT_CHARACTERS = 6;
 
 /**
- * Warns if there is no master key, or if guesses can find it. Nothing else limits guesses (decision 033).
- * Does not warn if the proxy listens only at loopback.
+ * Warns if there is no master key, or if guesses can find it. The proxy does not limit guesses (decision 033), so only
+ * the key itself protects it. Does not warn if the proxy listens only at loopback.
  * @param host the address to listen at.
  */
 export function warnOfMasterKey(masterKey: string | null, { host, port }: ListenSettings, findings: Findings): void {
