@@ -216,7 +216,7 @@ export class OutgoingRequest implements RequestMembers {
     return spliceJson(this.#object, edits);
   }
 
-  /** Returns the dialect's request: JSON with `extra_body`, or a whole request. @throws {ProxyError} 400: impossible. */
+  /** Returns the dialect's request: JSON with `extra_body`, or a whole one. @throws {ProxyError} 400: impossible. */
   finishAs({ endpoint, call }: TranslatedCall): Buffer[] | DialectRequest {
     const request = endpoint.request(this, call);
     if (request instanceof DialectRequest) return request;
