@@ -51,3 +51,28 @@ it('MP-132 a callback of the type generic_api gets a report about each request, 
   await upstream.close();
   await receiver.close();
 });
+
+it('MP-89 /metrics has no label with a key or a user: only the route, the model, the deployment and the result', async () => {
+  const upstream = await startFaultyUpstream();
+  const general_settings = { master_key: 'sk-master-0123456789' };
+  const litellm_settings = { callbacks: ['prometheus'] };
+  const file = daemon.write('c.yaml', configOf([{}], [upstream], { general_settings, litellm_settings }));
+  const child = daemon.start(['--config', file, ...LOCAL]);
+  const url = await child.address();
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-master-0123456789' };
+  for (const model of ['chat', 'unknown'])
+    await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ model, messages, user: 'the-user' }),
+    });
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const series = text.split('\n').filter((line) => line.startsWith('litellm_'));
+  const labels = series.flatMap((line) => Array.from(line.matchAll(/[{,](\w+)="/g), ([, name = '']) => name));
+  const results = ['exception_class', 'exception_status', 'le', 'status_code'];
+  expect([...new Set(labels)].sort()).toEqual([...results, 'model_id', 'requested_model', 'route'].sort());
+  expect(text).not.toMatch(/the-user|sk-master/);
+  child.signal('SIGTERM');
+  await child.waitForExit();
+  await upstream.close();
+});
