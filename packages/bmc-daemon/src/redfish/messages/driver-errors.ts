@@ -123,8 +123,8 @@ function messageOf(error: DriverError, context: ErrorContext): Message {
     case 'transient':
     case 'mediaInUse':
     case 'consoleInUse':
-    // Not a 502, because many clients retry after a 502, and the repeated power-on would boot with an empty drive.
     case 'insertFailed':
+      // Not a 502 for `insertFailed`: many clients retry then, and a second power-on would boot with an empty drive.
       return message('ResourceInUse');
     case 'unsupported':
       return unsupportedMessage(property, context);
