@@ -45,6 +45,7 @@ describe('driverError', () => {
     'Unable to read from monitor: Connection reset by peer',
     'Unable to write to monitor: Broken pipe',
     'internal error: QEMU monitor was closed',
+    "internal error: End of file from qemu monitor (vm='g2')",
     'operation failed: guest unexpectedly quit during hotplug',
     "internal error: disk 'sda' not found",
     'operation failed: target sda already exists',
