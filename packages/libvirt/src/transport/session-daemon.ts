@@ -7,12 +7,12 @@ const daemons = ['libvirtd', 'virtqemud'];
 const extraPath = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
 
 /**
- * Starts the user's own libvirtd, or virtqemud if libvirtd cannot be started. The daemon exits after
- * 120 s without a client and without a running domain. The daemon continues after this process exits,
- * because its domains continue to run. If two clients start a daemon at the
- * same time, the second daemon sees the pid file of the first and exits.
- * @param environment environment variables of the daemon, which contain the user's folders.
- * @throws {AggregateError} if neither `libvirtd` nor `virtqemud` can be started.
+ * Starts the user's own libvirtd, or virtqemud if the program libvirtd cannot be executed. Resolves when the process
+ * runs, perhaps before it listens. The daemon exits after 120 s without a client and without a running domain. The
+ * daemon continues after this process exits, because its domains continue to run. If two clients start a daemon at
+ * the same time, the second daemon sees the pid file of the first and exits.
+ * @param environment environment variables of the daemon. XDG_RUNTIME_DIR and HOME determine where its socket is.
+ * @throws {AggregateError} if neither `libvirtd` nor `virtqemud` can be executed.
  */
 export async function startSessionDaemon(environment: NodeJS.ProcessEnv, commands = daemons): Promise<void> {
   const path = [environment['PATH'] ?? '/usr/bin:/bin', ...extraPath].join(':');

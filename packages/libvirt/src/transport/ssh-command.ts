@@ -13,7 +13,7 @@ interface CommandLine {
  */
 const CONNECT_TIMEOUT_SECONDS = 60;
 
-/** The place of a server on the remote host: a unix socket, or a host and a port. */
+/** The place of a server as the remote host sees it: a unix socket, or a host and a port. */
 export type TunnelTarget = { readonly path: string } | { readonly host: string; readonly port: number };
 
 /** Returns the command that connects standard input and output with the libvirtd of a URI. */
@@ -21,7 +21,7 @@ export function sshCommand(uri: LibvirtUri): CommandLine {
   return commandLine(uri, [], [remoteCommand(script(uri))]);
 }
 
-/** Returns the command that connects standard input and output with a server on the remote host. */
+/** Returns the command that connects standard input and output with a server that the remote host can reach. */
 export function sshTunnelCommand(uri: LibvirtUri, target: TunnelTarget): CommandLine {
   if ('path' in target) return commandLine(uri, [], [remoteCommand(netcat(uri, target.path))]);
   const host = target.host.includes(':') ? `[${target.host}]` : target.host;

@@ -8,7 +8,7 @@ import type { OpenTransport, Transport, TransportHandlers } from './transport.js
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** How long `end` waits for ssh to send queued bytes. */
+/** How long `end` waits until the operating system accepts the queued bytes for ssh. */
 const END_TIMEOUT_MS = 100;
 /** How long a closed connection waits for the exit code and the last error messages of ssh. */
 const EXIT_TIMEOUT_MS = 1_000;
