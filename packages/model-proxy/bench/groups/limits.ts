@@ -1,7 +1,7 @@
 /**
  * Measures how exactly proxies that share the limits of a key keep them under load: two workers of a group, and
- * two processes with one Redis. Each process gets requests over its own connections, as fast as it answers. All
- * processes may use all cores.
+ * two processes with one Redis. Two loads, each with its own connections, send requests as fast as they get answers.
+ * All processes may use all cores.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { bin, flagsOf, MASTER_KEY, writeConfiguration } from '../targets.js';
 const SECONDS = 10;
 /** Connections of each of the two loads. */
 const CONNECTIONS = 32;
-/** The tokens of an answer in the reports of usage. */
+/** The tokens of a request and its answer, as the answer reports them. */
 const TOKENS = answerTokens();
 /** The limits are reached after about this share of the time. */
 const LIMIT_SHARE = 0.4;
