@@ -124,7 +124,7 @@ function messageOf(error: DriverError, context: ErrorContext): Message {
     case 'mediaInUse':
     case 'consoleInUse':
     case 'insertFailed':
-      // Not a 502 for `insertFailed`: many clients retry then, and a second power-on would boot with an empty drive.
+      // A 502 would be wrong for `insertFailed`: many clients retry it, and their power-on would boot an empty drive.
       return message('ResourceInUse');
     case 'unsupported':
       return unsupportedMessage(property, context);
