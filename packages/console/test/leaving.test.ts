@@ -1,6 +1,6 @@
 /**
- * The web console in Chromium when its user leaves a page, or steps through the history: when it asks first, and when
- * it only closes a dialog.
+ * Tests in Chromium that the web console asks before a user leaves a page with unsaved work, and that a step back in
+ * the history closes an open dialog.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page, Route } from 'playwright-core';
@@ -66,7 +66,7 @@ describe('a step back in the history', () => {
     await page.context().close();
   });
 
-  it('keeps a page with its input behind the dialog of an ended session', async () => {
+  it('does not leave a page or lose its input while the login dialog of an ended session is open', async () => {
     const { page } = await openList();
     const tag = await typeTag(page);
     const { Members } = (await (await bmc.ask('GET', '/redfish/v1/SessionService/Sessions')).json()) as {
@@ -108,7 +108,7 @@ describe('changes that are not saved', () => {
     await page.context().close();
   });
 
-  it('need no answer to the question if a save succeeds meanwhile, and stay after a failed save and Stay', async () => {
+  it('close the open question when their save succeeds, and stay if the save fails and the user answers Stay', async () => {
     expect(await setTag('')).toBe(200);
     const { page, faults } = await openList();
     const tag = await typeTag(page);
@@ -164,7 +164,7 @@ describe('changes that are not saved', () => {
 });
 
 describe('the address of an image that is not inserted', () => {
-  it('stays after the answer Stay, also while the form for files is open, and causes no question if it is empty', async () => {
+  it('stays after the answer Stay, also if the user has switched to a file, and causes no question if it is empty', async () => {
     const { page, faults } = await openList();
     await row(page, 'node-1').getByRole('link').click();
     await page.getByRole('link', { name: 'Media', exact: true }).click();
@@ -187,7 +187,7 @@ describe('the address of an image that is not inserted', () => {
     await source.selectOption('From a server');
     expect(await url.inputValue()).toBe('http://192.0.2.1/typed.iso');
 
-    // The console does not ask if the form is empty, also after the user typed a login and removed it.
+    // A typed password causes the question, too. After the user removes it, the console does not ask.
     await url.fill('');
     await card.getByLabel('Password').fill('secret');
     await away();
@@ -202,7 +202,7 @@ describe('the address of an image that is not inserted', () => {
 });
 
 describe('a running action on many machines', () => {
-  it('continues if the user stays when a reload, a logout or "Try again" of a failed page causes a question', async () => {
+  it('continues after the answer Stay to the question of a reload, a logout or "Try again" for a failed script', async () => {
     const { page } = await openList();
     const release = await startSlowly(page);
     page.removeAllListeners('dialog');

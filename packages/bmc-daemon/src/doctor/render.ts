@@ -100,7 +100,7 @@ function summary({ findings, hosts, cloud }: DoctorReport): readonly string[] {
   };
   const examined = hosts.map(({ name, libvirt, qemu }) => {
     const versions = [
-      libvirt === null ? 'no answer' : `libvirt ${libvirt}`,
+      libvirt === null ? 'version unknown' : `libvirt ${libvirt}`,
       ...(qemu === null ? [] : [`QEMU ${qemu}`]),
     ];
     return `Examined the host ${plainLine(name)}: ${versions.join(', ')}.`;

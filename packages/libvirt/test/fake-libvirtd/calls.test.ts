@@ -89,7 +89,7 @@ describe('opening a connection', () => {
   });
 
   it('tries no other socket if the socket of the URI fails', async () => {
-    await fake.refuse();
+    await fake.stopListening();
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({
       code: 'NOT_CONNECTED',

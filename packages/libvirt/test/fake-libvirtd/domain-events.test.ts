@@ -218,7 +218,7 @@ describe('an event registration', () => {
   it('is not repeated if its listener is removed while disconnected', async () => {
     const subscription = hypervisor.events.on('lifecycle', () => undefined);
     await subscription.ready;
-    await fake.refuse();
+    await fake.stopListening();
     await until('the loss', () => hypervisor.state === 'connecting');
     subscription.remove();
     await fake.listen();

@@ -63,7 +63,7 @@ describe('a link without a connection', () => {
 
   it('lets calls wait for the next connection', async () => {
     fake.on(getHostname, () => 'here');
-    await fake.refuse();
+    await fake.stopListening();
     const link = open();
     const calls = Array.from({ length: 10 }, () => link.call(getHostname, undefined));
     await until('a failed attempt', () => link.lastError !== null);
@@ -73,7 +73,7 @@ describe('a link without a connection', () => {
 
   it('rejects waiting calls at their timeout with the last error', async () => {
     const clock = new FakeClock();
-    await fake.refuse();
+    await fake.stopListening();
     const link = open({ clock });
     await until('a failed attempt', () => link.lastError !== null);
     const waiting = [
@@ -96,7 +96,7 @@ describe('a link without a connection', () => {
   });
 
   it('lets a signal abort a waiting call', async () => {
-    await fake.refuse();
+    await fake.stopListening();
     const link = open();
     const signal = AbortSignal.timeout(20);
     await expect(link.call(getHostname, undefined, { signal })).rejects.toMatchObject({
@@ -125,7 +125,7 @@ describe('a link without a connection', () => {
 
   it('tries again with growing pauses, which start over after a stable connection', async () => {
     const clock = new FakeClock();
-    await fake.refuse();
+    await fake.stopListening();
     const link = open({ clock, random: () => 0, backoff: { firstMs: 100, maxMs: 1000 } });
     const waits: number[] = [];
     for (let attempt = 0; attempt < 6; attempt += 1) {
@@ -157,7 +157,7 @@ describe('a link without a connection', () => {
 
   it('tries again after half of the pause and a random share of the other half', async () => {
     const clock = new FakeClock();
-    await fake.refuse();
+    await fake.stopListening();
     open({ clock, random: () => 0.5, backoff: { firstMs: 100, maxMs: 1000 } });
     await nextAttempt(clock);
     expect(clock.upcoming).toEqual([75]);
@@ -323,7 +323,7 @@ describe('a connection hook', () => {
   });
 
   it('rejects if the link is closed before its first run', async () => {
-    await fake.refuse();
+    await fake.stopListening();
     const link = open();
     const hook = link.onConnected(() => Promise.resolve());
     await link.close();

@@ -196,7 +196,7 @@ export class FakeLibvirtd {
     return fake;
   }
 
-  /** Sets the handler of a procedure. It returns the result or {@link HANG}, or throws a {@link Refusal}. */
+  /** Sets the handler of a procedure. The handler returns the result or {@link HANG}, or throws a {@link Refusal}. */
   on<A, R>(procedure: Procedure<A, R>, handler: (args: A, call: FakeCall) => R | Promise<R> | typeof HANG): void {
     this.#handlers.set(`${procedure.program}/${procedure.number}`, async (body, call) => {
       const result = await handler(procedure.args.decode(body), call);
@@ -204,7 +204,7 @@ export class FakeLibvirtd {
     });
   }
 
-  /** Listens on the socket. `start` calls it; tests call it after `refuse`. */
+  /** Listens on the socket. `start` calls it; tests call it after `stopListening`. */
   async listen(): Promise<void> {
     const server = createServer((socket) => this.#accept(socket));
     this.#server = server;
@@ -215,7 +215,7 @@ export class FakeLibvirtd {
   }
 
   /** Stops listening and disconnects all clients, like a daemon that exits. */
-  async refuse(): Promise<void> {
+  async stopListening(): Promise<void> {
     const server = this.#server;
     this.#server = null;
     for (const client of [...this.clients]) client.drop();
@@ -229,7 +229,7 @@ export class FakeLibvirtd {
 
   /** Disconnects all clients, and removes the folder of the socket. */
   async stop(): Promise<void> {
-    await this.refuse();
+    await this.stopListening();
     await rm(this.dir, { recursive: true, force: true });
   }
 

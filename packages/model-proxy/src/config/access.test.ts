@@ -55,7 +55,7 @@ describe('settings that restrict access', () => {
     ['admin_only_routes: ["/models/{id}"]', 'admin_only_routes[0]: must be a real path: a name in braces stands for'],
     [
       'admin_only_routes: [/engines/m/completions]',
-      'admin_only_routes[0]: cannot close an endpoint for one model: write /v1/completions, or limit the models of the keys',
+      'admin_only_routes[0]: cannot restrict one model of an endpoint to the master key: write /v1/completions, or limit the models of the keys',
     ],
     ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
     ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],

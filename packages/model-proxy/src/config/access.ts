@@ -96,7 +96,7 @@ function routeFault(path: string, forwarded: ReadonlySet<string>): string | unde
   if (/[{}]/.test(path)) return 'must be a real path: a name in braces stands for many paths';
   const endpoint = modelPaths.match(path) ?? forwardedTarget(path, forwarded);
   if (endpoint !== undefined && endpoint.model !== null)
-    return `cannot close an endpoint for one model: write ${endpoint.route}, or limit the models of the keys`;
+    return `cannot restrict one model of an endpoint to the master key: write ${endpoint.route}, or limit the models of the keys`;
   const isServed = pagePaths.has(path) || polledPage(path) !== undefined || isManagementPath(path);
   if (isServed || endpoint !== undefined || rawName(path) !== undefined) return undefined;
   const nearest = nearestName(path, publicPages);
@@ -126,6 +126,6 @@ export function warnOfMasterKey(masterKey: string | null, { host, port }: Listen
   else if (random.length < MIN_KEY_LENGTH || new Set(random).size < MIN_DIFFERENT_CHARACTERS)
     findings.warnAt(
       COMMAND_LINE,
-      `general_settings.master_key is easy to guess: use at least ${MIN_KEY_LENGTH} random characters, for example of "openssl rand -hex 16"`,
+      `general_settings.master_key is easy to guess: use at least ${MIN_KEY_LENGTH} random characters, for example the output of "openssl rand -hex 16"`,
     );
 }

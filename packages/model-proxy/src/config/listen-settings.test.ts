@@ -111,7 +111,7 @@ describe('a proxy', () => {
   });
 
   const weak =
-    'general_settings.master_key is easy to guess: use at least 16 random characters, for example of "openssl rand -hex 16"';
+    'general_settings.master_key is easy to guess: use at least 16 random characters, for example the output of "openssl rand -hex 16"';
 
   it.each([
     ['sk-1234', [weak]],

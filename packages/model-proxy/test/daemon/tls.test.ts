@@ -40,7 +40,7 @@ describe('HTTPS', () => {
     await install('one');
   });
 
-  it('uses the certificate that the flags name, and the new one after these files have changed', async () => {
+  it('uses the certificate in the files that the flags name, also after a change of these files', async () => {
     const proxy = start(args());
     const url = await proxy.address();
     expect(url).toMatch(/^https:/);

@@ -1,4 +1,4 @@
-/** Contract: stored responses, lists of models, and moderations without a model. */
+/** Contract: responses, requests to several models, moderations without a model, and paths of deployments. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createPassThrough } from '../../src/pass-through/index.js';
 import { createUpstream } from '../../src/upstream/send.js';
@@ -7,7 +7,7 @@ import { call } from '../harness/call.js';
 import { useSetups } from '../routing/fixture.js';
 import { json, serveApp, type ServedApp } from '../support/app.js';
 
-describe('stored responses, lists of models and moderations in the contract', () => {
+describe('responses, requests to several models and moderations in the contract', () => {
   let served: ServedApp;
   const start = async (modelInfo: Readonly<Record<string, unknown>> = {}) => {
     const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
@@ -21,10 +21,10 @@ describe('stored responses, lists of models and moderations in the contract', ()
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return (await answer.json()) as { id: string; model?: string }; // the answers of this file
+    return (await answer.json()) as { id: string; model?: string }; // the upstream of each test sends such an answer
   };
 
-  it('MP-83 GET, DELETE /v1/responses/{id}, /cancel, /input_items: go to the upstream that made the response', async () => {
+  it('MP-83 /v1/responses/{id}, /cancel, /input_items: the requests reach the upstream with its own id', async () => {
     await start();
     served.answering = json({ id: 'resp_1', object: 'response', model: 'served/model' });
     const { id } = await ask('POST', '/v1/responses', { model: 'public', input: 'hi' });
@@ -63,7 +63,7 @@ describe('stored responses, lists of models and moderations in the contract', ()
     expect(JSON.parse(served.requests[0]?.body.toString() ?? '')).toEqual({ input: 'hi', model: 'served/model' });
   });
 
-  it('MP-115 model with commas: each model gets the chat request, and the answer is a list', async () => {
+  it('MP-115 model with commas: the answer is a list with an answer or an error for each model', async () => {
     await start();
     const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
     served.answering = json({ id: 'x', object: 'chat.completion', model: 'served/model', choices });
@@ -75,7 +75,7 @@ describe('stored responses, lists of models and moderations in the contract', ()
   });
 });
 
-describe('models without the path of a request in the contract', () => {
+describe('paths that a deployment does not serve, in the contract', () => {
   const setUp = useSetups();
 
   it.each([

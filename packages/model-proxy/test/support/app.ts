@@ -78,7 +78,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
   };
 }
 
-/** Makes an answer in JSON. */
+/** Makes a handler that answers with a value as JSON. Sends a string as it is. */
 export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): AnswerHandler {
   return (_asked, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });

@@ -80,11 +80,11 @@ export class MachineIndex {
 
   /** Returns the host that serves a machine, decided and reported by {@link settle}; undefined if no host has it. */
   owner(uuid: string): HostMember | undefined {
-    return this.settle(uuid, this.formerOwner(uuid)?.known.stateOf(uuid));
+    return this.settle(uuid, this.recordedOwner(uuid)?.known.stateOf(uuid));
   }
 
   /** Returns the host that the last decision selected; undefined if there was no decision for the machine. */
-  formerOwner(uuid: string): HostMember | undefined {
+  recordedOwner(uuid: string): HostMember | undefined {
     return this.#owners.get(uuid);
   }
 

@@ -77,7 +77,7 @@ export class MergedChanges {
    */
   handle(member: HostMember, change: MachineChange): void {
     const { uuid, kind, reason } = change;
-    const former = this.#index.formerOwner(uuid);
+    const former = this.#index.recordedOwner(uuid);
     const before = former?.known.stateOf(uuid);
     const others = this.#index.holders(uuid).filter((holder) => holder !== member);
     // A pause for a migration, or the resume after such a pause: the machine continues on one of the hosts.

@@ -24,7 +24,7 @@ export class ShownSnapshots {
   /** Returns the snapshot with its host, and with `duplicates` if several hosts have its UUID. */
   show(snapshot: SystemSnapshot): SystemSnapshot {
     const { uuid } = snapshot;
-    const host = this.#index.formerOwner(uuid)?.name;
+    const host = this.#index.recordedOwner(uuid)?.name;
     const duplicates = this.#duplicatesOf(snapshot);
     const known = this.#shown.get(snapshot) ?? (snapshot.host === host ? snapshot : undefined);
     if (known?.host === host && known?.duplicates?.join() === duplicates?.join()) return known ?? snapshot;

@@ -57,7 +57,7 @@ describe('keys', () => {
     expect((await reopen(again)).keys.size).toBe(0);
   });
 
-  it('can be changed at the same time: each change includes earlier changes that are not stored yet', async () => {
+  it('can be changed at the same time: each change sees earlier changes that are not stored yet', async () => {
     const store = await open();
     const create = (digest: string) =>
       store.changeKeys((keys) => {
@@ -96,7 +96,7 @@ describe('keys', () => {
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 describe('the spend of a key', () => {
-  it('stays removed if the store writes it after the deletion of its key', async () => {
+  it('does not return with a new key of the same digest, although it was written after the deletion', async () => {
     const store = await open();
     await put(store, 'k', keyOf());
     store.addUsage(usage());

@@ -85,7 +85,12 @@ function entryFault(name: string, clouds: YamlMapping): string {
   const names = [...clouds.members.keys()];
   const near = nearestName(name, names);
   if (clouds.members.has(name)) return `cloud '${name}' must be a mapping`;
-  const hint = near === undefined ? `it has ${names.join(', ') || 'no cloud'}` : `the nearest name is '${near}'`;
+  const hint =
+    near === undefined
+      ? names.length === 0
+        ? 'clouds is empty'
+        : `clouds has ${names.join(', ')}`
+      : `the nearest name is '${near}'`;
   return `there is no cloud '${name}'; ${hint}`;
 }
 
