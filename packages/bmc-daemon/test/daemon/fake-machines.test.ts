@@ -49,6 +49,21 @@ machines:
     expect(await inserted.text()).toContain('CouldNotEstablishConnection');
   });
 
+  it.each(['Systems?$expand=.', 'Chassis?$expand=.', 'CertificateService/CertificateLocations'])(
+    'leave the answer to /redfish/v1/%s whole if one of them cannot be read',
+    async (path) => {
+      const base = await serve(`
+machines:
+  - {name: good}
+  - {name: broken, uuid: 27946b59-9e44-4fa7-8e91-f3527a1ef094, failures: [{effect: error, operation: read}]}
+`);
+      const answer = await fetch(`${base}/redfish/v1/${path}`);
+      const text = await answer.text();
+      expect([answer.status, text]).toEqual([200, expect.stringContaining('27946b59-9e44-4fa7-8e91-f3527a1ef094')]);
+      expect(text).toContain('"@Message.ExtendedInfo":[{');
+    },
+  );
+
   it('do not start after a power-off during the planned delay', async () => {
     const base = await serve('machines: [{name: slow, delays: {power_on: 3600}}]', {
       EMULATOR_TASK_AFTER_SECONDS: '0.1',

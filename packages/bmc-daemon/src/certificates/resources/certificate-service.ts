@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { isDriverError } from '../../drivers/driver-error.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
+import { toRedfishError } from '../../redfish/messages/driver-errors.js';
+import { withPointers, message, renderMessage, withDetail, type Message } from '../../redfish/messages/messages.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { actionInfo } from '../../resources/action-info.js';
@@ -132,15 +133,41 @@ async function ifExists(machine: Promise<SystemSnapshot>): Promise<SystemSnapsho
   }
 }
 
+/** The machines that the service could read, and a message for each of the others. */
+interface ReadMachines {
+  readonly systems: readonly SystemSnapshot[];
+  readonly unread: readonly Message[];
+}
+
+/** Reads machines. Leaves out those that are gone. @throws {DriverError} unavailable, if this keeps it from all reads. */
+async function readMachines(driver: Services['driver'], uuids: readonly string[]): Promise<ReadMachines> {
+  const systems: SystemSnapshot[] = [];
+  const unread: Message[] = [];
+  const failures: unknown[] = [];
+  const outcomes = await Promise.allSettled(uuids.map((uuid) => ifExists(driver.getSystem(uuid))));
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.status === 'fulfilled') {
+      if (outcome.value !== undefined) systems.push(outcome.value);
+      continue;
+    }
+    const path = `/redfish/v1/Systems/${uuids[index] ?? ''}`;
+    const lacks = `The answer lacks the certificates of '${path}', which the service could not read.`;
+    unread.push(...toRedfishError(outcome.reason, { path }).messages.map((each) => withDetail(each, lacks)));
+    failures.push(outcome.reason);
+  }
+  const unavailable = failures.find((error) => isDriverError(error, 'unavailable'));
+  if (systems.length === 0 && unavailable !== undefined) throw unavailable;
+  return { systems, unread };
+}
+
 const certificateLocations = defineResource({
   entity: 'CertificateLocations',
   odataType: '#CertificateLocations.v1_0_4.CertificateLocations',
   uri: '/redfish/v1/CertificateService/CertificateLocations',
   load: async ({ services: { driver, serverCertificate, settings } }) => {
-    const machines = inOrder(await driver.listSystems(), 'ascending');
-    const existing = await Promise.all(machines.map(({ uuid }) => ifExists(driver.getSystem(uuid))));
-    const systems = existing.filter((system) => system !== undefined);
-    return [
+    const uuids = inOrder(await driver.listSystems(), 'ascending').map(({ uuid }) => uuid);
+    const { systems, unread } = await readMachines(driver, uuids);
+    const uris = [
       ...(serverCertificate === null ? [] : systems.map(({ uuid }) => httpsCertificateUri(uuid))),
       ...systems.flatMap((system) =>
         drivesOf(system, settings.vmediaDevices).flatMap(({ id, drive }) =>
@@ -150,11 +177,13 @@ const certificateLocations = defineResource({
         ),
       ),
     ];
+    return { uris, unread };
   },
-  render: (uris) => ({
+  render: ({ uris, unread }) => ({
     Id: 'CertificateLocations',
     Name: 'Certificate Locations',
     Links: { Certificates: uris.map(reference), 'Certificates@odata.count': uris.length },
+    ...(unread.length === 0 ? {} : { '@Message.ExtendedInfo': unread.map(renderMessage) }),
   }),
 });
 
