@@ -58,7 +58,7 @@ start_guests() {
   mkdir -p "$work"/{pool,consoles}
   # As root without namespaces, libvirtd runs as another account, which must reach the files in this folder.
   chmod 755 "$work"
-  start_private_libvirtd
+  start_private_libvirtd 'Starting a private libvirtd'
   if [ "$(id -u)" = 0 ] && ! can_make_namespaces; then chown 65534:65534 "$work"/{pool,consoles}; fi
   type=$(demo_domain_type)
   virsh_quiet pool-create-as clients dir --target "$work/pool" >/dev/null
@@ -78,7 +78,7 @@ start_cloud() {
   if [ -z "$OS_CLIENT_CONFIG_FILE" ]; then
     # QEMU may run as another account, which must reach the files in this folder.
     chmod 755 "$work"
-    start_private_libvirtd
+    start_private_libvirtd 'Starting a private libvirtd'
     lab_cloud=$work/openstack
     # Uses random ports, because other tests may run an OpenStack at the same time. Linux selects higher ports
     # for outgoing connections.

@@ -208,7 +208,7 @@ if [ "$fake" = no ] && [ "$libvirt" = host ] && [ "$(setting LIBVIRT_URI)" = qem
   else
     libvirt=private
     if [ "$private" = yes ]; then
-      start_private_libvirtd
+      start_private_libvirtd 'Starting a private libvirtd'
     else
       start_private_libvirtd 'No libvirtd is running here: starting a private one'
     fi

@@ -57,7 +57,7 @@ can_make_namespaces() {
 
 # Starts the private libvirtd and sets libvirt_uri. $1: the beginning of the message that this function prints
 start_private_libvirtd() {
-  local message=${1:-Starting a private libvirtd}
+  local message=$1
   lock_state || die "Another scripts/start runs a private libvirtd, or removes its data. Stop that script first, or start
 bmc-daemon with --libvirt-uri and the URI that the script printed"
   # The folder is not below `state`, because the path of a socket has at most 107 bytes.
