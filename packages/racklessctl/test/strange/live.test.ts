@@ -1,4 +1,4 @@
-/** Events of services that differ from ours. */
+/** Tests `racklessctl watch` with services that behave differently from bmc-daemon. */
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
 import { oneMachine, sendJson, type ScriptedAnswer, scriptedServices } from '../support/scripted-service.js';
@@ -15,8 +15,8 @@ const withEvents = (stream: ScriptedAnswer): Record<string, ScriptedAnswer> => (
 const eventOf = (id: string, Message: string): string =>
   `id: ${id}\ndata: ${JSON.stringify({ Events: [{ EventTimestamp: 'now', Message, OriginOfCondition: { '@odata.id': `${uri}/x` } }] })}\n\n`;
 
-/** A machine of a service with events and sessions. */
-const machineWithEvents = oneMachine(
+/** Answers of a service with one machine. Its root links to an event service and to sessions. */
+const rootWithSessions = oneMachine(
   {},
   { EventService: { '@odata.id': '/redfish/v1/EventService' }, Links: { Sessions: { '@odata.id': '/sessions' } } },
 );
@@ -44,7 +44,7 @@ describe('watch', () => {
     expect(stderr.match(/connecting again/g)).toHaveLength(2);
   });
 
-  it('attributes an event of a chassis with several machines to none of them, but shows it for each', async () => {
+  it('shows an event of a shared chassis when it watches one of the machines, but without the name of a machine', async () => {
     const links = { Links: { Chassis: [{ '@odata.id': '/redfish/v1/Chassis/kvm-1' }] } };
     const other = '/redfish/v1/Systems/b';
     const Message = 'The host does not answer.';
@@ -77,7 +77,7 @@ describe('watch', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.end(`retry: 100\n${eventOf(`e${tokens.length}`, `event ${tokens.length}`)}`);
       }),
-      ...machineWithEvents,
+      ...rootWithSessions,
       'POST /sessions': (_, response) => {
         const number = service.lines.filter((line) => line === 'POST /sessions').length;
         sendJson(response, 201, {}, { 'x-auth-token': `t${number}`, location: `/sessions/${number}` });
@@ -105,7 +105,7 @@ describe('watch', () => {
           if (streams === 1) response.destroy();
         });
       }),
-      ...machineWithEvents,
+      ...rootWithSessions,
       'POST /sessions': (_, response) => sendJson(response, 201, {}, { 'x-auth-token': 't', location: '/sessions/1' }),
     });
     const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
@@ -129,7 +129,7 @@ describe('watch', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.end(`retry: 100\n${eventOf(`e${tokens.length}`, `event ${tokens.length}`)}`);
       }),
-      ...machineWithEvents,
+      ...rootWithSessions,
       'POST /sessions': (_, response) => {
         const number = service.lines.filter((line) => line === 'POST /sessions').length;
         // The second login fails, as at a service that is starting.
