@@ -6,7 +6,8 @@
  *
  * Needs `npm run build` first. Compares the start with a start with the three sample machines, and a GET of
  * the collection with a bare `node:http` server that sends the same bytes, both by CPU time. Exits 1 if it
- * misses a goal.
+ * misses a goal, if a power-on has an unexpected status, or if the share of failed power-ons is not
+ * between 3 % and 7 %.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
@@ -161,7 +162,7 @@ async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
   const { statuses, cpuMs, seconds } = await writeToEach(daemon, (uri) =>
     write('POST', `${daemon.url}${uri}/Actions/ComputerSystem.Reset`, { ResetType: 'On' }),
   );
-  console.log(`power-on of ${machineCount} machines by ${clients} clients, each 0.5 to 3 s`);
+  console.log(`power-ons of ${machineCount} machines, 0.5 to 3 s each, by ${clients} clients`);
   for (const [status, count] of [...statuses].sort()) report(`answers with ${status}`, count, '');
   const inTime = report(
     'time relative to the ideal (all delays divided by the number of clients)',

@@ -185,9 +185,9 @@ function sum(changes: PowerChanges): number {
 
 async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promise<boolean> {
   const stream = await streamPower(daemon.url);
-  const timings: Record<'whole' | 'lost', Timing[]> = { whole: [], lost: [] };
+  const timings: Record<'allRunning' | 'oneLost', Timing[]> = { allRunning: [], oneLost: [] };
   const lists: Timing[] = [];
-  let phase: keyof typeof timings = 'whole';
+  let phase: keyof typeof timings = 'allRunning';
   const gets: Promise<unknown>[] = [];
   const up = (number: number): LabHost | undefined => {
     const all = hosts.filter(({ isUp }) => isUp);
@@ -206,13 +206,13 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
     await sleep(flags.every * 1000 - awayMs);
     const host = hosts[(loss * 7) % hosts.length];
     if (host === undefined) throw new Error('--hosts must be positive');
-    // Pauses without disconnecting: the machines end with the last client of the test driver, and
-    // their events must arrive before. `lose` disconnects.
+    // Only pauses here and does not disconnect: the test driver drops all machines when its last client
+    // disconnects. The events of earlier changes must arrive first. `lose` disconnects.
     await host.pause();
     await untilReceived(stream.changes, host);
-    phase = 'lost';
+    phase = 'oneLost';
     await host.lose(daemon);
-    phase = 'whole';
+    phase = 'allRunning';
     console.log(`loss ${loss + 1}: ${sum(expected)} changes so far`);
   }
   endChanges();
@@ -230,12 +230,11 @@ async function measure(daemon: MeasuredDaemon, hosts: readonly LabHost[]): Promi
   console.log(`  events              ${missing} missing, ${extra} extra, ${other} machines with another state`);
   const list = latencyOf(lists);
   console.log(`  GET /Systems        ${latencyText(list)}`);
-  const [whole, lost] = [latencyOf(timings.whole), latencyOf(timings.lost)];
-  console.log(`  GETs, all hosts     ${latencyText(whole)}`);
-  console.log(`  GETs, one host lost ${latencyText(lost)}`);
-  console.log(
-    `  p99 with a loss / p99 without a loss: ${(lost.ownP99Ms / whole.ownP99Ms).toFixed(2)} (CPU waits excluded)`,
-  );
+  const [allRunning, oneLost] = [latencyOf(timings.allRunning), latencyOf(timings.oneLost)];
+  console.log(`  GETs, all hosts     ${latencyText(allRunning)}`);
+  console.log(`  GETs, one host lost ${latencyText(oneLost)}`);
+  const ratio = oneLost.ownP99Ms / allRunning.ownP99Ms;
+  console.log(`  p99 with a loss / p99 without a loss: ${ratio.toFixed(2)} (CPU waits excluded)`);
   console.log(`  memory              ${(await memoryOf(daemon.pid)).peak.toFixed(0)} MiB at most`);
   return [
     check('p99 of GET /Systems', list.ownP99Ms, collectionGoalMs, 'ms'),

@@ -5,6 +5,10 @@
  *     npm run bench:fleet -w @rackless/bmc-daemon [-- --machines N] [--few N] [--hosts N] [--storms N]
  *       [--connections N] [--gets N] [--fake]
  *
+ * A storm is the start of all machines by a client: --storms says how often, and --connections how many
+ * parallel connections the client has. While the daemon is idle, --gets is the number of GETs of the
+ * collection, of single machines, and of the bare server.
+ *
  * Needs `npm run build` first, and libvirtd unless it uses machines in memory (--fake). Starts a private
  * libvirtd with its test driver for each host (--hosts). Compares with a bare server that sends the same
  * bytes, and with a daemon that has few machines (--few) on one host. The goals are for times without

@@ -133,7 +133,7 @@ async function measure(
   shapes: readonly HostileRequest[],
 ): Promise<boolean> {
   console.log(`\n${title}: ms of CPU for each request`);
-  console.log(`  ${'request'.padEnd(52)} status  answer  daemon   bare   ratio`);
+  console.log(`  ${'request'.padEnd(52)} status   bytes  daemon   bare   ratio`);
   let reached = true;
   for (const shape of shapes.filter(({ name }) => name.includes(flags.only))) {
     const cost = await costOf(server, shape);
