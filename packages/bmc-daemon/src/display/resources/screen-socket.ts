@@ -1,7 +1,7 @@
 /** The WebSocket with the screen of a machine. */
 import { DriverError } from '../../drivers/driver-error.js';
 import { webSocketDefiner } from '../../redfish/web-socket.js';
-import { maxScreens } from '../../offers/screens.js';
+import { maxViewersPerMachine } from '../../offers/screens.js';
 import type { Services } from '../../resources/services.js';
 import { openScreen } from '../screen.js';
 
@@ -12,7 +12,7 @@ export const screenSocket = webSocketDefiner<Services>()({
   // Everyone who can log in may watch. The handler drops the input of clients without
   // ConfigureComponents.
   privilegesOf: 'GET',
-  maxPerMachine: maxScreens,
+  maxPerMachine: maxViewersPerMachine,
   open: async ({ params: { systemId }, services: { driver } }) => {
     if (driver.display === undefined) {
       const { name } = await driver.getSystem(systemId);

@@ -4,7 +4,7 @@
  * contains a secret that expires, so an OEM action creates a URL for one client.
  */
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
-import { maxScreens } from '../../offers/screens.js';
+import { maxViewersPerMachine } from '../../offers/screens.js';
 import { z } from 'zod';
 import type { SystemChange } from '../../drivers/system-change.js';
 import { redfishError } from '../../redfish/messages/errors.js';
@@ -26,7 +26,7 @@ export function renderGraphicalConsole(
   return {
     GraphicalConsole: {
       ServiceEnabled: hasGraphicalConsole === true,
-      ...(screens === null ? {} : { MaxConcurrentSessions: maxScreens }),
+      ...(screens === null ? {} : { MaxConcurrentSessions: maxViewersPerMachine }),
       ConnectTypesSupported: ['KVMIP'],
     },
   };
