@@ -66,7 +66,7 @@ describe('consoles of the fake driver', () => {
 
   it('are not available while the machine is off', async () => {
     const driver = new FakeDriver();
-    const off = new DriverError('conflict', 'connecting to the console of machine node-1: it is off');
+    const off = new DriverError('conflict', 'using the console of machine node-1: it is off');
     await expect(driver.console.open('node-1')).rejects.toEqual(off);
     await expect(driver.console.sendBreak('node-1')).rejects.toEqual(off);
     await expect(driver.console.instance('node-1')).rejects.toEqual(off);

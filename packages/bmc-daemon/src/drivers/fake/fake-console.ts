@@ -26,7 +26,7 @@ export class FakeConsoles implements ConsoleControl {
    * receives it.
    */
   readonly #unread = new Map<string, string>();
-  /** Ids of the current runs by machine, of those whose id was requested. */
+  /** Ids of the current runs, by the UUID of the machine. {@link instance} adds a machine's id at its first call. */
   readonly #instances = new Map<string, string>();
 
   /** @param find throws for an unknown machine. */
@@ -103,7 +103,7 @@ export class FakeConsoles implements ConsoleControl {
 
   #running(id: string): CompleteSnapshot {
     const machine = this.#find(id);
-    const doing = `connecting to the console of machine ${machine.name}`;
+    const doing = `using the console of machine ${machine.name}`;
     if (machine.hasConsole !== true) throw new DriverError('unsupported', `${doing}: it has no serial port`);
     if (machine.state === 'shutoff' || machine.state === 'crashed')
       throw new DriverError('conflict', `${doing}: it is off`);
