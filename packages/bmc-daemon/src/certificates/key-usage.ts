@@ -35,8 +35,8 @@ const ANY_PURPOSE = '2.5.29.37.0';
 
 /**
  * Encodes key usages for a certificate.
- * @returns `flags`: the bits of KeyUsage, the first usage as the lowest bit; `purposes`: the object
- *   identifiers of ExtendedKeyUsage.
+ * @returns `flags`: the bits of KeyUsage, with DigitalSignature as the lowest bit; `purposes`: the
+ *   object identifiers of ExtendedKeyUsage.
  */
 export function encodeUsages(usages: readonly KeyUsage[]): {
   readonly flags: number;

@@ -72,12 +72,13 @@ function isOneFile(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other);
   } catch {
-    // A file is missing. The write reports this.
+    // A path cannot be resolved, for example because the file is missing. The caller then handles two
+    // files: `replaceFile` creates a missing certificate file, and `readKeyFile` reports a missing key file.
     return false;
   }
 }
 
-/** Returns whether the text contains one key, and it fits the certificate. */
+/** Returns whether the text contains exactly one private key, and whether this key matches the certificate. */
 function hasKeyOf(text: string, cert: string): boolean {
   if ((text.match(/-----BEGIN [A-Z ]*PRIVATE KEY-----/g)?.length ?? 0) !== 1) return false;
   try {

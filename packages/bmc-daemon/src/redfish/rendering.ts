@@ -194,8 +194,8 @@ function bodyRenderer<Services>(
 
 /**
  * Returns a function that lists what a PATCH of an entity accepts. If `PatchDefinition.body` is a
- * function, the result calls it once for each name that `PatchDefinition.shape` returns; without
- * `shape`, every time.
+ * function, the returned function calls `body` once for each name that `PatchDefinition.shape`
+ * returns; without `shape`, every time.
  */
 function writeableReader<Services>(
   patch: Resource<Services>['patch'],

@@ -36,7 +36,7 @@ function losingStore(entries: readonly StoredEntry[]) {
 }
 
 describe('the store of shared tasks', () => {
-  it('commits no change of its own task after another version of the daemon has changed its entry', async () => {
+  it("commits no change of this replica's task after another version of the daemon has changed the entry", async () => {
     const local = newLocal();
     const record = local.create({ name: 'Reset', targetUri: '/t' });
     const entry = { id: record.id, revision: 1, value: storedTask(record, { replica: 'this', isCancellable: true }) };

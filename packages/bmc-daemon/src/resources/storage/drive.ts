@@ -1,6 +1,6 @@
 /**
  * Drives: the disks of a machine, or the drives of EMULATOR_DRIVES. Each drive has two URIs: below its
- * storage, and below the chassis, to which DMTF moved drives.
+ * storage (DMTF has deprecated this URI), and below the chassis.
  */
 import { z } from 'zod';
 import { isDriverError } from '../../drivers/driver-error.js';
@@ -30,8 +30,8 @@ const body = z.strictObject(indicatorBody);
 const emptyBody = z.strictObject({});
 
 /**
- * Returns whether the schema of a PATCH has the indicator. `applyIndicator` rejects it for a
- * configured drive.
+ * Returns whether the schema of a PATCH has the indicator. The schema for a configured drive has it
+ * too, so that `applyIndicator` can reject it with the reason.
  */
 const hasIndicator = ({ drive }: DriveEntity, { driver }: Services): boolean =>
   driver.volumes !== undefined || drive.disk === null;

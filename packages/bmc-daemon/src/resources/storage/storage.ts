@@ -53,7 +53,7 @@ const storage = defineResource({
     Links: {
       Enclosures: [chassisReference(system.uuid, services.settings)],
       'Enclosures@odata.count': 1,
-      // A bus without a disk has no SimpleStorage.
+      // Only a bus with disks has a SimpleStorage. A configured storage has none.
       ...(configured !== null || drives.length === 0
         ? {}
         : { SimpleStorage: reference(`/redfish/v1/Systems/${system.uuid}/SimpleStorage/${id}`) }),

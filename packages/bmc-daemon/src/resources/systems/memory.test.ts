@@ -47,7 +47,7 @@ describe('memory', () => {
     ]);
   });
 
-  it('in a free slot has no capacity and is Absent', async () => {
+  it('shows a free slot without a capacity and as Absent', async () => {
     const [, machine] = sampleMachines(2);
     const served = await serveResources(new FakeDriver({ machines: sampleMachines(2) }));
     const path = `/redfish/v1/Systems/${machine?.uuid ?? ''}/Memory`;

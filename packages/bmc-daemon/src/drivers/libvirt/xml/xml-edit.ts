@@ -1,11 +1,11 @@
 /**
  * Edits an XML text. The text is parsed once, and each edit changes the elements, so that a later
- * edit reads what an earlier one has set. `text()` makes the new text once. Everything that no edit
- * changes stays byte for byte.
+ * edit reads what an earlier one has set. `text()` builds the new text from the elements. Everything
+ * that no edit changes stays byte for byte.
  *
  * Edits cannot overlap, because they change elements and not ranges of the text. Of two edits of
  * one attribute, the later one applies. An edit of a removed element throws, so that no edit is
- * lost silently.
+ * lost silently. Exception: {@link XmlEdit.setMarkup} hides all edits of the element and its content.
  */
 import { addParts, copyContent, copyElement, EditedElement, markupOf, type EditedOther } from './edited-element.js';
 import { decodeAttribute, encodeAttribute, encodeText } from './escape.js';
@@ -274,14 +274,14 @@ function open(element: EditedElement): boolean {
   return true;
 }
 
-/** Returns the indentation of a node; `''` if the node is not the first on its line. */
+/** Returns the line break and the indentation before a node; `''` if the node is not the first on its line. */
 function indentOf({ before }: EditedElement | EditedOther): string {
   return /\n[ \t]*$/.exec(before)?.[0] ?? '';
 }
 
 /**
- * Returns the indentation of a first child: two spaces more than its parent, as libvirt does. Returns `''` if the
- * parent is below the root and is not the first on its line.
+ * Returns a line break and the indentation of a first child: two spaces more than its parent, as libvirt does. Returns
+ * `''` if the parent is below the root and is not the first on its line.
  */
 function childIndent(parent: EditedElement): string {
   const own = indentOf(parent);
