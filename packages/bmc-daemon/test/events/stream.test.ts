@@ -62,7 +62,7 @@ describe('the stream of events', () => {
     await setState('paused');
     await setState('running');
     await setState('shutoff');
-    await until('all of them', () => stream.payloads.length >= 4);
+    await until('four events', () => stream.payloads.length >= 4);
     expect(keysOf(stream.records())).toEqual([
       'ResourceCreated',
       'ResourcePaused',
@@ -85,7 +85,7 @@ describe('the stream of events', () => {
     });
     expect((await lab.get(uri))['Actions']).toEqual({});
     stream.close();
-    await until('its end', async () => (await members()).length === 0);
+    await until('the end of the subscription', async () => (await members()).length === 0);
     const second = await open();
     const [next] = await members();
     expect((await lab.client.send('DELETE', next?.['@odata.id'] ?? '')).status).toBe(204);
@@ -93,17 +93,17 @@ describe('the stream of events', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('sends missed events, but no older ones, to a client that reconnects; all stored events for an unknown id', async () => {
+  it('sends a client that reconnects only the missed events, or all stored events if the id is unknown', async () => {
     const first = await open();
     await setState('paused');
     await until('the pause', () => keysOf(first.records()).includes('ResourcePaused'));
     const last = first.ids.at(-1) ?? '';
     first.close();
-    await until('its end', async () => (await members()).length === 0);
+    await until('the end of the subscription', async () => (await members()).length === 0);
     await setState('running');
     await setState('shutoff');
     const second = await open('', { 'Last-Event-ID': last });
-    await until('what was missed', () => second.payloads.length >= 4);
+    await until('the missed events', () => second.payloads.length >= 4);
     expect(keysOf(second.records())).toEqual([
       'ResourceRemoved',
       'ResourceStateChanged',
@@ -111,7 +111,7 @@ describe('the stream of events', () => {
       'ResourceCreated',
     ]);
     const third = await open('', { 'Last-Event-ID': 'elsewhere-7' });
-    await until('everything', () => third.payloads.length >= 7);
+    await until('all stored events', () => third.payloads.length >= 7);
     expect(keysOf(third.records())[1]).toBe('ResourcePaused');
   });
 
@@ -120,10 +120,10 @@ describe('the stream of events', () => {
     await until('the first event', () => first.payloads.length >= 1);
     const last = first.ids[0] ?? '';
     first.close();
-    await until('its end', async () => (await members()).length === 0);
+    await until('the end of the subscription', async () => (await members()).length === 0);
     publish(1_500);
     const second = await open('', { 'Last-Event-ID': last });
-    await until('the last', () => second.text().includes(' 1499.'));
+    await until('the last event', () => second.text().includes(' 1499.'));
     const [loss] = second.records();
     expect(loss).toMatchObject({
       MessageId: 'Base.1.22.EventBufferExceeded',
@@ -133,7 +133,7 @@ describe('the stream of events', () => {
     expect(new Set(second.ids).size).toBe(second.ids.length);
     // A client can also continue after the id of the loss.
     const third = await open('', { 'Last-Event-ID': second.ids[0] ?? '' });
-    await until('the last', () => third.text().includes(' 1499.'));
+    await until('the last event', () => third.text().includes(' 1499.'));
     expect(keysOf(third.records())[0]).toBe('EventBufferExceeded');
   });
 
@@ -152,9 +152,9 @@ describe('the stream of events', () => {
     const all = await open();
     await setState('paused');
     await setState('shutoff');
-    await until('all of it', () => keysOf(all.records()).includes('ResourcePoweredOff'));
-    await until('the filtered', () => stream.payloads.length >= expected.length + (expected.includes('ResourceCreated') ? 1 : 0)); // prettier-ignore
-    // The second stream also creates a subscription.
+    await until('the power-off', () => keysOf(all.records()).includes('ResourcePoweredOff'));
+    await until('the filtered events', () => stream.payloads.length >= expected.length + (expected.includes('ResourceCreated') ? 1 : 0)); // prettier-ignore
+    // `all` also creates a subscription, so `stream` may get two ResourceCreated.
     expect([...new Set(keysOf(stream.records()))]).toEqual(expected);
   });
 
@@ -184,12 +184,15 @@ describe('the stream of events', () => {
       publish(500);
       expect((await lab.client.get(`/redfish/v1/Systems/${uuid}`)).status).toBe(200);
     }
-    await until('the other', () => other.text().endsWith(' 499."}]}\n\n') || other.text().includes('499.'));
+    await until(
+      'the last event in the other stream',
+      () => other.text().endsWith(' 499."}]}\n\n') || other.text().includes('499.'),
+    );
     slow.resume();
-    await until('the loss', () => keysOf(slow.records()).includes('EventBufferExceeded'));
+    await until('the event about the loss', () => keysOf(slow.records()).includes('EventBufferExceeded'));
     const loss = slow.records().find(({ MessageId }) => String(MessageId).endsWith('EventBufferExceeded'));
     const [, lost] = /(\d+) events were lost/.exec(String(loss?.['Message'])) ?? [];
-    await until('the rest', () => slow.payloads.length >= 15_000 - Number(lost));
+    await until('the other events', () => slow.payloads.length >= 15_000 - Number(lost));
     expect(new Set(slow.ids).size).toBe(slow.ids.length);
   });
 
@@ -202,7 +205,7 @@ describe('the stream of events', () => {
     await until('an event', () => stream.ids.length >= 2);
     expect(stream.ended).toBe(false);
     writeFileSync(file, readFileSync(file, 'utf8').replace('admin:', 'other:'));
-    await until('its end', () => {
+    await until('the end of the stream', () => {
       publish(1);
       return stream.ended;
     });
@@ -252,13 +255,13 @@ describe('the stream of events', () => {
     expect((await openAs('other', 'reads a lot')).status).toBe(200);
     expect((await openAs('admin', 'secret')).status).toBe(200);
     first.close();
-    await until('a place', async () => (await openAs('reader', 'reads a lot')).status === 200);
+    await until('a further stream of the account', async () => (await openAs('reader', 'reads a lot')).status === 200);
   });
 
   it('ends with the service', async () => {
     const stream = await open();
     lab.services.subscriptions.closeStreams();
-    await until('its end', () => stream.ended);
+    await until('the end of the stream', () => stream.ended);
     const late = await lab.client.get('/redfish/v1/EventService/SSE', { Accept: 'text/event-stream' });
     expect([late.status, late.text]).toEqual([503, expect.stringContaining('ServiceShuttingDown')]);
   });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { LabHost, startHosts, until, uuidOf } from './hosts-lab.js';
 
-it('the driver stores an image once for hosts that mount the same directory, while a machine uses it', async () => {
+it('the driver stores one image for hosts that mount one directory, and deletes it after the last eject', async () => {
   let downloads = 0;
   const server = createServer((request, response) => {
     if (request.method === 'GET') downloads += 1;

@@ -77,7 +77,7 @@ describe('a host without a monitor', () => {
     await host.virsh('define', host.file('dummy.xml'));
   });
 
-  it('keeps what another program or client changed after the snapshot on which a change is based', async () => {
+  it('does not overwrite changes that another program or client made after the snapshot in `basis`', async () => {
     const basis = await driver.getSystem(uuid);
     const seen = new Promise<void>((resolve) => {
       const leave = driver.onChange(() => {

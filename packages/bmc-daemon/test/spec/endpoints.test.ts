@@ -172,7 +172,7 @@ describeSpec('endpoints', (spec) => {
     );
   });
 
-  it('RF-69 POST VirtualMedia.EjectMedia: 204 for a request with no body, with {}, or with an empty JSON body', async () => {
+  it('RF-69 POST EjectMedia: 204 without a body, also with the content type of JSON, or with {}', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.EjectMedia`;
     const json = { 'Content-Type': 'application/json' };
     for (const eject of [

@@ -1,4 +1,4 @@
-/** The image server of the contract suites. */
+/** Listening servers for the contract suites, and their image server. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -167,7 +167,7 @@ describeSpec('resources and their fields', (spec) => {
     }
   });
 
-  it('RF-34 Links.Chassis: one chassis. It answers, and links back to the system', async () => {
+  it('RF-34 Links.Chassis: a link to one chassis, which exists and links back to the system', async () => {
     const { uuid } = spec();
     const links = spec().objectAt(await system(), 'Links');
     expect(links['Chassis']).toEqual([{ '@odata.id': `/redfish/v1/Chassis/${uuid}` }]);
