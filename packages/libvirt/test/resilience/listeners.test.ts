@@ -37,7 +37,7 @@ describe('an AbortSignal that many calls and iterators share', () => {
   it('ends all of them when it aborts, and causes no leak warning', async () => {
     expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({
       failures: 100,
-      ended: 20,
+      rejected: 20,
       warnings: [],
     });
   });

@@ -1,6 +1,6 @@
 /**
  * Shares one AbortSignal between many calls and iterators, and aborts it. Prints how many calls failed
- * (`failures`), how many iterators ended (`ended`), and Node's warnings. Argument: URI.
+ * (`failures`), how many iterators rejected (`rejected`), and Node's warnings. Argument: URI.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Hypervisor, isLibvirtError } from '../../../src/index.js';
@@ -21,9 +21,9 @@ const calls = Array.from({ length: 100 }, (_, number) =>
 );
 controller.abort();
 const results = await Promise.allSettled(calls);
-const ended = (await Promise.allSettled(iterators)).filter(({ status }) => status === 'rejected').length;
+const rejected = (await Promise.allSettled(iterators)).filter(({ status }) => status === 'rejected').length;
 const failures = results.filter((result) => result.status === 'rejected' && isLibvirtError(result.reason)).length;
 // Node emits warnings on the next tick.
 await nextTurn();
-process.stdout.write(JSON.stringify({ failures, ended, warnings }));
+process.stdout.write(JSON.stringify({ failures, rejected, warnings }));
 await hypervisor.close();
