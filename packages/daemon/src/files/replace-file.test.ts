@@ -47,7 +47,7 @@ describe('replacing a file', () => {
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
   });
 
-  it('creates a file for the owner of the folder if root creates it', () => {
+  it('creates a file with the owner and the group of the folder if the process runs as root', () => {
     const isRoot = process.getuid?.() === 0;
     if (isRoot) chownSync(folder, 1234, 2345);
     replaceFile(file, 'text');

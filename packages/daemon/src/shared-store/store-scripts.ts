@@ -4,7 +4,7 @@
  * - `entries`: a hash of the values, as JSON.
  * - `changed`: a sorted set of the entries by the revision that changed them, also of deleted ones.
  * - `revision`: the number of changes so far.
- * - `epoch`: a random name, created by the first read. If the name differs, Redis has lost its data.
+ * - `epoch`: a random name, created by the first read. If a reader knows another name, Redis has lost its data.
  * - `floor`: the newest revision whose deletions are no longer in `changed`.
  */
 import { z } from 'zod';
