@@ -95,7 +95,7 @@ describe('the trace', () => {
     broken.fail(new ProxyError({ status: 500, kind: 'connection', message: 'reset' }));
     expect(logged[0]).toContain(`xx****… (${key.length - length} bytes more)`);
     expect(logged[1]).toContain(`yy****… (${key.length - length} bytes more)`);
-    expect(logged[3]).toBe('RAW RESPONSE broke off, connection: reset: 200 [] your key ****');
+    expect(logged[3]).toBe('RAW RESPONSE (incomplete; connection error: reset): 200 [] your key ****');
   });
 
   it('shows an incomplete answer and why it is incomplete', () => {
@@ -104,6 +104,6 @@ describe('the trace', () => {
     call.head(200, []);
     call.data(Buffer.from('{"id":'));
     call.fail(new ProxyError({ status: 500, kind: 'connection', message: 'reset' }));
-    expect(logged.at(-1)).toBe('RAW RESPONSE broke off, connection: reset: 200 [] {"id":');
+    expect(logged.at(-1)).toBe('RAW RESPONSE (incomplete; connection error: reset): 200 [] {"id":');
   });
 });

@@ -67,7 +67,7 @@ export function createTrace(log: Pick<Log, 'debug'>, { hidesBodies }: TraceOptio
         },
         data: (chunk) => excerpt.add(chunk),
         end: () => logAnswer('', true),
-        fail: (error) => logAnswer(` broke off, ${error.kind}: ${error.message}`, false),
+        fail: (error) => logAnswer(` (incomplete; ${error.kind} error: ${error.message})`, false),
       };
     },
   };
