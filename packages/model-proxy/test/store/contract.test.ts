@@ -56,7 +56,10 @@ describe.each([
 ])('the store %s', (_name, newPlace) => {
   let place: Place;
   let store: Store | undefined;
-  /** Two hours before midnight on the second day of the next month: in the future, because Redis removes old days. */
+  /**
+   * Two hours before midnight on the second day of the next month. It is in the future, because Redis removes days that
+   * are old by its own clock.
+   */
   let now: number;
   beforeEach(() => {
     place = newPlace();
@@ -69,7 +72,10 @@ describe.each([
     await place.remove();
   });
 
-  /** Waits until everything is stored. On a busy host, Redis may answer too late, and the store tries again. */
+  /**
+   * Waits until everything is stored: a read of usage first stores the pending usage. On a busy host, Redis may answer
+   * too late. This function then reads again.
+   */
   const flush = (open: Store) =>
     waitFor(
       () => readUsage(open, '2000-01-01', '2000-01-01').catch(() => undefined),
@@ -164,7 +170,7 @@ describe.each([
       expect(spend(await open())).toBe(6);
     });
 
-    it('starts at 0 after the first period of a key that had no periods, also without a request', async () => {
+    it('starts at 0 after the first period if the key gets periods later, also without a request', async () => {
       const first = await open();
       await put(first, 'k', keyOf());
       first.addUsage(requestOf({ cost: 5 }));
