@@ -11,7 +11,7 @@ describe('the set of objects in flight', () => {
         const expected = new Set<number>();
         for (const move of moves) {
           const thing = things[move];
-          if (thing === undefined) throw new Error('there are ten');
+          if (thing === undefined) throw new Error(`looking for object ${move}: there are only ten`);
           if (expected.delete(move)) inFlight.delete(thing);
           else {
             // Deleting an object that is in no set does nothing.

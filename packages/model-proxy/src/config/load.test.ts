@@ -168,7 +168,7 @@ describe('os.environ/NAME', () => {
     });
   });
 
-  it('prevents the start if the variable is not set, with file, line and key', () => {
+  it('prevents the start if the variable is not set, and the fault names file, line and key', () => {
     expect(
       faults(oneModel(['api_key: os.environ/KEY', 'extra_body: {a: [os.environ/B, 1]}', 'seed: os.environ/'])),
     ).toEqual([

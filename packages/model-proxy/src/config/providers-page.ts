@@ -92,7 +92,7 @@ ${awsSections}
 | \`langgraph\` | chat with an agent | runs without a thread |
 | \`gigachat\` | chat, embeddings | functions, but no tools |
 
-- watsonx gets an access token for the key. \`watsonx/deployment/ID\` is a model in a deployment space:
+- The proxy gets watsonx's access token with the key. \`watsonx/deployment/ID\` is a model in a deployment space:
   it serves chat and transcriptions, but no embeddings and no ranking.
 - The proxy gets GigaChat's access tokens with \`GIGACHAT_SCOPE\`. Set \`ssl_verify\` to the CA bundle for
   GigaChat's certificate.

@@ -8,7 +8,7 @@ import { InFlight, type Tracked } from '../in-flight.js';
 
 /** An object with deadlines. */
 export interface WithDeadlines extends Tracked {
-  /** Checks the deadlines. @param now the clock's time in milliseconds. */
+  /** Checks the deadlines. @param now the clock's time minus a tick, in ms: a stored time may be a tick too early. */
   check(now: number): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reports keys that are not in the table of their block: LiteLLM's unimplemented settings, settings of
- * other blocks, misspelled names and unknown names.
+ * Reports keys that are not in the table of their block: LiteLLM's settings that the proxy does not
+ * implement, settings of other blocks, misspelled names and unknown names.
  */
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import type { Findings, Table } from '../faults.js';
@@ -206,7 +206,8 @@ function reportUnknownKey(
   const elsewhere = allBlocks.find((block) => block !== names && block.settings.includes(key)) ?? protectedBlock(key);
   if (elsewhere !== undefined) {
     const block = elsewhere.canonical;
-    // The proxy also reads this variable without the line, so the key is set although the block is wrong.
+    // The proxy reads LITELLM_MASTER_KEY even if no line names it, so the key is set although this line is in the
+    // wrong block.
     const isKeySet = key === 'master_key' && node.kind === 'scalar' && node.variable === 'LITELLM_MASTER_KEY';
     if (protectedBlock(key) !== undefined && !isKeySet && !restrictsNothing(key, node))
       findings.fault(node, path, `restricts access only in ${block}: move it there`);

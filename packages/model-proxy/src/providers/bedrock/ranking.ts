@@ -1,5 +1,5 @@
 /**
- * Ranking of Bedrock, at the endpoint of its agents.
+ * Bedrock's Rerank API, at the host `bedrock-agent-runtime`.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_Rerank.html
  */
 import { invalidParameter } from '../../errors/model.js';
