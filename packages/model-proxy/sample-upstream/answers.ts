@@ -54,7 +54,10 @@ export function textCompletion(request: JsonObject, { model, created }: AnswerCo
   };
 }
 
-/** Makes the answer of `/v1/chat/completions`. Calls the first offered tool. */
+/**
+ * Makes the answer of `/v1/chat/completions`. Calls the first offered tool, unless the last message is a tool's result
+ * or the request forbids calls.
+ */
 export function chatCompletion(request: JsonObject, { model, created }: AnswerContext): JsonObject {
   const { tokens, finishReason, usage } = generate(request);
   const tool = toolToCall(request);

@@ -49,7 +49,7 @@ function refusal(status: number, error: object, headers: Readonly<Record<string,
  */
 const fetchHere: typeof fetch = (input, init) =>
   fetch(input, init).catch((error: unknown) => {
-    const { name, message } = error as Error; // as fetch rejects
+    const { name, message } = error as Error; // here, fetch rejects only with an Error
     throw Object.assign(new Error(message, { cause: error }), { name });
   });
 
@@ -156,7 +156,7 @@ describe('the openai SDK', () => {
           name: 'get_weather',
           description: 'Weather of a city',
           parameters: { type: 'object' as const, properties: { city: { type: 'string', enum: ['Oslo', 'Rome'] } } },
-          parse: JSON.parse as (text: string) => { city: string }, // the schema
+          parse: JSON.parse as (text: string) => { city: string }, // a call follows the schema above
           function: (query: { city: string }) => {
             weather.push(query);
             return 'rain, as ever';
@@ -336,8 +336,9 @@ describe('the openai SDK', () => {
     expect(await failure(page)).toBeInstanceOf(InternalServerError);
   });
 
-  // CI skips no test, and Debian 12 has no such package. RACKLESS_OPENAI_PYTHON names a Python with
-  // python3-openai of Debian 13, or with the package of PyPI. Without it there is no test.
+  // This test needs OpenAI's SDK for Python, which Debian 12 does not have. CI must not skip a test, so the test
+  // exists only if RACKLESS_OPENAI_PYTHON is set. The variable names a Python with python3-openai of Debian 13, or
+  // with the package of PyPI.
   const python = process.env['RACKLESS_OPENAI_PYTHON'];
   if (python !== undefined)
     it('for Python gets answers, streams, embeddings, models and errors', async () => {

@@ -1,6 +1,7 @@
 /**
- * The upstream of the suites: the sample upstream with a certificate of a private CA. The upstream
- * runs the scripts of requests, and records all requests.
+ * The upstream of the suites: the sample upstream with a certificate of a private CA. If the body of a
+ * request has a `script`, the upstream runs this script instead of its own answer. It records all
+ * requests.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -24,8 +24,8 @@ export async function waitFor<T>(
 }
 
 /**
- * After this number of equal counts in a row, a count is stable. Between two counts, this process reads and writes on
- * both ends.
+ * After this number of equal counts in a row, a count is stable. Between two counts, this process reads and writes the
+ * sockets of the client and of the upstream.
  */
 const EQUAL_COUNTS = 40;
 

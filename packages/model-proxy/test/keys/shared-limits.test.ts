@@ -16,7 +16,7 @@ const keyOf = (limits: Partial<StoredKey>, digest = 'k'): VirtualKey => virtualK
 let redis: PrivateRedis;
 let stores: SharedStore[];
 let logged: string[];
-/** Number of stores that the test has opened. */
+/** Number of stores that `patientProxies` has opened. */
 let opened: number;
 beforeEach(async () => {
   redis = await startRedis();

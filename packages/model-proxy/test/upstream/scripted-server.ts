@@ -61,7 +61,7 @@ export class ScriptedServer {
     return this.connections.filter(({ socket }) => !socket.destroyed).length;
   }
 
-  /** Returns the number of written bytes that the kernels of the peers have accepted. */
+  /** Returns the number of bytes that the kernel has accepted from this server, over all connections. */
   bytesAccepted(): number {
     return this.connections.reduce((sum, { socket }) => sum + socket.bytesWritten - socket.writableLength, 0);
   }
@@ -97,7 +97,7 @@ export function requestBody(text: string): string | undefined {
 }
 
 /**
- * Answers the complete requests of a connection in order.
+ * Answers each request of a connection. A client must wait for the answer before it sends the next request.
  * @param answer returns the bytes to write; null: nothing. Its `request` counts the requests of a connection from 0.
  */
 export function answering(
