@@ -83,7 +83,7 @@ def main():
     images = ImageServer(arguments.images, address_towards(address.hostname, address.port or 443))
     backend = {'reason_of': nova.reason_of, 'should_try': nova.should_try} if arguments.backend else {}
     # Some steps of nova.NOT_OFFERED pass with sushy-tools, for example those of the indicator.
-    steps = Steps(secrets=[password], rejects_surprises=arguments.backend == 'nova', **backend)
+    steps = Steps(secrets=[password], fails_unexpected_passes=arguments.backend == 'nova', **backend)
     lab = Lab(arguments, bmc, machines, images, steps, Path(arguments.folder))
     for name in arguments.clients.split(','):
         if name not in CLIENTS:

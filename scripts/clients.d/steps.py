@@ -39,10 +39,17 @@ class Steps:
 
     @param reason_of returns why the service does not offer a step (`client.name`); None if it does.
     @param should_try returns whether to try a step that the service may not offer.
-    @param rejects_surprises whether a step that passes counts as failed if `reason_of` returns a reason for it.
+    @param fails_unexpected_passes whether a step that passes counts as failed if `reason_of` returns a reason for it.
     """
 
-    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None, should_try=lambda step: True, rejects_surprises=False):
+    def __init__(
+        self,
+        secrets=(),
+        output=sys.stdout,
+        reason_of=lambda step: None,
+        should_try=lambda step: True,
+        fails_unexpected_passes=False,
+    ):
         self.counts = {}  # client: [passed, failed, not run]
         self.seconds = {}
         self.failed = []
@@ -50,13 +57,13 @@ class Steps:
         self._output = output
         self._reason_of = reason_of
         self._should_try = should_try
-        self._rejects_surprises = rejects_surprises
+        self._fails_unexpected_passes = fails_unexpected_passes
 
     def _report(self, verdict, client, name, why=''):
         not_offered = self._reason_of(f'{client}.{name.partition("[")[0]}')
         if not_offered and verdict == 'FAIL':
             verdict, why = 'SKIP', not_offered
-        elif not_offered and verdict == 'PASS' and self._rejects_surprises:
+        elif not_offered and verdict == 'PASS' and self._fails_unexpected_passes:
             # The entry in the list would hide a later failure of this step.
             verdict, why = 'FAIL', f'passes, although the list of missing functions says: {not_offered}'
         # One line for any error, without passwords.
