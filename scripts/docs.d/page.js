@@ -76,13 +76,14 @@ async function runShown(block) {
   for (const { command, shown } of commandsOf(block.text)) {
     if (block.mode === 'service') {
       const service = await startService(command);
-      if (!(await service.shows(shown))) return `\`${command}\` does not show this, but:\n${service.output}`;
+      if (!(await service.shows(shown)))
+        return `the output of \`${command}\` does not begin with the lines of the page. It is:\n${service.output}`;
       continue;
     }
     const { succeeded, output } = await shell().run(command);
     if (!succeeded) return output;
     if (!new RegExp(`^${patternOf(shown)}$`).test(output.trim()))
-      return `\`${command}\` does not show this, but:\n${output}`;
+      return `the output of \`${command}\` differs from the lines of the page. It is:\n${output}`;
   }
   return undefined;
 }
