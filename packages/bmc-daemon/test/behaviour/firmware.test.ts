@@ -95,7 +95,7 @@ describeSpec('BIOS attributes', (spec) => {
     });
     const registries = await spec().members('/redfish/v1/Registries');
     const own = registries.find(({ Registry }) => Registry === bios['AttributeRegistry']);
-    const [location] = (own?.['Location'] ?? []) as readonly { Uri: string }[]; // every member has a location
+    const [location] = (own?.['Location'] ?? []) as readonly { Uri: string }[]; // every registry file has a Location
     const registry = await spec().get(location?.Uri ?? '');
     const { Attributes } = spec().objectAt(registry, 'RegistryEntries') as { Attributes?: readonly Body[] };
     // The registry describes the machines of all hypervisors. Only servers of OpenStack have
@@ -155,7 +155,7 @@ describeSpec('BIOS attributes', (spec) => {
     };
     const found = faults?.map(({ MessageId, RelatedProperties }) => [
       String(MessageId).replace(/^Base\.[\d.]+/, ''),
-      ...(RelatedProperties as readonly string[]), // every fault has them
+      ...(RelatedProperties as readonly string[]), // every fault of a setting has RelatedProperties
     ]);
     expect(found?.toSorted()).toEqual([
       ['PropertyNotWritable', '#/Attributes/SerialNumber'],

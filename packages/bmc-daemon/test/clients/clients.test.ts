@@ -53,7 +53,8 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
   beforeAll(async () => {
     served = await serveMachines({ secured });
     const { body } = await curl(served, '/redfish/v1/Systems');
-    system = (body as { Members: { '@odata.id': string }[] }).Members[0]?.['@odata.id'] ?? 'none'; // asserted below
+    // The tests below fail if `system` is not a URI.
+    system = (body as { Members: { '@odata.id': string }[] }).Members[0]?.['@odata.id'] ?? 'none';
   });
   afterAll(() => served.close());
 

@@ -26,7 +26,8 @@ export async function output(program: string, words: readonly string[], env: Nod
   try {
     return (await run(program, [...words], { env, timeout: 240_000 })).stdout;
   } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }; // as execFile rejects
+    // `execFile` rejects with an Error that has both outputs.
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
     throw new Error(`${program} ${words.join(' ')}:\n${stdout}${stderr}`, { cause: error });
   }
 }

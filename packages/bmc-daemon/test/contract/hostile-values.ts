@@ -16,7 +16,7 @@ interface HostileValues {
  */
 const shared = JSON.parse(
   readFileSync(new URL('../../../../scripts/attack.d/hostile-values.json', import.meta.url), 'utf8'),
-) as HostileValues; // our own file
+) as HostileValues; // the file of this repository has this form
 const hostile: readonly string[] = [
   ...shared.values,
   ...shared.long.map(([start, piece, count, end]) => `${start}${piece.repeat(count)}${end}`),

@@ -75,7 +75,7 @@ export class DaemonProcess {
     return whole
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as LogLine); // the log writes objects
+      .map((line) => JSON.parse(line) as LogLine); // the log writes a JSON object in each line
   }
 
   /** Returns the messages of the log lines so far, of one level or of all. */

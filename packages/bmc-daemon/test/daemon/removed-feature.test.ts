@@ -111,7 +111,7 @@ describe('a daemon without a feature', () => {
     };
 
     const { body } = await get('/redfish/v1/Systems');
-    const [first] = body['Members'] as readonly { readonly '@odata.id': string }[]; // A collection.
+    const [first] = body['Members'] as readonly { readonly '@odata.id': string }[]; // Every collection has Members.
     const system = first?.['@odata.id'] ?? '';
     for (const [ResetType, PowerState] of [
       ['On', 'On'],

@@ -21,7 +21,7 @@ async function startAgent(): Promise<Agent> {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
-      received.push({ method: request.method, ...(JSON.parse(body) as object) }); // an object, as the test expects
+      received.push({ method: request.method, ...(JSON.parse(body) as object) }); // the test compares it with an object
       response.writeHead(204).end();
     });
   }).listen(0, '127.0.0.1');
@@ -66,7 +66,7 @@ SUSHY_EMULATOR_FAKE_SYSTEMS = ${systems}
     return daemon.address();
   };
   const get = async (url: string): Promise<Record<string, unknown>> =>
-    (await (await fetch(url)).json()) as Record<string, unknown>; // a resource
+    (await (await fetch(url)).json()) as Record<string, unknown>; // every resource is an object
   const send = async (method: string, url: string, body: object): Promise<number> => {
     const headers = { 'Content-Type': 'application/json' };
     return (await fetch(url, { method, headers, body: JSON.stringify(body) })).status;

@@ -141,7 +141,7 @@ export class Machine {
 
 /** Returns key and text of the first message in an error. */
 export function fault(body: unknown): { readonly key: string; readonly text: string } {
-  const [first] = property(body, 'error', '@Message.ExtendedInfo') as readonly unknown[]; // Every error has it.
+  const [first] = property(body, 'error', '@Message.ExtendedInfo') as readonly unknown[]; // Every error has this list.
   const key = String(property(first, 'MessageId')).replace(/^.*\./, '');
   return { key, text: String(property(first, 'Message')) };
 }
@@ -158,7 +158,8 @@ export function property(body: unknown, ...path: readonly string[]): unknown {
 
 function bootOf(system: unknown): BootOverride {
   return {
-    enabled: property(system, 'Boot', 'BootSourceOverrideEnabled') as BootOverride['enabled'], // Compared by the tests.
+    // The tests compare both values.
+    enabled: property(system, 'Boot', 'BootSourceOverrideEnabled') as BootOverride['enabled'],
     target: property(system, 'Boot', 'BootSourceOverrideTarget') as BootOverride['target'],
   };
 }

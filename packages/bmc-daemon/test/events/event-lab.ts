@@ -180,7 +180,7 @@ export async function openListener(port = 0): Promise<PushListener> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       headers.push(incoming.headers);
-      payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check it.
+      payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check the payload.
       if (listener.answer === 'never') return;
       response.writeHead(listener.answer);
       const { answerBody } = listener;

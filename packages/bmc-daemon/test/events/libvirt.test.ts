@@ -208,7 +208,7 @@ describe('events of QEMU', () => {
         .map(({ Message, Username, OriginOfCondition }) => [
           String(Message).replace('A resource was changed. ', ''),
           Username,
-          (OriginOfCondition as Body)['@odata.id'], // Required by our feed.
+          (OriginOfCondition as Body)['@odata.id'], // Every event of the feed has an origin.
         ]);
     const four = 'AssetTag shelf 1, Boot.BootSourceOverrideEnabled Once, Boot.BootSourceOverrideTarget Cd, ';
     const parts = {

@@ -241,7 +241,7 @@ describe('metric reports of a subscription', () => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        listener.payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check it.
+        listener.payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check the payload.
         response.writeHead(listener.status).end();
       });
     });

@@ -43,7 +43,8 @@ export interface Subject {
 /** Reads the state of a machine and its host. Replaces the UUID of the machine, which is new in each run. */
 export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
   const text = JSON.stringify(await readState(subject));
-  return JSON.parse(text.replaceAll(subject.uuid, 'UUID')) as Fingerprint; // the same object
+  // The object of `readState`, with another UUID.
+  return JSON.parse(text.replaceAll(subject.uuid, 'UUID')) as Fingerprint;
 }
 
 async function readState(subject: Subject): Promise<Fingerprint> {
@@ -52,8 +53,8 @@ async function readState(subject: Subject): Promise<Fingerprint> {
   const power = (await subject.virsh('domstate', name)).trim();
   const isOff = power === 'shut off';
   const disks = isOff ? '' : await subject.virsh('domblklist', name);
-  const system = (await bmc.get(path)) as Record<string, unknown>; // An object by its schema.
-  const bios = (await bmc.get(`${path}/Bios/Settings`)) as Record<string, unknown>; // An object by its schema.
+  const system = (await bmc.get(path)) as Record<string, unknown>; // The schema requires an object.
+  const bios = (await bmc.get(`${path}/Bios/Settings`)) as Record<string, unknown>; // The schema requires an object.
   const { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary } = system;
   return {
     power,
@@ -108,7 +109,7 @@ async function guestOrder(subject: Subject): Promise<readonly string[]> {
 
 async function variablesIn(file: string): Promise<readonly string[] | null> {
   const bytes = await readFile(file).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null; // Of Node's file system.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null; // Node's file system throws this type.
     throw error;
   });
   return bytes && (variableNames(bytes)?.toSorted() ?? null);

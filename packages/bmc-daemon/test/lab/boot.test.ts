@@ -67,7 +67,7 @@ describeEndToEnd('lab machines', () => {
       const machine = system(report);
       expect(await machine.powerState()).toBe('Off');
       const nics = await bmc.get(`${machine.path}/EthernetInterfaces?$expand=.`);
-      const members = property(nics, 'Members') as readonly unknown[]; // Every collection has it.
+      const members = property(nics, 'Members') as readonly unknown[]; // Every collection has Members.
       expect(members.map((nic) => property(nic, 'MACAddress'))).toEqual(report?.macAddresses);
 
       await machine.reset('On');

@@ -113,7 +113,7 @@ export async function openNetworkLab(): Promise<NetworkLab> {
     async addresses() {
       const listed = JSON.parse(await run(host, 'ip', '-json', 'address', 'show', 'dev', DEVICE)) as readonly {
         readonly addr_info: readonly { readonly local: string; readonly prefixlen: number }[];
-      }[]; // as iproute2 writes it
+      }[]; // iproute2 writes this JSON
       return listed
         .flatMap(({ addr_info: all }) => all.map(({ local, prefixlen }) => `${local}/${prefixlen}`))
         .filter((address) => !address.startsWith('fe80:'))

@@ -126,7 +126,8 @@ it('reads the boot mode of a server that a client reads alone; a listing shows o
   const { get, send } = await cloud.serve();
   const modes = async (): Promise<readonly unknown[]> => {
     const { Members: members } = await get('/redfish/v1/Systems?$expand=.');
-    const found = (members as readonly { Id: string; Boot: Body }[]).map(({ Id, Boot: boot }) => [Id, boot[mode]]); // systems
+    // The service sends systems.
+    const found = (members as readonly { Id: string; Boot: Body }[]).map(({ Id, Boot: boot }) => [Id, boot[mode]]);
     return [1, 2, 3].map((index) => found.find(([id]) => id === idOf(index))?.[1]);
   };
   const mode = 'BootSourceOverrideMode';

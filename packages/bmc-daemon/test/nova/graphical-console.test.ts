@@ -97,7 +97,7 @@ it.each<[string, number, object, number, string]>([
   });
   const served = await cloud.serve();
   await untilShown(served);
-  answer = { status, body: body as typeof spice.body }; // a faulty answer
+  answer = { status, body: body as typeof spice.body }; // the type does not allow this faulty answer
   const failed = await served.send('POST', action);
   expect([failed.status, JSON.stringify(failed.body)]).toEqual([expected, expect.stringContaining(reason)]);
 });

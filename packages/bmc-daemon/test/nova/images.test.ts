@@ -97,7 +97,7 @@ it('reads only the beginning of an image that Glance has fetched, and shares no 
   });
   const served = await cloud.serve({ media: { fetchedByGlance: true } });
   expect((await insert(served)).status).toBe(204);
-  const [[[status, name] = []] = []] = unchecked as string[][][]; // texts of images
+  const [[[status, name] = []] = []] = unchecked as string[][][]; // the pairs of status and name are texts
   expect(status).toBe('active');
   expect([...glance.images.values()].map((image) => image['name'])).not.toEqual([name]);
 });
@@ -432,7 +432,7 @@ it('never changes what a newer version has stored for a server, and deletes no i
   const newer = '{"v":2,"drives":[]}';
   const textOf = () => {
     const metadata = cloud.servers.all.get(idOf(1))?.body['metadata'];
-    return (metadata as Record<string, string> | undefined)?.['rackless:state']; // texts by name
+    return (metadata as Record<string, string> | undefined)?.['rackless:state']; // metadata are texts by name
   };
   cloud.servers.put(1, { metadata: { 'rackless:state': newer } });
   cloud.servers.put(2);

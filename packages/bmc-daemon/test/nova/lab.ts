@@ -119,9 +119,9 @@ export function openOwner(): LabOwner {
   const servers = async (): Promise<readonly LabServer[]> => {
     const { servers: all } = (await get('/servers/detail')) as { readonly servers: Record<string, unknown>[] }; // Nova sends this object.
     return all.map((server) => ({
-      ...(server as unknown as Pick<LabServer, 'id' | 'name' | 'image'>), // Nova's names
+      ...(server as unknown as Pick<LabServer, 'id' | 'name' | 'image'>), // Nova sends these members of a server.
       vmState: String(server['OS-EXT-STS:vm_state']),
-      task: server['OS-EXT-STS:task_state'] as string | null, // as Nova documents it
+      task: server['OS-EXT-STS:task_state'] as string | null, // Nova documents a text or null.
     }));
   };
   const find = async (name: string): Promise<LabServer> => {

@@ -47,7 +47,7 @@ const serverBody = (): Record<string, unknown> => cloud.servers.all.get(idOf(1))
 const vmState = () => serverBody()['OS-EXT-STS:vm_state'];
 const item = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
 /** Returns the images of the service: images in drives, and notes (images without content). */
-const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // a list in all images
+const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // every image has a list of tags
 const untilOwnImages = (count: number) =>
   waitFor(
     () => (ownImages().length === count ? true : undefined),

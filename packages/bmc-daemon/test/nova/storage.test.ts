@@ -25,7 +25,8 @@ const volumeOf = (id: string, parts: object = {}) => ({
 const attached = (...ids: string[]) => ({ 'os-extended-volumes:volumes_attached': ids.map((id) => ({ id })) });
 const storage = `/redfish/v1/Systems/${idOf(1)}/Storage`;
 const cinderRequests = () => cloud.requestsTo('/volumev3');
-const members = (body: Body) => (body['Members'] as Body[]).map((link) => link['@odata.id']); // a collection's links
+// A collection contains links.
+const members = (body: Body) => (body['Members'] as Body[]).map((link) => link['@odata.id']);
 
 it('shows the disks of the flavor, and volumes with size and name', async () => {
   const flavor = { vcpus: 1, ram: 64, original_name: 'm1', disk: 20, ephemeral: 4, swap: 512 };

@@ -54,7 +54,8 @@ export function slowServers({ cloud, servers }: Service): SlowServers {
     if (part === 'metadata') {
       whenRead(request, (text) => {
         const { metadata } = servers.all.get(id)?.body ?? {};
-        const parsed = text === '' ? undefined : (JSON.parse(text) as { meta: Record<string, string> }); // as the driver sends it
+        // The driver sends this object.
+        const parsed = text === '' ? undefined : (JSON.parse(text) as { meta: Record<string, string> });
         const name = decodeURIComponent(key);
         seen.writes.push(parsed?.meta[name] ?? 'removed');
         const others = Object.entries(metadata as object).filter(([other]) => other !== name);

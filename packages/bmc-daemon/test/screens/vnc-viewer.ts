@@ -90,7 +90,8 @@ export class VncViewer {
     const count = (await this.#read(3)).readUInt16BE(1);
     for (let index = 0; index < count; index += 1) {
       const head = await this.#read(12);
-      const [x, y, width, height] = [0, 2, 4, 6].map((at) => head.readUInt16BE(at)) as [number, number, number, number]; // four numbers
+      // `map` keeps the length.
+      const [x, y, width, height] = [0, 2, 4, 6].map((at) => head.readUInt16BE(at)) as [number, number, number, number];
       if (head.readInt32BE(8) === DESKTOP_SIZE) {
         this.#resize(width, height);
         return await this.picture();

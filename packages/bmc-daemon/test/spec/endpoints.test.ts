@@ -155,7 +155,7 @@ describeSpec('endpoints', (spec) => {
 
   it('RF-98 registry of the settings: value, default and origin of each setting', async () => {
     const member = await spec().get('/redfish/v1/Registries/RacklessServiceAttributeRegistry.v1_0_0');
-    const [location] = member['Location'] as readonly { readonly Uri: string }[]; // DMTF's form
+    const [location] = member['Location'] as readonly { readonly Uri: string }[]; // DMTF's schema requires this form
     const { RegistryEntries: entries } = await spec().get(location?.Uri ?? '');
     expect((entries as { Attributes: readonly object[] }).Attributes).toContainEqual(
       expect.objectContaining({

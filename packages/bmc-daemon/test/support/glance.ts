@@ -59,7 +59,7 @@ export function createGlance(): Glance {
         if (id === '' && request.method === 'GET') {
           const [tag, wanted] = [searchParams.get('tag'), searchParams.get('name')];
           const found = [...images.values()]
-            .filter(({ tags }) => tag === null || (tags as string[]).includes(tag)) // a list in all images
+            .filter(({ tags }) => tag === null || (tags as string[]).includes(tag)) // every image has a list of tags
             .filter(({ name }) => wanted === null || name === wanted);
           sendJson(response, 200, { images: found });
         } else if (id === '') {
@@ -85,7 +85,8 @@ export function createGlance(): Glance {
           images.delete(id);
           response.writeHead(204).end();
         } else if (request.method === 'PATCH') {
-          const changes = JSON.parse(text) as { op: string; path: string; value?: string }[]; // a JSON patch
+          // The driver sends a JSON Patch.
+          const changes = JSON.parse(text) as { op: string; path: string; value?: string }[];
           const members = new Map(Object.entries(image));
           for (const { op, path: name, value } of changes) {
             if (op === 'remove') members.delete(name.slice(1));
