@@ -235,7 +235,7 @@ async function serveAsNova(): Promise<void> {
 /** Starts the server in place of Nova. */
 async function startNova(folder: string): Promise<Target & { readonly child: ChildProcess }> {
   const child = fork(process.argv[1] ?? '', ['--as-nova', '--servers', String(flags.servers)]);
-  const [url] = (await once(child, 'message')) as [string]; // serveAsNova sends it
+  const [url] = (await once(child, 'message')) as [string]; // serveAsNova sends its URL
   const file = join(folder, 'clouds.yaml');
   const auth = { auth_url: `${url}/v3`, username: 'u', password: PASSWORD, project_name: 'p' };
   const domains = { user_domain_id: 'default', project_domain_id: 'default' };

@@ -84,7 +84,8 @@ process.exitCode = await inFolder(async (folder) => {
     const script = fileURLToPath(new URL('./bare-bridge.js', import.meta.url));
     const bare = spawn(process.execPath, [script, ...sockets], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
-      const [port] = (await once(bare.stdout.setEncoding('utf8'), 'data')) as [string]; // its only line
+      // The program prints only its port.
+      const [port] = (await once(bare.stdout.setEncoding('utf8'), 'data')) as [string];
       await untilListed(daemon, flags.screens);
       const memory = (await memoryOf(daemon.pid)).now;
       const found = { daemon: [] as Cost[], bare: [] as Cost[] };

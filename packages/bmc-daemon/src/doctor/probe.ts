@@ -36,7 +36,8 @@ export function changeSetting(
   key: SettingKey,
   value: string | number,
 ): ConfigurationChange {
-  const { name, flag } = settingsTable[key] as { readonly name: string; readonly flag?: string }; // a row has these members
+  // Every row has a name, and some rows have a flag.
+  const { name, flag } = settingsTable[key] as { readonly name: string; readonly flag?: string };
   const origin = origins[key];
   const option = flag?.split(', ').at(-1);
   // A JSON string is a Python literal too, with quotation marks that a shell need not escape.

@@ -33,7 +33,7 @@ describe('the sender of notifications about machines in memory', () => {
       });
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo; // a TCP server
+    const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
     driver = new FakeDriver({ machines: machinesOf([system]) });
     const log = { warn: (warning: string) => void warnings.push(warning) };
     stop = startNotifications([system], driver, { url: `http://127.0.0.1:${port}` }, log);

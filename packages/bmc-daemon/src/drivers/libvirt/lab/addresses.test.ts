@@ -17,7 +17,8 @@ function choose(options: Partial<Naming> = {}, hostName = 'kvm1', others: readon
 /** Returns a machine with the given addresses. */
 function machineWith(uuid: string, mac: string): KnownMachine {
   const xml = `<domain><name>other</name><uuid>${uuid}</uuid><devices><interface type='user'><mac address='${mac}'/></interface></devices></domain>`;
-  const domain = { uuid, name: 'other' } as KnownMachine['machine']['domain']; // only its names are read
+  // The code under test reads only these members.
+  const domain = { uuid, name: 'other' } as KnownMachine['machine']['domain'];
   const machine = { uuid, name: 'other', domain, persistent: true };
   return { machine, name: 'other', uuid, xml, domain: readDomain(xml), record: emptyRecord, created: null };
 }

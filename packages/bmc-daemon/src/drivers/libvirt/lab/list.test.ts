@@ -17,7 +17,8 @@ function ownDomain(name: string, isActive: () => Promise<boolean>) {
 /** Returns a host whose machines are the given domains. */
 function hostOf(domains: readonly ReturnType<typeof ownDomain>[]) {
   const hypervisor = { listAllDomains: (flags: number) => Promise.resolve(flags === 0 ? domains : []) };
-  return { hypervisor: hypervisor as unknown as Hypervisor, timeoutMs: 1000 }; // only listAllDomains is called
+  // The code under test calls only listAllDomains.
+  return { hypervisor: hypervisor as unknown as Hypervisor, timeoutMs: 1000 };
 }
 
 const running = ownDomain('node-1', () => Promise.resolve(true));

@@ -3,13 +3,13 @@ import { DriverError } from '../../driver-error.js';
 import type { Machine } from '../machine/inventory.js';
 import { ColdStart } from './cold-start.js';
 
-const machine = { uuid: 'a', name: 'web-1' } as unknown as Machine; // only passed on
+const machine = { uuid: 'a', name: 'web-1' } as unknown as Machine; // the retries only pass the machine on
 const endedDomainError = () =>
   new DriverError('failed', 'starting machine web-1: operation failed: domain is no longer running');
 
 /** Returns a start whose attempts fail with these errors and then succeed, and the mock of an attempt. */
 function startThatFails(...errors: readonly Error[]) {
-  const coldStart = Object.create(ColdStart.prototype) as ColdStart; // without a host
+  const coldStart = Object.create(ColdStart.prototype) as ColdStart; // no constructor runs, so no host is necessary
   const start = jest.spyOn(coldStart, 'start').mockResolvedValue();
   for (const error of errors) start.mockRejectedValueOnce(error);
   return { coldStart, start };

@@ -60,7 +60,8 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
   const authUrl = entry.required('auth.auth_url');
   const identityUrl = authUrl === undefined ? undefined : readUrl(entry, 'auth.auth_url');
   const credentials = readCredentials(entry);
-  const interfaceName = entry.oneOf('interface', Object.keys(interfaces) as (keyof typeof interfaces)[]); // keys of a literal
+  // `interfaces` is a literal.
+  const interfaceName = entry.oneOf('interface', Object.keys(interfaces) as (keyof typeof interfaces)[]);
   const region = entry.text('region_name') ?? entry.names('regions')[0];
   const tls = readTls(entry, context);
   const endpoints = {

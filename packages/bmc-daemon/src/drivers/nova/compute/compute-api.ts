@@ -123,7 +123,8 @@ export function createComputeApi(session: CloudSession, ignoredLog: IgnoredLog):
     getServer: async (id) => {
       const answer = await get(pathOf(id));
       if (answer.status === 404) return undefined;
-      const body = successOf(answer, `reading server ${id}`, session) as { readonly server?: unknown } | null; // any JSON
+      // The body is any JSON; the next line checks the member.
+      const body = successOf(answer, `reading server ${id}`, session) as { readonly server?: unknown } | null;
       return isForeign(body?.server, await projectId()) ? undefined : parsedServer(body?.server);
     },
     getMetadata: async (id) => {

@@ -54,7 +54,7 @@ function planned(action: PowerAction, state: keyof typeof states): string {
     if (plan === undefined) return '-';
     if (plan.body === undefined) return 'join';
     const [[name, value] = []] = Object.entries(plan.body);
-    const type = (value as { readonly type?: string } | null)?.type; // reboot has a type
+    const type = (value as { readonly type?: string } | null)?.type; // only `reboot` has a type
     return `${name ?? ''}${type === undefined ? '' : ` ${type}`}${plan.goal === undefined ? ' (no wait)' : ''}`;
   } catch (error) {
     return (error as { readonly kind: string }).kind; // planAction throws DriverError only

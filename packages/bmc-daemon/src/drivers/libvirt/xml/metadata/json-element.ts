@@ -55,7 +55,8 @@ export function readMembers<Schemas extends Readonly<Record<string, z.ZodType>>>
     return data === undefined ? [] : [[name, data] as const];
   });
   return {
-    known: Object.fromEntries(known) as { readonly [Name in keyof Schemas]?: z.output<Schemas[Name]> }, // checked by its schema
+    // Each value is the result of the schema with its name.
+    known: Object.fromEntries(known) as { readonly [Name in keyof Schemas]?: z.output<Schemas[Name]> },
     later: Object.fromEntries([...members].filter(([name]) => !Object.hasOwn(schemas, name))),
   };
 }
