@@ -140,7 +140,8 @@ const DIALOGS: readonly OpenedDialog[] = [
     open: async (page) => {
       await page.route('**/VirtualMedia?*', async (route) => {
         const response = await route.fetch();
-        const { Members } = (await response.json()) as { readonly Members: readonly object[] }; // a collection
+        // The answer is a collection.
+        const { Members } = (await response.json()) as { readonly Members: readonly object[] };
         const eject = { '#VirtualMedia.EjectMedia': { target: '/redfish/v1/' } };
         const drive = { ...Members[0], Inserted: true, ImageName: 'image.iso', Actions: eject };
         await route.fulfill({ response, json: { Members: [drive] } });

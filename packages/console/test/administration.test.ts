@@ -114,7 +114,7 @@ describe('the subscriptions', () => {
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo; // it listens on TCP
+    const { port } = server.address() as AddressInfo; // the server listens on TCP
     const { page, faults } = await openPage('admin', 'subscriptions');
     await page.getByRole('button', { name: 'New subscription' }).click();
     const dialog = page.getByRole('dialog');

@@ -14,7 +14,8 @@ afterAll(() => bmc.stop());
 
 const machineUri = async (name: string): Promise<string> => {
   const answer = await bmc.ask('GET', `/redfish/v1/Systems?$filter=Name eq '${name}'`);
-  const { Members } = (await answer.json()) as { readonly Members: readonly { readonly '@odata.id': string }[] }; // a collection
+  // The answer is a collection.
+  const { Members } = (await answer.json()) as { readonly Members: readonly { readonly '@odata.id': string }[] };
   return Members[0]?.['@odata.id'] ?? '';
 };
 const reset = async (name: string, ResetType: string): Promise<void> => {

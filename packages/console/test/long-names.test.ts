@@ -153,7 +153,7 @@ describe('a hostile name', () => {
     const { page, faults } = await open('about:blank');
     await page.route('**/VirtualMedia?*', async (route) => {
       const answer = await route.fetch();
-      const body = (await answer.json()) as { readonly Members: readonly object[] }; // a collection
+      const body = (await answer.json()) as { readonly Members: readonly object[] }; // the answer is a collection
       const Members = body.Members.map((drive) => ({
         ...drive,
         Inserted: true,

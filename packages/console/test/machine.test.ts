@@ -28,13 +28,15 @@ let ids: ReadonlyMap<string, string>;
 beforeAll(async () => {
   bmc = await startBmc({ users: true });
   const answer = await bmc.ask('GET', '/redfish/v1/Systems?$expand=.($levels=1)');
-  const { Members } = (await answer.json()) as { readonly Members: readonly System[] }; // a collection
+  // The answer is a collection of systems.
+  const { Members } = (await answer.json()) as { readonly Members: readonly System[] };
   ids = new Map(Members.map(({ Name, Id }) => [Name, Id]));
 });
 afterAll(() => bmc.stop());
 
 const uriOf = (name: string): string => `/redfish/v1/Systems/${ids.get(name) ?? ''}`;
-const read = async (name: string): Promise<System> => (await bmc.ask('GET', uriOf(name))).json() as Promise<System>; // its URI
+// `uriOf` returns the URI of a system.
+const read = async (name: string): Promise<System> => (await bmc.ask('GET', uriOf(name))).json() as Promise<System>;
 const change = async (name: string, body: object): Promise<void> => {
   expect((await bmc.ask('PATCH', uriOf(name), body)).status).toBe(200);
 };
@@ -209,7 +211,8 @@ describe('firmware settings', () => {
     await reset('node-2', 'On');
     const settingsUri = `${uriOf('node-2')}/Bios/Settings`;
     const attributes = async (): Promise<unknown> =>
-      ((await (await bmc.ask('GET', settingsUri)).json()) as { readonly Attributes: unknown }).Attributes; // Bios
+      // Bios resources have Attributes.
+      ((await (await bmc.ask('GET', settingsUri)).json()) as { readonly Attributes: unknown }).Attributes;
     const page = await openTab('node-2', '/firmware');
     const form = card(page, 'Firmware settings');
     const memory = form.getByLabel('Memory Size');

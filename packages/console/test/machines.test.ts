@@ -166,7 +166,8 @@ describe('the filters', () => {
     expect(await titles.count()).toBe(0);
     const [path] = await page
       .getByRole('link', { name: 'node-7', exact: true })
-      .evaluateAll((links) => links.map((link) => new URL((link as HTMLAnchorElement).href).pathname)); // a link
+      // The elements of this role are anchors.
+      .evaluateAll((links) => links.map((link) => new URL((link as HTMLAnchorElement).href).pathname));
     const machine = `/redfish/v1/Systems/${path?.split('/').at(-1) ?? ''}`;
     await bmc.ask('PATCH', machine, { AssetTag: 'Lent to Ada <b>' });
     await titles.waitFor();

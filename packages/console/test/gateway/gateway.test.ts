@@ -200,10 +200,9 @@ describe('the console of model-proxy', () => {
     const chunk = { object: 'chat.completion.chunk', created: 1, id: 'long', model: 'sample-model' };
     const choices = [{ index: 0, delta: { content: long('answer') }, finish_reason: 'stop' }];
     const write = `data: ${JSON.stringify({ ...chunk, choices })}\n\ndata: [DONE]\n\n`;
-    await page.route(
-      '**/chat/completions',
-      (route, request) =>
-        route.continue({ postData: { ...(request.postDataJSON() as object), script: [{ write }, { end: true }] } }), // JSON
+    await page.route('**/chat/completions', (route, request) =>
+      // The body is a JSON object.
+      route.continue({ postData: { ...(request.postDataJSON() as object), script: [{ write }, { end: true }] } }),
     );
     const turns = page.locator('.turn');
     const before = await turns.count();

@@ -102,7 +102,7 @@ describe('the console of model-proxy under attack', () => {
   /** Checks that no text has run as a script or has become an element, and that the page has recorded no fault. */
   async function isUnharmed(): Promise<void> {
     const state = await page.evaluate(() => ({
-      hacked: (globalThis as { hacked?: number }).hacked ?? null, // set by an attack
+      hacked: (globalThis as { hacked?: number }).hacked ?? null, // a successful attack sets this property
       elements: document.querySelectorAll('img[src="x"], svg[onload], iframe, [onerror], a[href^="javascript:" i]')
         .length,
       scripts: [...document.scripts].filter(({ src }) => src === '').length,

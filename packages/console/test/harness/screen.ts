@@ -12,7 +12,7 @@ export const screenCanvas = (page: Page): Locator => page.locator('.screen-pictu
 /** Returns the picture in the page, in QEMU's format. */
 async function shown(page: Page): Promise<Picture> {
   const { width, height, colors } = await screenCanvas(page).evaluate((element) => {
-    const { width, height } = element as HTMLCanvasElement; // the locator's element
+    const { width, height } = element as HTMLCanvasElement; // the locator finds a canvas
     const { data } = (element as HTMLCanvasElement).getContext('2d')?.getImageData(0, 0, width, height) ?? {};
     // Playwright needs seconds for an array of a million numbers.
     let text = '';

@@ -25,7 +25,7 @@ export async function tabOrderFaults(page: Page, start = 'body'): Promise<readon
   await page.evaluate(install);
   const faults = await walk(page, start);
   const unreached = async (): Promise<readonly string[]> =>
-    (await page.evaluate('tabOrder.unreached()')) as readonly string[]; // texts
+    (await page.evaluate('tabOrder.unreached()')) as readonly string[]; // the function returns texts
   // Keys can add controls: those of a terminal give the keyboard to the user, who can then give it back.
   const again = (await unreached()).length > 0 ? await walk(page, start) : [];
   return [...faults, ...again, ...(await unreached())];
@@ -56,7 +56,7 @@ async function walk(page: Page, start: string): Promise<readonly string[]> {
 }
 
 async function look(page: Page): Promise<Stop> {
-  return (await page.evaluate('tabOrder.look()')) as Stop; // as below
+  return (await page.evaluate('tabOrder.look()')) as Stop; // `tabOrder.look` below returns a Stop
 }
 
 /** Adds the functions of the walk to the page. Runs in the browser, so it uses nothing from outside. */
@@ -195,7 +195,7 @@ function install(): void {
         const top = scope();
         const old = top.getAttribute('tabindex');
         top.setAttribute('tabindex', '-1');
-        (top as HTMLElement).focus(); // the body or a dialog
+        (top as HTMLElement).focus(); // `top` is the body or a dialog
         if (old === null) top.removeAttribute('tabindex');
         else top.setAttribute('tabindex', old);
       },

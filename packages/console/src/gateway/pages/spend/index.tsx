@@ -59,7 +59,7 @@ export default function SpendPage() {
           label={texts.group}
           value={grouping.value}
           onValue={(value) => {
-            grouping.value = value as Grouping; // the options are its values
+            grouping.value = value as Grouping; // the options are the values of Grouping
           }}
           options={Object.entries(texts.groups)}
         />
@@ -67,7 +67,7 @@ export default function SpendPage() {
           label={texts.measure}
           value={measure.value}
           onValue={(value) => {
-            measure.value = value as Measure; // the options are its values
+            measure.value = value as Measure; // the options are the values of Measure
           }}
           options={Object.entries(texts.measures)}
         />

@@ -17,7 +17,7 @@ export function OrderList({ resource, body, options, isReadOnly }: BootFormProps
     write: ({ BootOrder }) => ({ Boot: { BootOrder } }),
   });
   const announcement = useSignal('');
-  const order = draft.values['BootOrder'] as readonly string[]; // `read` returns a list
+  const order = draft.values['BootOrder'] as readonly string[]; // `read` returns a list of ids
   const nameOf = (id: string): string => options.find((each) => each.BootOptionReference === id)?.DisplayName ?? id;
   const rest = options.map(({ BootOptionReference }) => BootOptionReference).filter((id) => !order.includes(id));
   const set = (next: readonly string[]): void => draft.set('BootOrder', next);

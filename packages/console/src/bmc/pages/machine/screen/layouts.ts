@@ -8,7 +8,7 @@ import { layoutData, layoutOf, places } from './layout-data.js';
 /** The name of a layout. */
 export type LayoutName = keyof typeof layoutData;
 /** The names of all layouts. */
-export const layoutNames = Object.keys(layoutData) as readonly LayoutName[]; // the keys of the literal
+export const layoutNames = Object.keys(layoutData) as readonly LayoutName[]; // `layoutData` is a literal
 
 /** Keys to press together, the last one after the others. */
 type Chord = readonly Key[];

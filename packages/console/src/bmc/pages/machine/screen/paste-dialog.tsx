@@ -31,7 +31,7 @@ export function PasteDialog({ screen, onClose }: { readonly screen: VncScreen; r
         hint={texts.pasteHint}
         value={layout.value}
         options={layoutNames.map((name) => [name, texts.layouts[name]])}
-        onValue={(name) => (layout.value = name as LayoutName)} // one of the options
+        onValue={(name) => (layout.value = name as LayoutName)} // the value is one of the options
       />
       <TextAreaField
         label={texts.text}

@@ -47,7 +47,7 @@ export function TouchKeys({ screen }: { readonly screen: VncScreen }) {
           aria-label={texts.layout}
           value={guestLayout.value}
           options={layoutNames.map((name) => [name, texts.layouts[name]])}
-          onValue={(name) => (guestLayout.value = name as LayoutName)} // one of the options
+          onValue={(name) => (guestLayout.value = name as LayoutName)} // the value is one of the options
         />
       </div>
       <div class="row">
