@@ -26,7 +26,8 @@ describe('withDeadline', () => {
     const server = createServer().listen(path.join(folder, 'socket'));
     await once(server, 'listening');
     const client = connect(path.join(folder, 'socket'));
-    const [[peer]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [[Socket], unknown]; // net's events
+    // Node documents the arguments of both events.
+    const [[peer]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [[Socket], unknown];
     try {
       const answer = once(client, 'data').then(([data]) => String(data));
       // After an immediate, Node runs timers first. So the deadline passes before Node reads the socket.

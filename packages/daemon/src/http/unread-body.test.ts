@@ -25,7 +25,7 @@ async function send(
   const server = createServer({ keepAliveTimeout: 0 }, handle);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // TCP
+  const { port } = server.address() as AddressInfo; // The address of a TCP server is an object.
   let read = 0;
   server.on('connection', (socket) => {
     socket.on('close', () => (read = socket.bytesRead));

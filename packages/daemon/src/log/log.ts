@@ -143,7 +143,7 @@ class Sink {
     const render = this.#render;
     this.#logger = createLogger({
       level: this.#options.level,
-      format: format.printf((info) => render(info as unknown as LogRecord)), // `add` passed it
+      format: format.printf((info) => render(info as unknown as LogRecord)), // `add` passes a LogRecord
     });
     // A pipe instead of a transport: winston's stream transport schedules a callback for every
     // line.

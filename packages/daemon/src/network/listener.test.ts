@@ -418,7 +418,8 @@ describe('a further address of the listening socket', () => {
   };
   const portOf = ({ addresses }: Listener): string => new URL(addresses[0] ?? '').port;
   const ask = async (url: string, agent: Agent): Promise<string> => {
-    const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage]; // as documented
+    // Node documents this argument of the event.
+    const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage];
     let text = '';
     for await (const part of response.setEncoding('utf8')) text += String(part);
     return text;

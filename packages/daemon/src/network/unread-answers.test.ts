@@ -26,7 +26,7 @@ describe.each(['TCP', 'TLS'])('a connection over %s', (protocol) => {
         ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
         : connect(port, '127.0.0.1');
     client.on('error', () => undefined).pause();
-    [socket] = (await accepted) as [Socket]; // documented
+    [socket] = (await accepted) as [Socket]; // Node documents this argument of the event
     unread = new UnreadAnswers([socket]);
   });
   afterEach(() => {

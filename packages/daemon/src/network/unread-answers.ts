@@ -55,7 +55,8 @@ interface Handle {
  * single write can have many megabytes, and only its handle shows how much of it is left.
  */
 function progressOf(socket: Socket): string {
-  const handle = (socket as unknown as { readonly _handle?: Handle | null })._handle; // see Handle
+  // `Handle` says why this member is read.
+  const handle = (socket as unknown as { readonly _handle?: Handle | null })._handle;
   const { bytesWritten = 0, writeQueueSize = 0 } = handle?._parent ?? handle ?? {};
   return `${bytesWritten} ${writeQueueSize}`;
 }

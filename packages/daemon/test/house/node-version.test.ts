@@ -23,7 +23,8 @@ async function runAs(version: string, bin: string): Promise<{ readonly code: unk
     const { stderr } = await run(process.execPath, ['--require', preload, bin, '--version']);
     return { code: 0, stderr };
   } catch (error) {
-    const { code, stderr } = error as { readonly code: unknown; readonly stderr: string }; // what execFile rejects with
+    // `execFile` rejects with an Error that has both members.
+    const { code, stderr } = error as { readonly code: unknown; readonly stderr: string };
     return { code, stderr };
   }
 }
