@@ -150,7 +150,7 @@ describe('a file that PyYAML reads', () => {
   const samples = Array.from({ length: SAMPLES }, (_, index) => new Writer(seededRandom(SEED + index)).mapping(0, 0));
   const input = JSON.stringify(samples);
   const output = execFileSync('/usr/bin/python3', ['-c', PYTHON], { input, encoding: 'utf8', maxBuffer: 1 << 26 });
-  const expected = JSON.parse(output) as ({ readonly value: unknown } | null)[]; // the script prints these
+  const expected = JSON.parse(output) as ({ readonly value: unknown } | null)[]; // the script prints this list
 
   it(`is read here with the same values, in ${SAMPLES} seeded samples`, () => {
     const different = samples.flatMap((text, index) => {

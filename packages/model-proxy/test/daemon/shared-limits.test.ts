@@ -62,7 +62,7 @@ async function startProxies(count: number): Promise<readonly Running[]> {
 async function createKey(proxies: readonly Running[], limits: object): Promise<string> {
   const [first] = proxies;
   const made = await call(`${first?.url}/key/generate`, { headers: headers(MASTER), body: limits });
-  const { key } = made.json() as { key: string }; // LiteLLM's answer
+  const { key } = made.json() as { key: string }; // the answer has the key, as LiteLLM's
   // The other proxies learn the key some milliseconds later.
   const models = ({ url }: Running) => call(`${url}/v1/models`, { method: 'GET', headers: headers(key) });
   await waitFor(

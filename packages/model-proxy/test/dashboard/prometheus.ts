@@ -44,7 +44,7 @@ export async function startPrometheus(program: string, port: number): Promise<Pr
   return {
     evaluate: async (expression) => {
       const answer = await fetch(`http://${address}/api/v1/query?query=${encodeURIComponent(expression)}`);
-      const reply = (await answer.json()) as Reply; // https://prometheus.io/docs/prometheus/latest/querying/api/
+      const reply = (await answer.json()) as Reply; // see https://prometheus.io/docs/prometheus/latest/querying/api/
       if (reply.status !== 'success') throw new Error(`${expression}: ${reply.error}`);
       return reply.data.result.map(({ value: [, value] }) => Number(value));
     },

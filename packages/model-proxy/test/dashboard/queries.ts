@@ -29,7 +29,7 @@ export interface Names {
   readonly labels: readonly string[];
 }
 
-const dashboard = JSON.parse(readFileSync(file, 'utf8')) as Dashboard; // a file of this repository
+const dashboard = JSON.parse(readFileSync(file, 'utf8')) as Dashboard; // the file of this repository has this form
 
 /** Returns the queries of all panels. */
 export function panelQueries(): readonly Query[] {

@@ -54,7 +54,8 @@ export function useProxy(config: SampleConfigOptions = {}, options: TestUpstream
 
 /** Returns the error in a body. @throws {Error} if the body does not have OpenAI's shape. */
 export function errorOf(text: string): { message: string; type: string; param: string | null; code: string } {
-  const { error, ...more } = JSON.parse(text) as { error: Readonly<Record<string, unknown>> }; // checked below
+  // The lines below check the members.
+  const { error, ...more } = JSON.parse(text) as { error: Readonly<Record<string, unknown>> };
   const { message, type, param, code, ...rest } = error;
   const shaped =
     typeof message === 'string' &&

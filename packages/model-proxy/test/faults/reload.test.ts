@@ -160,7 +160,8 @@ describe('the proxy', () => {
       const configOf = (name: string) => unhurried(upstream).replace('model_list:', `model_list:${entries(name)}`);
       const shown = async () => {
         const { text } = await call(`${proxy.url}/v1/models`, { method: 'GET' });
-        return (JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id); // OpenAI's list
+        // The answer is OpenAI's list of models.
+        return (JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id);
       };
       const namesOf = (name: string) => [
         ...Array.from({ length: 1000 }, (_, index) => `${name}-${index}`),
@@ -254,7 +255,7 @@ describe('the proxy', () => {
     let proxy = new ProxyProcess(args);
     try {
       const created = await call(`${await proxy.address()}/key/generate`, { headers: headers(MASTER), body: {} });
-      const { key } = JSON.parse(created.text) as { readonly key: string }; // LiteLLM's answer
+      const { key } = JSON.parse(created.text) as { readonly key: string }; // the answer has the key, as LiteLLM's
       writeFileSync(file, configOf(1000));
       await proxy.waitForOutput(/a file of the configuration has changed/);
       proxy.signal('SIGKILL');

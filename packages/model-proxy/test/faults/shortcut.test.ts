@@ -55,7 +55,8 @@ const answers: Readonly<Record<string, AnswerHandler>> = {
 };
 
 function answer(...[asked, response]: Parameters<AnswerHandler>): void {
-  const { user = 'usual' } = JSON.parse(asked.body.toString()) as { user?: string }; // the bodies of this file
+  // The tests of this file send such bodies.
+  const { user = 'usual' } = JSON.parse(asked.body.toString()) as { user?: string };
   (answers[user] ?? json({ error: `no case ${user}` }, 500))(asked, response);
 }
 

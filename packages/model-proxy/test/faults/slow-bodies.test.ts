@@ -53,7 +53,7 @@ describe('slow bodies', () => {
 
   it('free their memory after their clients have closed the connection', async () => {
     setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void; // from the flag --expose-gc
+    const collect = runInNewContext('gc') as () => void; // the flag --expose-gc defines this function
     const heldMb = () => {
       collect();
       return process.memoryUsage().arrayBuffers / MB;

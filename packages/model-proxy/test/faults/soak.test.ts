@@ -46,7 +46,7 @@ describe('the proxy', () => {
     probes += 1;
     proxy.signal('SIGUSR2');
     const [, json = ''] = await proxy.waitForOutput(new RegExp(`(?:heap [^]*){${probes - 1}}heap (\\{.*\\})\n`));
-    return (JSON.parse(json) as { heapUsed: number }).heapUsed; // heap-probe.js
+    return (JSON.parse(json) as { heapUsed: number }).heapUsed; // heap-probe.js prints this number
   };
   /** Returns the minimum of three measurements, because one of them can contain memory that is about to be freed. */
   const heapUsed = async (): Promise<number> => Math.min(await probe(), await probe(), await probe());

@@ -206,7 +206,7 @@ function recordOf(request: IncomingMessage, response: ServerResponse): Received 
     response.write = write;
     keep(args[0]);
     return end(...args);
-  }) as typeof end; // as above
+  }) as typeof end; // the overloads of `end` have a single implementation
   response.once('close', () => {
     record.outcome = response.writableFinished ? 'answered' : 'aborted';
   });

@@ -14,7 +14,8 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-const errorOf = (answer: { json(): unknown }) => (answer.json() as { error: Record<string, unknown> }).error; // an error
+// The tests call this function only for errors.
+const errorOf = (answer: { json(): unknown }) => (answer.json() as { error: Record<string, unknown> }).error;
 
 describe('POST /key/generate', () => {
   it("answers with LiteLLM's members, and stores only the digest of the key", async () => {

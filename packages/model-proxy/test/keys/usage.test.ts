@@ -441,7 +441,7 @@ describe('a stored response', () => {
   }
   async function create(body: object = {}): Promise<string> {
     const created = await keyed.manage('POST', '/v1/responses', { model: 'public', input: 'hi', ...body }, key);
-    return (created.json() as { id: string }).id; // the upstream's answer above
+    return (created.json() as { id: string }).id; // the upstream's answer above has an id
   }
   async function use(id: string, method = 'GET', rest = ''): Promise<void> {
     expect((await keyed.manage(method, `/v1/responses/${id}${rest}`, undefined, key)).status).toBe(200);

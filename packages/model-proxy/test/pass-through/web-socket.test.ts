@@ -53,7 +53,8 @@ async function opened(path = '/v1/realtime?model=gpt', options: Opening = {}): P
 async function refused(path: string, options: Opening = {}) {
   const socket = opening(path, options);
   socket.on('error', () => undefined);
-  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, import('node:http').IncomingMessage]; // documented
+  // The package `ws` documents these arguments.
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, import('node:http').IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer); // no encoding is set
   return { status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString() };
@@ -558,7 +559,7 @@ describe('a WebSocket', () => {
       const manage = async (path: string, body: object) => {
         const answer = await call(proxy.url + path, { headers: withKey, body });
         expect(answer.status).toBe(200);
-        return answer.json() as { key: string }; // the documented answer
+        return answer.json() as { key: string }; // the answer has the key, as documented
       };
       const close = async () => {
         await proxy.close();

@@ -152,7 +152,8 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
       const script = fileURLToPath(new URL('botocore_signature.py', import.meta.url));
       const running = promisify(execFile)(python, ['-B', script]);
       running.child.stdin?.end(JSON.stringify({ method, url, headers: signedHeaders, body, ...keys }));
-      const again = JSON.parse((await running).stdout) as { signature: string; digest: string }; // see the script
+      // The script prints both texts.
+      const again = JSON.parse((await running).stdout) as { signature: string; digest: string };
       expect(headers.authorization).toContain(`Signature=${again.signature}`);
       expect(headers['x-amz-content-sha256']).toBe(again.digest);
     });
@@ -360,7 +361,8 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     const turn = { role: 'user' as const, content: [file, { type: 'text' as const, text: 'Read.' }] };
     const history = [turn, { role: 'assistant' as const, content: 'Done.' }, turn];
     await client.chat.completions.create({ model: 'claude', messages: history });
-    const body = asked().json as { messages: { content: { document?: { name: string } }[] }[] }; // the proxy sends it
+    // The proxy sends this form to Bedrock.
+    const body = asked().json as { messages: { content: { document?: { name: string } }[] }[] };
     const names = body.messages.flatMap(({ content }) => content.flatMap(({ document }) => document?.name ?? []));
     expect(names).toHaveLength(2);
     expect(new Set(names).size).toBe(2);

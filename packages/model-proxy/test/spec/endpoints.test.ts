@@ -29,7 +29,8 @@ describe('the endpoints of the contract', () => {
   const post = (path: string, body: object | string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
     call(`${proxy.url}${path}`, { body, headers: { 'content-type': 'application/json', ...headers } });
   const content = (answer: Answer): unknown => {
-    const { choices } = answer.json() as { choices: readonly { message?: { content: unknown }; text?: unknown }[] }; // a completion
+    // The answer is a completion.
+    const { choices } = answer.json() as { choices: readonly { message?: { content: unknown }; text?: unknown }[] };
     return choices[0]?.message?.content ?? choices[0]?.text;
   };
 

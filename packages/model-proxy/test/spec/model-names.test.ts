@@ -29,7 +29,8 @@ describe('the model of an answer', () => {
   const ask = (path: string, more: object) =>
     call(`${proxy?.url ?? ''}/v1/${path}`, { body: { model: PUBLIC_MODEL, messages, prompt: 'Hello', ...more } });
   const answering = (text: string): readonly Step[] => [{ write: text }, { end: true }];
-  const modelOf = (text: string) => (JSON.parse(text) as { model: unknown }).model; // every answer has one
+  // Every answer and event has a model.
+  const modelOf = (text: string) => (JSON.parse(text) as { model: unknown }).model;
 
   it.each([['hosted_vllm'], ['openai'], ['mistral'], ['groq'], ['deepseek'], ['somebody_else']])(
     'has the prefix of %s, in plain and streamed answers of chat and text completions',

@@ -135,7 +135,7 @@ function groupOf(process: ProxyProcess, url: string): Group {
       ).status,
     async createKey(settings = {}) {
       const made = await manage('POST', '/key/generate', settings);
-      return (made.json() as { readonly key: string }).key; // LiteLLM's answer
+      return (made.json() as { readonly key: string }).key; // the answer has the key, as LiteLLM's
     },
     connectToAll: (count) => connectToAll(process, url, count),
   };

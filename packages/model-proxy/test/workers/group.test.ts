@@ -245,7 +245,8 @@ describe('a reload of a group', () => {
     (await group.connectToAll(2)).map(async (connection) => {
       const { text } = await connection.get('/v1/models', MASTER);
       connection.close();
-      return (JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id); // OpenAI's list
+      // The answer is OpenAI's list of models.
+      return (JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id);
     });
 
   it('MP-135 reaches all workers, also those that start later, and a faulty file changes none', async () => {

@@ -187,7 +187,7 @@ function broken(make: () => string | Buffer): Buffer {
     try {
       JSON.parse(made.toString());
     } catch {
-      return Buffer.from(made as string); // a string, or bytes
+      return Buffer.from(made as string); // `made` is a string or bytes
     }
   }
 }
