@@ -71,7 +71,8 @@ export async function memoryMb(pid: number): Promise<{ readonly now: number; rea
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port); // listening on TCP
+  // The address of a TCP server is an object.
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(
     servers.map((server) => {
       server.close();

@@ -85,14 +85,14 @@ async function heldBy({ process: child }: ModelProxy): Promise<MemoryUse> {
   const line = nextLine(child);
   child.kill('SIGUSR2');
   const json = /^heap (.*)$/.exec(await line)?.[1] ?? '';
-  const { heapUsed, rss } = JSON.parse(json) as { heapUsed: number; rss: number }; // heap-probe.js
+  const { heapUsed, rss } = JSON.parse(json) as { heapUsed: number; rss: number }; // heap-probe.js prints both numbers
   return { heapMb: heapUsed / 1e6, rssMb: rss / 1e6 };
 }
 
 async function nextLine({ stderr }: ChildProcess): Promise<string> {
   if (stderr === null) throw new Error('asking for the heap: standard error is not a pipe');
   const lines = createInterface(stderr);
-  const [line] = (await once(lines, 'line')) as [string]; // documented for this event
+  const [line] = (await once(lines, 'line')) as [string]; // Node documents this argument of the event
   lines.close();
   return line;
 }

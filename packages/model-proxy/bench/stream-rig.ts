@@ -192,9 +192,9 @@ async function run(toDo: StreamOrder): Promise<StreamResult> {
 }
 
 const server = createServer(serve).listen(0, '127.0.0.1', () => {
-  process.send?.((server.address() as AddressInfo).port); // listening on TCP
+  process.send?.((server.address() as AddressInfo).port); // the address of a TCP server is an object
 });
 process.on('message', (message) => {
-  void run(message as StreamOrder).then((result) => process.send?.(result)); // what the parent sends
+  void run(message as StreamOrder).then((result) => process.send?.(result)); // the parent sends only orders
 });
 process.on('disconnect', () => process.exit());

@@ -24,7 +24,7 @@ export class StreamRig {
   static async start(): Promise<StreamRig> {
     const path = fileURLToPath(new URL('stream-rig.js', import.meta.url));
     const child = startPinned(LOAD_CORE, [process.execPath, path], ['ignore', 'inherit', 'inherit', 'ipc']);
-    const [port] = (await once(child, 'message')) as [number]; // its first message
+    const [port] = (await once(child, 'message')) as [number]; // the first message of the rig is its port
     return new StreamRig(child, port);
   }
 
@@ -36,7 +36,7 @@ export class StreamRig {
     const answered = once(this.#process, 'message');
     const complete: StreamOrder = { ...order, port: Number(new URL(url).port), key: CLIENT_KEY };
     this.#process.send(complete);
-    const [result] = (await answered) as [StreamResult]; // its answer to an order
+    const [result] = (await answered) as [StreamResult]; // the rig answers an order with its result
     return result;
   }
 

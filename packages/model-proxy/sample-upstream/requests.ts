@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 export function arrayOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : []; // its items have any type
+  return Array.isArray(value) ? (value as readonly unknown[]) : []; // the members of a list have any type
 }
 
 /** Parses a body; null if it is not a JSON object. */

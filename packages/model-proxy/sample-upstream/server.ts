@@ -116,7 +116,7 @@ export async function startSampleUpstream(options: SampleUpstreamOptions): Promi
   server.keepAliveTimeout = 60_000;
   server.listen(port, host);
   await once(server, 'listening');
-  const bound = (server.address() as AddressInfo).port; // it listens at a port
+  const bound = (server.address() as AddressInfo).port; // the address of a TCP server is an object
   return {
     apiBase: `${tls === null ? 'http' : 'https'}://${host === '127.0.0.1' ? 'localhost' : host}:${bound}/v1`,
     port: bound,

@@ -16,7 +16,8 @@ async function reloadWith(prepare: (close: () => void) => Promise<() => void>) {
   await replaceConfig({
     current: () => configOf('old'),
     load: () => Promise.resolve(configOf('new')),
-    log: { info: note, error: note, warn: note } as unknown as Parameters<typeof replaceConfig>[0]['log'], // the methods in use
+    // A reload uses only these methods.
+    log: { info: note, error: note, warn: note } as unknown as Parameters<typeof replaceConfig>[0]['log'],
     watch: { mark: () => undefined, replace: (files) => note(`watch ${files.join()}`), close: () => undefined },
     isClosed: () => isClosed,
     prepare: () => prepare(() => (isClosed = true)),

@@ -28,7 +28,7 @@ export async function benchIsolation({ folder, rounds, print }: Bench): Promise<
   const fast = await startUpstream(folder, answer1KB);
   const slow = createServer((incoming) => void incoming.resume());
   await once(slow.listen(0, '127.0.0.1'), 'listening');
-  const { port } = slow.address() as AddressInfo; // a TCP server
+  const { port } = slow.address() as AddressInfo; // the address of a TCP server is an object
   const target = await startModelProxy(folder, {
     [PUBLIC_MODEL]: { apiBase: `http://127.0.0.1:${fast.ports[0]}/v1` },
     [SLOW_MODEL]: { apiBase: `http://127.0.0.1:${port}/v1` },

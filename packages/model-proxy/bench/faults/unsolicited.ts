@@ -77,7 +77,7 @@ const undici: Ask = async (id) => (await fetch(`${base}/${id}`, { method: 'POST'
 
 const clients = { 'model-proxy': ours, "Node's agent": node, undici } as const;
 type Name = keyof typeof clients;
-const names = Object.keys(clients) as Name[]; // of the literal above
+const names = Object.keys(clients) as Name[]; // the keys of the literal above
 const counts = new Map(names.map((name) => [name, { wrong: 0, failed: 0 }]));
 
 const worker = async (name: Name) => {

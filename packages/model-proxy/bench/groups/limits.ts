@@ -193,6 +193,7 @@ async function startProxy(
 }
 
 function answerTokens(): number {
-  const { usage } = JSON.parse(answer1KB) as { readonly usage: { readonly total_tokens: number } }; // bodies.ts wrote it
+  // `answer1KB` of bodies.ts has a usage.
+  const { usage } = JSON.parse(answer1KB) as { readonly usage: { readonly total_tokens: number } };
   return usage.total_tokens;
 }

@@ -20,7 +20,8 @@ function configuration(models: number, revision: number): string {
 }
 
 async function ask(url: string, agent: Agent): Promise<number> {
-  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage]; // documented for this event
+  // Node documents this argument of the event.
+  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage];
   await once(response.resume(), 'end');
   return response.statusCode ?? 0;
 }

@@ -101,7 +101,8 @@ function settingsThatAre(treatment: Treatment): string {
         .filter((group) => group.treatment === treatment)
         .map(({ what, names }) => {
           const list = [...names].map((name) => `\`${name}\``).join(', ');
-          return wrap(`- ${blockNames[block as keyof typeof unimplemented]} (${what}): ${list}`, '  '); // a key of the table
+          // `block` is a key of this table.
+          return wrap(`- ${blockNames[block as keyof typeof unimplemented]} (${what}): ${list}`, '  ');
         }),
     )
     .join('\n');

@@ -4,7 +4,7 @@ import { loadProxyMiddleware } from './proxy-middleware.js';
 
 describe('http-proxy-middleware', () => {
   it('loads in a Node without util._extend, and does not change Node', async () => {
-    const node = util as { _extend?: unknown }; // missing in newer declarations
+    const node = util as { _extend?: unknown }; // newer declarations of Node lack this function
     const former = node._extend;
     delete node._extend;
     try {

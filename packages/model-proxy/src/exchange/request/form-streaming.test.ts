@@ -141,7 +141,8 @@ const upstreamEnds = (end: 'whole' | 'cut') =>
     () => `the upstream's request is ${received[0]?.end ?? 'open'}`,
   );
 const textOf = ({ pieces }: Received) => Buffer.concat(pieces).toString('latin1');
-const errorIn = (text: string) => (JSON.parse(text) as { error: { message: string } }).error.message; // ours
+// The proxy's errors have this form.
+const errorIn = (text: string) => (JSON.parse(text) as { error: { message: string } }).error.message;
 
 describe('a form', () => {
   it('goes upstream as soon as its model has arrived, with the right length', async () => {

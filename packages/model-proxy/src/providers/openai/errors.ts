@@ -12,7 +12,7 @@ export function openaiErrorIn(value: object): (UpstreamError & { readonly status
   if (error === null || status === undefined) return undefined;
   if (typeof error === 'string') return { status, message: error };
   const textOf = (name: string): string | null => {
-    const member = Reflect.get(error, name) as unknown; // any JSON
+    const member = Reflect.get(error, name) as unknown; // the value is any JSON
     return typeof member === 'string' ? member : null;
   };
   return {

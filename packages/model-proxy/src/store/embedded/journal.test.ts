@@ -45,7 +45,8 @@ async function openJournal() {
       else content.set(id, value);
       return true;
     },
-    entries: () => [...content].map(([id, value]): Entry => ['thing', id, value as object]), // put there by `load`
+    // `load` stores only objects.
+    entries: () => [...content].map(([id, value]): Entry => ['thing', id, value as object]),
   });
   journals.push(journal);
   return { journal, content };
