@@ -259,7 +259,7 @@ describe('a stream of events', () => {
   it('continues when its session is deleted', async () => {
     const opened = await service.logIn(administrator.UserName, administrator.Password);
     const stream = await openStream(service, '', tokenOf(opened));
-    await until('its first event', () => stream.ids.length >= 1);
+    await until('the first event of the stream', () => stream.ids.length >= 1);
     expect((await service.ask('DELETE', String(opened.headers.location))).status).toBe(204);
     await service.ask('PATCH', machine, { body: { AssetTag: 'seen' } });
     await until('the next events', () => stream.text().includes('AssetTag'));

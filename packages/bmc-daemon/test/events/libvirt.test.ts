@@ -60,7 +60,10 @@ describe("events of libvirt's test driver", () => {
     const stream = await openStream(lab.client);
     await host.virsh('destroy', 'dummy');
     const isOff = (records: readonly Body[]) => keysOf(records).includes('ResourcePoweredOff');
-    await until('both', () => isOff(listener.records()) && isOff(stream.records()));
+    await until(
+      'the power-off in the stream and at the listener',
+      () => isOff(listener.records()) && isOff(stream.records()),
+    );
     const [pushed, streamed] = [listener.records(), stream.records()].map((records) =>
       records.find(({ MessageId }) => MessageId === 'ResourceEvent.1.4.ResourcePoweredOff'),
     );
@@ -177,7 +180,7 @@ describe("events of libvirt's test driver", () => {
     );
     expect(keysOf(stream.records()).slice(before)[0]).toBe('ResourceCreated');
     await host.virsh('destroy', 'passing');
-    await until('its removal', () => keysOf(stream.records()).slice(before).includes('ResourceRemoved'));
+    await until('the removal of the machine', () => keysOf(stream.records()).slice(before).includes('ResourceRemoved'));
     stream.close();
   });
 });

@@ -122,7 +122,10 @@ describe("the service at the name of a machine's manager", () => {
           ...JSON.stringify(records).matchAll(/"OriginOfCondition":{"@odata.id":"(\/redfish\/v1\/Systems\/[^"]+)"/g),
         ].map(([, uri = '']) => uri);
       const streamedOrigins = () => originsOf(stream.payloads.flatMap(recordsOf));
-      await until('both', () => streamedOrigins().length > 0 && originsOf(listener.records()).length > 0);
+      await until(
+        'an event in the stream and at the listener',
+        () => streamedOrigins().length > 0 && originsOf(listener.records()).length > 0,
+      );
       expect([streamedOrigins(), originsOf(listener.records())]).toEqual([
         [`/redfish/v1/Systems/${own}`],
         [`/redfish/v1/Systems/${own}`],

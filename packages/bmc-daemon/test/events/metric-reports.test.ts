@@ -314,7 +314,7 @@ describe('metric reports of a subscription', () => {
       MetricValues: values,
       Context: '',
     });
-    await until('its own report', () => one.payloads.length > 0);
+    await until('the report of the selected definition', () => one.payloads.length > 0);
     expect(one.text()).not.toContain('A test');
   });
 

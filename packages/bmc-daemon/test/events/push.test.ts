@@ -264,7 +264,7 @@ describe('push subscriptions', () => {
       severe: ['ResourceStatusChangedCritical'],
     };
     // Each listener has its own delivery, which does not wait for the others.
-    await until('the last of each', () =>
+    await until('the last event of each listener', () =>
       Object.entries(expected).every(([name, keys]) => (receivedKeys()[name] ?? []).length >= keys.length),
     );
     expect(receivedKeys()).toEqual(expected);

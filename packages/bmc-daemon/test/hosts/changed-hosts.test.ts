@@ -46,7 +46,7 @@ describe('a host whose configuration changes', () => {
     changed.relay.stall();
     await lab.setHosts([kept, { name: 'renamed', uri: changed.uri }]);
     expect((await lab.driver.listSystems()).map(({ uuid }) => uuid)).toContain(machine);
-    await until('the loss', async () => (await lab.driver.getSystem(machine)).unreachable !== undefined);
+    await until('the loss of the host', async () => (await lab.driver.getSystem(machine)).unreachable !== undefined);
     changed.relay.resume();
     await until('the host', async () => (await lab.driver.getSystem(machine)).unreachable === undefined);
     expect((await lab.driver.getSystem(machine)).host).toBe('renamed');
@@ -80,7 +80,7 @@ describe('a host whose configuration changes', () => {
   it('emits "lost" only after "added" when its new URI does not answer, even if its old connections close slowly', async () => {
     const events: string[] = [];
     lab.driver.hosts?.onChange(({ kind, name }) => events.push(`${kind} ${name}`));
-    const loss = until('the loss', () => Promise.resolve(events.includes('lost changed')));
+    const loss = until('the loss of the host', () => Promise.resolve(events.includes('lost changed')));
     replaceClose((close) => loss.then(close));
     await lab.setHosts([kept, { name: 'changed', uri: 'qemu+tcp://127.0.0.1:1/system' }]);
     expect(events).toEqual(['removed changed', 'added changed', 'lost changed']);

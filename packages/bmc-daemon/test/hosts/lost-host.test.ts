@@ -146,7 +146,7 @@ describe('a host that does not answer', () => {
     try {
       await until('the list', async () => (await fresh.driver.listSystems()).length === 1);
       expect(fresh.driver.isListIncomplete?.()).toBe(true);
-      await until('the loss', async () => (await fresh.driver.hosts?.read('lost'))?.reachable === false);
+      await until('the loss of the host', async () => (await fresh.driver.hosts?.read('lost'))?.reachable === false);
       await expect(fresh.driver.getSystem(there)).rejects.toMatchObject({ kind: 'unavailable' });
       const alone = await startHosts([lost], { timeoutMs: 8_000, wait: false });
       await expect(alone.driver.listSystems()).rejects.toMatchObject({ kind: 'unavailable' });
@@ -227,7 +227,10 @@ describe('a host that answers, but whose calls fail', () => {
       });
       // The next list asks libvirt again, because there is a new machine.
       await host.define({ uuid: uuidOf(3), name: 'new' });
-      await until('the loss', async () => (await faulty.driver.listSystems(), (await read()) !== undefined));
+      await until(
+        'the loss of the host',
+        async () => (await faulty.driver.listSystems(), (await read()) !== undefined),
+      );
       const text = expect.stringContaining('refused by the test') as unknown;
       expect(await faulty.driver.hosts?.read('faulty')).toMatchObject({ reachable: false, reason: text });
       await until('a further check', () => Promise.resolve(refused > 3));

@@ -190,7 +190,7 @@ describe('a UUID that two hosts have', () => {
 
   it('causes no warning as soon as only one host has it', async () => {
     await right.virsh('undefine', 'copy');
-    await until('the other copy', async () => (await hostOf(uuid)) === 'left');
+    await until('the machine on the other host', async () => (await hostOf(uuid)) === 'left');
     await until('no warning', async () => (await statusOf(uuid))['Health'] === 'OK');
     expect(kinds(uuid)).not.toContain('undefined');
   });

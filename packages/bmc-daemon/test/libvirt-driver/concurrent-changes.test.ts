@@ -282,7 +282,7 @@ describe('a machine for which libvirt does not answer', () => {
     await reader.read(machine);
     expect(await reader.read(machine)).toMatchObject({ state: 'running' });
     await host.virsh('destroy', guest.name);
-    await until('it to be off', async () => (await parts.inventory.state(machine)) === 'shutoff');
+    await until('the machine to be off', async () => (await parts.inventory.state(machine)) === 'shutoff');
     const after = Promise.all([reader.read(machine), reader.read(machine)]);
     end();
     expect((await after).map(({ state }) => state)).toEqual(['shutoff', 'shutoff']);
@@ -296,7 +296,7 @@ describe('a machine for which libvirt does not answer', () => {
     await reader.read(machine);
     end();
     await host.virsh('destroy', guest.name);
-    await until('it to be off', async () => (await parts.inventory.state(machine)) === 'shutoff');
+    await until('the machine to be off', async () => (await parts.inventory.state(machine)) === 'shutoff');
     expect(await reader.read(machine)).toMatchObject({ state: 'shutoff' });
   });
 });

@@ -214,7 +214,10 @@ describe('the console log of a libvirt machine', () => {
     // The machine is still in the same run, so its output belongs to the second boot.
     await connected();
     await driver.power('logged', 'shutdown');
-    await until('its answer', async () => (await boots()).at(-1)?.includes('power button') === true);
+    await until(
+      'the answer to the power button',
+      async () => (await boots()).at(-1)?.includes('power button') === true,
+    );
     const [first, second = ''] = await boots();
     expect(first).toBe(before[0]);
     expect(second.startsWith(before[1] ?? '')).toBe(true);
@@ -335,14 +338,14 @@ describe('a console stream that libvirt loses', () => {
     const { logs, streams, states, heard } = openHub(uuid, { firstMs: 500, maxMs: 1_000 });
     await until('output', () => Promise.resolve(heard() > 1_000));
     const [stream] = streams;
-    if (stream === undefined) throw new Error('no stream');
+    if (stream === undefined) throw new Error('the console log has opened no stream');
     const leave = await takeOver('lost', stream);
     await leave();
-    await until('another stream', () =>
+    await until('the second stream', () =>
       Promise.resolve(states.filter((state) => state.startsWith('open')).length === 2),
     );
     const before = heard();
-    await until('its output', () => Promise.resolve(heard() > before));
+    await until('output of the second stream', () => Promise.resolve(heard() > before));
     const all = logs.ofSystem(uuid);
     const boots = (await all.read()).flatMap((record) => (record.kind === 'boot' ? record.boot.number : []));
     expect(boots).toHaveLength(1);
@@ -358,7 +361,7 @@ describe('a console stream that libvirt loses', () => {
     const { streams, states, heard } = openHub(uuid, { afterChangeMs: 100 });
     await until('output', () => Promise.resolve(heard() > 1_000));
     const [stream] = streams;
-    if (stream === undefined) throw new Error('no stream');
+    if (stream === undefined) throw new Error('the console log has opened no stream');
     const leave = await takeOver('stopped', stream);
     await leave();
     await driver.power('stopped', 'destroy');

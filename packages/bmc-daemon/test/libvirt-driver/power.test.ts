@@ -404,7 +404,10 @@ describe('a libvirtd that hangs, stops and starts', () => {
     await late.start();
     expect(await failure(late.getSystem(guest.uuid))).toBe('unavailable');
     expect(await failure(late.listSystems())).toBe('unavailable');
-    await until('the loss to be seen', async () => (await failure(driver.getSystem(guest.uuid))) === 'unavailable');
+    await until(
+      'the loss of libvirtd to be seen',
+      async () => (await failure(driver.getSystem(guest.uuid))) === 'unavailable',
+    );
     await host.libvirtd.start();
     for (const each of [late, driver]) {
       await until('libvirtd to be back', async () => (await each.getSystem(guest.uuid)).state === 'running');

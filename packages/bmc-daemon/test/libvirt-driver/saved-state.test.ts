@@ -19,7 +19,7 @@ const image = (url: URL): ImageRequest => ({ url, writeProtected: true, verifyCe
 /** Saves the state of a machine, as libvirt-guests does at a host shutdown. Waits until the machine is off. */
 async function saveState(guest: Guest): Promise<void> {
   await host.virsh('managedsave', guest.name);
-  await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
+  await until('the machine to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
 }
 const isSaved = async ({ name }: Guest): Promise<boolean> =>
   /Managed save:\s+yes/.test(await host.virsh('dominfo', name));
@@ -41,7 +41,7 @@ describe('a machine with a saved state', () => {
     await driver.power(guest.uuid, 'pressButton');
     expect((await guest.serial.reaches(4)).at(-1)).toBe('power button');
     for (const action of ['reset', 'cycle'] as const) {
-      await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
+      await until('the machine to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
       const before = guest.serial.events.length;
       await driver.power(guest.uuid, 'create');
       await guest.serial.reaches(before + 2);
