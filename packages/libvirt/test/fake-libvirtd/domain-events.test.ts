@@ -219,7 +219,7 @@ describe('an event registration', () => {
     const subscription = hypervisor.events.on('lifecycle', () => undefined);
     await subscription.ready;
     await fake.stopListening();
-    await until('the loss', () => hypervisor.state === 'connecting');
+    await until('the loss of the connection', () => hypervisor.state === 'connecting');
     subscription.remove();
     await fake.listen();
     await hypervisor.connected();

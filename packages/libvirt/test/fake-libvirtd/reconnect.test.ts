@@ -147,7 +147,7 @@ describe('a link without a connection', () => {
       clock.advance(lastedMs);
       const before = fake.everyClient.length;
       fake.clients[0]?.drop();
-      await until('the loss', () => link.state === 'connecting');
+      await until('the loss of the connection', () => link.state === 'connecting');
       expect(clock.upcoming[0]).toBe(wait);
       clock.advance(wait);
       await until('the connection', () => link.state === 'connected');
@@ -201,7 +201,7 @@ describe('a connection hook', () => {
     await link.connected();
     for (let round = 1; round <= 5; round += 1) {
       fake.clients[0]?.drop();
-      await until('the loss', () => link.state === 'connecting');
+      await until('the loss of the connection', () => link.state === 'connecting');
       await link.call(getHostname, undefined);
       const calls = fake.everyClient.at(-1)?.calls;
       // The client opens the connection, then runs the hook, then sends the waiting call.
@@ -284,7 +284,7 @@ describe('a connection hook', () => {
     expect(await failureOf(hook.ready)).toMatchObject({ code: 'NO_SUPPORT' });
     expect(link.state).toBe('connected');
     fake.clients[0]?.drop();
-    await until('the loss', () => link.state === 'connecting');
+    await until('the loss of the connection', () => link.state === 'connecting');
     await link.connected();
     expect(fake.everyClient.at(-1)?.calls).not.toContain(callbackRegisterAny.number);
   });
@@ -302,7 +302,7 @@ describe('a connection hook', () => {
       throw new Refusal(1, 10, 'not now');
     });
     fake.clients[0]?.drop();
-    await until('the loss', () => link.state === 'connecting');
+    await until('the loss of the connection', () => link.state === 'connecting');
     await link.connected();
     expect(warnings.map((warning) => warning.cause)).toEqual([expect.objectContaining({ message: 'not now' })]);
   });
@@ -317,7 +317,7 @@ describe('a connection hook', () => {
     await link.connected();
     hook.remove();
     fake.clients[0]?.drop();
-    await until('the loss', () => link.state === 'connecting');
+    await until('the loss of the connection', () => link.state === 'connecting');
     await link.connected();
     expect(fake.everyClient.at(-1)?.calls).not.toContain(callbackRegisterAny.number);
   });

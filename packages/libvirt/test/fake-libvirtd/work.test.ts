@@ -143,10 +143,10 @@ describe('work', () => {
   it('opens a new connection if aborted and running calls reach the limit of its connection', async () => {
     for (const number of [1, 2, 3]) await giveUp(number);
     const held = resetOf(4);
-    await until('the fourth', () => resets.length === 4);
+    await until('the fourth reset', () => resets.length === 4);
     const [, starved] = fake.everyClient;
     const fresh = resetOf(5);
-    await until('the fifth', () => resets.length === 5);
+    await until('the fifth reset', () => resets.length === 5);
     expect(fake.everyClient).toHaveLength(3);
     expect(resets[4]?.call.client).toBe(fake.everyClient[2]);
     // The old connection remains open until the last awaited call ends.
@@ -161,19 +161,19 @@ describe('work', () => {
   it('runs at most four calls in parallel over all connections; aborted calls do not count', async () => {
     await giveUp(1);
     const calls = [2, 3, 4, 5, 6].map((number) => resetOf(number));
-    await until('the four', () => resets.length === 5);
+    await until('the four calls', () => resets.length === 5);
     await link.call(getHostname, undefined);
     expect(arrived()).toEqual(['vm1', 'vm2', 'vm3', 'vm4', 'vm5']);
     expect(fake.everyClient).toHaveLength(3);
     for (const each of resets) each.answer();
-    await until('the last', () => resets.length === 6);
+    await until('the last reset', () => resets.length === 6);
     resets[5]?.answer();
     await Promise.all(calls);
   });
 
   it('can time out and be aborted while it is queued, with mayHaveRun false', async () => {
     void resetOf(1).catch(() => undefined);
-    await until('the first', () => resets.length === 1);
+    await until('the first reset', () => resets.length === 1);
     await expect(resetOf(1, { timeoutMs: 20 })).rejects.toMatchObject({
       code: 'CALL_TIMEOUT',
       mayHaveRun: false,

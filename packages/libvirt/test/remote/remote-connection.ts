@@ -64,6 +64,6 @@ export async function expectLoss(hypervisor: Hypervisor, relay: Relay): Promise<
   const states: string[] = [];
   hypervisor.onStateChange((state) => states.push(state));
   relay.stall();
-  await until('the loss', () => states.length > 0, TIMEOUT_MS);
+  await until('the loss of the connection', () => states.length > 0, TIMEOUT_MS);
   expect(String(hypervisor.lastError)).toContain('libvirtd has been silent for');
 }

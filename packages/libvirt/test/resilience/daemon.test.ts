@@ -162,7 +162,7 @@ describe('a restarted libvirtd', () => {
     const signals = ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL'] as const;
     for (const [round, signal] of signals.entries()) {
       await daemon.stopDaemon(signal);
-      await until('the loss to be noticed', () => hypervisor.state === 'connecting');
+      await until('the loss of the connection to be noticed', () => hypervisor.state === 'connecting');
       await daemon.start();
       await hypervisor.connected();
       // From here on, changes by another client are visible.
