@@ -138,7 +138,7 @@ describe('a callback of callback_settings', () => {
     const before = receiver.requests.length;
     await waitFor(
       () => (receiver.requests.length > before ? true : undefined),
-      () => 'no report',
+      () => 'the receiver got no further report',
     );
     await ask();
     await waitFor(
@@ -165,7 +165,7 @@ describe('a callback of callback_settings', () => {
     await ask();
     await waitFor(
       () => (warnings().length > 0 ? true : undefined),
-      () => 'no warning',
+      () => 'the proxy logged no warning',
     );
     await askMany(20);
     await proxy.close();
@@ -180,7 +180,7 @@ describe('a callback of callback_settings', () => {
       await ask();
       await waitFor(
         () => (proxy.logged().join('\n').includes(`status ${status}`) ? true : undefined),
-        () => 'no warning',
+        () => 'the proxy logged no warning',
       );
       expect(receiver.requests).toHaveLength(before + 1);
     }

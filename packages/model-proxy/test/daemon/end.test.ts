@@ -137,7 +137,7 @@ describe('systemd', () => {
     try {
       await waitFor(
         () => (existsSync(socket) ? true : undefined),
-        () => 'the socket is not there',
+        () => 'the socket does not exist',
       );
       const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL], { env: { NOTIFY_SOCKET: socket } });
       const url = await proxy.address();

@@ -103,7 +103,7 @@ async function holdFour(proxies: readonly Running[]) {
   heldAnswers = [];
   const key = await createKey(proxies, { max_parallel_requests: 4 });
   const [toKill, other] = proxies;
-  if (toKill === undefined || other === undefined) throw new Error('no proxies');
+  if (toKill === undefined || other === undefined) throw new Error('a proxy is missing');
   const open = [toKill, toKill, toKill, other].map((proxy) => chat(proxy, key, 'wait').catch(() => 0));
   await waitFor(
     () => (heldAnswers.length === 4 ? true : undefined),
@@ -134,7 +134,7 @@ describe('proxies that share a Redis', () => {
       async (proxies) => {
         const key = await createKey(proxies, { rpm_limit: 400 });
         const [toKill, ...others] = proxies;
-        if (toKill === undefined) throw new Error('no proxy');
+        if (toKill === undefined) throw new Error('the proxy is missing');
         let sum = 0;
         for (let n = 0; n < 50; n += 1) if ((await chat(toKill, key)) === 200) sum += 1;
         toKill.process.signal('SIGKILL');

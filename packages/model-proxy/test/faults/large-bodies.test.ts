@@ -34,7 +34,7 @@ class PausedUpstream {
   async begun(): Promise<void> {
     await waitFor(
       () => this.#pieces[0],
-      () => 'nothing of the body came',
+      () => 'no part of the body arrived',
     );
   }
 

@@ -176,7 +176,7 @@ describe('a stream', () => {
       sent.end(JSON.stringify({ model: PUBLIC_MODEL, stream: true, messages: [], script }));
     });
     const written = () => upstream.last.sent.reduce((sum, bytes) => sum + bytes.length, 0);
-    expect(await stableCount(written, () => 'the upstream goes on writing')).toBeLessThan(130_000_000);
+    expect(await stableCount(written, () => 'the upstream continues to write')).toBeLessThan(130_000_000);
     // This is longer than the idle timeout, but the upstream did not cause the pause, so the stream must not end.
     await passTime(2000);
     let length = 0;

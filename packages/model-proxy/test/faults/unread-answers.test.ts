@@ -47,7 +47,7 @@ describe('an answer that its client does not read', () => {
     expect(await small()).toBe(200);
     const line = await waitFor(
       () => proxy.logged().find((text) => text.includes('/openai/v1/large')),
-      () => 'nothing was logged',
+      () => 'the proxy logged no line about the large answer',
     );
     expect(line).toContain('gone=true');
     client.destroy();

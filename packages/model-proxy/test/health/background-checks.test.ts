@@ -34,7 +34,7 @@ describe('health checks in the background', () => {
     const { count } = upstreams[0] ?? { count: 0 };
     await waitFor(
       () => ((upstreams[0]?.count ?? 0) > count ? true : undefined),
-      () => 'there is no second round',
+      () => 'no second round of checks began',
     );
     expect(proxy.logged().filter((line) => line.includes('a health check failed'))).toHaveLength(2);
   });
@@ -47,7 +47,7 @@ describe('health checks in the background', () => {
     await waitForHealth(proxy, '0', '');
     await waitFor(
       () => ((upstreams[0]?.count ?? 0) >= 4 ? true : undefined),
-      () => 'there is no second round',
+      () => 'no second round of checks began',
     );
     const [first, ...others] = upstreams[0]?.requests ?? [];
     expect(first?.url).toBe('/v1/models');

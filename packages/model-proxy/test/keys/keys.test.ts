@@ -287,7 +287,7 @@ describe('a virtual key', () => {
     const key = await app.create({ duration: '1s' });
     const digest = digestOf(key);
     const stored = app.store.keys.get(digest);
-    if (stored === undefined) throw new Error('no key');
+    if (stored === undefined) throw new Error('the key is not stored');
     await app.store.changeKeys(() => ({
       changes: new Map([[digest, { ...stored, expiresAt: Date.now() - 1 }]]),
       result: 0,
@@ -456,7 +456,7 @@ describe('a virtual key', () => {
     const { waitFor } = await import('../harness/wait.js');
     await waitFor(
       () => (waiting.length === 2 ? true : undefined),
-      () => 'two requests',
+      () => 'the upstream did not get two requests',
     );
     const refused = await send();
     expect(refused.status).toBe(429);
@@ -472,7 +472,7 @@ describe('a virtual key', () => {
           next,
           waitFor(
             () => (waiting.length > count ? true : undefined),
-            () => 'a request',
+            () => 'the upstream got no further request',
           ),
         ]);
         return answer === true ? true : undefined;

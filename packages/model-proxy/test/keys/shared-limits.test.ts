@@ -105,7 +105,7 @@ describe('limits in Redis', () => {
 
   it('hold for tokens and parallel requests of all proxies, and free the slots of a proxy that ends', async () => {
     const [first, second] = await patientProxies(2);
-    if (first === undefined || second === undefined) throw new Error('no proxies');
+    if (first === undefined || second === undefined) throw new Error('a proxy is missing');
     const key = keyOf({ tpmLimit: 100, maxParallelRequests: 2 });
     expect([await ask(first, key), await ask(second, key)]).toEqual([undefined, undefined]);
     expect((await ask(first, key))?.message).toContain('Limit type: max_parallel_requests');
@@ -121,7 +121,7 @@ describe('limits in Redis', () => {
 
   it('need fewer than 2,000 calls of Redis for 20,000 requests of a key', async () => {
     const [limits] = await patientProxies(1);
-    if (limits === undefined) throw new Error('no proxy');
+    if (limits === undefined) throw new Error('the proxy is missing');
     const key = keyOf({ rpmLimit: 1_000_000, tpmLimit: 100_000_000, maxParallelRequests: 1000 });
     for (let n = 0; n < 20_000; n += 1) {
       expect(await ask(limits, key)).toBeUndefined();
@@ -137,7 +137,7 @@ describe('limits in Redis', () => {
     const all = await patientProxies(3);
     const key = keyOf({ rpmLimit: 1000 });
     const [idle, busy] = [all.slice(0, 2), all[2]];
-    if (busy === undefined) throw new Error('no proxy');
+    if (busy === undefined) throw new Error('the proxy is missing');
     for (let n = 0; n < 100; n += 1) expect(await askAll(idle, key, 1)).toEqual([]);
     let admitted = 200;
     await until(async () => {
@@ -149,7 +149,7 @@ describe('limits in Redis', () => {
 
   it('change at once when the limit of a key becomes lower or higher', async () => {
     const [limits] = await patientProxies(1);
-    if (limits === undefined) throw new Error('no proxy');
+    if (limits === undefined) throw new Error('the proxy is missing');
     for (let n = 0; n < 100; n += 1) expect(await ask(limits, keyOf({ rpmLimit: 1000 }))).toBeUndefined();
     expect((await ask(limits, keyOf({ rpmLimit: 100 })))?.status).toBe(429);
     expect(await ask(limits, keyOf({ rpmLimit: 101 }))).toBeUndefined();
@@ -159,7 +159,7 @@ describe('limits in Redis', () => {
 describe('limits while Redis does not answer', () => {
   it('apply to each process alone, with a warning, and together again later', async () => {
     const [limits, other] = await proxies(2);
-    if (limits === undefined || other === undefined) throw new Error('no proxies');
+    if (limits === undefined || other === undefined) throw new Error('a proxy is missing');
     const key = keyOf({ rpmLimit: 3 });
     expect(await ask(limits, key)).toBeUndefined();
     redis.pause();
@@ -172,7 +172,7 @@ describe('limits while Redis does not answer', () => {
 
   it('free slots whose requests were admitted during this time', async () => {
     const [limits, other] = await proxies(2);
-    if (limits === undefined || other === undefined) throw new Error('no proxies');
+    if (limits === undefined || other === undefined) throw new Error('a proxy is missing');
     const key = keyOf({ maxParallelRequests: 2 });
     redis.pause();
     // Redis gets these calls, and runs them when it continues.
@@ -189,7 +189,7 @@ describe('limits while Redis does not answer', () => {
 
   it('free slots whose requests ended during this time', async () => {
     const [limits, other] = await proxies(2);
-    if (limits === undefined || other === undefined) throw new Error('no proxies');
+    if (limits === undefined || other === undefined) throw new Error('a proxy is missing');
     const key = keyOf({ maxParallelRequests: 2 });
     expect(await askAll([limits], key, 2)).toEqual([]);
     redis.pause();

@@ -153,7 +153,7 @@ describe('a stream', () => {
     socket.destroy();
     const row = await waitFor(
       async () => (await rowsOf())[0],
-      () => 'a row of usage',
+      () => 'no usage was stored',
     );
     expect(row).toMatchObject({ inputTokens: Math.ceil(body.length / 4), outputTokens: 3 });
     expect(app.store.spendOf(digestOf(key)).spend).toBeCloseTo(0.01 * Math.ceil(body.length / 4) + 0.06);
@@ -176,7 +176,7 @@ describe('a stream', () => {
     answer.leave();
     const row = await waitFor(
       async () => (await rowsOf())[0],
-      () => 'a row of usage',
+      () => 'no usage was stored',
     );
     expect(row).toMatchObject({ inputTokens: 7, outputTokens: 3, totalTokens: 10 });
   });
@@ -279,13 +279,13 @@ describe('a request to two models', () => {
     });
     await waitFor(
       () => (requestCount === 2 ? true : undefined),
-      () => `two requests: ${requestCount}`,
+      () => `the upstream got ${requestCount} requests instead of two`,
     );
     leaving.abort();
     await expect(request).rejects.toThrow();
     const row = await waitFor(
       async () => (await rowsOf()).find(({ requests }) => requests === 2),
-      () => 'a row of both requests',
+      () => 'the usage of both requests was not stored',
     );
     expect(row).toMatchObject({ inputTokens: 10, outputTokens: 5, totalTokens: 15 });
   });

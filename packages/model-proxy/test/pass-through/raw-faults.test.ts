@@ -160,7 +160,7 @@ describe('an upstream of raw requests', () => {
     const pendingAnswer = ask();
     await waitFor(
       () => held[0],
-      () => 'nothing connected',
+      () => 'the proxy opened no connection',
     );
     await passTime(300);
     const answer = await pendingAnswer;
@@ -183,7 +183,7 @@ describe('an upstream of raw requests', () => {
     expect([answer.status, await answer.ended, answer.text]).toEqual([200, 'cut', 'half']);
     await waitFor(
       () => proxy.logged().find((line) => line.includes('within the idle timeout')),
-      () => 'nothing was logged',
+      () => 'the proxy logged no idle timeout',
     );
   });
 
@@ -273,7 +273,7 @@ describe('a client of raw requests', () => {
       if (when === 'in the middle of the answer') await once(socket, 'data');
       const seen = await waitFor(
         () => upstream.seen.at(-1),
-        () => 'nothing came',
+        () => 'the upstream got no request',
       );
       socket.destroy();
       await waitFor(
@@ -292,7 +292,7 @@ describe('a client of raw requests', () => {
     );
     const seen = await waitFor(
       () => upstream.seen.at(-1),
-      () => 'nothing came',
+      () => 'the upstream got no request',
     );
     socket.destroy();
     await waitFor(
@@ -386,7 +386,7 @@ describe('a client of raw requests', () => {
     );
     const before = await stableCount(
       () => written,
-      () => 'the upstream never stopped',
+      () => 'the upstream did not stop writing',
     );
     expect(before).toBeLessThan(size / 2);
     let length = 0;

@@ -269,7 +269,7 @@ describe('a raw request', () => {
       const { headers } = await ask('/openai/v1/x');
       const line = await waitFor(
         () => proxy.logged().find((text) => text.includes(String(headers['x-request-id'])) && text.includes('GET')),
-        () => 'no line in the log',
+        () => 'the log has no line about the request',
       );
       expect(line.includes('firstTokenMs')).toBe(isTimed);
     },
@@ -281,7 +281,7 @@ describe('a raw request', () => {
     // The client may have the whole answer before the proxy has seen its end.
     const line = await waitFor(
       () => proxy.logged().find((text) => text.includes('/openai/v1/log-me')),
-      () => 'no line in the log',
+      () => 'the log has no line about the request',
     );
     expect(line).toMatch(/GET \/openai\/v1\/log-me/);
     expect(line).toContain('200');

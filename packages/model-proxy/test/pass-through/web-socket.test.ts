@@ -459,7 +459,7 @@ describe('a WebSocket', () => {
       expect((await atUpstream).code).toBe(1006);
       await waitFor(
         () => proxy.logged().find((line) => line.includes('sent nothing more of its answer within the idle timeout')),
-        () => 'nothing was logged',
+        () => 'the proxy logged no idle timeout',
       );
     } finally {
       await proxy.close();
@@ -587,7 +587,7 @@ describe('a WebSocket', () => {
         staying.terminate();
         const line = await waitFor(
           () => proxy.logged().find((text) => text.includes('Authentication Error')),
-          () => 'nothing was logged',
+          () => 'the proxy logged no authentication error',
         );
         expect(line).toMatch(path === '/key/block' ? / 101 .*Key is blocked/ : / 101 .*Invalid proxy server token/);
       } finally {

@@ -110,7 +110,7 @@ describe('models of Anthropic, as OpenAI chat', () => {
       tool_choice: { type: 'any' },
     });
     const [choice] = first.choices;
-    if (choice === undefined) throw new Error('no choice');
+    if (choice === undefined) throw new Error('the answer has no choice');
     expect(choice).toMatchObject({
       finish_reason: 'tool_calls',
       message: {
@@ -175,7 +175,7 @@ describe('models of Anthropic, as OpenAI chat', () => {
     const { choices } = await client.chat.completions.create({ model: 'claude-4', messages, reasoning_effort: 'low' });
     expect(asked().json).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 5120 });
     const [choice] = choices;
-    if (choice === undefined) throw new Error('no choice');
+    if (choice === undefined) throw new Error('the answer has no choice');
     expect(choice.message).toMatchObject({ reasoning_content: '27 * 453 …', thinking_blocks: [thinking] });
     await client.chat.completions.create({ model: 'claude', messages: [...messages, choice.message, ...messages] });
     expect(asked().json).toMatchObject({ messages: [{}, { content: [thinking, { text: '12,231' }] }, {}] });

@@ -221,7 +221,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
       ],
     });
     const [choice] = choices;
-    if (choice === undefined) throw new Error('no choice');
+    if (choice === undefined) throw new Error('the answer has no choice');
     expect(choice).toMatchObject({
       finish_reason: 'tool_calls',
       message: { tool_calls: [{ id: 'tooluse_1', function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } }] },

@@ -75,7 +75,7 @@ describe('an upstream with deep or unusual JSON', () => {
         body: JSON.stringify({ model: 'chat', max_tokens: 9, messages, stream }),
       });
     const [upstream] = upstreams;
-    if (upstream === undefined) throw new Error('no upstream');
+    if (upstream === undefined) throw new Error('the test has no upstream');
     upstream.behavior = { status: 200, body: `{"choices":[{"message":{${thought}}}]}` };
     const whole = await ask(false);
     upstream.behavior = { events: `data: {"choices":[{"delta":{${thought}}}]}\n\n`, end: 'closed' };

@@ -240,7 +240,7 @@ describe('the wait for a retry', () => {
     const upstream = upstreams[0];
     await waitFor(
       () => (upstream?.count === 1 ? true : undefined),
-      () => 'no request',
+      () => 'the upstream got no request',
     );
     await passTime(1000);
     const timers = jest.getTimerCount();
@@ -261,7 +261,7 @@ describe('the wait for a retry', () => {
     const reply = ask();
     await waitFor(
       () => (upstream?.count === 1 ? true : undefined),
-      () => 'no request',
+      () => 'the upstream got no request',
     );
     await passTime(1000);
     const deployment = {

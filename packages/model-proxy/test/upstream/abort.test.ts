@@ -32,7 +32,7 @@ describe('an aborted request', () => {
     const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text.includes('{}') || undefined,
-      () => 'no request came',
+      () => 'the upstream got no request',
     );
     await abortAndWait(connection, () => sent.call?.abort());
     expect(sent.callbacks).toEqual([]);
@@ -58,7 +58,7 @@ describe('an aborted request', () => {
     const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text !== '' || undefined,
-      () => 'nothing came',
+      () => 'the upstream got no data',
     );
     const closed = once(connection.socket, 'close');
     sent.call?.abort();
@@ -129,7 +129,7 @@ describe('a client that does not read', () => {
     });
     await waitFor(
       () => received > 0 || undefined,
-      () => 'nothing came',
+      () => 'the client got no data',
     );
     // The server cannot write anymore, because all buffers are full.
     let before = -1;
@@ -139,7 +139,7 @@ describe('a client that does not read', () => {
         before = server.bytesAccepted();
         return stands || undefined;
       },
-      () => 'the upstream writes on',
+      () => 'the upstream continues to write',
     );
     expect(received).toBeLessThan(1024 * 1024);
     expect(written).toBeLessThan(total / 2);

@@ -55,7 +55,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
       if (at % 2 === 0)
         await waitFor(
           () => server.open === 0 || undefined,
-          () => 'the connection stays open',
+          () => 'the connection is still open',
         );
       expect((await sendToEnd(upstream, deployment)).error).toBeUndefined();
     }
@@ -118,7 +118,7 @@ describe('a request that must not be repeated', () => {
     const sent = send(upstream, deployment);
     const resets = await waitFor(
       () => reset,
-      () => 'no second request',
+      () => 'the upstream got no second request',
     );
     await passTime(1500);
     resets();
@@ -134,7 +134,7 @@ describe('a request that must not be repeated', () => {
     const sent = send(upstream, deployment);
     await waitFor(
       () => (server.connections[0]?.text.match(/POST/g)?.length === 2 ? true : undefined),
-      () => 'no second request',
+      () => 'the upstream got no second request',
     );
     sent.call?.abort();
     server.connections[0]?.socket.resetAndDestroy();

@@ -50,7 +50,7 @@ describe('a reload', () => {
     use();
     await waitFor(
       () => second.open === 0 || undefined,
-      () => 'the connection stays',
+      () => 'the connection is still open',
     );
     expect((await sendToEnd(upstream, after)).text).toBe('"second"');
   });
@@ -61,7 +61,7 @@ describe('a reload', () => {
         closing(await ScriptedServer.start(answering(() => answerOf(text)))),
       ),
     );
-    if (first === undefined || second === undefined || third === undefined) throw new Error('no servers');
+    if (first === undefined || second === undefined || third === undefined) throw new Error('a server is missing');
     const configured = () => {
       const own = deploymentAt(second.apiBase, { id: 'own' });
       const byProvider = new Map([
@@ -87,7 +87,7 @@ describe('a reload', () => {
     runAtOnce(upstream.prepare([deploymentAt(first.apiBase)]))();
     await waitFor(
       () => second.open === 0 || undefined,
-      () => 'the connection stays',
+      () => 'the connection is still open',
     );
   });
 

@@ -108,7 +108,7 @@ describe('a request to an upstream', () => {
     const connection = await server.waitForConnection(1);
     await waitFor(
       () => connection.text.endsWith('abc') || undefined,
-      () => 'the beginning did not come',
+      () => 'the beginning of the body did not arrive',
     );
     body.add(Buffer.from('dePOST /v1/other HTTP/1.1\r\n\r\n'));
     const { error } = await sent.waitForEnd();

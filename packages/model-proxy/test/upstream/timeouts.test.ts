@@ -50,7 +50,7 @@ describe('a timeout', () => {
     expect([sent.error?.status, sent.error?.kind, sent.callbacks]).toEqual([408, 'timeout', ['error']]);
     await waitFor(
       () => server.open === 0 || undefined,
-      () => 'the connection stays',
+      () => 'the connection is still open',
     );
   });
 
@@ -144,7 +144,7 @@ describe('a timeout', () => {
         await passTime(400);
         return sent.error;
       },
-      () => 'the request goes on',
+      () => 'the request does not fail',
     );
     expect(sent.error?.message).toContain('read nothing more of the request for the whole first-byte timeout');
   });
@@ -164,7 +164,7 @@ describe('a timeout', () => {
     );
     await waitFor(
       () => server.open === 0 || undefined,
-      () => 'the connection stays',
+      () => 'the connection is still open',
     );
   });
 

@@ -350,7 +350,7 @@ describe('connections with TLS', () => {
     sent.call?.abort();
     await waitFor(
       () => connection.socket.destroyed || undefined,
-      () => 'the connection stays',
+      () => 'the connection is still open',
     );
     expect(sent.callbacks).toEqual([]);
   });
@@ -426,7 +426,7 @@ describe('a reload', () => {
     reloadNow(upstream, []);
     await waitFor(
       () => server.open === 0 || undefined,
-      () => 'the connection stays',
+      () => 'the connection is still open',
     );
     // A request that was routed before the reload continues.
     expect((await sendToEnd(upstream, deployment)).text).toBe('{}');

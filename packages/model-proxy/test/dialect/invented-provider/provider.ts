@@ -55,7 +55,7 @@ function answerOf(value: unknown, make: (says: string, wrote: number) => object)
   const error = errorIn(value);
   if (error !== undefined) return { error: { status: 500, ...error } };
   const says = textIn(value, 'says');
-  if (says === null) throw new Error('no says');
+  if (says === null) throw new Error('the answer has no member `says`');
   return { value: make(says, says.split(' ').length) };
 }
 
