@@ -5,15 +5,15 @@
  *     npm run bench:fleet -w @rackless/bmc-daemon [-- --machines N] [--few N] [--hosts N] [--storms N]
  *       [--connections N] [--gets N] [--fake]
  *
- * A storm is the start of all machines by a client: --storms says how often, and --connections how many
- * parallel connections the client has. While the daemon is idle, --gets is the number of GETs of the
- * collection, of single machines, and of the bare server.
+ * In a storm, a client starts all machines. --storms is the number of storms, and --connections that of
+ * the parallel connections of this client. Before the storms, the benchmark sends --gets GETs each of the
+ * collection, of single machines, and to the bare server.
  *
  * Needs `npm run build` first, and libvirtd unless it uses machines in memory (--fake). Starts a private
  * libvirtd with its test driver for each host (--hosts). Compares with a bare server that sends the same
- * bytes, and with a daemon that has few machines (--few) on one host. The goals are for times without
+ * bytes, and with a daemon that has few machines (--few) on one host. The goals of the times exclude
  * waits for a CPU, because libvirtd, the two clients of the benchmark and other processes use the CPUs
- * too. Exits 1 if it misses a goal.
+ * too. Exits 1 if it misses a goal, or if a GET or a start fails.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,12 +1,13 @@
 /**
  * Measures GET of a system, of its manager and of the collection, without authentication, with
  * Basic and with a session's token, against a bare `node:http` server that sends the same bytes.
- * Daemon and bare server take turns within one run, so that a busy host slows both alike. Each result
- * is the median of the ratios within each round. Without `--libvirt-uri`, the machines are in memory.
+ * Daemon and bare server take turns within one run, so that a busy host slows both alike. Each ratio
+ * is the median of the ratios of all rounds. Without `--libvirt-uri`, the machines are in memory.
  *
  *     npm run bench -w @rackless/bmc-daemon [-- --libvirt-uri URI] [--seconds N] [--rounds N]
  *
- * Needs `wrk`, and `npm run build` first. Exits 1 if it misses a goal.
+ * `--seconds` is the time for each server in a round (default: 5). Needs `wrk`, and `npm run build`
+ * first. Exits 1 if it misses a goal.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -158,7 +159,7 @@ async function compare(what: string, path: string, open: Server, authenticated: 
     const rate = median(results.map(({ perSecond }) => perSecond));
     const cpu = median(results.map(({ cpuUs }) => cpuUs));
     console.log(
-      `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(6)} requests/s  ${cpu.toFixed(0).padStart(4)} us CPU each`,
+      `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(6)} requests/s  CPU ${cpu.toFixed(0).padStart(4)} us/request`,
     );
   }
   // Compares results of the same round, so that a slow phase of the host affects both.
@@ -167,8 +168,8 @@ async function compare(what: string, path: string, open: Server, authenticated: 
   const basic = medianRatio(ofBasic, ofOpen);
   const session = medianRatio(ofSession, ofOpen);
   console.log(
-    `  ratio ${ratio.toFixed(2)} (goal ${goals.open}), of that ${basic.toFixed(2)} with Basic auth ` +
-      `and ${session.toFixed(2)} with a session (goal ${goals.authenticated})`,
+    `  ratio of the daemon to the bare server ${ratio.toFixed(2)} (goal ${goals.open}), of Basic auth to ` +
+      `no auth ${basic.toFixed(2)}, of a session to no auth ${session.toFixed(2)} (goal ${goals.authenticated})`,
   );
   return ratio >= goals.open && basic >= goals.authenticated && session >= goals.authenticated;
 }

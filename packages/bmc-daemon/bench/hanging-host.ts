@@ -10,7 +10,8 @@
  * hangs, in changing order. Each round gives two ratios: that of the hang, and that of the two other
  * phases, which shows the noise of the computer. The median of all rounds decides, so that a slow
  * phase of a shared computer does not. A phase with a hang begins before the daemon notices the hang.
- * Exits 1 if it misses the goal.
+ * `--requests` is the number of GETs of a phase. Exits 1 if this median misses the goal, or if a GET
+ * fails.
  */
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../../libvirt/test/harness/network-libvirtd.js';
 import { startRelay, type Relay } from '../../libvirt/test/harness/relay.js';

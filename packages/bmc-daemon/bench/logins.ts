@@ -1,15 +1,15 @@
 /**
- * Measures logins during password guessing: 80 attackers at one address and 1,000 at other addresses guess
- * without a pause, while ten users log in for the first time. Prints how many log in, their times,
- * and the attackers' rate. It compares the rate with bcrypt in this process, measured before the
- * daemon starts.
+ * Measures logins during password guessing: 80 attackers at one shared address and 1,000 at other
+ * addresses guess without a pause, while ten users log in for the first time. Prints how many log in,
+ * their times, and the rate of the attackers. Compares this rate with that of bcrypt in this process,
+ * measured before the daemon starts.
  *
  *     npm run bench:logins -w @rackless/bmc-daemon -- \
  *       [--scenario NAME] [--cost N] [--guessers N] [--others N] [--warm-up SECONDS]
  *
- * `--scenario` runs only one scenario. `--guessers` is the number of attackers at one address, `--others`
- * that of attackers at other addresses, `--cost` the cost of bcrypt. The users log in `--warm-up` seconds
- * after the attackers have begun (default: 10).
+ * `--scenario` runs only one scenario. `--guessers` is the number of attackers at the shared address,
+ * `--others` the number of those at other addresses, `--cost` the cost of bcrypt. The users log in
+ * `--warm-up` seconds after the attackers have begun (default: 10).
  *
  * Needs `npm run build` first. Exits 1 if a login fails or takes more than 10 s.
  */
@@ -49,23 +49,22 @@ const userName = (at: number): string => (at === 0 ? 'admin' : `user${at}`);
 const newAddress = (user: number): string => `127.77.0.${user + 1}`;
 const scenarios: Readonly<Record<string, Scenario>> = {
   nat: {
-    about: 'guessers try "root"; the users share the address of the 80',
+    about: 'attackers try "root"; the users have the shared address',
     name: () => 'root',
     from: () => SHARED_ADDRESS,
   },
   admin: {
-    about:
-      'guessers try "admin"; the real admin logs in from a new address; the other users share the address of the 80',
+    about: 'attackers try "admin"; the real admin logs in from a new address; the other users have the shared address',
     name: () => 'admin',
     from: (user) => (user === 0 ? newAddress(user) : SHARED_ADDRESS),
   },
   names: {
-    about: 'guessers try a new name each time; the users share the address of the 80',
+    about: 'attackers try a new name each time; the users have the shared address',
     name: (guesser, attempt) => `name-${guesser}-${attempt}`,
     from: () => SHARED_ADDRESS,
   },
   users: {
-    about: 'guessers try the names of the users, who come from new addresses',
+    about: 'attackers try the names of the users, who have new addresses',
     name: (guesser) => userName(guesser % USERS),
     from: newAddress,
   },

@@ -3,8 +3,8 @@
  *
  *     npm run bench:screens -w @rackless/bmc-daemon [-- --screens N] [--seconds N] [--rounds N]
  *
- * Needs `npm run build` first, and Debian's libvirt and QEMU. The daemon is compared with a bare bridge between
- * WebSockets and the same displays. Exits 1 if it misses a goal.
+ * Needs `npm run build` first, and Debian's libvirt and QEMU. Compares the daemon with a bare bridge between
+ * WebSockets and the same displays: in each round, each of them for `--seconds`. Exits 1 if it misses a goal.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
