@@ -221,7 +221,7 @@ describe('a query', () => {
         answerFirst = () => resolve('<domain/>');
       });
     });
-    // This query opens the connection, so that the time limit of the next one does not include the opening.
+    // This query opens the connection, so that the time limit of the next query does not include the opening.
     expect(await query(2)).toBe('<domain/>');
     const first = failureOf(query(1, 100));
     expect(await first).toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: true });
@@ -229,7 +229,7 @@ describe('a query', () => {
     expect(await query(2)).toBe('<domain/>');
     expect(asked).toEqual(['vm2', 'vm1', 'vm2']);
     answerFirst();
-    // A reply to a later call shows that the reply to the first has arrived.
+    // A reply to a later call shows that the reply to the first query has arrived.
     await query(2);
     expect(await query(1)).toBe('<domain/>');
     expect(asked).toEqual(['vm2', 'vm1', 'vm2', 'vm2', 'vm1']);
