@@ -1,4 +1,4 @@
-/** Serial consoles of services that differ from ours. */
+/** Tests `racklessctl console` with services that behave differently from bmc-daemon. */
 import { chmodSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
@@ -57,7 +57,7 @@ describe('console', () => {
     expect(stdout).toBe(`ssh -t -p 22 -- 127.0.0.1 '-oProxyCommand='\\''touch x'\\'''\n`);
   });
 
-  it('ends ssh when racklessctl is ended', async () => {
+  it('ends ssh when SIGTERM ends racklessctl', async () => {
     const service = await serve(oneMachine({ SerialConsole: { SSH: { ServiceEnabled: true } } }));
     const ssh = write('ssh', '#!/bin/sh\necho connected >&2\nexec sleep 20\n');
     chmodSync(ssh, 0o700);

@@ -1,4 +1,4 @@
-/** Boot, media and logs of services with other URIs and rules than ours. */
+/** Tests boot, media and logs with services that have other URIs and rules than bmc-daemon. */
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
 import { oneMachine, sendJson, type ScriptedAnswer, scriptedServices } from '../support/scripted-service.js';

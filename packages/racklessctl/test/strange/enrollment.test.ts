@@ -39,7 +39,7 @@ describe('machines with the same name', () => {
   const twins = { a: { Name: 'same' }, b: { Name: 'same' }, c: { Name: 'other' } };
   const reason = 'Tinkerbell selects a machine by its name, and other machines of the service have the same name';
 
-  it('are not in the file for Tinkerbell, because it could switch the wrong one', async () => {
+  it('are not in the file for Tinkerbell, because Tinkerbell could switch the wrong machine', async () => {
     const service = await machines(twins);
     const { code, stdout, stderr } = await run(['inventory', '-f', 'tinkerbell', '--url', service.url]);
     expect({ code, names: stdout.match(/systemName: .*/g), stderr }).toEqual({
@@ -113,7 +113,7 @@ describe('a machine that the service cannot reach', () => {
     },
   );
 
-  it('is in the facts as JSON, because these only show it', async () => {
+  it('is in the facts as JSON, because the facts only show the machine', async () => {
     const service = await machines({ good: {}, lost });
     const { code, stdout } = await run(['inventory', '--json', '--url', service.url]);
     expect({ code, facts: JSON.parse(stdout) as unknown }).toEqual({

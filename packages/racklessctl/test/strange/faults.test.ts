@@ -1,4 +1,4 @@
-/** Services with other URIs than ours, and with faults. */
+/** Tests services with other URIs than bmc-daemon, and services with faults. */
 import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
 import { oneMachine, sendJson, type ScriptedAnswer, scriptedServices } from '../support/scripted-service.js';

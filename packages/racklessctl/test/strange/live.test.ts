@@ -44,7 +44,7 @@ describe('watch', () => {
     expect(stderr.match(/connecting again/g)).toHaveLength(2);
   });
 
-  it('shows an event of a shared chassis when it watches one of the machines, but without the name of a machine', async () => {
+  it('shows an event of a shared chassis for each machine in the chassis, with the URI of the chassis', async () => {
     const links = { Links: { Chassis: [{ '@odata.id': '/redfish/v1/Chassis/kvm-1' }] } };
     const other = '/redfish/v1/Systems/b';
     const Message = 'The host does not answer.';
@@ -165,7 +165,7 @@ describe('watch', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/System-2: hello\n$/) });
   });
 
-  it('reads the machines again and again if the service has no stream, and shows what changes', async () => {
+  it('polls the machines if the service has no stream, and shows their changes', async () => {
     const system = { '@odata.id': uri, Id: 'System.Embedded.1', Name: 'System' };
     let reads = 0;
     const service = await serve({

@@ -88,7 +88,7 @@ describe('a name that several machines have', () => {
 });
 
 describe('if one of several services fails', () => {
-  it('a command works with the others, and ends with the exit code of the failure', async () => {
+  it('a command works with the other services, and ends with the exit code of the failure', async () => {
     const [first, third] = await Promise.all(['one', 'three'].map((Name) => serve(oneMachine({ Name }))));
     const options = contexts({ a: first?.url ?? '', b: unreachable, c: third?.url ?? '' });
     const { code, stdout, stderr } = await run(['list', ...options]);
@@ -124,7 +124,7 @@ describe('if one of several services fails', () => {
     });
   });
 
-  it('watch shows the events of the others', async () => {
+  it('watch shows the events of the other services', async () => {
     const event = { Events: [{ EventTimestamp: 'now', Message: 'hello', OriginOfCondition: { '@odata.id': uri } }] };
     const service = await serve({
       ...oneMachine({}, { EventService: { '@odata.id': '/redfish/v1/EventService' } }),
@@ -186,7 +186,7 @@ describe('if one of several services fails', () => {
     });
   });
 
-  it('inventory writes the machines of the others', async () => {
+  it('inventory writes the machines of the other services', async () => {
     const services = [
       await serve(oneMachine({ Name: 'one' })),
       await serve({ ...oneMachine({ Name: 'two', Processors: { '@odata.id': '/cpus' } }), 'GET /cpus': fails }),
