@@ -27,7 +27,7 @@ export interface OpenAnswer {
   /** The received chunks. */
   readonly pieces: readonly Buffer[];
   readonly text: string;
-  /** Resolves at the end of the answer; `cut`: it broke off. */
+  /** Resolves at the end of the answer; `cut`: the connection closed before the whole answer arrived. */
   readonly ended: Promise<'whole' | 'cut'>;
   /** Closes the connection. */
   leave(): void;
@@ -58,7 +58,7 @@ export function open(url: string, { method = 'POST', headers = {}, body }: CallO
         response.on('data', (piece: Buffer) => pieces.push(piece));
         const ended = new Promise<'whole' | 'cut'>((resolveEnd) => {
           response.once('close', () => resolveEnd(response.complete ? 'whole' : 'cut'));
-          // `complete` shows whether the answer broke off.
+          // `complete` shows whether the whole answer arrived.
           response.once('error', () => undefined);
         });
         resolve({
@@ -78,11 +78,11 @@ export function open(url: string, { method = 'POST', headers = {}, body }: CallO
   });
 }
 
-/** Sends a request, and waits for the whole answer. @throws {Error} if the connection or the answer breaks off. */
+/** Sends a request, and waits for the whole answer. @throws {Error} if the connection fails or closes too early. */
 export async function call(url: string, options: CallOptions = {}): Promise<Answer> {
   const { status, headers, pieces, ended } = await open(url, options);
   if ((await ended) === 'cut')
-    throw new Error(`calling ${url}: the answer breaks off: ${Buffer.concat(pieces).toString()}`);
+    throw new Error(`calling ${url}: the answer is incomplete: ${Buffer.concat(pieces).toString()}`);
   const body = Buffer.concat(pieces);
   const text = body.toString('utf8');
   return { status, headers, body, text, json: () => JSON.parse(text) as unknown };

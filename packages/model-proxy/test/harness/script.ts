@@ -1,7 +1,7 @@
 /**
- * Scripts for faults of an upstream. The request has the script in the member `script` of its body,
- * which is not an OpenAI parameter, so the proxy forwards it. So a single upstream serves many
- * tests at once.
+ * Scripts for faults of an upstream. The body of a request contains its script in the member `script`.
+ * This is no parameter of OpenAI, so the proxy forwards the member unchanged. So a single upstream
+ * serves many tests at once.
  */
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -66,7 +66,7 @@ export function scriptOf({ json }: Exchange): readonly Step[] | undefined {
 }
 
 /**
- * Runs a script until it ends or the connection ends.
+ * Runs a script until its last step, a step `answer`, `end`, `cut` or `hang`, or the end of the connection.
  * @returns whether the sample's own answer follows.
  */
 export async function play(script: readonly Step[], exchange: Exchange, stage: Stage): Promise<boolean> {
