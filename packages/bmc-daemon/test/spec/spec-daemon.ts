@@ -46,7 +46,7 @@ export interface SpecDaemon extends BackendMachine {
   /**
    * Returns the URL of another image: `other.iso` exists; `secret.iso` needs the account `user` with
    * the password `pass word`; `slow.iso` and `slow-gone.iso` wait for {@link releaseSlowImage}, and
-   * the latter then gets a 404. All other names are missing.
+   * `slow-gone.iso` then gets a 404. All other names are missing.
    */
   image(name: string): string;
   /** Waits for a request for a slow image, and answers it. @throws {Error} after two minutes without one. */
