@@ -536,7 +536,7 @@ describe('a failure of the upstream', () => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.write('sound', () => response.destroy());
     };
-    await expect(ask()).rejects.toThrow('the answer breaks off: sound');
+    await expect(ask()).rejects.toThrow('the answer is incomplete: sound');
   });
 });
 
