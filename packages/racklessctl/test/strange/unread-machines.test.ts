@@ -259,7 +259,7 @@ describe('power', () => {
     expect(service.lines.filter((line) => line.startsWith('POST'))).toHaveLength(1);
   });
 
-  it.each([['--all'], ['m-*']])('works with the machines of %s that answer, and reports the others', async (selection) => {
+  it.each([['--all'], ['m-*']])('works with the machines of %s that answer, and reports others', async (selection) => {
     const service = await machines(3, { 'm-2': answers503 });
     const { code, stdout, stderr } = await run(['power', 'on', selection, '--url', service.url]);
     expect({ code, lines: stdout.trim().split('\n').sort(), stderr }).toEqual({
