@@ -1,4 +1,4 @@
-/** Metrics of WebSockets: how many are open, and how the others ended. */
+/** Metrics of WebSockets: how many are open, and how the closed ones ended. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { WebSocketEnd } from './redfish/web-sockets/web-sockets.js';
 

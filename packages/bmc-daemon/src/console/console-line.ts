@@ -192,8 +192,8 @@ export class ConsoleLine {
   }
 
   /**
-   * Checks a silent stream: tries to open the console. libvirt rejects this while any stream uses the port, ours or
-   * that of another program. If the console opens, libvirt has lost our stream.
+   * Checks a silent stream: tries to open the console. libvirt rejects this while any stream uses the port, that of
+   * the daemon or that of another program. If the console opens, libvirt has lost the daemon's stream.
    */
   async #check(): Promise<void> {
     const silent = this.#stream;

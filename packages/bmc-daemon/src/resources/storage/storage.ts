@@ -1,6 +1,6 @@
 /**
- * Storage and its controllers. storage-unit.ts lists the storages; drive.ts and volume.ts render
- * the rest.
+ * Storage and its controllers. storage-unit.ts lists the storages; drive.ts renders the drives, and
+ * volume.ts the volumes.
  */
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';

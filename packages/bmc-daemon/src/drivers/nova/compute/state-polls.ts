@@ -26,7 +26,7 @@ export interface Polls {
   /**
    * Reads the state of the server at `since` or later. The tags and metadata may be older.
    * @param since time of {@link performance.now}.
-   * @returns undefined: not known yet. Ask again after the rest.
+   * @returns undefined: not known yet. Ask again after {@link restMs}.
    */
   readonly read: (since: number) => Promise<Server | undefined>;
   /** Returns the time until Nova should be asked again; 0 or less: now. */
