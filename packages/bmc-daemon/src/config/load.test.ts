@@ -26,7 +26,7 @@ function load(text: string, options: Omit<LoadOptions, 'file'> = {}) {
 }
 
 describe('the effective settings', () => {
-  it('are the documented defaults without a file, flags and variables', () => {
+  it('are the documented defaults if there is no file, no flag and no variable', () => {
     const { settings, origins, faults, warnings } = loadSettings({});
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']));

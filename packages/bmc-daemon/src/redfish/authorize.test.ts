@@ -28,7 +28,7 @@ describe('the guard of a resource', () => {
     expect(session(identityWith('ConfigureManager'), 'DELETE', isNotOwn)).toBeNull();
   });
 
-  it('returns null if a client may change all properties, else those that it may change, if any', () => {
+  it('returns null for all properties, otherwise those that a client may change, and throws if there are none', () => {
     expect(account(identityWith('ConfigureUsers'), 'PATCH', isNotOwn)).toBeNull();
     expect(account(identityWith('ConfigureSelf'), 'PATCH', isOwn)).toEqual(new Set(['Password']));
     expect(() => account(identityWith('ConfigureSelf'), 'PATCH', isNotOwn)).toThrow(refusal);

@@ -95,7 +95,7 @@ describe('the record that version 0.1 left in a running machine', () => {
   it('is replaced by the current format', () => {
     const xml = version1Xml('armed');
     const known = readProcess({ id: 1, xml });
-    if (known === null) throw new Error('no record');
+    if (known === null) throw new Error('the definition has no record');
     const written = renderProcess({ id: 1, xml }, known);
     expect(written).toContain(`version='2'`);
     expect(readProcess({ id: 1, xml: live(written) })).toEqual(known);

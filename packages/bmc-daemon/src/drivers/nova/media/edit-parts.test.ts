@@ -43,7 +43,7 @@ const imageOf = (id: string, properties: Readonly<Record<string, string>>): Clou
 });
 
 const throwUnused = (): never => {
-  throw new Error('not used');
+  throw new Error('the test does not expect this call');
 };
 const act = (): Promise<{ readonly requestId: undefined }> => {
   writes.push('action');

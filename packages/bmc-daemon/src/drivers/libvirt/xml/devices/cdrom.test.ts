@@ -135,7 +135,7 @@ describe('newCdromMarkup', () => {
     });
   });
 
-  it('rejects a hot-plug into a machine without USB and SCSI', () => {
+  it('rejects a hot-plug into a machine with neither USB nor SCSI', () => {
     expect(() => newCdromMarkup(machine('x86_64', 'q35'), 'hotplug', null)).toThrow(
       'adding a cd drive to n: it has no bus to plug it into',
     );
