@@ -64,7 +64,7 @@ describe('pipelined requests', () => {
     expect([pathsOf(await answers), max]).toEqual([expected, 1]);
   });
 
-  it('close the connection if more than a hundred wait, and none of those that wait runs', async () => {
+  it('close the connection if more than a hundred wait, and no waiting request runs', async () => {
     let ran = 0;
     const { port } = await listen((incoming, response) => {
       ran += 1;

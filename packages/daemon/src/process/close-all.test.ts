@@ -10,13 +10,13 @@ describe('closing in reverse order', () => {
     },
   });
 
-  it('closes all, one after the other, and skips what has no close', async () => {
+  it('closes one part after the other, the last one first, and skips parts without a close', async () => {
     order.length = 0;
     await closeInReverse([closing('first'), {}, closing('last')]);
     expect(order).toEqual(['last', 'first']);
   });
 
-  it('closes the others after a fault, then rejects with the fault', async () => {
+  it('closes the other parts after a fault, then rejects with the fault', async () => {
     order.length = 0;
     const fault = new Error('no space');
     await expect(closeInReverse([closing('first'), closing('second', fault), closing('last')])).rejects.toBe(fault);
