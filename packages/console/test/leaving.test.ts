@@ -126,7 +126,7 @@ describe('changes that are not saved', () => {
       await page.getByRole('link', { name: 'Boot', exact: true }).click();
       await questionOf(page).getByText('The changes that you have not saved').waitFor();
       const [route] = held.splice(0);
-      if (route === undefined) throw new Error('no request');
+      if (route === undefined) throw new Error('the page has sent no PATCH');
       return route;
     };
     await (await saveAndLeave()).fulfill({ status: 503 });

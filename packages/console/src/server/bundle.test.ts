@@ -40,7 +40,7 @@ describe.each([
     expect(size).toBeLessThan(limit);
   });
 
-  it('starts without the screen and the terminal, with less than 40 KiB of compressed scripts', () => {
+  it('starts with less than 40 KiB of compressed scripts, which contain neither the screen nor the terminal', () => {
     const scripts = [...startScripts(console)];
     const size = scripts.reduce((sum, file) => sum + readFileSync(join(assets, console, `${file}.gz`)).length, 0);
     expect(scripts.length).toBeGreaterThan(1);
