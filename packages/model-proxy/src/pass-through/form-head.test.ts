@@ -11,7 +11,7 @@ const file = (content: string) =>
 /** Pushes chunks until the head is known. Returns the head, and the number of bytes that were pushed. */
 function read(text: string, size: number): { head: FormHead; pushed: number } {
   const reader = FormHeadReader.of(TYPE, wanted);
-  if (reader === undefined) throw new Error('no form');
+  if (reader === undefined) throw new Error('the content type is not that of a form');
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) {
     const head = reader.push(bytes.subarray(at, at + size));

@@ -88,7 +88,7 @@ describe('a path that may lead out of its base, or that servers read in differen
 describe('the URL of an upstream', () => {
   const urlOf = (apiBase: string, url: string): string => {
     const target = rawTarget(url);
-    if (target === undefined) throw new Error('no target');
+    if (target === undefined) throw new Error(`the URL ${url} has no target`);
     return upstreamUrl(apiBase, target);
   };
 

@@ -34,7 +34,7 @@ const reports = (count: number) =>
 const prices = { input_cost_per_token: 0.5, output_cost_per_token: 2 };
 
 describe('a callback of callback_settings', () => {
-  it('gets a report of a request, with its usage and cost, and without contents and keys', async () => {
+  it('gets a report of a request, with its usage and cost, but with neither contents nor keys', async () => {
     const { ask } = await setUp([{ info: prices }], reporting({ headers: { 'X-Report-Key': 'geheimnis' } }));
     const { headers } = await ask({ user: 'u-1', metadata: { tags: ['red'] } }, { 'x-litellm-call-id': 'call-1' });
     const [report] = await reports(1);

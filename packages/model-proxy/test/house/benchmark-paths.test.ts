@@ -30,7 +30,7 @@ describe('the path of a program that a variable names', () => {
     expect(outsidePath('RACKLESS_LITELLM')).toBe(`${process.cwd()}/litellm`);
   });
 
-  it('is undefined without the variable, and with an empty one', () => {
+  it('is undefined if the variable is missing or empty', () => {
     expect(outsidePath('RACKLESS_LITELLM')).toBeUndefined();
     process.env['RACKLESS_LITELLM'] = '';
     expect(outsidePath('RACKLESS_LITELLM')).toBeUndefined();

@@ -88,7 +88,7 @@ describe('a request to an upstream', () => {
     expect(server.connections).toHaveLength(300);
   });
 
-  it('has the path, the query and the host of its URL, without user and fragment', async () => {
+  it('has the path, the query and the host of its URL, but neither its user nor its fragment', async () => {
     const { server, deployment, upstream } = await start();
     await sendToEnd(upstream, deployment, {
       method: 'GET',

@@ -15,7 +15,7 @@ const prices = {
 };
 const usageOf = (usage: object) => {
   const found = findUsage(Buffer.from(JSON.stringify({ id: 'a', usage, z: '}' })));
-  if (found === null) throw new Error('no usage');
+  if (found === null) throw new Error('the answer has no usage');
   return found;
 };
 const cost = (usage: object, modelInfo: object = prices) =>

@@ -225,7 +225,7 @@ function eventText(event: object, api: Api): string {
 function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamError): ProxyError {
   const { selection } = exchange;
   // The callers have checked that there is a selection.
-  if (selection === null) throw new Error('no selection');
+  if (selection === null) throw new Error('the exchange has no selection');
   return errorOfUpstreamError(error.status ?? (status >= 400 ? status : 500), headers, error, selection);
 }
 

@@ -57,7 +57,7 @@ const answered = z.object({
 export function messageOf(value: unknown): object {
   const { id, model, choices, usage } = answered.parse(value);
   const [choice] = choices;
-  if (choice === undefined) throw new Error('no choice');
+  if (choice === undefined) throw new Error('the answer has no choice');
   const { message, finish_reason: reason, stop_reason: stop } = choice;
   const thoughts = recordsOf(message.thinking_blocks);
   const thought = thinkingIn(message);

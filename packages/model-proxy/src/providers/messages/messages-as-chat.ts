@@ -64,7 +64,7 @@ const openaiEvents: NonNullable<DialectEndpoint['events']> = {
 
 function openaiAnswer(value: unknown): DialectAnswer {
   const answer = recordOf(value);
-  if (answer === undefined) throw new Error('not an object');
+  if (answer === undefined) throw new Error('the answer is not an object');
   const error = 'choices' in answer ? undefined : openaiErrorIn(answer);
   return error === undefined ? { value: answer } : { error };
 }
