@@ -105,7 +105,7 @@ describe('the logs', () => {
     expect(await messages(machineLog())).toEqual([]);
   });
 
-  it('report rejected logins with the address and, if it exists, the account, but without other input', async () => {
+  it('report rejected logins with the address, and the account if it exists, but without other input', async () => {
     await lab.close();
     lab = await openLab(driver, folder.path, { access: accessWithAccount(join(folder.path, 'users')) });
     const logIn = (UserName: string, Password: string) =>

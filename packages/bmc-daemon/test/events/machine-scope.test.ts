@@ -93,7 +93,7 @@ describe("the service at the name of a machine's manager", () => {
     expect((await lab.client.send('DELETE', elsewhere.headers.location ?? '')).status).toBe(204);
   });
 
-  it('shows no task of a firmware update that includes other machines, and its log does not name them', async () => {
+  it('shows no task of a firmware update of several machines, and its log names no other machine', async () => {
     const update = async (...uuids: readonly string[]): Promise<void> => {
       const Targets = uuids.map((uuid) => `/redfish/v1/UpdateService/FirmwareInventory/BIOS-${uuid}`);
       const path = '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate';

@@ -205,7 +205,7 @@ describe('push subscriptions', () => {
     expect((await lab.client.get(`${collection}?${guess}`, authorizationOf('rick'))).text).not.toContain(uri);
   });
 
-  it('are limited to 200, and a deletion allows a new one', async () => {
+  it('are limited to 200, and a deletion allows a new subscription', async () => {
     const uris: string[] = [];
     for (let count = 0; count < 200; count += 1) uris.push(await subscribe({ RegistryPrefixes: ['TaskEvent'] }));
     const answer = await lab.post(collection, body());

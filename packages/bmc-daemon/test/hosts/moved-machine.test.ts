@@ -95,7 +95,7 @@ describe('a machine that leaves its host', () => {
     await lab.driver.power(uuid, 'destroy');
   });
 
-  it('stays where it was if it is powered off during its live migration', async () => {
+  it('stays on its old host if it is powered off during its live migration', async () => {
     const uuid = uuidOf(6);
     await left.define({ uuid, name: 'stays' });
     await lab.driver.power(uuid, 'create');

@@ -69,7 +69,7 @@ describe('hosts that share a pool', () => {
     await eject(alone);
   });
 
-  it('keep an image while a machine of one of them uses it', async () => {
+  it('keep an image while a machine of one of the hosts uses the image', async () => {
     await eject(a);
     expect(await storedImages()).toHaveLength(1);
     await insert(a);
