@@ -1,6 +1,7 @@
 /**
  * Makes the answers of the sample model, which repeats its input. The text and chat completion
- * objects are those of the contract, with all their null fields. The others are OpenAI's, but `rerank` is vLLM's.
+ * objects are those of the contract, with all their null fields. The other objects are OpenAI's, except `rerank`, which
+ * is vLLM's.
  */
 import { randomUUID } from 'node:crypto';
 import { arrayOf, inputText, maxTokens, tokensOf, toolToCall, type JsonObject } from './requests.js';

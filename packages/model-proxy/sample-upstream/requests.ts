@@ -56,8 +56,8 @@ export function maxTokens(request: JsonObject): number {
 }
 
 /**
- * Returns a call of the first offered tool. Undefined if that is no function, or if there is no tool. Also if the
- * request forbids calls, or if its last message is the result of a call.
+ * Returns a call of the first offered tool. Undefined if there is no tool, if the first tool is no function, if the
+ * request forbids calls, or if the last message of the request is the result of a call.
  */
 export function toolToCall(request: JsonObject): { readonly name: string; readonly arguments: string } | undefined {
   const last = arrayOf(request['messages']).at(-1);
