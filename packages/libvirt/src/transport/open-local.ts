@@ -28,9 +28,9 @@ const defaults = (): LocalOptions => ({
  * Returns a function that connects to a daemon on this host. The function tries the unix sockets of
  * the URI in order. If no daemon is running and the URI is for the user's own daemon (see
  * `mayStartDaemon` in uri.ts), the function starts a daemon. It then tries the sockets every 50 ms,
- * until a daemon accepts the connection, a socket fails for another reason, or the signal aborts.
- * Another reason is, for example, denied access (EACCES): the socket exists and does not refuse
- * connections. The function then does not try the sockets after it.
+ * until a daemon accepts the connection, the signal aborts, or a socket fails although it exists and
+ * does not refuse connections, for example because access is denied (EACCES). After such a failure,
+ * the function tries no other socket.
  *
  * The function rejects with NOT_CONNECTED if no socket accepts the connection; the message lists
  * the sockets that it tried and their errors. It rejects with the abort reason of the signal, or
