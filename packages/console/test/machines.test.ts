@@ -265,6 +265,37 @@ describe('an action on many machines', () => {
   });
 });
 
+describe('a machine that the service cannot read', () => {
+  it('breaks no list, keeps its last state, and is counted in a message', async () => {
+    const file = join(folder, 'unreadable.yaml');
+    const broken = '{name: broken, failures: [{effect: error, operation: read}]}';
+    writeFileSync(file, `machines: [${broken}, {name: "node-{n}", count: 3}]\n`);
+    const other = await startBmc({ args: ['--fake', '--fake-machines', file] });
+    try {
+      const { page, faults } = await open(`${other.address}/ui/`);
+      await page.getByText('The service could not read 1 machine.').waitFor();
+      await summary(page, '3 machines');
+      expect(await names(page)).toEqual(['node-1', 'node-2', 'node-3']);
+      // In the next answer, the member of node-2 is only a link.
+      await page.route(/Systems\?/, async (route) => {
+        const response = await route.fetch();
+        const body = (await response.json()) as { Members: { '@odata.id': string; Name?: string }[] };
+        const cut = body.Members.map((member) =>
+          member.Name === 'node-2' ? { '@odata.id': member['@odata.id'] } : member,
+        );
+        await route.fulfill({ response, json: { ...body, Members: cut } });
+      });
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('The service could not read 2 machines.').waitFor();
+      expect(await names(page)).toEqual(['node-1', 'node-2', 'node-3']);
+      expect([await accessibilityFaults(page), faults]).toEqual([[], []]);
+      await page.context().close();
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
 /** Returns a name as the console shows it. */
 const shown = (name: string): string => name.replaceAll('\u202e', '[U+202E]');
 

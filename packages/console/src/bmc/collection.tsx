@@ -7,7 +7,7 @@ import { useAnswerOrder } from '../ui/answer-order.js';
 import { EmptyState, ErrorState, Loading, messageOf } from '../ui/states.js';
 import { compareNames, type Column, type Sorting } from '../ui/table/columns.js';
 import { Table } from '../ui/table/table.js';
-import { members } from './redfish/client.js';
+import { isExpanded, members } from './redfish/client.js';
 import { isAtOrBelow } from './redfish/concerns.js';
 import { onConnect, onEvents } from './redfish/event-stream.js';
 import { pollAttended } from './redfish/poll.js';
@@ -64,7 +64,7 @@ export function useMembers<Row extends Member>(
     let next: Omit<MembersView<Row>, 'reload'>;
     try {
       const rows: Row[] = [];
-      for await (const page of members<Row>(path, { filter })) rows.push(...page.filter(isReadable));
+      for await (const page of members<Row>(path, { filter })) rows.push(...page.filter(isExpanded));
       next = { rows, error: null };
     } catch (error) {
       next = { ...state.peek(), error };
@@ -97,12 +97,6 @@ export function useMembers<Row extends Member>(
   }, [reload, pollMs, origin]);
   return { ...state.value, reload };
 }
-
-/**
- * Returns whether the service expanded a member. If the role may not read a member, the service
- * sends only a link and a message. The table then omits this member.
- */
-const isReadable = (member: Member): boolean => '@odata.type' in member;
 
 /** Properties of `CollectionPage`. */
 interface CollectionPageProps<Row> {

@@ -101,7 +101,16 @@ interface MembersOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Reads the members of a collection with their properties, page by page. @throws as {@link send}. */
+/**
+ * Returns whether the service expanded a member. If it could not read the member, or if the role may not read it, the
+ * service sends only a link and a message.
+ */
+export const isExpanded = (member: object): boolean => '@odata.type' in member;
+
+/**
+ * Reads the members of a collection with their properties, page by page. See {@link isExpanded}.
+ * @throws as {@link send}.
+ */
 export async function* members<Member>(
   path: string,
   { select, filter, pageSize = 100, firstSize = pageSize, signal }: MembersOptions = {},

@@ -1,6 +1,6 @@
 /** The virtual media drives of machines, read when a component needs them, then live. */
 import { signal } from '@preact/signals';
-import { get, post } from './client.js';
+import { get, isExpanded, post } from './client.js';
 import { onConnect, onEvents } from './event-stream.js';
 import type { Drive } from './machine-facts.js';
 import { completeTask } from './tasks.js';
@@ -70,9 +70,10 @@ export function wantVisibleDrives(ids: readonly string[]): void {
 export async function readDrives(id: string): Promise<readonly Drive[]> {
   const path = `/redfish/v1/Systems/${encodeURIComponent(id)}/VirtualMedia?$expand=.`;
   const { Members } = await get<{ readonly Members: readonly Drive[] }>(path);
-  answers.set(id, Members);
+  const read = Members.filter(isExpanded);
+  answers.set(id, read);
   timer ??= setTimeout(flush, UPDATE_MS);
-  return Members;
+  return read;
 }
 
 /** Ejects the image of a drive, and resolves when it is ejected. @throws {RedfishFailure} as {@link completeTask}. */

@@ -1,6 +1,7 @@
 /** All machines of the service, live. The list and the machine pages use this store. */
 import { signal } from '@preact/signals';
-import { get, members } from './client.js';
+import { redfishTexts } from '../../texts/index.js';
+import { get, isExpanded, members } from './client.js';
 import { isLive, onConnect, onEvents, type RedfishEvent } from './event-stream.js';
 import { pollWithoutEvents } from './poll.js';
 import { RedfishFailure } from './wire.js';
@@ -160,6 +161,7 @@ export function readMachineAgain(id: string): void {
 async function readAll(): Promise<void> {
   changed.clear();
   const seen = new Set<string>();
+  let unread = 0;
   const beginMs = performance.now();
   for (const [id, { atMs }] of powered) if (atMs < beginMs - KEPT_MS) powered.delete(id);
   let askedMs = beginMs;
@@ -170,20 +172,26 @@ async function readAll(): Promise<void> {
       firstSize: FIRST_SIZE,
     })) {
       for (const machine of page) {
-        seen.add(machine.Id);
-        accept(machine, askedMs);
+        seen.add(idOf(machine));
+        // A machine that the service could not read keeps its last state.
+        if (isExpanded(machine)) accept(machine, askedMs);
+        else unread += 1;
       }
       flush();
       askedMs = performance.now();
     }
     for (const id of machines.value.keys()) if (!seen.has(id) && !changed.has(id)) update(id, null);
     flush();
-    machinesState.value = { isComplete: true, error: null };
+    machinesState.value = { isComplete: true, error: unread === 0 ? null : redfishTexts.unreadMachines(unread) };
   } catch (error) {
     machinesState.value = { ...machinesState.value, error: error instanceof Error ? error.message : String(error) };
   }
   listMs = performance.now() + PAUSE_FACTOR * (performance.now() - beginMs);
 }
+
+/** Returns the id of a machine, also if its member is only a link. */
+const idOf = ({ '@odata.id': uri }: Pick<Machine, '@odata.id'>): string =>
+  decodeURIComponent(uri.split('/').at(-1) ?? '');
 
 /** Applies an event: a removal and the power state at once, everything else by reading the machine again. */
 function apply({ MessageId, OriginOfCondition }: RedfishEvent): void {

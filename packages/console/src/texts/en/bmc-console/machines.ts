@@ -15,7 +15,7 @@ export const machinesTexts = {
   empty: 'This service has no machines',
   emptyHint: 'New machines appear here without a reload.',
   noMatch: 'No machine matches the filters',
-  failed: 'The machines cannot be read',
+  failed: 'Machines cannot be read',
   otherNames: 'Other names',
   group: (machines: number, on: number) => `${count(machines)}, ${number(on)} on`,
   columns: {

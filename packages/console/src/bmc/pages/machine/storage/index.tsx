@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../../../ui/confirm-dialog.js';
 import { formatBytes } from '../../../../ui/format.js';
 import { EmptyState } from '../../../../ui/states.js';
 import { Table } from '../../../../ui/table/table.js';
-import { send } from '../../../redfish/client.js';
+import { isExpanded, send } from '../../../redfish/client.js';
 import { may } from '../../../redfish/session.js';
 import { completeTask } from '../../../redfish/tasks.js';
 import { storageTexts as texts } from '../../../../texts/index.js';
@@ -67,12 +67,17 @@ function StorageCard({ storage, onChange }: { readonly storage: Storage; readonl
         ) : null}
       </header>
       <h3>{texts.drives}</h3>
-      <Table label={`${name}: ${texts.drives}`} columns={driveColumns} rows={drives} keyOf={({ Id }) => Id} />
+      <Table
+        label={`${name}: ${texts.drives}`}
+        columns={driveColumns}
+        rows={drives.filter(isExpanded)}
+        keyOf={({ Id }) => Id}
+      />
       <h3>{texts.volumes}</h3>
       <Table
         label={`${name}: ${texts.volumes}`}
         columns={columns}
-        rows={volumes?.Members ?? []}
+        rows={(volumes?.Members ?? []).filter(isExpanded)}
         keyOf={({ Id }) => Id}
       />
       {isCreating.value && volumes !== undefined ? (
