@@ -203,6 +203,20 @@ describe('$select', () => {
     });
   });
 
+  it('keeps the messages about members that cannot be read', async () => {
+    services.broken.add('1');
+    const filtered = await bodyOf(`${path}?$filter=PowerState eq 'On'&$select=Members/Id`);
+    expect([idsOf(filtered), filtered['@Message.ExtendedInfo']]).toEqual([
+      ['3'],
+      [expect.objectContaining({ MessageId: 'Base.1.22.InternalError' })],
+    ]);
+    const expanded = await bodyOf(`${path}?$expand=.&$select=Members/Id`);
+    expect(expanded['Members']).toContainEqual({
+      ...link(`${path}/1`),
+      '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.InternalError' })],
+    });
+  });
+
   it('has the same Content-Length for HEAD as for GET, without a body', async () => {
     const whole = await get(`${path}/1?$select=Id`);
     const only = await client.send('HEAD', `${path}/1?$select=Id`, { headers: admin });

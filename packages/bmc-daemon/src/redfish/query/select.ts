@@ -2,15 +2,18 @@
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Selection } from './parse.js';
 
-/** Properties that are always included: they identify the resource. */
-const identity = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag'];
+/**
+ * Always included: the properties that identify the resource, and the messages, which say that the service could not
+ * read a resource.
+ */
+const alwaysIncluded = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag', '@Message.ExtendedInfo'];
 
 /**
  * Returns the selection inside a member of an object; undefined if the whole member is selected,
  * `nothing` if the member is not selected.
  */
 export function selectionBelow(name: string, selection: Selection | undefined): Selection | undefined | 'nothing' {
-  if (selection === undefined || selection.has('*') || identity.includes(name)) return undefined;
+  if (selection === undefined || selection.has('*') || alwaysIncluded.includes(name)) return undefined;
   // A selected list includes the link to its next page; without the link, clients take the page for
   // the whole list.
   const inner = selection.get(name.replace(/@odata\.nextLink$/, ''));
@@ -19,7 +22,7 @@ export function selectionBelow(name: string, selection: Selection | undefined): 
 }
 
 /**
- * Returns the object with only the selected properties and those that identify it. The selection
+ * Returns the object with only the selected properties and those that are always included. The selection
  * inside an array applies to each member of the array.
  */
 export function selectFrom(object: JsonObject, selection: Selection): JsonObject {
