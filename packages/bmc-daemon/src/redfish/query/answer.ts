@@ -68,7 +68,7 @@ export async function answerQuery(
   // because a user may open many.
   const client = `${user ?? ''} ${address}`;
   return budget.run(client, signal, async () => {
-    const reader = new LinkReader(read, signal, budget.pace);
+    const reader = new LinkReader(read, signal, budget);
     const filtered = query.filter === undefined ? loaded.body : await filterMembers(loaded.body, query.filter, reader);
     const page = pageOf(filtered, query, pageSize);
     const unexpanded = { body: page, composite: new Set<Json>() };

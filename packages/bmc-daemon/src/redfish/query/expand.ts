@@ -4,7 +4,7 @@ import { redfishError, RedfishError } from '../messages/errors.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { message, renderMessage, withDetail } from '../messages/messages.js';
 import type { Expand, ExpandScope } from './parse.js';
-import type { Pace } from './pace.js';
+import type { ExpansionBudget } from './expansion-budget.js';
 
 /**
  * Returns the resource of a link; undefined if the URI has no resource that supports queries.
@@ -30,23 +30,28 @@ const parallelReads = 8;
 export class LinkReader {
   readonly #read: ReadLink;
   readonly #signal: AbortSignal;
-  readonly #pace: Pace;
+  readonly #budget: Pick<ExpansionBudget, 'pace' | 'limits'>;
   readonly #known = new Map<string, JsonObject | undefined>();
   readonly #failures = new Map<string, RedfishError>();
   #count = 0;
   #hasRead = false;
+  /** Number of reads that failed with 503. */
+  #silentReads = 0;
+  /** Total time of the batches with such reads. */
+  #silentMs = 0;
 
   /** @param signal aborted if the client disconnects, which stops the reader. */
-  constructor(read: ReadLink, signal: AbortSignal, pace: Pace) {
+  constructor(read: ReadLink, signal: AbortSignal, budget: Pick<ExpansionBudget, 'pace' | 'limits'>) {
     this.#read = read;
     this.#signal = signal;
-    this.#pace = pace;
+    this.#budget = budget;
   }
 
   /**
-   * Reads links, a few in parallel. Returns the resources in the order of the links.
+   * Reads links, a few in parallel. Returns the resources in the order of the links. Stops reading if reads have
+   * waited too long for a host that does not answer; the rest then are links with this reason.
    * @throws {RedfishError} 507 if the answer becomes too large (DSP0266, HTTP status codes);
-   *   OperationFailed if the client has disconnected.
+   *   OperationFailed if the client has disconnected; 503 if it stops reading before it could read a link.
    */
   async readAll(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
     // Pause first, because the next line may reject the answer: many rejected answers in a row must
@@ -55,7 +60,7 @@ export class LinkReader {
     this.#add(uris.length);
     const resourcesInOrder: (JsonObject | undefined)[] = [];
     for (let index = 0; index < uris.length; index += parallelReads) {
-      const resources = await Promise.all(uris.slice(index, index + parallelReads).map((uri) => this.#readOne(uri)));
+      const resources = await this.#readBatch(uris.slice(index, index + parallelReads));
       // The collection of a log contains whole entries, not links. Each entry counts as a resource.
       for (const resource of resources) this.#add(resource === undefined ? 0 : embeddedMemberCount(resource));
       resourcesInOrder.push(...resources);
@@ -69,7 +74,7 @@ export class LinkReader {
    * @throws {RedfishError} if the client has disconnected.
    */
   async step(): Promise<void> {
-    await this.#pace.step();
+    await this.#budget.pace.step();
     if (this.#signal.aborted) throw redfishError('OperationFailed');
   }
 
@@ -89,10 +94,24 @@ export class LinkReader {
     if (this.#count > maximumResources) throw tooLargeError(`${maximumResources} resources`);
   }
 
+  async #readBatch(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
+    const silentBefore = this.#silentReads;
+    const beginMs = performance.now();
+    const resources = await Promise.all(uris.map((uri) => this.#readOne(uri)));
+    if (this.#silentReads > silentBefore) this.#silentMs += performance.now() - beginMs;
+    if (this.#hasWaitedTooLong) this.assertAvailable();
+    return resources;
+  }
+
+  get #hasWaitedTooLong(): boolean {
+    return this.#silentMs > this.#budget.limits.silentMs;
+  }
+
   /** Reads one link. If this fails, returns the link with the reason, so that one resource cannot break the answer. */
   async #readOne(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
-    const resource = await this.#read(uri).then(
+    const reading = this.#hasWaitedTooLong ? Promise.reject(notReadError()) : this.#read(uri);
+    const resource = await reading.then(
       (read) => {
         this.#hasRead ||= read !== undefined;
         return read;
@@ -100,6 +119,7 @@ export class LinkReader {
       (error: unknown): JsonObject => {
         const failure = toRedfishError(error, { path: uri });
         if (failure.status >= 500) this.#failures.set(uri, failure);
+        if (failure.status === 503) this.#silentReads += 1;
         return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };
       },
     );
@@ -114,6 +134,12 @@ export class LinkReader {
  */
 export function checkBytes(bytes: number): void {
   if (bytes > maximumBytes) throw tooLargeError(`${maximumBytes / 1024 / 1024} MiB`);
+}
+
+/** Returns the reason for a link that the service does not read, because too many reads got no answer. */
+function notReadError(): RedfishError {
+  const fault = message('ServiceTemporarilyUnavailable', '5');
+  return new RedfishError(503, [withDetail(fault, 'Not read, because earlier reads waited too long for an answer.')]);
 }
 
 function tooLargeError(limit: string): RedfishError {

@@ -25,6 +25,11 @@ export interface ExpansionLimits {
    * milliseconds.
    */
   readonly stallMs: number;
+  /**
+   * If the reads of an answer have waited longer than this for a host that does not answer, the service reads no further
+   * resources for this answer, in milliseconds.
+   */
+  readonly silentMs: number;
 }
 
 /** The default limits. */
@@ -37,6 +42,8 @@ const expansionLimits: ExpansionLimits = {
   unreadBytesPerClient: 16 * 1024 * 1024,
   unreadBytes: 128 * 1024 * 1024,
   stallMs: 30_000,
+  // Below `waitMs`, so that a request that waits for its turn can still get it.
+  silentMs: 8_000,
 };
 
 /** Time after which a rejected client should retry. */
