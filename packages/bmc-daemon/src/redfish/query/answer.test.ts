@@ -19,6 +19,8 @@ interface Services {
   readonly down: Set<string>;
   /** Machines that the driver cannot read. */
   readonly broken: Set<string>;
+  /** Machines that cannot be read in their current state. */
+  readonly busy: Set<string>;
   reading: number;
   maxAtOnce: number;
 }
@@ -28,6 +30,7 @@ const services: Services = {
   undefined: new Set(),
   down: new Set(),
   broken: new Set(),
+  busy: new Set(),
   reading: 0,
   maxAtOnce: 0,
 };
@@ -60,6 +63,7 @@ const system = defineResource({
     if (state.gone.has(systemId)) throw redfishError('ResourceNotFound', 'ComputerSystem', systemId);
     if (state.undefined.has(systemId)) throw new DriverError('notFound', 'reading: no such machine');
     if (state.broken.has(systemId)) throw new DriverError('internal', 'reading: not a domain');
+    if (state.busy.has(systemId)) throw new DriverError('conflict', 'reading: the machine is no longer running');
     if (state.down.has(systemId)) throw new DriverError('unavailable', 'reading: no answer');
     return { id: systemId };
   },
@@ -144,6 +148,7 @@ beforeEach(() => {
   services.undefined.clear();
   services.down.clear();
   services.broken.clear();
+  services.busy.clear();
   services.maxAtOnce = 0;
 });
 
@@ -292,6 +297,15 @@ describe('$filter, $skip and $top', () => {
     for (const id of ['1', '2', '3']) services.down.add(id);
     expect(await fault(`${path}?$filter=PowerState eq 'On'`)).toEqual([503, 'ServiceTemporarilyUnavailable']);
     expect(await fault(`${path}?$expand=.`)).toEqual([503, 'ServiceTemporarilyUnavailable']);
+  });
+
+  it('name a member that cannot be read in its current state', async () => {
+    services.busy.add('1');
+    const body = await bodyOf(`${path}?$filter=PowerState eq 'On'`);
+    expect([idsOf(body), body['@Message.ExtendedInfo']]).toEqual([
+      ['3'],
+      [expect.objectContaining({ Message: expect.stringContaining(`The answer lacks '${path}/1'`) })],
+    ]);
   });
 
   it('leave out a member that cannot be read, and name it in a message', async () => {

@@ -118,7 +118,8 @@ export class LinkReader {
       },
       (error: unknown): JsonObject => {
         const failure = toRedfishError(error, { path: uri });
-        if (failure.status >= 500) this.#failures.set(uri, failure);
+        // The user may not read the resource, or it does not exist anymore: the service did not fail.
+        if (failure.status !== 403 && failure.status !== 404) this.#failures.set(uri, failure);
         if (failure.status === 503) this.#silentReads += 1;
         return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };
       },
