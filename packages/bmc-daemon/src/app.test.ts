@@ -18,6 +18,30 @@ const root = resourceDefiner<object>()({
   render: () => ({ Id: 'RootService' }),
 });
 
+const systems = resourceDefiner<object>()({
+  entity: 'ComputerSystemCollection',
+  odataType: '#ComputerSystemCollection.ComputerSystemCollection',
+  uri: '/redfish/v1/Systems',
+  load: () => ({}),
+  render: (_entity, { self }) => ({
+    Members: ['good', ...unreadable.keys()].map((id) => ({ '@odata.id': `${self}/${id}` })),
+  }),
+});
+
+const system = resourceDefiner<object>()({
+  entity: 'ComputerSystem',
+  odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
+  uri: '/redfish/v1/Systems/{systemId}',
+  load: ({ params: { systemId } }) => {
+    const error = unreadable.get(systemId);
+    if (error !== undefined) throw error;
+    return {};
+  },
+  render: () => ({ Id: 'good' }),
+});
+
+/** The systems that cannot be read, with the reasons. */
+const unreadable = new Map<string, Error>();
 const fake = new FakeDriver();
 const logged: string[] = [];
 const log = createTestLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
@@ -43,7 +67,7 @@ let client: Client;
 
 beforeAll(async () => {
   app = createApp({
-    resources: [root],
+    resources: [root, systems, system],
     services: {},
     strict: false,
     log,
@@ -121,6 +145,25 @@ describe('the log', () => {
         ms: anything,
       },
     ]);
+  });
+
+  it('has a warning about a part of an answer whose host does not answer, and an error about a bug', async () => {
+    const expandAll = async (headers = {}) =>
+      client.get('/redfish/v1/Systems?$expand=.', { ...authorization, ...headers });
+    const part = { message: 'a part of an answer could not be read' };
+    try {
+      unreadable.set('hung', new DriverError('unavailable', 'reading it: no answer'));
+      const { status, headers } = await expandAll();
+      expect(status).toBe(200);
+      expect(lines()[1]).toMatchObject({ ...part, level: 'warn' });
+      expect((await expandAll({ 'If-None-Match': headers.etag })).status).toBe(304);
+      expect(lines()[1]).toMatchObject({ ...part, level: 'warn' });
+      unreadable.set('broken', new TypeError('x is undefined'));
+      await expandAll();
+      expect(lines()[1]).toMatchObject({ ...part, level: 'error' });
+    } finally {
+      unreadable.clear();
+    }
   });
 
   it.each(['/redfish/v1', '/ui/plain'])(

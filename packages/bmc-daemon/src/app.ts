@@ -93,7 +93,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const url = originForm(request);
     metrics.requestStarted();
 
-    const finish = ({ route, status, user, refused, error }: RequestOutcome): void => {
+    const finish = ({ route, status, user, refused, error, partStatus }: RequestOutcome): void => {
       const ms = performance.now() - started;
       metrics.requestAnswered({ method, route, status, seconds: ms / 1000 });
       const rounded = Math.round(ms * 1000) / 1000;
@@ -108,7 +108,8 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       });
       if (error === undefined) return;
       // A failed host or image server is not an error of the daemon.
-      if (status < 400) log.error('a part of an answer could not be read', { id, error });
+      if (partStatus !== undefined)
+        log[partStatus === 500 ? 'error' : 'warn']('a part of an answer could not be read', { id, error });
       else if (status === 500) log.error('answering a request failed with an internal error', { id, error });
       else log.warn('a request could not be served', { id, error });
     };

@@ -34,6 +34,8 @@ export interface RequestOutcome {
   readonly refused?: string;
   /** The failure of the service, for the log only. Absent unless the service failed, or the answer lacks a part. */
   readonly error?: unknown;
+  /** The status of the part that the answer lacks, if a client had requested this part. Absent if no part is missing. */
+  readonly partStatus?: number;
 }
 
 /** Options of the pipeline. */
@@ -135,7 +137,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       ...(isServiceFailure(answer.status) && !(failure instanceof LoginRefused)
         ? { error: failure?.cause ?? failure }
         : {}),
-      ...(partFailure === undefined ? {} : { error: partFailure.cause ?? partFailure }),
+      ...(partFailure === undefined ? {} : { error: partFailure.cause ?? partFailure, partStatus: partFailure.status }),
     };
   };
 }

@@ -74,14 +74,17 @@ export async function answerQuery(
     const unexpanded = { body: page, composite: new Set<Json>() };
     const { body, composite } = query.expand === undefined ? unexpanded : await expandLinks(page, query.expand, reader);
     const text = await serialize(body, query.select, composite, reader);
-    const [partFailure] = reader.failures.values();
+    const whole = (): Answer => {
+      const { stallMs } = budget.limits;
+      const released = budget.hold(client, text.bytes);
+      return chunkedAnswer(text, { ...loaded.headers, ETag: text.etag }, { stallMs, released });
+    };
     // The answer depends on other resources, so its ETag is that of its own text.
-    const answer = notModified(exchange, text.etag);
-    if (answer !== undefined) return answer;
-    const { stallMs } = budget.limits;
-    const released = budget.hold(client, text.bytes);
-    const answered = chunkedAnswer(text, { ...loaded.headers, ETag: text.etag }, { stallMs, released });
-    return partFailure === undefined ? answered : { ...answered, partFailure };
+    const answer = notModified(exchange, text.etag) ?? whole();
+    const failures = [...reader.failures.values()];
+    // An internal error is more important for the log than a host that does not answer.
+    const partFailure = failures.find(({ status }) => status === 500) ?? failures[0];
+    return partFailure === undefined ? answer : { ...answer, partFailure };
   });
 }
 
