@@ -129,7 +129,7 @@ function openArena(target) {
      * @throws {Error} if one of them does not work.
      */
     check: async () => {
-      for (const { daemon, ...rest } of await Promise.all(shared.values())) await (daemon ?? rest).check?.();
+      for (const entry of await Promise.all(shared.values())) await (entry.daemon ?? entry).check();
     },
     /** Ends the shared daemons after a failed attack. The next attack starts new ones. */
     drop: async () => {
