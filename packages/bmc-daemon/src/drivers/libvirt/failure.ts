@@ -1,7 +1,7 @@
 /** Translates errors of libvirt and of image servers into {@link DriverError}s. */
 import { isLibvirtError, type ErrorCode, type LibvirtError } from '@rackless/libvirt';
 import { ImageError } from '../../media/image-error.js';
-import { DriverError, type DriverErrorKind } from '../driver-error.js';
+import { DriverError, isDriverError, type DriverErrorKind } from '../driver-error.js';
 import { mediaFailure } from '../media-failure.js';
 
 const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
@@ -34,6 +34,13 @@ export const needsReset = (error: unknown): boolean =>
   // libvirt has no error code for this case, and reports the same state as for a guest that a user paused. So the text
   // decides.
   error instanceof Error && /Resetting the Virtual Machine is required/i.test(error.message);
+
+/**
+ * Returns whether libvirt rejected a call because of the state of the machine, for example a start because the machine
+ * runs already.
+ */
+export const isStateConflict = (error: unknown): boolean =>
+  isDriverError(error, 'conflict') && isLibvirtError(error.cause, 'OPERATION_INVALID');
 
 /** Returns whether a start failed because libvirt ended the new QEMU process meanwhile. */
 export const hasEndedAtStart = (error: unknown): boolean =>

@@ -1,6 +1,7 @@
 /** Watches guests after a request to restart, until they restart, stop, or take too long. */
-import { DomainEventType } from '@rackless/libvirt';
+import { DomainEventType, isLibvirtError } from '@rackless/libvirt';
 import { isDriverError } from '../../driver-error.js';
+import { isStateConflict } from '../failure.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 
@@ -16,8 +17,8 @@ interface GracefulRestartsOptions {
   /** Time in which the guest must restart or stop. */
   readonly waitMs: number;
   /**
-   * Called with the outcome of each wait that was not cancelled. May throw the {@link DriverError} conflict
-   * if another client was quicker: this error is ignored. Any other error is logged.
+   * Called with the outcome of each wait that was not cancelled. Its errors are logged, except the
+   * {@link DriverError} conflict of a machine that another client has switched off or started.
    */
   readonly onOutcome: (machine: Machine, outcome: RestartOutcome) => Promise<void>;
 }
@@ -63,8 +64,7 @@ export class GracefulRestarts {
         if (outcome !== null) await onOutcome(machine, outcome);
       })
       .catch((error: unknown) => {
-        // Another client has switched the machine off or changed it meanwhile.
-        if (isDriverError(error, 'conflict')) return;
+        if (isOfOtherClient(error)) return;
         host.log.warn(`restarting machine ${name} failed`, { error });
       });
     this.#background.add(task);
@@ -96,3 +96,10 @@ export class GracefulRestarts {
     });
   }
 }
+
+/**
+ * Returns whether a restart failed because another client has switched the machine off or started it. A new QEMU that
+ * ended by itself is a conflict too, but nothing else reports that the machine stays off.
+ */
+const isOfOtherClient = (error: unknown): boolean =>
+  isStateConflict(error) || (isDriverError(error, 'conflict') && !isLibvirtError(error.cause));
