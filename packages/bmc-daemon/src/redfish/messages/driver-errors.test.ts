@@ -135,6 +135,17 @@ describe('toRedfishError', () => {
     );
   });
 
+  it.each<DriverErrorKind>(['failed', 'insertFailed', 'conflict', 'storageFull'])(
+    'hides the folders of the host in a text of the hypervisor that comes with %s',
+    (kind) => {
+      const text = 'starting machine vm1: qemu: -drive file=/srv/private/a.img: warning: slow';
+      const [only] = toRedfishError(new DriverError(kind, text), { path }).messages;
+      const shown = only && messageText(only);
+      expect(shown).toContain('a.img: warning: slow');
+      expect(shown).not.toContain('/srv/private');
+    },
+  );
+
   it.each([
     new Error('virDomainCreate: secret path'),
     new DriverError('internal', 'virDomainCreate: secret path'),

@@ -90,7 +90,7 @@ function storageError(error: StorageError): RedfishError {
 }
 
 /** Kinds of errors whose text may contain a text of the hypervisor, with paths of the host. */
-const withHypervisorText: ReadonlySet<DriverErrorKind> = new Set(['failed', 'insertFailed']);
+const withHypervisorText: ReadonlySet<DriverErrorKind> = new Set(['failed', 'insertFailed', 'conflict', 'storageFull']);
 
 /** Returns the text of an error for clients: a text of the hypervisor without paths, any other text unchanged. */
 const textForClients = ({ kind, message: text }: DriverError): string =>
