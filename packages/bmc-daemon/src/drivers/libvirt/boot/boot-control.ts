@@ -60,6 +60,7 @@ export class BootControl {
   /** The waits after a reset until the firmware has used a one-time order, by machine. */
   readonly #resetting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   #hasReportedMonitor = false;
 
   constructor(options: BootControlOptions) {
@@ -68,10 +69,11 @@ export class BootControl {
   }
 
   /**
-   * Aborts the waits for resets, and resolves when the background work has ended. After the next start of the daemon,
+   * Aborts all waits, and resolves when the background work has ended. After the next start of the daemon,
    * {@link reconcile} continues with orders that are still set in QEMU.
    */
   async close(): Promise<void> {
+    this.#closing.abort();
     for (const uuid of [...this.#resetting.keys()]) this.#forgetReset(uuid);
     await Promise.allSettled([...this.#background]);
   }
@@ -124,7 +126,7 @@ export class BootControl {
       this.#host.log.info(`machine ${machine.name} was started by another program: resetting it for its one-time boot`);
       // A guest that restarts by itself meanwhile uses the order.
       const isWanted = (): boolean => this.#armed.has(uuid) && !this.#resetting.has(uuid);
-      await resetWhenFirmwareRuns(this.#host, machine, instance, isWanted);
+      await resetWhenFirmwareRuns(this.#host, machine, instance, { isWanted, signal: this.#closing.signal });
     });
   }
 
@@ -155,8 +157,7 @@ export class BootControl {
       const values = readValues(xml);
       if (onceDevice(values.record) === null) {
         // The client may have changed the override just before the daemon ended, so QEMU may have an old order. Without
-        // any record of an override, QEMU keeps its order, and a changed order in the definition waits for the next
-        // start.
+        // any record, QEMU keeps its order. A changed order in the definition waits for the next start.
         if (armed !== null || values.record.boot !== null) await this.#applyOrder(machine, instance, values);
         return;
       }
@@ -185,8 +186,7 @@ export class BootControl {
   /**
    * Returns whether a restart needs a new QEMU process, because the definition or its record has settings that this
    * process does not use. False for a machine that is off or transient.
-   * @param options.resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU
-   *   already has.
+   * @param options.resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU already has.
    * @throws {DriverError} notFound, unavailable.
    */
   async needsNewProcess(machine: Machine, options: { readonly resetUsesOnceOrder: boolean }): Promise<boolean> {

@@ -5,7 +5,8 @@
  * second. Firmware that reads its boot drive has passed both resets.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainState, type Domain } from '@rackless/libvirt';
+import { DomainState, type Domain, type DomainInfo } from '@rackless/libvirt';
+import { isDriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import { readInstance } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
@@ -66,19 +67,21 @@ export async function waitUntilOrderIsUsed(
 }
 
 /**
- * Resets a guest that has just started, as soon as its firmware runs. Does nothing if the guest stops before. Waits
- * without an edit in the queue, because other changes of the machine must not wait for the firmware.
- * @param isWanted whether the guest still needs the reset.
- * @throws {DriverError} notFound, unavailable; conflict, if the guest stops at this moment.
+ * Resets a guest that has just started, as soon as its firmware runs. Does nothing if the guest stops before, or if the
+ * signal aborts. Waits without an edit in the queue, because other changes of the machine must not wait for the
+ * firmware.
+ * @param options.isWanted whether the guest still needs the reset.
+ * @throws {DriverError} notFound; unavailable, if libvirt does not answer after the wait; conflict, if the guest stops
+ *   at this moment.
  */
 export async function resetWhenFirmwareRuns(
   { queue, timeoutMs }: Pick<Host, 'queue' | 'timeoutMs'>,
   machine: Machine,
   { id, domain }: Instance,
-  isWanted: () => boolean,
+  { isWanted, signal }: { readonly isWanted: () => boolean; readonly signal: AbortSignal },
 ): Promise<void> {
   const drives = domain.devices.disks.map(({ target }) => target);
-  if (!(await waitForFirmware(machine.domain, drives, timeoutMs))) return;
+  if (!(await waitForFirmware(machine.domain, drives, { timeoutMs, signal }))) return;
   await queue.edit(machine.uuid, async () => {
     if (!isWanted() || (await readInstance(machine, timeoutMs))?.id !== id) return;
     await attempt(`resetting machine ${machine.name}`, () => machine.domain.reset({ timeoutMs }));
@@ -91,16 +94,31 @@ export async function resetWhenFirmwareRuns(
  * device, a reset is safe. Without a drive (network boot), the CPU time of QEMU shows the progress
  * of the firmware, which a busy host delays.
  * @param drives target names of all drives that the firmware may read.
- * @returns false if the machine has stopped.
+ * @returns false if the machine has stopped, or if the signal has aborted.
+ * @throws {DriverError} notFound.
  */
-async function waitForFirmware(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<boolean> {
+async function waitForFirmware(
+  domain: Domain,
+  drives: readonly string[],
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<boolean> {
   const begin = performance.now();
-  while (performance.now() - begin < LATEST_MS) {
-    for (const drive of drives) if (((await readsOf(domain, drive, timeoutMs)) ?? 0) > 0) return true;
-    const info = await attempt(`reading the state of machine ${domain.name}`, () => domain.getInfo({ timeoutMs }));
-    if (info.state === DomainState.SHUTOFF) return false;
-    if (performance.now() - begin > BLIND_MS && info.cpuTimeNs > BLIND_CPU_NS) return true;
+  while (performance.now() - begin < LATEST_MS && !signal.aborted) {
+    for (const drive of drives) if (((await readsOf(domain, drive, timeoutMs)) ?? 0) > 0) return !signal.aborted;
+    const info = await readInfo(domain, timeoutMs);
+    if (info?.state === DomainState.SHUTOFF) return false;
+    if (performance.now() - begin > BLIND_MS && (info?.cpuTimeNs ?? 0n) > BLIND_CPU_NS) break;
     await sleep(POLL_MS, undefined, { ref: false });
   }
-  return true;
+  return !signal.aborted;
+}
+
+/** Reads the state of a machine; null if libvirt does not answer in time. @throws {DriverError} notFound. */
+async function readInfo(domain: Domain, timeoutMs: number): Promise<DomainInfo | null> {
+  try {
+    return await attempt(`reading the state of machine ${domain.name}`, () => domain.getInfo({ timeoutMs }));
+  } catch (error) {
+    if (isDriverError(error, 'unavailable')) return null;
+    throw error;
+  }
 }
