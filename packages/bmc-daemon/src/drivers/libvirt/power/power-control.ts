@@ -7,7 +7,7 @@ import type { BootControl } from '../boot/boot-control.js';
 import type { ColdStart } from './cold-start.js';
 import { withFirmwareInstalled } from './start-record.js';
 import { editRecord, readDefinition, type Definition } from '../machine/definition.js';
-import { attempt, needsReset } from '../failure.js';
+import { attempt, isStateConflict, needsReset } from '../failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
@@ -163,7 +163,7 @@ export class PowerControl {
           await this.#options.coldStart.start(machine);
         } catch (error) {
           // Another client has started the machine: it is on, as requested.
-          if (isDriverError(error, 'conflict') && (await this.#isActive(machine))) return;
+          if (isStateConflict(error) && (await this.#isActive(machine))) return;
           throw error;
         }
       });
