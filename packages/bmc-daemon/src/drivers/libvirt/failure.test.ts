@@ -71,6 +71,15 @@ describe('driverError', () => {
     expect([kind, message]).toEqual(['failed', `x: ${words.replace('\n', ' ')}`]);
   });
 
+  it.each([
+    ['Connection refused', 'conflict'],
+    ['No such file or directory', 'conflict'],
+    ['Permission denied', 'failed'],
+  ])('translates a monitor that libvirt cannot connect to because of "%s" to the kind %s', (why, kind) => {
+    const words = `internal error: failed to connect to monitor socket: ${why}`;
+    expect(driverError('x', libvirtError('INTERNAL_ERROR', words)).kind).toBe(kind);
+  });
+
   it('recognizes a machine without a free slot in the message of libvirt', () => {
     const full = libvirtError('INTERNAL_ERROR', 'internal error: No more available PCI slots');
     expect(driverError('x', full).kind).toBe('noPlace');

@@ -62,7 +62,8 @@ const kindsOfTexts: readonly (readonly [RegExp, DriverErrorKind])[] = [
   [/disk '[^']*' not found|disk [^ ]* not found|target \S+ already exists|Duplicate device ID/i, 'conflict'],
   // QEMU has ended while libvirt waited for it.
   [/domain is no longer running|guest (unexpectedly quit|crashed while)|QEMU monitor was closed/i, 'conflict'],
-  [/Unable to (read from|write to) monitor|End of file.* monitor|connect to monitor socket/i, 'conflict'],
+  [/Unable to (read from|write to) monitor|End of file.* monitor/i, 'conflict'],
+  [/connect to monitor socket: (Connection refused|No such file)/i, 'conflict'],
 ];
 
 /** The texts of libvirt about a QEMU that ends at its start. QEMU's own messages follow after a colon. */
