@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { waitFor } from '../daemon/process.js';
 import { guestImage } from './guest-image.js';
 
 const run = promisify(execFile);
@@ -42,12 +43,23 @@ describe('two builds of the same image at once', () => {
       mv: `[ -e "\${@: -1}" ] || touch ${missing}; exec /bin/mv "$@"`,
     });
     const slow = run(join(scripts, 'build-guest'), ['--kind', 'disk', '--grub', '--label', label], { env });
-    while (!(await exists(reached))) await new Promise((resolve) => setTimeout(resolve, 20));
-    const path = await guestImage({ kind: 'disk', system: 'grub', label });
-    await writeFile(go, '');
-    expect((await slow).stdout.trim()).toBe(path);
-    expect([await exists(path), await exists(missing)]).toEqual([true, false]);
-    await rm(path);
+    let outcome = 'it still runs';
+    const ended = slow.then(
+      ({ stderr }) => (outcome = stderr),
+      (error: unknown) => (outcome = String(error)),
+    );
+    try {
+      const isReached = async () => ((await exists(reached)) ? true : undefined);
+      await waitFor(isReached, () => `the slow build has not called grub-mkimage: ${outcome}`, ended);
+      const path = await guestImage({ kind: 'disk', system: 'grub', label });
+      await writeFile(go, '');
+      expect((await slow).stdout.trim()).toBe(path);
+      expect([await exists(path), await exists(missing)]).toEqual([true, false]);
+      await rm(path);
+    } finally {
+      await writeFile(go, '');
+      await ended;
+    }
   });
 });
 
