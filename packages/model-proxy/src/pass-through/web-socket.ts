@@ -22,7 +22,7 @@ import { SocketPair } from './frames/socket-pair.js';
 import { asAnswerFault, proxyOptions, switchingHead, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Status code 1008: policy violation (RFC 6455 §7.4.1). */
-const REVOKED: CloseReason = { code: 1008, reason: 'the API key is no longer valid' };
+const REVOKED: CloseReason = { code: 1008, reason: 'the client may no longer use the proxy' };
 /** Milliseconds between this close frame and the end of both connections. */
 const CLOSE_FRAME_MS = 1000;
 

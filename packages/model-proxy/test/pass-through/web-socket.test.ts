@@ -544,16 +544,16 @@ describe('a WebSocket', () => {
   });
 
   describe('of a client that may no longer use the proxy', () => {
-    const revoked = { code: 1008, reason: 'the API key is no longer valid' };
+    const revoked = { code: 1008, reason: 'the client may no longer use the proxy' };
     /** Starts a proxy with virtual keys. */
     const keyed = async () => {
       const { upstream } = fixture();
       const folder = mkdtempSync(join(tmpdir(), 'rackless-keys-'));
-      const yaml = (master: string) =>
+      const yaml = (master: string, ...further: readonly string[]) =>
         configOf(
           upstream,
           [entry('gpt', 'openai/x', upstream)],
-          ['general_settings:', `  master_key: ${master}`, `  store: ${folder}`],
+          ['general_settings:', `  master_key: ${master}`, `  store: ${folder}`, ...further],
         );
       const proxy = await startTestProxy(yaml(MASTER));
       const manage = async (path: string, body: object) => {
@@ -616,6 +616,23 @@ describe('a WebSocket', () => {
         await close();
       }
     });
+
+    it.each(["allowed_ips: ['192.0.2.1']", "allowed_routes: ['/v1/models']"])(
+      'is closed soon after a reload with %s',
+      async (line) => {
+        const { proxy, yaml, close } = await keyed();
+        try {
+          const open = await opened('/v1/realtime?model=gpt', { port: proxy.port });
+          const ends = [closed(open), closed(await upstreamEnd())];
+          proxy.configure(yaml(MASTER, `  ${line}`));
+          await proxy.reload();
+          await passTime(6000);
+          expect(await Promise.all(ends)).toEqual([revoked, revoked]);
+        } finally {
+          await close();
+        }
+      },
+    );
 
     it('is closed a second later inside an incomplete frame', async () => {
       const { proxy, manage, close } = await keyed();
