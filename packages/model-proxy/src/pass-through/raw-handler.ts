@@ -201,10 +201,11 @@ function headOf(
   return { url, headers: rawRequestHeaders({ head: request.headers, deployment, version, id, host }) };
 }
 
-/** Returns the URL of a request. A stored response has the version of the path that made it. */
+/** Returns the URL of a request. Stored responses and the WebSocket of responses have the version of that path. */
 function urlOf(deployment: Deployment, target: RawTask['target'], query: Decision['query']): string {
   const { apiBase, pathOf, upstreamModel } = deployment;
-  if (target.kind === 'response' && pathOf !== undefined) {
+  const isResponse = target.kind === 'response' || (target.kind === 'realtime' && target.rest === 'responses');
+  if (isResponse && pathOf !== undefined) {
     const [path = '', ownQuery = deployment.query] = pathOf(target.rest, {
       model: upstreamModel,
       streams: false,

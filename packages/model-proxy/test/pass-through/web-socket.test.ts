@@ -121,6 +121,19 @@ describe('a WebSocket', () => {
     expect((await refused('/v1/realtime')).status).toBe(400);
   });
 
+  it("reaches the path of Azure's responses", async () => {
+    const { upstream } = fixture();
+    const azure = entry('gpt', 'azure/deployed', upstream).replace('/v1\n', '\n');
+    const proxy = await startTestProxy(configOf(upstream, [azure], ['general_settings:', `  master_key: ${MASTER}`]));
+    try {
+      // This upstream rejects Azure's header for the key.
+      expect((await refused('/v1/responses?model=gpt', { port: proxy.port })).status).toBe(401);
+      expect(upstream.last.url).toBe('/openai/v1/responses?model=deployed&api-version=preview');
+    } finally {
+      await proxy.close();
+    }
+  });
+
   it('can be closed by the upstream with its code', async () => {
     const socket = await opened();
     (await upstreamEnd()).close(1011, 'session expired');
