@@ -1,10 +1,7 @@
 /** The certificate service: locations of certificates, signing requests and replacement. */
 import { z } from 'zod';
-import { isDriverError } from '../../drivers/driver-error.js';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { toRedfishError } from '../../redfish/messages/driver-errors.js';
-import { withPointers, message, renderMessage, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { withPointers, message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { actionInfo } from '../../resources/action-info.js';
@@ -18,6 +15,7 @@ import {
 } from './https-certificate.js';
 import { drivesOf } from '../../resources/virtual-media/configured-drive.js';
 import { inOrder } from '../../resources/members.js';
+import { ifExists, readMachines } from '../../resources/read-machines.js';
 import { reference } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
 import {
@@ -123,50 +121,14 @@ function unescaped(segment: string): string {
   }
 }
 
-/** Returns the machine; undefined if it does not exist. @throws the other errors of the driver. */
-async function ifExists(machine: Promise<SystemSnapshot>): Promise<SystemSnapshot | undefined> {
-  try {
-    return await machine;
-  } catch (error) {
-    if (isDriverError(error, 'notFound')) return undefined;
-    throw error;
-  }
-}
-
-/** The machines that the service could read, and a message for each of the others. */
-interface ReadMachines {
-  readonly systems: readonly SystemSnapshot[];
-  readonly unread: readonly Message[];
-}
-
-/** Reads machines. Leaves out those that are gone. @throws {DriverError} unavailable, if this keeps it from all reads. */
-async function readMachines(driver: Services['driver'], uuids: readonly string[]): Promise<ReadMachines> {
-  const systems: SystemSnapshot[] = [];
-  const unread: Message[] = [];
-  const failures: unknown[] = [];
-  const outcomes = await Promise.allSettled(uuids.map((uuid) => ifExists(driver.getSystem(uuid))));
-  for (const [index, outcome] of outcomes.entries()) {
-    if (outcome.status === 'fulfilled') {
-      if (outcome.value !== undefined) systems.push(outcome.value);
-      continue;
-    }
-    const path = `/redfish/v1/Systems/${uuids[index] ?? ''}`;
-    const lacks = `The answer lacks the certificates of '${path}', which the service could not read.`;
-    unread.push(...toRedfishError(outcome.reason, { path }).messages.map((each) => withDetail(each, lacks)));
-    failures.push(outcome.reason);
-  }
-  const unavailable = failures.find((error) => isDriverError(error, 'unavailable'));
-  if (systems.length === 0 && unavailable !== undefined) throw unavailable;
-  return { systems, unread };
-}
-
 const certificateLocations = defineResource({
   entity: 'CertificateLocations',
   odataType: '#CertificateLocations.v1_0_4.CertificateLocations',
   uri: '/redfish/v1/CertificateService/CertificateLocations',
-  load: async ({ services: { driver, serverCertificate, settings } }) => {
+  load: async ({ services }) => {
+    const { driver, serverCertificate, settings } = services;
     const uuids = inOrder(await driver.listSystems(), 'ascending').map(({ uuid }) => uuid);
-    const { systems, unread } = await readMachines(driver, uuids);
+    const { systems, unread } = await readMachines(uuids, services, { part: 'the certificates' });
     const uris = [
       ...(serverCertificate === null ? [] : systems.map(({ uuid }) => httpsCertificateUri(uuid))),
       ...systems.flatMap((system) =>

@@ -52,6 +52,12 @@ export function withDetail(subject: Message, detail: string): Message {
   return { ...subject, detail: cut(detail) };
 }
 
+/** Returns the messages for a part that an answer lacks, because the service could not read it. */
+export function unreadMessages(part: string, reasons: readonly Message[]): readonly Message[] {
+  const lacks = `The answer lacks ${part}, which the service could not read.`;
+  return reasons.map((each) => withDetail(each, each.detail === undefined ? lacks : `${lacks} ${each.detail}`));
+}
+
 /** Returns the usual HTTP status of a message. */
 export function messageStatus(subject: Message): number {
   return messageTable[subject.key].status;

@@ -6,7 +6,7 @@ import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
 import { ifNoneMatchMatches } from '../conditions.js';
 import type { Endpoint } from '../endpoint.js';
 import { redfishError } from '../messages/errors.js';
-import { renderMessage, withDetail, type Message } from '../messages/messages.js';
+import { renderMessage, unreadMessages } from '../messages/messages.js';
 import type { Exchange } from '../exchange.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Params } from '../resource.js';
@@ -123,15 +123,10 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
   }
   reader.assertAvailable();
   const unread = [...reader.failures].flatMap(([uri, { messages }]) =>
-    messages.map((each) => unreadMessage(uri, each)),
+    unreadMessages(`'${uri}'`, messages).map(renderMessage),
   );
   const filtered = { ...body, 'Members@odata.count': passing.length, Members: passing };
   return unread.length === 0 ? filtered : { ...filtered, '@Message.ExtendedInfo': unread };
-}
-
-function unreadMessage(uri: string, reason: Message): JsonObject {
-  const lacks = `The answer lacks '${uri}', which the service could not read.`;
-  return renderMessage(withDetail(reason, reason.detail === undefined ? lacks : `${lacks} ${reason.detail}`));
 }
 
 /**
