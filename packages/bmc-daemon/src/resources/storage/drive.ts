@@ -3,13 +3,14 @@
  * storage (DMTF has deprecated this URI), and below the chassis.
  */
 import { z } from 'zod';
-import { isDriverError } from '../../drivers/driver-error.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
-import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
+import { withPointers, message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference, loadChassis, type ChassisEntity } from '../chassis/chassis-place.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from '../chassis/indicator.js';
 import { chassisDriveId } from '../current-uri.js';
+import { ifExists, readMachines } from '../read-machines.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
 import { enabled, waiting } from '../status.js';
@@ -111,14 +112,21 @@ const driveCollection = defineResource({
   uri: '/redfish/v1/Chassis/{chassisId}/Drives',
   load: async ({ params, services }) => {
     const chassis = await loadChassis(params.chassisId, services, ['disks']);
-    return { chassis, drives: await drivesIn(chassis, services) };
+    const uuids = chassis.machines.map(({ uuid }) => uuid);
+    const { systems, unread } =
+      chassis.system === null
+        ? await readMachines(uuids, services, { part: 'the drives', shown: ['disks'] })
+        : { systems: [chassis.system], unread: [] };
+    return { chassis, unread, drives: systems.flatMap((system) => drivesOf(system, services)) };
   },
   canonicalParams: ({ chassis }) => ({ chassisId: chassis.uuid }),
-  render: ({ drives }, { self }) =>
-    renderCollection(
+  render: ({ drives, unread }, { self }) => ({
+    ...renderCollection(
       'Drive Collection',
       drives.map(({ id }) => `${self}/${id}`),
     ),
+    ...(unread.length === 0 ? {} : { '@Message.ExtendedInfo': unread.map(renderMessage) }),
+  }),
 });
 
 const chassisDrive = defineResource({
@@ -131,8 +139,11 @@ const chassisDrive = defineResource({
   }): Promise<ChassisDrive & { readonly chassis: ChassisEntity }> => {
     const chassis = await loadChassis(chassisId, services, ['disks']);
     // In a shared chassis the id starts with the UUID of the machine, so only that machine is read.
-    const machines = chassis.machines.filter(({ uuid }) => chassis.system !== null || driveId.startsWith(uuid));
-    const drives = await drivesIn({ ...chassis, machines }, services);
+    const machine = chassis.machines.find(({ uuid }) => driveId.startsWith(uuid));
+    const system =
+      chassis.system ??
+      (machine === undefined ? undefined : await ifExists(services.driver.getSystem(machine.uuid, ['disks'])));
+    const drives = system === undefined ? [] : drivesOf(system, services);
     const found = drives.find(({ id }) => id === driveId);
     if (found === undefined) throw redfishError('ResourceNotFound', 'Drive', driveId);
     return { ...found, chassis };
@@ -146,31 +157,13 @@ const chassisDrive = defineResource({
   },
 });
 
-/**
- * Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile.
- * @throws {DriverError} of the driver, for another reason.
- */
-async function drivesIn(
-  { system: onlySystem, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
-  services: Services,
-): Promise<readonly ChassisDrive[]> {
-  const read = async (uuid: string) => {
-    try {
-      return [await services.driver.getSystem(uuid, ['disks'])];
-    } catch (error) {
-      if (isDriverError(error, 'notFound')) return [];
-      throw error;
-    }
-  };
-  const systems =
-    onlySystem === null ? (await Promise.all(machines.map(({ uuid }) => read(uuid)))).flat() : [onlySystem];
-  return systems.flatMap((system) =>
-    storageUnits(system, services).flatMap((storage) =>
-      storage.drives.map((drive) => {
-        const id = chassisDriveId(system.uuid, storage.id, drive.id, services.settings);
-        return { id, system, storage, drive };
-      }),
-    ),
+/** Returns the drives of a machine with their ids in its chassis. */
+function drivesOf(system: SystemSnapshot, services: Services): readonly ChassisDrive[] {
+  return storageUnits(system, services).flatMap((storage) =>
+    storage.drives.map((drive) => {
+      const id = chassisDriveId(system.uuid, storage.id, drive.id, services.settings);
+      return { id, system, storage, drive };
+    }),
   );
 }
 

@@ -225,6 +225,24 @@ describe('the drives in a chassis', () => {
     });
     expect((await get(`${chassis(empty.UUID)}/Drives`))['Members']).toEqual([]);
   });
+
+  it('in a shared chassis lack those of a machine that cannot be read, with the reason in a message', async () => {
+    const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
+    const { get, send } = await serve({ settings: { chassis: [shelf] } });
+    const original = driver.getSystem.bind(driver);
+    driver.getSystem = (id) =>
+      id === off.uuid ? Promise.reject(new DriverError('unavailable', 'reading it: no answer')) : original(id);
+    const drives = `${chassis(shelf.UUID)}/Drives`;
+    // `get` removes the annotations of the resource itself, so the test reads them in the expanded chassis.
+    expect((await get(`${chassis(shelf.UUID)}?$expand=.`))['Drives']).toMatchObject({
+      Members: [link(`${drives}/${running.uuid}-virtio-vda`), link(`${drives}/${running.uuid}-sata-sdb`)],
+      '@Message.ExtendedInfo': [
+        { Message: expect.stringContaining(`lacks the drives of '/redfish/v1/Systems/${off.uuid}', which`) },
+      ],
+    });
+    expect((await send('GET', `${drives}/${off.uuid}-virtio-vda`)).status).toBe(503);
+    expect((await send('GET', `${drives}/${running.uuid}-virtio-vda`)).status).toBe(200);
+  });
 });
 
 describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
