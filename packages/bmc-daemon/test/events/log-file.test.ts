@@ -15,7 +15,7 @@ const script = `
   const file = new LogFile({ path: process.argv[2], limit: 100, log: { info: console.error, warn: console.error } });
   const record = { time: '', messageId: '', args: [], severity: 'OK', message: 'x'.repeat(40), origin: '' };
   file.append(record);
-  await file.flushed();
+  await file.flush();
   file.forget();
   for (let count = 0; count < 10; count += 1) file.append(record);
   console.log((await file.read()).map(({ id }) => id).join(' '));
