@@ -1,7 +1,7 @@
 /** The certificate service: locations of certificates, signing requests and replacement. */
 import { z } from 'zod';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { withPointers, message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
+import { annotationOf, withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { actionInfo } from '../../resources/action-info.js';
@@ -145,7 +145,7 @@ const certificateLocations = defineResource({
     Id: 'CertificateLocations',
     Name: 'Certificate Locations',
     Links: { Certificates: uris.map(reference), 'Certificates@odata.count': uris.length },
-    ...(unread.length === 0 ? {} : { '@Message.ExtendedInfo': unread.map(renderMessage) }),
+    ...annotationOf(unread),
   }),
 });
 

@@ -58,6 +58,11 @@ export function unreadMessages(part: string, reasons: readonly Message[]): reado
   return reasons.map((each) => withDetail(each, each.detail === undefined ? lacks : `${lacks} ${each.detail}`));
 }
 
+/** Returns the annotation of an object with messages; no member without messages. */
+export function annotationOf(messages: readonly Message[]): JsonObject {
+  return messages.length === 0 ? {} : { '@Message.ExtendedInfo': messages.map(renderMessage) };
+}
+
 /** Returns the usual HTTP status of a message. */
 export function messageStatus(subject: Message): number {
   return messageTable[subject.key].status;

@@ -6,7 +6,7 @@ import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
 import { ifNoneMatchMatches } from '../conditions.js';
 import type { Endpoint } from '../endpoint.js';
 import { redfishError } from '../messages/errors.js';
-import { renderMessage, unreadMessages } from '../messages/messages.js';
+import { annotationOf, unreadMessages } from '../messages/messages.js';
 import type { Exchange } from '../exchange.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Params } from '../resource.js';
@@ -122,11 +122,8 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
     await reader.step();
   }
   reader.assertAvailable();
-  const unread = [...reader.failures].flatMap(([uri, { messages }]) =>
-    unreadMessages(`'${uri}'`, messages).map(renderMessage),
-  );
-  const filtered = { ...body, 'Members@odata.count': passing.length, Members: passing };
-  return unread.length === 0 ? filtered : { ...filtered, '@Message.ExtendedInfo': unread };
+  const unread = [...reader.failures].flatMap(([uri, { messages }]) => unreadMessages(`'${uri}'`, messages));
+  return { ...body, 'Members@odata.count': passing.length, Members: passing, ...annotationOf(unread) };
 }
 
 /**

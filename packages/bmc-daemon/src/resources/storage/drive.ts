@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
-import { withPointers, message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
+import { annotationOf, withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference, loadChassis, type ChassisEntity } from '../chassis/chassis-place.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from '../chassis/indicator.js';
@@ -125,7 +125,7 @@ const driveCollection = defineResource({
       'Drive Collection',
       drives.map(({ id }) => `${self}/${id}`),
     ),
-    ...(unread.length === 0 ? {} : { '@Message.ExtendedInfo': unread.map(renderMessage) }),
+    ...annotationOf(unread),
   }),
 });
 
