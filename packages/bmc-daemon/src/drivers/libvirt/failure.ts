@@ -79,9 +79,8 @@ function hasEndedSilently(text: string): boolean {
 }
 
 function kindOf(error: LibvirtError): DriverErrorKind {
-  const text = error.message;
-  if (needsReset(error) || hasEndedSilently(text)) return 'conflict';
-  const ofText = kindsOfTexts.find(([expression]) => expression.test(text))?.[1];
+  if (needsReset(error)) return 'conflict';
+  const ofText = kindsOfTexts.find(([expression]) => expression.test(error.message))?.[1];
   return ofText ?? kinds[error.code] ?? (error.isRemote ? 'failed' : 'internal');
 }
 
@@ -94,10 +93,10 @@ export function driverError(doing: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
   if (error instanceof ImageError) return mediaFailure(error);
   if (isLibvirtError(error)) {
-    const hint = hasEndedSilently(error.message)
-      ? '; QEMU ended without an error, so another program may have ended it'
-      : '';
-    return new DriverError(kindOf(error), `${doing}: ${oneLine(error.message)}${hint}`, { cause: error });
+    const text = `${doing}: ${oneLine(error.message)}`;
+    if (!hasEndedSilently(error.message)) return new DriverError(kindOf(error), text, { cause: error });
+    const hint = 'QEMU ended without an error, so another program may have ended it';
+    return new DriverError('conflict', `${text}; ${hint}`, { cause: error });
   }
   return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {
     cause: error,
