@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,6 +78,15 @@ const upstreamEnd = () =>
     () => fixture().upstream.webSockets.at(-1),
     () => 'the upstream has no WebSocket',
   );
+
+/** Answers a handshake as an upstream, without a library: the socket stays as the test sets it. */
+function acceptHandshake({ headers }: IncomingMessage, socket: Duplex): void {
+  const accept = createHash('sha1').update(`${headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
+      `sec-websocket-accept: ${accept.digest('base64')}\r\n\r\n`,
+  );
+}
 
 const lineOf = (part: string) =>
   waitFor(
@@ -345,11 +355,7 @@ describe('a WebSocket', () => {
   it('ends after 30 s if its client closes its side, and its upstream ignores this', async () => {
     const sockets: Duplex[] = [];
     fixture().upstream.onUpgrade = (request, socket) => {
-      const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
-      socket.write(
-        'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
-          `sec-websocket-accept: ${accept.digest('base64')}\r\n\r\n`,
-      );
+      acceptHandshake(request, socket);
       socket.allowHalfOpen = true;
       socket.on('error', () => undefined).resume();
       return sockets.push(socket) > 0;
@@ -505,11 +511,7 @@ describe('a WebSocket', () => {
     it('gets a close frame at the client only after a complete frame', async () => {
       const sockets: Duplex[] = [];
       fixture().upstream.onUpgrade = (request, socket) => {
-        const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
-        socket.write(
-          'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
-            `sec-websocket-accept: ${accept.digest('base64')}\r\n\r\n`,
-        );
+        acceptHandshake(request, socket);
         // A text frame of ten bytes, of which four are missing.
         socket.write(Buffer.from([0x81, 10, ...Buffer.from('012345')]));
         // The first bytes of the proxy are the close frame. The upstream then sends the rest.
