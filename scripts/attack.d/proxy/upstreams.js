@@ -88,7 +88,10 @@ async function tryAnswer({ daemon, answers }, id, way, serve) {
   if (!probe.text.endsWith(probeAnswer(id))) throw new Error(`${way}: the next client got ${probe.text.slice(0, 300)}`);
 }
 
-/** What an upstream sends after `HTTP/1.1 `. Some are valid, but have no body (204, 304) or another meaning (1xx). */
+/**
+ * The rest of status lines after `HTTP/1.1 `. Some of these lines are valid, but their answer has no body (204, 304) or
+ * is not the final one (1xx).
+ */
 const statusLines = [
   ...[
     '000 X',

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 /** Number of checks without progress after which a connection is closed. */
 export const MAX_STILL_CHECKS = 10;
 
-/** What was unsent at a check. */
+/** The state of a connection that had unsent bytes at the last check. */
 interface Unsent {
   readonly progress: string;
   /** Number of checks in a row with the same progress. */

@@ -89,7 +89,7 @@ describe('AnswerReader', () => {
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: Chunked\r\n\r\n`;
-/** What the answer has, its bytes, whether the connection then ends, the sink's calls, the body. */
+/** Rows: the case, the bytes of the answer, whether the connection ends after them, the calls of the sink, the body. */
 const answers: readonly [string, string, boolean, readonly string[], string][] = [
   [
     'a length',
