@@ -54,10 +54,9 @@ export class GroupStartError extends Error {
 
 /** Creates a group without workers. */
 export function createGroup(options: GroupOptions): Group {
+  // The kernel would give most connections of a burst to one worker. `setupPrimary` reads this policy.
+  cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ exec: fileURLToPath(new URL('worker-entry.js', import.meta.url)), args: [] });
-  // Each worker accepts connections itself. So the first process is no bottleneck, and a connection that waits for a
-  // worker that ends goes to another one.
-  cluster.schedulingPolicy = cluster.SCHED_NONE;
   return new Group(options);
 }
 
@@ -157,6 +156,7 @@ export class Group {
   async #startWorker(number: number): Promise<{ readonly worker: WorkerProcess; readonly result: StartResult }> {
     for (;;) {
       const worker = new WorkerProcess(number, cluster.fork(), (one) => this.#services.answersFor(one));
+      worker.passConnectionsTo(() => this.#serving().find((one) => one !== worker));
       this.#workers.add(worker);
       const result = await this.#begin(worker);
       // A SIGHUP to all processes of the service ends a process that does not run its first line yet. Start another.

@@ -4,6 +4,7 @@ import { withDeadline } from '@rackless/daemon/deadline.js';
 import type { MetricsSnapshot } from '../metrics-snapshot.js';
 import type { GroupCalls, WorkerCalls } from './calls.js';
 import { Channel, type Answers } from './channel.js';
+import { SentConnections } from './sent-connections.js';
 
 /** How long the first process waits for the answer of a worker, in milliseconds. */
 const ANSWER_MS = 5000;
@@ -44,6 +45,7 @@ export class WorkerProcess {
   /** The latest metrics of the worker: it sends them when it serves /metrics, or answers `snapshot`. */
   lastSnapshot: MetricsSnapshot | null = null;
   readonly #process: ClusterWorker;
+  readonly #connections: SentConnections;
   #hello: () => void = () => undefined;
 
   constructor(number: number, worker: ClusterWorker, answersFor: (worker: WorkerProcess) => Answers<GroupCalls>) {
@@ -51,6 +53,7 @@ export class WorkerProcess {
     this.#process = worker;
     this.id = worker.id;
     this.pid = worker.process.pid;
+    this.#connections = new SentConnections(worker);
     // A message to a process that has just ended is an error. The event `exit` follows and suffices.
     worker.on('error', () => undefined);
     this.channel = new Channel<WorkerCalls, GroupCalls>(
@@ -70,6 +73,23 @@ export class WorkerProcess {
         this.channel.close();
         resolve({ code, signal });
       });
+    });
+  }
+
+  /**
+   * When the process ends, sends the connections that it has not accepted to another worker.
+   * @param another returns the other worker; undefined: there is none, so the connections close.
+   */
+  passConnectionsTo(another: () => WorkerProcess | undefined): void {
+    const pass = (): void => {
+      const other = another();
+      this.#connections.passTo(other === undefined ? undefined : other.#process);
+    };
+    // From the end of the channel on, no confirmation can arrive. Node does not always emit `disconnect` for a killed
+    // process. `exit` may come before it, while the channel still has confirmations.
+    this.#process.once('disconnect', pass);
+    this.#process.once('exit', () => {
+      if (!this.#process.isConnected()) pass();
     });
   }
 

@@ -97,6 +97,17 @@ describe('a group of workers', () => {
     expect(rows).toEqual([expect.objectContaining({ requests: 1, failed_requests: 0 })]);
   });
 
+  it('MP-134 answers a request whose connection the killed worker has not accepted', async () => {
+    const group = await startGroup(configuration());
+    const [stopped = 0] = group.workers();
+    process.kill(stopped, 'SIGSTOP');
+    // The first process sends the stopped worker one connection, and waits for its confirmation.
+    const answers = Promise.all([1, 2, 3, 4].map(() => group.chat(MASTER)));
+    await until(() => requestCount() === 3, 'the other worker has not got three requests');
+    process.kill(stopped, 'SIGKILL');
+    expect(await answers).toEqual([200, 200, 200, 200]);
+  });
+
   it('replaces a worker that is killed, after a pause that doubles, and keeps the other worker', async () => {
     const group = await startGroup(configuration());
     const [toKill = 0, other = 0] = group.workers();
