@@ -38,13 +38,13 @@ export default {
     project('model-proxy'),
     project('racklessctl'),
   ],
-  // For two cores. The third worker uses the time in which tests wait for guests and for time limits.
+  // Three workers suit two cores: the third one runs while tests of the others wait for guests or time limits.
   maxWorkers: 3,
-  // Only with --coverage.
+  // jest uses the coverage options only with --coverage.
   collectCoverageFrom: ['packages/*/src/**/*.{ts,tsx}', '!**/*.test.{ts,tsx}'],
   coverageDirectory: '.cache/coverage',
   coverageProvider: 'v8',
   coverageReporters: ['text-summary', 'html', 'json-summary'],
-  // Only for a test that hangs. Four suites at the same time make a test of 20 s take over 300 s.
+  // Long, so that it ends only tests that hang: with four suites at the same time, a test of 20 s takes over 300 s.
   testTimeout: 900_000,
 };

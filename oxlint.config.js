@@ -133,7 +133,7 @@ const layers = {
   ],
 };
 
-/** Layers of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
+/** Layers of the folder `drivers/libvirt` of bmc-daemon, in the form of `layers`. Paths start in the folder. */
 const libvirtLayers = [
   ['libvirt-driver.ts', 'diagnosis/', 'host-list.ts'],
   ['libvirt-parts.ts'],
@@ -146,7 +146,7 @@ const libvirtLayers = [
   ['access-hint.ts', 'connection-fault.ts', 'connection-uri.ts', 'failure.ts'],
 ];
 
-/** Layers of the folder `drivers/nova` of bmc-daemon. */
+/** Layers of the folder `drivers/nova` of bmc-daemon, in the form of `libvirtLayers`. */
 const novaLayers = [
   ['nova-driver.ts', 'diagnosis.ts'],
   ['media/'],
@@ -163,7 +163,8 @@ const novaLayers = [
 /** The folders of bmc-daemon that have their own layers. */
 const drivers = { libvirt: libvirtLayers, nova: novaLayers };
 
-// The lint does not check the imports of a file that has no layer.
+// The lint would not check the imports of a file that has no layer. So this loop rejects such files, and layers
+// that name a missing file.
 for (const [name, levels] of [
   ...Object.entries(layers).map(([name, levels]) => [`${name}/src`, levels]),
   ...Object.entries(drivers).map(([name, levels]) => [`bmc-daemon/src/drivers/${name}`, levels]),
@@ -213,12 +214,12 @@ const longFiles = {
 
 const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\\?\.tsx?$/, '');
 
-/** Expressions for the paths of a layer, as they end the specifier of an import. */
+/** Returns a regular expression for each path of a layer. It matches this path in the specifier of an import. */
 function targetsOf(paths) {
   return paths.map((path) => (path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.tsx?$/, ''))}\\.js$`));
 }
 
-/** A file of bmc-daemon imports no feature, except its own. */
+/** Returns the pattern that keeps a file of bmc-daemon from importing a feature, except the file's own feature. */
 function isolation(path) {
   if (path === 'features.ts') return [];
   const others = features.filter((folder) => !path.startsWith(`${folder}/`)).join('|');
@@ -227,8 +228,8 @@ function isolation(path) {
 }
 
 /**
- * The layers of a folder. A second rule for a file replaces the first, so `ruleWith` adds these
- * patterns to its own.
+ * Returns the rules for the layers of a folder. A second rule for a file replaces the first, so `ruleWith` adds the
+ * patterns that it gets to those of the first rule.
  */
 function innerLayers(folder, levels, ruleWith) {
   return levels.flatMap((paths, level) => {
@@ -373,14 +374,14 @@ export default {
         ],
         'typescript/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
         'typescript/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-        // TypeScript's types cover this rule, as in typescript-eslint.
+        // The category `correctness` has this rule, but typescript-eslint's `strictTypeChecked` does not.
         'typescript/require-array-sort-compare': 'off',
       },
     },
     {
       files: ['**/*.js', '**/*.mjs'],
       env: { es2023: true, node: true },
-      // Without types, these rules cannot decide.
+      // JavaScript files have no types. `no-undef` finds unknown names instead; the other rule needs types.
       rules: { 'no-undef': 'error', 'typescript/restrict-template-expressions': 'off' },
     },
     ...structureRules,
