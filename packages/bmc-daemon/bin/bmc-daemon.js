@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// An older Node stops at the first import or newer syntax with an error that does not name the
-// cause. So this file imports nothing before it knows the version, and Node 10 can parse it. A test
-// compares the version with package.json.
+// A Node that is too old stops at the first import or at newer syntax, with an error that does not name the cause.
+// So this file checks the version before it imports anything, and Node 10 can parse this file. A test compares the
+// minimum version below with package.json.
 const [major, minor] = process.versions.node.split('.').map(Number);
 // EX_CONFIG of sysexits.h: systemd does not restart the unit after this exit code.
 const unusable = 78;
@@ -14,7 +14,7 @@ In a clone of the repository: run scripts/start setup, then use bin/bmc-daemon t
   import('../dist/bundle/start.js').catch(unbundled).then(run, explain);
 }
 
-// Without `npm run build`, there are only the files of the compiler.
+// Without `npm run build`, there is no bundle, so this function imports the file of the compiler.
 function unbundled(error) {
   if (!isMissing(error, '/dist/bundle/start.js')) throw error;
   return import('../dist/cli.js');
@@ -23,7 +23,7 @@ function unbundled(error) {
 async function run(cli) {
   // process.exit would lose output that is still being written.
   process.exitCode = await cli.main(process.argv);
-  // Other open handles must not keep the process alive.
+  // The command has ended, so handles that are still open must not keep the process alive.
   setTimeout(() => process.exit(), 1000).unref();
 }
 

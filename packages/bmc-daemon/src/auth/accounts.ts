@@ -53,7 +53,7 @@ export class AccountError extends Error {
 }
 
 /**
- * The accounts of the service. Changes are written before they take effect. With a shared store, they throw
+ * The accounts of the service. Changes are written before they take effect. With a shared store, the methods throw
  * {@link StoreUnavailable} instead of a PasswordFileWriteError or a StateFileError.
  */
 export interface Accounts {

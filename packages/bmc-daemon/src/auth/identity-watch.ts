@@ -22,7 +22,7 @@ export function createIdentityWatch(
       if (session !== null && sessions.find(session) === undefined) return undefined;
       if (accounts === null) return { ...fullAccess, session };
       const account = accountOf();
-      // A session checks the password of its account itself.
+      // A new password also ends the account's sessions, so only a client without a session needs this check.
       const isCurrent = account?.enabled === true && (session !== null || account.hash === hashAtStart);
       return isCurrent ? { ...account.identity, session } : undefined;
     };

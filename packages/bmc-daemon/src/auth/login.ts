@@ -141,7 +141,7 @@ class CredentialVerifier {
       account: account === undefined || closedReason(account) !== undefined ? null : user,
       verify: async () => {
         const fault = await this.#faultOf(credentials);
-        // Each lane may verify the password. A wrong one counts once.
+        // Each of the two lanes may verify the password, but a wrong password counts once for the lockout.
         if (fault === WRONG_PASSWORD && faults.length === 0) this.#countWrong(user);
         faults.push(fault);
         return fault === undefined;
@@ -203,8 +203,8 @@ class CredentialVerifier {
    */
   #decoyHash(user: string): string {
     const costs = [...this.#passwordFile.entries().values()].map((entry) => entry.cost);
-    // Takes the bcrypt cost of a real user. The name selects it, so that two attempts with the same
-    // name take equally long.
+    // Uses the bcrypt cost of a real user. The unknown name selects this user, so that two attempts with
+    // the same name take equally long.
     const index = this.#memory.digest('decoy', user, Buffer.alloc(0)).readUInt32LE() % Math.max(1, costs.length);
     return decoyOfCost(costs[index] ?? DEFAULT_COST);
   }

@@ -91,7 +91,7 @@ const managerAccount = defineResource({
     Id: user,
     Name: 'User Account',
     UserName: user,
-    // Write-only.
+    // Write-only: the schema requires null in responses.
     Password: null,
     RoleId: roleId,
     Enabled: enabled,

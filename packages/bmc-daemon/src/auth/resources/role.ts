@@ -99,7 +99,7 @@ const role = defineResource({
   }),
   patch: {
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
-    // A PATCH accepts different properties for these two kinds of roles.
+    // The body has one schema for predefined roles, which accepts no property, and another one for custom roles.
     shape: ({ predefined }) => (predefined ? 'predefined' : 'custom'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
       translateAccountErrors({ roleId: id }, async () => {

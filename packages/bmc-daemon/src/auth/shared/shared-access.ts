@@ -15,9 +15,9 @@ import type { PreparePasswordEdit } from '../account-files.js';
 /** The accounts, roles and settings of all replicas. */
 export interface SharedAccess {
   readonly store: SharedStore;
-  /** The state. Updates of it belong to the {@link change} that is running. */
+  /** The state. Update it only in {@link change}, which stores the updates. */
   readonly state: StateFile<AccessState>;
-  /** The same state. Each update of it is a separate change, which is stored in the background. */
+  /** The same state as `state`. Each update is a {@link change} of its own, which runs in the background. */
   readonly lockState: StateFile<AccessState>;
   readonly passwordFile: PasswordFile;
   readonly preparePasswordEdit: PreparePasswordEdit;
@@ -50,7 +50,7 @@ const schema: z.ZodType<Content> = z.object({ passwords: z.string(), state: acce
 
 /**
  * Opens the shared accounts. If the store has no accounts, stores those of the files.
- * @throws {StoreUnavailable} also if this version cannot read the accounts.
+ * @throws {StoreUnavailable} if the store does not answer, or if this version cannot read the accounts.
  */
 export async function openSharedAccess(
   store: SharedStore,
