@@ -15,8 +15,8 @@ export interface SilencePace {
   /** The pause after a start, restart, move or stop of the machine that did not end the stream. */
   readonly afterChangeMs: number;
   /**
-   * The daemon notices such a change within this time. A stream that is younger when the daemon notices the change
-   * may belong to the new run, so the change does not make it suspect.
+   * The daemon notices a start, restart, move or stop of the machine within this time. A stream that is younger when
+   * the daemon notices the change may belong to the new run, so the change does not make the stream suspect.
    */
   readonly noticeMs: number;
 }

@@ -2,7 +2,7 @@
 import { iso, type Batch, type Connection, type RunningBoot } from './console-log-batch.js';
 import type { ConsoleLogFolder } from './console-log-folder.js';
 
-/** A port that is connected later than this after the start may have missed output. */
+/** If a port is connected later than this after the start of the boot, the log may lack the first output. */
 const LATE_MS = 2_000;
 
 /** The recorded boots. */

@@ -4,7 +4,7 @@ import type { RecordingPace } from './console-log-recording.js';
 
 /** Limits of size, number and time for the console logs. */
 export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
-  /** Maximum number of records that a machine shows. A record is a line or a boot. */
+  /** Maximum number of records in the log of a machine, as clients see it. A record is a line or a boot. */
   readonly records: number;
   /**
    * Maximum number of bytes of text on the disk, for all machines. Above it, the oldest boots are removed,
@@ -20,8 +20,8 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
 const KIB = 1024;
 
 /**
- * The default limits: at least the first and the last 256 KiB of a boot. It is less if the guest prints only
- * a few bytes a second, because the times then fill a file first.
+ * The default limits. They store at least the first and the last 256 KiB of a boot. Less text is stored if the guest
+ * prints only a few bytes a second: a file then reaches its maximum number of marks (times) before it is full.
  */
 export const consoleLogBounds: ConsoleLogBounds = {
   segmentBytes: 64 * KIB,

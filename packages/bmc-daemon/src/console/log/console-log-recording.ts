@@ -195,7 +195,7 @@ export class ConsoleRecording {
     });
   }
 
-  /** Removes all boots. Later output goes to a new number. @throws {StorageError}, or the errors of node:fs. */
+  /** Removes all boots. Later output belongs to a new boot number. @throws {StorageError}, or the errors of node:fs. */
   async clear(): Promise<void> {
     await this.#enqueue(async () => {
       const { folder, now } = this.#options;

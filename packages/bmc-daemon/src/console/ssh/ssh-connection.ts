@@ -110,7 +110,7 @@ export class SshConnection {
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
-    // A client leaves by itself after its last channel, with its exit status. So the connection ends a moment later.
+    // A client disconnects after its last channel and exits with the channel's status, so this code waits first.
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#options.client.end(), GOODBYE_MS).unref();
   }

@@ -40,8 +40,9 @@ const SILENCE_MS = 2_000;
 /** Time for the last message to reach the client. */
 const GOODBYE_MS = 5_000;
 
-/** Exit statuses of a console: the client left, or the console or the input failed. */
+/** Exit status if the client left, or if its input ended and no input was lost. */
 const LEFT = 0;
+/** Exit status if this service ended the console, if there is no console, or if input was lost. */
 const FAILED = 1;
 
 /** One console on one channel. */
@@ -107,8 +108,8 @@ export class SshConsole {
     const isNew = why !== this.#lastReason;
     [this.#state, this.#lastReason] = [state, why];
     if (before === undefined) {
-      // Reads input only from now on. Piped input arrives before the first state, and would be
-      // lost.
+      // Starts to read input only now, because the state of the console is known. Piped input arrives earlier, and
+      // would be dropped.
       const { channel } = this.#options;
       channel.on('data', (bytes: Buffer) => this.#type(bytes));
       channel.on('end', () => this.#endOfInput());

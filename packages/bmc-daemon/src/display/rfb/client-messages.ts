@@ -39,7 +39,7 @@ const messageTypes: ReadonlyMap<number, MessageType> = new Map([
   [150, fixed(10, true)],
   // ClientFence
   [248, { head: 9, length: (bytes) => 9 + bytes.readUInt8(8), isView: true }],
-  // xvp: power actions. Redfish has its own, with their own privileges.
+  // xvp: power actions. They count as input, so they need the same privilege as power actions of Redfish.
   [250, fixed(4, false)],
   // SetDesktopSize
   [251, { head: 8, length: (bytes) => 8 + 16 * bytes.readUInt8(6), isView: false }],
