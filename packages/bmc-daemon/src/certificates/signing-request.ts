@@ -115,7 +115,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
   attributes.sort((a, b) => Buffer.compare(a.der, b.der));
 
   const subject = Object.entries(nameParts).flatMap(([part, id]) => {
-    const value = request.subject[part as NamePart]; // a key of the literal
+    const value = request.subject[part as NamePart]; // Object.entries returns the keys of `nameParts` as strings.
     if (value === undefined || value === '') return [];
     return [
       new x509.RelativeDistinguishedName([new x509.AttributeTypeAndValue({ type: id, value: valueOf(part, value) })]),

@@ -29,7 +29,7 @@ export const serverCertificate: Probe = {
     try {
       text = loadTls({ sslCert, sslKey }).cert;
     } catch (error) {
-      // The check of the configuration reports it.
+      // The check of the configuration reports unusable TLS files.
       if (error instanceof TlsFilesError) return [];
       throw error;
     }

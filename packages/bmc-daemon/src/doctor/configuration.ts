@@ -48,8 +48,8 @@ function withoutPasswordFile(message: string, examined: Examined): Finding {
 }
 
 function fixOf(line: string, examined: Examined): string {
+  // Object.entries returns the keys of `fileFixes` as strings.
   for (const [key, fix] of Object.entries(fileFixes) as [SettingKey, FileFix][]) {
-    // the literal's keys
     if (!line.startsWith(startOfMessage(examined.loaded, key)) || !line.includes('cannot be used')) continue;
     const command = fix(examined, line);
     if (command !== null) return command;

@@ -131,7 +131,7 @@ async function examineCloud(name: string, { environment, timeoutMs }: Examined):
     const findings = await diagnoseCloud(readCloud(name, { environment, directory: process.cwd() }), timeoutMs);
     return { findings: findings.map(ofThisHost), hosts: [], cloud: name };
   } catch (error) {
-    // The check of the configuration reports it.
+    // The check of the configuration reports why the settings of the cloud cannot be read.
     if (error instanceof CloudError) return { findings: [], hosts: [], cloud: name };
     throw error;
   }

@@ -1,4 +1,4 @@
-/** The parts of an examination. */
+/** Probes of the doctor: their type and inputs, and the change of a setting that a finding recommends. */
 import type { LoadedSettings } from '../config/load.js';
 import { settingsTable, type SettingKey } from '../config/settings.js';
 import type { Environment } from '../config/environment.js';

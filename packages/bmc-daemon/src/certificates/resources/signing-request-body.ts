@@ -29,7 +29,7 @@ const text = (max: number) =>
 const HOST_NAME =
   /^(?=.{1,253}$)(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
-/** Removes the prefixes of OpenSSL's configuration, which some clients send. */
+/** Removes the prefixes of OpenSSL's configuration (`DNS:`, `IP:`), which some clients send. */
 const alternativeName = z
   .string()
   .max(300)

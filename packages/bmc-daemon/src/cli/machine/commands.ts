@@ -105,7 +105,7 @@ export function addMachineCommands(program: Command, { load, exit }: MachineProg
 }
 
 function addCreate(machine: Command, { load, exit }: MachineProgram): void {
-  // Both options fill one list, because their order is that of the interfaces.
+  // `--network` and `--bridge` fill one list, because their common order is that of the machine's interfaces.
   const links: NetworkLink[] = [];
   const add = (type: NetworkLink['type'], parse: (text: string) => string) => (text: string) => {
     links.push({ type, name: parse(text) });

@@ -85,7 +85,7 @@ export async function onHost(
     interrupt.abort();
     process.stderr.write('bmc-daemon: ending after the current machine; a second Ctrl-C ends at once\n');
   };
-  // Each listener runs once. Without it, the same signal then ends the process.
+  // Each listener runs once, and Node.js then removes it. So the same signal ends the process the second time.
   process.once('SIGINT', stop).once('SIGTERM', stop);
   let uri: string | undefined;
   try {
@@ -132,7 +132,7 @@ function report(error: unknown, { uri, host }: { readonly uri?: string; readonly
 /** Returns the lines of an expected error. @throws an unexpected one. */
 function problemsOf(error: unknown): readonly string[] {
   if (error instanceof LabError) return error.problems;
-  // Ctrl-C, which is already reported.
+  // Ctrl-C or SIGTERM has ended a wait. `stop` has already told the user.
   if (error instanceof Error && error.name === 'AbortError') return [];
   if (error instanceof DriverError || error instanceof RangeError) return [error.message];
   throw error;
