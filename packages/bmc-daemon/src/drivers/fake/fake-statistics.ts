@@ -24,7 +24,7 @@ export class FakeStatistics implements AllStatistics {
   readonly #machines: () => Iterable<CompleteSnapshot>;
   readonly #now: () => number;
   readonly #runs = new Map<string, Run>();
-  /** Start time of all runs whose start was not reported, such as those of machines that were on at first. */
+  /** Start time of all runs whose start was not reported, such as those of machines that were on from the beginning. */
   readonly #createdAt: number;
   #count = 0;
 

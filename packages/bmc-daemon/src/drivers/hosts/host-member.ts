@@ -148,8 +148,8 @@ export class HostMember {
       if (!isDriverError(error, 'unavailable')) throw error;
       const last = this.#last(uuid);
       if (last !== undefined) return last;
-      // No data is known, or no check has shown a silence yet. Waits for a check, which decides: a lost
-      // host, the error of the read, or a second read.
+      // No data is known, or no check has shown a silence yet. Waits for a check. If the host is lost, returns known
+      // data or throws. If it answers, throws the error of the read, or reads again if the host was silent before.
       const { silence } = watch;
       if (watch.loss === null) await watch.check();
       const next = this.#last(uuid);

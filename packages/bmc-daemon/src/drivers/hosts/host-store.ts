@@ -89,7 +89,8 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
       isClosed = true;
       clearTimeout(timer);
       const { hosts, text } = runAtOnce(contentOf(served()));
-      // A running write would replace the file with an older text.
+      // A running `write` may still replace the file with an older text. So this code writes the file again, also an
+      // unchanged text; `write` is then ignored.
       if (text === written && !isWriting) return;
       try {
         file.update(() => ({ hosts }));

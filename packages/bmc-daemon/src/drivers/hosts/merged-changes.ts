@@ -86,7 +86,7 @@ export class MergedChanges {
       (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
     // libvirt ends QEMU on the old host before it reports that the machine has left. So this end is part of
-    // a migration if the machine runs or arrives on another host. A copy without a known state shows none.
+    // a migration if the machine runs or arrives on another host. A copy whose state is unknown proves no migration.
     const isDeparture =
       kind === 'shuttingDown' &&
       others.some(

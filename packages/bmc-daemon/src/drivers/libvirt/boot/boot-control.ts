@@ -157,7 +157,7 @@ export class BootControl {
       const values = readValues(xml);
       if (onceDevice(values.record) === null) {
         // The client may have changed the override just before the daemon ended, so QEMU may have an old order. Without
-        // any record, QEMU keeps its order. A changed order in the definition waits for the next start.
+        // a record of an override, QEMU keeps its order. A changed order in the definition waits for the next start.
         if (armed !== null || values.record.boot !== null) await this.#applyOrder(machine, instance, values);
         return;
       }

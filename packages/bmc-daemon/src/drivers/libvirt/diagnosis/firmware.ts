@@ -41,7 +41,7 @@ export async function examineFirmware(
     const message = `libvirt finds no UEFI firmware for ${architecture}, so clients cannot select the boot mode UEFI.`;
     return [...missing, ...missingTemplates(host, templates), warning(SUBJECT, message, install)];
   }
-  // Without descriptors, it is unknown whether a firmware has keys, so this is not reported as missing.
+  // Without descriptors, it is unknown whether a firmware has enrolled keys. So missing keys are not reported then.
   const mayHaveKeys =
     usable.length === 0 ||
     templates.enabled !== null ||

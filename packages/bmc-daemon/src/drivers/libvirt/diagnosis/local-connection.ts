@@ -12,7 +12,7 @@ const SUBJECT = 'socket';
 const EFFECT = 'so the daemon answers 503 for every machine';
 /**
  * The daemon for QEMU, and the daemon for all drivers. A host with one daemon for each driver may have both installed,
- * and uses the first. A start of the second would stop the first.
+ * and uses virtqemud. A start of libvirtd would stop virtqemud.
  */
 export const LIBVIRT_DAEMONS = ['virtqemud', 'libvirtd'];
 

@@ -7,7 +7,7 @@ import { lacksDriver } from './lacks-driver.js';
 
 const SUBJECT = 'network';
 const NAME = 'default';
-/** The definition in libvirt's packages. */
+/** Definition of the network `default` in libvirt's packages. */
 const DEFINITION = '/usr/share/libvirt/networks/default.xml';
 
 /**

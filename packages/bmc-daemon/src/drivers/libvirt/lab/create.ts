@@ -1,4 +1,4 @@
-/** Creates lab machines. */
+/** Creates lab machines: the machines of `bmc-daemon machine`. */
 import { attempt } from '../failure.js';
 import { chooseFirmware } from '../firmware/firmware-choice.js';
 import { chooseAddresses, type Addresses } from './addresses.js';

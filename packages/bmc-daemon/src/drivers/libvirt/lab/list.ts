@@ -1,4 +1,4 @@
-/** Lists lab machines. */
+/** Lists lab machines: the machines that `bmc-daemon machine` has created. */
 import { isDriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import { isOwn, readMachines, type LabHost, type OwnMachine } from './lab-host.js';

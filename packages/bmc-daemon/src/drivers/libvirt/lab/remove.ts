@@ -1,6 +1,6 @@
 /**
- * Removes machines of this command, with everything that the command and Redfish clients have created for
- * them. Also finds what a removal would lose: data of guests, and volumes that others use.
+ * Removes machines that `bmc-daemon machine` has created, with everything that this command and Redfish clients have
+ * created for them. Also finds what a removal would lose: data of guests, and volumes that something else uses.
  */
 import { basename } from 'node:path';
 import { DomainUndefineFlags, isLibvirtError, type StorageVolume } from '@rackless/libvirt';
@@ -109,7 +109,7 @@ export async function usesOf(
   }
   const backed = await attempt('looking for volumes that need the disks', async () => {
     for (const name of new Set(volumes.map(({ pool }) => pool))) {
-      // libvirt finds volumes of other programs only in a refresh. A busy pool rejects it.
+      // Only a refresh makes libvirt find volumes of other programs. A busy pool rejects the refresh.
       const pool = await hypervisor.storagePoolLookupByName(name, { timeoutMs });
       await pool.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
     }
@@ -133,8 +133,7 @@ export async function removeMachine(host: LabHost, own: OwnMachine): Promise<rea
   const { machine, name, created, record, xml } = own;
   if (created.complete || !machine.persistent) {
     const begun = edited(xml, (edit) => edit.setRecord({ ...record, created: { ...created, complete: false } }));
-    // Also defines a machine without a definition, because its record would disappear at the
-    // power-off.
+    // Also defines a transient machine: it has no definition, so its record would disappear at the power-off.
     await attempt(`changing the definition of machine ${name}`, () =>
       hypervisor.domainDefineXml(begun, 0, { timeoutMs }),
     );
