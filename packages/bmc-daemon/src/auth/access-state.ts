@@ -24,8 +24,8 @@ const settings = z.object({
   /** Number of wrong passwords that locks an account; 0: the service never locks accounts. */
   lockoutThreshold: z.int().min(0),
   /**
-   * Length of a new lock; 0: no locks. If `lockoutResets` is false, new locks never end and the
-   * service ignores this value.
+   * Length of a new lock; 0: no locks. If `lockoutResets` is false, new locks never end, and this value has no effect
+   * on them.
    */
   lockoutSeconds: z.int().min(0),
   /** After this time without a wrong password, the count starts again; ignored if `lockoutResets` is false. */

@@ -45,7 +45,7 @@ export interface AttemptCounts {
   order: number;
   /** Number of the first attempt. Addresses, pairs and accounts that arrive later have higher numbers. */
   readonly firstSeen: number;
-  /** Number of failed verifications in the account lane. */
+  /** Number of verifications that the account lane has begun since the last right password. */
   accountLaneTries: number;
   /** When the latest attempt arrived, on the clock of the queue. */
   usedAt: number;
@@ -82,9 +82,9 @@ export const commonLane: Lane = {
 };
 
 /**
- * Serves accounts in turn. Within an account, the pair with the fewest failures comes first. Of
- * equal pairs, the newest comes first, because a guesser that fills the queue arrived before the
- * real user.
+ * Serves accounts in turn. Within an account, the pair with the fewest verifications
+ * ({@link AttemptCounts.accountLaneTries}) comes first. Of equal pairs, the newest comes first, because a guesser
+ * that fills the queue arrived before the real user.
  */
 export const accountLane: Lane = {
   readyAt({ account, triedInAccountLane, address, pair }) {

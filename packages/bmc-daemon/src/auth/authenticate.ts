@@ -60,7 +60,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     const { socket } = request;
     const answer = login(credentials, { address: socket.remoteAddress ?? '', isGone: () => socket.destroyed });
     if (answer instanceof Promise) return answer.then(identityOf);
-    // A result without a promise came from the cache of passwords, so this is at least the second request with this
+    // An account without a promise came from the cache of passwords, so this is at least the second request with this
     // password. The cache of headers stores only such headers.
     if (!('refused' in answer)) {
       if (verifiedHeaders.size >= MAX_VERIFIED_HEADERS) verifiedHeaders.clear();

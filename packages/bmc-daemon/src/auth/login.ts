@@ -39,8 +39,8 @@ export interface LoginOptions {
 
 /**
  * Verifies credentials.
- * @returns the account or a refusal, without a promise if the result is cached. A refusal with
- *   `retryAfterSeconds` does not tell whether the password is right.
+ * @returns the account or a refusal. It is no promise if the result is cached, or if the user name or the password is
+ *   too long or has a NUL. A refusal with `retryAfterSeconds` does not tell whether the password is right.
  */
 export type Login = (
   credentials: BasicCredentials,

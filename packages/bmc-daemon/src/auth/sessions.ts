@@ -46,7 +46,7 @@ export interface Sessions {
   use(token: string): Session | undefined;
   /** Finds the session with an id; undefined if it has ended. Does not restart its idle time. */
   find(id: string): Session | undefined;
-  /** Lists the sessions in the order of creation. */
+  /** Lists the sessions in the order of creation. With a shared store, console sessions come after all others. */
   list(): readonly Session[];
   /**
    * Ends a session.
