@@ -9,7 +9,7 @@ interface PemContents {
   readonly keys: readonly KeyObject[];
 }
 
-/** An invalid PEM text. The message gives the reason and quotes nothing. */
+/** An invalid PEM text. The message gives the reason, and quotes nothing except the label of an unexpected block. */
 export class PemError extends Error {
   override readonly name = 'PemError';
 }

@@ -62,8 +62,8 @@ function isIssuer(issuer: X509Certificate, certificate: X509Certificate): boolea
 }
 
 /**
- * Returns whether a certificate may issue others (RFC 5280 §4.2.1.9). Accepts old roots without
- * extensions.
+ * Returns whether a certificate may issue others (RFC 5280 §4.2.1.9). Also accepts every certificate that has issued
+ * itself, because old roots have no extensions.
  */
 function isCa(certificate: X509Certificate): boolean {
   return certificate.ca || certificate.checkIssued(certificate);
