@@ -219,7 +219,7 @@ export class ConsoleLine {
     else if (this.#stream === undefined) this.#attemptAgain();
     else {
       this.#silence.onCheckPassed();
-      // libvirt ends the stream of a machine that stops, unless it has lost the stream.
+      // The machine is off, but libvirt has not ended its stream. So libvirt has lost the stream.
       if ((condition === off || condition === gone) && this.#silence.lastOutputAt < began) silent.destroy();
     }
   }

@@ -24,7 +24,7 @@ export interface ConsoleRecorder {
   readonly hub: ConsoleHub | null;
   /** Logs that the daemon records or the hypervisor stores. Null if the log is off, or no output can be recorded. */
   readonly logs: ConsoleLogs | null;
-  /** Starts recording; does nothing if the hypervisor records. Call it after the driver has started. */
+  /** Starts recording, unless the log is off or the hypervisor records. Call it after the driver has started. */
   start(): void;
   /** Releases the consoles, and resolves when the logs are written, or writing has failed. */
   close(): Promise<void>;

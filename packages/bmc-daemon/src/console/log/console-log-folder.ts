@@ -47,7 +47,7 @@ interface StoredBoot extends BootFacts {
 }
 
 /**
- * Maximum number of marks of one text file. A machine that prints a few bytes a second would
+ * Maximum number of marks that one process writes for a text file. A machine that prints a few bytes a second would
  * otherwise have more marks than text.
  */
 const MAX_MARKS = 4_096;

@@ -175,8 +175,8 @@ export class ConsoleRecording {
   }
 
   /**
-   * Calls `join` with the text of the running boot, or of the last one. This text and all output
-   * after the call of `join` are complete: nothing is missing, and nothing is in both.
+   * Calls `join` with the text of the running boot, or of the last one. No output is missing between this text and the
+   * output after the call of `join`, and none is in both. Notes in the text mark output that was lost before.
    * @throws the errors of node:fs if the log is unreadable.
    */
   async follow(join: (current: CurrentBoot) => void): Promise<void> {

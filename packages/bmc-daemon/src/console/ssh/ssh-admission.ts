@@ -7,11 +7,11 @@ import { clientNetwork } from '../../host/ip-network.js';
 export interface AdmissionLimits {
   /** Time for a login, in milliseconds. */
   readonly loginMs: number;
-  /** All open connections. */
+  /** Maximum number of all open connections. */
   readonly connections: number;
-  /** Connections that have not logged in. */
+  /** Maximum number of connections that have not logged in. */
   readonly unauthenticated: number;
-  /** For one network: an IPv4 address, or an IPv6 /64. */
+  /** The same maximum for the connections of one network: an IPv4 address, or an IPv6 /64. */
   readonly unauthenticatedPerNetwork: number;
 }
 

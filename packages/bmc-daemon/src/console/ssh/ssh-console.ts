@@ -66,7 +66,7 @@ export class SshConsole {
   /** Bytes that the guest has not read yet. */
   #unreadBytes = 0;
   #hasTyped = false;
-  /** Bytes that the client typed while the console was closed. */
+  /** Number of bytes that the client sent while the console was not open. */
   #lostBytes = 0;
   /** Whether a break is being sent. */
   #isSendingBreak = false;

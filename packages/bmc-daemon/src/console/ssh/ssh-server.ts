@@ -53,8 +53,8 @@ export interface SshServer {
   /** Maximum number of consoles of all machines and clients. */
   readonly maxConsoles: number;
   /**
-   * Listens at another address, unless a listener covers it already, for example `0.0.0.0`.
-   * @returns a function that closes the listener that this call has opened.
+   * Listens at another address, unless the address of the first listener covers it, for example `0.0.0.0`.
+   * @returns a function that closes the listener that this call has opened, if it has opened one.
    * @throws {ListenError} if the address cannot be used.
    */
   addAddress(ip: string): Promise<() => void>;
