@@ -126,7 +126,8 @@ export class Hosts {
   }
 
   /**
-   * Reads a machine on the host that serves it. If several hosts have the machine, reads it on all of them first.
+   * Reads a machine on the host that serves it. If several hosts have the machine, first reads it on all of them, for
+   * at most {@link LIST_WAIT_MS}, and then decides again which host serves it.
    * @throws {DriverError} as {@link onHost}.
    */
   async read(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> {

@@ -202,8 +202,8 @@ class LibvirtDriver implements CompleteDriver {
   }
 
   /**
-   * Finds and reconciles a machine, and runs a change. Then its readers forget its state. If libvirt
-   * did not answer, the readers of a silent machine keep the last state, so that they do not wait.
+   * Finds and reconciles a machine, and runs a change. Then the reader forgets the state of the machine. Exception: if
+   * libvirt did not answer, and the machine was silent before, the reader keeps the last state, so that it does not wait.
    */
   async #withMachine<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);

@@ -45,7 +45,7 @@ import { readMetadata } from '../xml/metadata/metadata.js';
 interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
-  /** Template of UEFI variables for a firmware image. Default, also for null: the one that its name implies. */
+  /** Template of UEFI variables for a firmware image. Default, also for null: the template next to the image. */
   readonly variables?: string | null;
 }
 

@@ -26,8 +26,8 @@ const BLIND_CPU_NS = 1_500_000_000n;
 /** Time limit for a firmware that never reads the drive, for example because the image was ejected. */
 const LATEST_MS = 30_000;
 /**
- * The same limit if the drive was read between the setting of the order and the reset event. The limit is
- * shorter, because the firmware may already have used the order.
+ * Replaces {@link LATEST_MS} if the drive was read between the setting of the order and the reset event. This limit
+ * is shorter, because the firmware may already have used the order.
  */
 const LATEST_IF_READ_MS = 10_000;
 

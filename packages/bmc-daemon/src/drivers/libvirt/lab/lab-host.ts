@@ -67,7 +67,7 @@ const connectionFailure = (error: unknown): DriverError =>
     ? new DriverError('unavailable', oneLine(error.message), { cause: error })
     : driverError('connecting to libvirt', error);
 
-/** Returns the UUIDs of the machines of all other hosts. @throws {Error} AbortError after the signal of the command. */
+/** Returns the UUIDs of the machines of all other hosts that answer. @throws {Error} AbortError after the signal. */
 export type ReadOtherUuids = () => Promise<ReadonlySet<string>>;
 
 /** Options of {@link withOtherUuids}. */

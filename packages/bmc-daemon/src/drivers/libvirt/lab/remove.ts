@@ -36,8 +36,8 @@ interface OwnVolumes {
 }
 
 /**
- * Looks up the volumes of a machine: those of this command, and those that Redfish clients have created. Leaves
- * out volumes that no longer exist in their pool.
+ * Looks up the volumes of a machine: those that `bmc-daemon machine` has created, and those that Redfish clients have
+ * created. Leaves out volumes that no longer exist in their pool.
  * @throws {DriverError} if libvirt does not report whether a volume exists.
  */
 export async function volumesOf(host: LabHost, { created, record, domain, uuid }: OwnMachine): Promise<OwnVolumes> {

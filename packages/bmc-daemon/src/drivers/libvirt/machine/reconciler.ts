@@ -98,7 +98,7 @@ export class Reconciler {
     await forEachInParallel(machines, PARALLEL_MACHINES, async (machine) => {
       if (this.#isClosed) return;
       await backgroundWork.run(async () => {
-        // The driver may have been closed while other hosts were read.
+        // The driver may have been closed while this machine waited for the machines of other hosts.
         if (!this.#isClosed) await this.reconcile(machine);
       });
     });

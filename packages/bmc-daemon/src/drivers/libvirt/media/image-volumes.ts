@@ -167,7 +167,8 @@ class StreamedVolumes implements ImageVolumes {
     const options = { timeoutMs: this.timeoutMs };
     const { type } = await volume.getInfo(options);
     if (type === StorageVolType.FILE) return filePlace(await volume.getPath(options));
-    // A logical volume or a Ceph image: libvirt gives it to QEMU.
+    // The volume is no file, but for example a logical volume or a Ceph image. So the definition names the volume by
+    // its pool, and libvirt finds it for QEMU.
     const { pool, name } = volume;
     return { source: { type: 'volume', pool, volume: name }, name: `${pool}/${name}` };
   }

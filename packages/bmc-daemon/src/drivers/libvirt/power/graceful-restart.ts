@@ -98,8 +98,8 @@ export class GracefulRestarts {
 }
 
 /**
- * Returns whether a restart failed because another client has switched the machine off or started it. A new QEMU that
- * ended by itself is a conflict too, but nothing else reports that the machine stays off.
+ * Returns whether a restart failed because another client has switched the machine off or started it. Returns false
+ * for a new QEMU that ended by itself, although this is a conflict too: only the log reports that the machine is off.
  */
 const isOfOtherClient = (error: unknown): boolean =>
   isStateConflict(error) || (isDriverError(error, 'conflict') && !isLibvirtError(error.cause));

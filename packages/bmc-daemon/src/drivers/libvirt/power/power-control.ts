@@ -57,7 +57,7 @@ export class PowerControl {
   /**
    * Runs a power action.
    * @throws {DriverError} conflict, if the state does not allow the action; transient, if the machine
-   *   would be lost; insertFailed, unavailable, unsupported.
+   *   would be lost; insertFailed, unavailable, unsupported; other kinds for other errors of libvirt.
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#host;
