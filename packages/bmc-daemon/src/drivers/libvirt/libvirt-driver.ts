@@ -203,7 +203,8 @@ class LibvirtDriver implements CompleteDriver {
 
   /**
    * Finds and reconciles a machine, and runs a change. Then the reader forgets the state of the machine. Exception: if
-   * libvirt did not answer, and the machine was silent before, the reader keeps the last state, so that it does not wait.
+   * libvirt did not answer, and the machine was silent before, the reader keeps the last state, so that it need not
+   * wait.
    */
   async #withMachine<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);

@@ -64,8 +64,7 @@ export class Variables {
    * Completes a change of firmware that was in progress when the daemon ended. Otherwise, if a client reverts
    * the change later, the old firmware could get the new variables. Repeating the change is safe, even if
    * the daemon ended during its upload. The first message of an upload contains all variables, so the file
-   * has either the old variables or the new ones.
-   * @throws {DriverError} if that fails.
+   * has either the old variables or the new ones. Never rejects.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).resetNvram) await this.recreateNow(machine);
@@ -74,8 +73,8 @@ export class Variables {
   /**
    * Recreates the variables of a machine with their old entries, if its record says that the
    * variables do not fit the firmware. Never rejects.
-   * @returns false if it recreated nothing. If the record requires new variables, the caller then
-   *   lets libvirt create them from their template, and the old entries are lost.
+   * @returns false if it recreated nothing. If the record requires new variables, `ColdStart` then lets libvirt create
+   *   them from their template, and the old entries are lost. {@link recreateNow} changes nothing then.
    */
   async recreate(machine: Machine, xml: string): Promise<boolean> {
     const { log } = this.#options.host;

@@ -34,7 +34,7 @@ export interface PlannedVolume {
  * @param name null: `default` if the host has such a pool, otherwise the pool of the daemon. This is
  *   EMULATOR_STORAGE_POOL, which must exist, or the default pool, which is created if necessary.
  * @throws {LabError} if there is no pool with this name.
- * @throws {DriverError} unsupported, if the pool of EMULATOR_STORAGE_POOL does not exist; other kinds, if libvirt fails.
+ * @throws {DriverError} unsupported, if the pool of EMULATOR_STORAGE_POOL is missing; other kinds, if libvirt fails.
  */
 export async function openLabPool(host: LabHost, name: string | null): Promise<LabPool> {
   const { hypervisor, uri, timeoutMs, storagePool } = host;

@@ -145,7 +145,7 @@ export class ChangeFeed {
 
   /**
    * Reads the state of a machine, unless an event reported it, and reports the difference to the last known
-   * state. Reports a machine without a known state as defined, except in the first comparison.
+   * state. Reports a machine without a known state as defined, but only after one complete comparison.
    */
   async #readState(machine: Machine): Promise<void> {
     const { uuid, name } = machine;

@@ -1,4 +1,4 @@
-/** Creates volumes in a pool, attaches them to machines as disks, and removes both. */
+/** Creates volumes in a pool and attaches them to machines as disks. Removes disks together with their volumes. */
 import { randomBytes } from 'node:crypto';
 import { isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { DriverError, isDriverError } from '../../driver-error.js';

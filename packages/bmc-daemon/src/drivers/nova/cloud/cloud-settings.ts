@@ -60,7 +60,7 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
   const authUrl = entry.required('auth.auth_url');
   const identityUrl = authUrl === undefined ? undefined : readUrl(entry, 'auth.auth_url');
   const credentials = readCredentials(entry);
-  // `interfaces` is a literal.
+  // Object.keys returns string[], but `interfaces` has no other keys.
   const interfaceName = entry.oneOf('interface', Object.keys(interfaces) as (keyof typeof interfaces)[]);
   const region = entry.text('region_name') ?? entry.names('regions')[0];
   const tls = readTls(entry, context);
