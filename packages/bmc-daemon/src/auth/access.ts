@@ -103,7 +103,7 @@ export function openAccess(options: AccessOptions): Access {
         shared,
       ),
       sessions,
-      // Without accounts, no login is rejected.
+      // Without accounts, no login is rejected, so the listener is never called.
       onRefusedLogin: () => () => undefined,
       openSession: async (request, { address }) => {
         await syncBeforeLogin(request, shared);
@@ -129,7 +129,7 @@ export function openAccess(options: AccessOptions): Access {
   const login = createLogin({ accounts, passwordFile, now, onRefused, ...options.login });
   const hashOf = (user: string | null) => {
     const account = user === null ? undefined : accounts.find(user);
-    // A lock stops new logins only; open sessions continue.
+    // Does not check the lock: a lock stops new logins only, and open sessions continue.
     return account?.enabled === true ? account.hash : undefined;
   };
   const sessions = sessionsWith(hashOf);
@@ -208,8 +208,8 @@ function settingsOf(stateFile: StateFile<AccessState>, shared: SharedAccess | un
 type SettingsAccess = Pick<Access, 'settings' | 'changeSettings'>;
 
 /**
- * Adds the other members to the settings. A spread would call the getter `settings` only once, and
- * later changes would have no effect.
+ * Adds the other members to the object with the getter `settings`. A spread would call the getter only once, so later
+ * changes of the settings would have no effect.
  */
 function withSettings(settings: SettingsAccess, otherMembers: Omit<Access, keyof SettingsAccess>): Access {
   return Object.assign(settings, otherMembers);

@@ -43,7 +43,7 @@ export interface AttemptCounts {
    * turn sets it to a new, higher number.
    */
   order: number;
-  /** Number of the first attempt. Addresses, pairs and accounts that arrive later have higher numbers. */
+  /** The first value of `order`. Addresses, pairs and accounts that arrive later have higher values. */
   readonly firstSeen: number;
   /** Number of verifications that the account lane has begun since the last right password. */
   accountLaneTries: number;

@@ -71,7 +71,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
 
   const identify: Authenticate = (request) => {
     const { authorization, 'x-auth-token': token } = request.headers;
-    // If a client sends both, the token decides: many libraries add the password to every request.
+    // If a client sends a token and a password, the token decides: many libraries add the password to every request.
     if (typeof token === 'string' && token !== '') return byToken(token);
     if (authorization === undefined) return { refused: 'no credentials' };
     if (settings().httpBasicAuth === 'Disabled') return { refused: 'user and password are not accepted here' };

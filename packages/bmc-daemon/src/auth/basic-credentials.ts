@@ -35,7 +35,7 @@ export function readBasicCredentials(authorization: string | undefined): BasicCr
 
 /** Converts to UTF-8. python-requests, and with it sushy and Ironic, sends Latin-1. */
 function toUtf8(bytes: Buffer): Buffer {
-  // ASCII, the usual case, is valid in both encodings.
+  // ASCII, the usual case, has the same bytes in Latin-1 and in UTF-8.
   if (bytes.every((byte) => byte < 0x80)) return bytes;
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -48,7 +48,7 @@ export const accounts: Feature<AccountServices> = {
       const shared = store === null ? undefined : await openShared(store, authFile, { state, log });
       return { services: { access: openAccess({ authFile, state, shared, log }) } };
     } catch (error) {
-      // The file may have changed since the check of the settings.
+      // The check of the settings has read the password file without a fault, but the file may have changed since.
       if (!(error instanceof PasswordFileError)) throw error;
       throw new StartError(`${origins.authFile}: ${error.message}`, { cause: error });
     }

@@ -166,7 +166,7 @@ class CredentialVerifier {
    * @throws {ChangedError} if the account was created or removed, or its hash changed, meanwhile.
    */
   async #faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
-    // Another connection may have sent the same password first.
+    // While this attempt waited, another connection may have logged in with the same password.
     if (account !== undefined && this.#isKnown(account, digest)) return undefined;
     const isRight = await this.#verify(password, account?.hash ?? this.#decoyHash(user));
     const current = this.#accounts.find(user);

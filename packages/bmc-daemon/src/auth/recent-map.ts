@@ -1,6 +1,6 @@
 /** A map of bounded size: above the limit, a new entry replaces the least recently used one. */
 export class RecentMap<Key, Value> {
-  // A Map iterates in insertion order, so the first entry is the least recently used.
+  // `get` and `set` insert an entry again, at the end of the Map. So its first entry is the least recently used.
   readonly #entries = new Map<Key, Value>();
   readonly #limit: number;
 

@@ -129,7 +129,7 @@ const managerAccount = defineResource({
           ...(passwordChangeRequired === undefined ? {} : { passwordChangeRequired }),
         });
         if (enabled === false || name !== user) await services.access.sessions.endAll(user);
-        // The URI contains the user name.
+        // The URI of the account contains the user name, so a new name changes the URI.
         if (name !== user) return { changed: { location: accountUri(name) } };
         // Each session of the account has the hash of the old password and is therefore invalid
         // now. The session of this request gets the new hash.
