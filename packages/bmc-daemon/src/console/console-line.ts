@@ -255,7 +255,7 @@ export class ConsoleLine {
       this.#pace.onOutput();
       for (const listener of this.#listeners) listener.data(bytes);
     });
-    // The next attempt finds out what happened to the machine.
+    // Ignores the error: the next attempt finds out what happened to the machine.
     stream.on('error', () => undefined);
     stream.once('end', () => stream.destroy());
     stream.once('close', () => {

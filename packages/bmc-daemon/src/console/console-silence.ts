@@ -36,7 +36,7 @@ export const uncheckedPace: SilencePace = {
   maxMs: Infinity,
   afterInputMs: Infinity,
   afterChangeMs: 10_000,
-  // Nova sends no events, so the daemon polls.
+  // Nova sends no events, so the driver polls, and may notice a change only after this time.
   noticeMs: 30_000,
 };
 

@@ -26,7 +26,7 @@ export async function bootOf(
   const { time, startedAt, resetAt, closedAt, hasMoved } = connection;
   const instance = await connection.instance;
   const last = current ?? (await lastRecorded(folder, onFailed));
-  // Another host has another id for the same run.
+  // The new host has another id for the same run, so the current boot gets this id.
   if (hasMoved && current !== undefined && instance !== null) {
     current.instance = instance;
     if (current.number !== undefined) await folder.setInstance(current.number, instance).catch(onFailed);
@@ -58,7 +58,7 @@ async function lastRecorded(
       ? undefined
       : { began: Date.parse(last.began), instance: last.instance, number: last.number };
   } catch (error) {
-    // The recording begins a new boot.
+    // The last boot is unknown, so the recording begins a new one.
     onFailed(error);
     return undefined;
   }

@@ -71,7 +71,7 @@ const entries = defineResource({
     return listed(uuid, await log.read());
   },
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  // Expanded entries, as in every log (OData.AutoExpand).
+  // Members are whole entries, not references, as in every log (OData.AutoExpand).
   render: ({ uuid, records }, { self }): JsonObject => ({
     Name: 'Console Log Entry Collection',
     'Members@odata.count': records.length,

@@ -119,7 +119,7 @@ export class SshConnection {
     let terminal = false;
     session.on('pty', (accept) => {
       terminal = true;
-      // The library passes no function if the client wants no reply.
+      // If the client wants no reply, the library passes no function, although its types promise one.
       (accept as (() => void) | undefined)?.();
     });
     session.on('shell', (accept, reject) => this.#begin(accept, reject, null, terminal));

@@ -247,7 +247,7 @@ export class SshConsole {
 
   #endOfInput(): void {
     this.#send(this.#escapes.end());
-    // A client without input (`ssh -n`, `</dev/null`) only watches.
+    // A client without input (`ssh -n`, `</dev/null`) only watches, so the end of its input does not end the console.
     if (!this.#hasTyped || this.#ended) return;
     this.#silence = setTimeout(() => {
       if (this.#lostBytes === 0) this.#end(LEFT, 'end of input', { silently: true });
@@ -272,7 +272,7 @@ export class SshConsole {
     this.#cleanUp(why);
     channel.exit(status);
     channel.end();
-    // A client that never reads cannot complete the close.
+    // A client that never reads would keep the channel open, so this code closes the channel after a time limit.
     setTimeout(() => channel.close(), GOODBYE_MS).unref();
   }
 

@@ -10,7 +10,7 @@ interface Waiting {
   /** Standard output that waits for the window, and its callback. */
   _chunk: Buffer | undefined;
   _chunkcb: Done | undefined;
-  /** The same for standard error. */
+  /** Standard error that waits for the window, and its callback. */
   _chunkErr: Buffer | undefined;
   _chunkcbErr: Done | undefined;
 }

@@ -137,7 +137,7 @@ export class WebConsole implements WebSocketHandler {
   }
 
   #drop({ length }: Buffer, why: string): void {
-    // A client that types and never reads must not fill the memory.
+    // Omits the message while others are unsent: a client that types and never reads must not fill the memory.
     if (!this.#isBusy) this.#tell({ type: 'dropped', bytes: length, why });
   }
 

@@ -138,7 +138,7 @@ export class ClientMessages {
       case 'version':
         if (!message.equals(rfbVersion)) throw new RfbError('The client must speak version 3.8 of VNC.');
         this.#stage = 'security';
-        // One security type: None.
+        // Offers one security type, None (1), because the WebSocket has authenticated the client.
         this.#reply(Buffer.from([1, 1]));
         return undefined;
       case 'security':
@@ -148,7 +148,7 @@ export class ClientMessages {
         return undefined;
       case 'init':
         this.#stage = 'messages';
-        // Shared, so that a viewer never disconnects others.
+        // Replaces the client's ClientInit by one with the shared flag, so that a viewer never disconnects others.
         return Buffer.from([1]);
       case 'messages': {
         const type = messageTypes.get(message[0] ?? 0);

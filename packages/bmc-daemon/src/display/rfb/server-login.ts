@@ -62,7 +62,7 @@ async function logInPlainly(stream: Duplex, type: number, login: ServerLogin): P
 
 async function logInEncrypted(stream: Duplex, login: ServerLogin): Promise<Duplex> {
   stream.write(Buffer.from([VENCRYPT]));
-  // The version of VeNCrypt, 0.2.
+  // Ignores the server's version of VeNCrypt, and requests version 0.2.
   await read(stream, 2);
   stream.write(Buffer.from([0, 2]));
   const [isRejected] = await read(stream, 1);
