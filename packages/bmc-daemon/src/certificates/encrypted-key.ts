@@ -44,7 +44,7 @@ function integersOf(der: Buffer): readonly number[] | undefined {
     const end = start + (lengthBytes === 0 ? first : der.readUIntBE(at + 2, lengthBytes));
     if (end > der.length) return undefined;
     if (tag === INTEGER) integers.push(end === start ? 0 : Number(BigInt(`0x${der.toString('hex', start, end)}`)));
-    // Continues inside a sequence.
+    // A sequence can contain integers, so the loop continues inside it.
     at = (tag & CONSTRUCTED) === 0 ? end : start;
   }
   return integers;

@@ -18,7 +18,7 @@ export class PemError extends Error {
 const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,64})-----[^-]*(?:-(?!----)[^-]*)*-----END \1-----/g;
 /** The labels of certificates that OpenSSL reads. */
 const CERTIFICATES = ['CERTIFICATE', 'X509 CERTIFICATE', 'TRUSTED CERTIFICATE'];
-/** `openssl ecparam -genkey` writes this block before a key that contains the same parameters, so it is ignored. */
+/** `openssl ecparam -genkey` writes this block before a key with the same parameters, so `readPem` ignores it. */
 const PARAMETERS = 'EC PARAMETERS';
 
 /**

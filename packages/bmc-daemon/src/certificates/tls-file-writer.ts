@@ -84,7 +84,7 @@ function hasKeyOf(text: string, cert: string): boolean {
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(text));
   } catch {
-    // Unreadable content is replaced.
+    // The text contains no readable key, so the caller replaces it.
     return false;
   }
 }
