@@ -107,7 +107,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
         ...(refused === undefined ? {} : { refused }),
       });
       if (error === undefined) return;
-      // A failed host or image server is not an error of the daemon.
+      // Part of the answer is missing. This is an error of the daemon only with status 500, not if a host has failed.
       if (partStatus !== undefined)
         log[partStatus === 500 ? 'error' : 'warn']('a part of an answer could not be read', { id, error });
       else if (status === 500) log.error('answering a request failed with an internal error', { id, error });
@@ -115,7 +115,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     };
     const pipeline = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : rejectHost;
     pipeline(request, response, id).then(finish, (error: unknown) => {
-      // Only a bug in the code that sends the answer leads here.
+      // The pipeline answers all errors of requests. So it rejects only after a bug in the code that sends the answer.
       response.destroy();
       finish({ route: 'unmatched', status: 500, user: null, error });
     });
@@ -181,7 +181,7 @@ function createSockets<Services>(
   });
 }
 
-/** Creates the handlers of handshakes, which go through the same pipeline as all requests. */
+/** Creates the handlers of WebSocket handshakes, which go through the same pipeline as all other requests. */
 function createUpgrade<Services>(
   webSockets: readonly WebSocketDefinition<Services>[],
   handler: App['handler'],
@@ -208,7 +208,7 @@ function redirection(request: IncomingMessage): Answer {
   const { host } = request.headers;
   if (host === undefined) return errorAnswer(redfishError('HeaderMissing', 'Host'));
   const target = `https://${host}${path}`;
-  // An invalid host or path (`*`) would lead to another address.
+  // With an invalid host, or a path such as `*`, the target would be another address than the client requested.
   if (!/^[\w.:[\]-]+$/.test(host) || !path.startsWith('/') || !URL.canParse(target)) {
     return errorAnswer(redfishError('HeaderInvalid', 'Host'));
   }

@@ -103,7 +103,7 @@ async function run(argv: readonly string[], output: CommandOutput): Promise<numb
     .version(version, '--version', 'print the version')
     // An extra argument is an error, as is an unknown flag.
     .allowExcessArguments(false)
-    // Flags after `check` belong to `check`.
+    // Flags after the name of a command, such as `check`, belong to this command.
     .enablePositionalOptions()
     .exitOverride();
   withSettings(program).action(async (given: GivenFlags) => {

@@ -68,7 +68,7 @@ export function createCoreServices(options: CoreServicesOptions): Omit<Services,
 function createController(state: ControllerState): ManagementController {
   // A client may reset the managers of all machines at once. This causes one or two reloads.
   const reset = coalesce(async () => {
-    // The client gets its answer before the reload.
+    // Waits a turn of the event loop, so that the client gets its answer before the reload.
     await setImmediate();
     state.reload();
   }, RELOAD_PAUSE_MS);

@@ -74,7 +74,7 @@ async function readLines(input: NodeJS.ReadStream): Promise<(string | undefined)
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of input) {
-    const piece = Buffer.from(chunk as string | Uint8Array); // without an encoding, a stream has bytes
+    const piece = Buffer.from(chunk as string | Uint8Array); // A stream without an encoding returns bytes.
     chunks.push(piece);
     bytes += piece.length;
     if (bytes > MAX_INPUT_BYTES) throw new PasswordPromptError('standard input is too long for a password');

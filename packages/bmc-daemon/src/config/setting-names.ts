@@ -44,8 +44,8 @@ export function keyOf(name: string): { key: SettingKey; isAlias: boolean } | und
 }
 
 /**
- * Returns whether a name is for the fake deploy agent (metal3's fake-ipa), which reads the same
- * file.
+ * Returns whether a name is a setting of the fake deploy agent (metal3's fake-ipa), which can use the same
+ * configuration file.
  */
 export function isOfFakeAgent(name: string): boolean {
   return /^(SUSHY_)?FAKE_IPA_/.test(name);

@@ -17,7 +17,7 @@ export function parseSize(text: string): number {
   const bytes = Number(number) * (UNITS[unit?.toUpperCase() ?? ''] ?? Number.NaN);
   if (Number.isNaN(bytes)) throw new InvalidArgumentError('Use a number and a unit, for example 512M, 16G or 2T.');
   if (bytes < 1024 ** 2 || bytes > MAX_BYTES) throw new InvalidArgumentError('Use a size from 1M to 8191T.');
-  // libvirt counts memory and disks in KiB.
+  // Rounds up to whole KiB, in which libvirt counts memory.
   return Math.ceil(bytes / 1024) * 1024;
 }
 

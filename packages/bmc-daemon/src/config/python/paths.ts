@@ -163,7 +163,7 @@ function run(
   context: PathContext,
 ): PythonValue | undefined {
   if (signature === undefined) return undefined;
-  // `os.environ.get('X', None)` is the same as without its second argument.
+  // `os.environ.get('X', None)` means the same as `os.environ.get('X')`, so a last argument None is dropped.
   const callArguments = signature === variable && values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
   if (callArguments.length < signature.minArguments || callArguments.length > signature.maxArguments) {
     throw new PathFault('it does not take this number of arguments');

@@ -59,7 +59,7 @@ export const contractSettings = {
       for (const [key, uri] of partsOf(value)) {
         if (typeof uri !== 'string' || uri === '') context.addIssue({ code: 'custom', path: key, input: uri });
       }
-      // Each part is a string.
+      // The check above accepts only a string, and lists and mappings of strings.
     }) as z.ZodType<LibvirtUris>,
     expected: "a string that is not empty, a list of such strings, or a mapping such as {'rack-1': 'qemu+ssh://…'}",
     expectedPart: 'a connection URI (a string that is not empty)',
