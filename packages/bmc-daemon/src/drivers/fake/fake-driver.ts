@@ -260,7 +260,7 @@ export class FakeDriver implements CompleteDriver {
     const kind = changeOfState(before.state, after.state);
     if (kind !== undefined) this.#report(after, kind);
     if (before.media !== after.media) this.#report(after, 'media');
-    // Ignores Secure Boot of the current run, because it changes with the state.
+    // Ignores Secure Boot of the current run: it changes only with the state, whose change is reported above.
     const rest = (machine: CompleteSnapshot) => ({
       ...machine,
       ...afterFirmwareStop(machine),

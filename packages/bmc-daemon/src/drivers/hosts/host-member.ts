@@ -67,7 +67,7 @@ export class HostMember {
       name,
       ping: async () => {
         await driver.ping();
-        // A host that fails to list its machines may still answer pings.
+        // A host that fails to list its machines may still answer pings, so the check must list them too.
         if (!this.#failsToList) return;
         await driver.listSystems();
         this.#failsToList = false;

@@ -157,7 +157,7 @@ export class MergedChanges {
     this.#drop(uuid);
     if (held === undefined) return;
     const owner = this.#index.owner(uuid);
-    // Another host has the machine, and the index has reported the move.
+    // Another host has the machine, and the index has reported the move. So the held changes are not reported.
     if (owner !== undefined && owner !== held.member) return;
     if (owner === undefined && held.untilListed && this.#options.isListIncomplete()) {
       this.#held.set(uuid, { ...held, timer: this.#releaseLater(uuid) });

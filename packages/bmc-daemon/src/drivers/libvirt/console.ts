@@ -34,8 +34,8 @@ export class LibvirtConsole implements ConsoleControl {
       // Without FORCE, libvirt does not disconnect another client.
       return await machine.domain.openConsole(alias, 0, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
     } catch (error) {
-      // libvirt reports OPERATION_FAILED if another client of libvirt has the console, and if another
-      // program has locked the port.
+      // libvirt reports OPERATION_FAILED in two cases: another client of libvirt has the console, or another program
+      // has locked the port.
       if (isLibvirtError(error, 'OPERATION_FAILED'))
         throw new DriverError('consoleInUse', `${doing}: another client is connected`, { cause: error });
       return await attempt(doing, () => Promise.reject(error as Error));

@@ -135,7 +135,7 @@ export class BootControl {
     // Most machines have no one-time override, so reads the XML of the running machine only with one.
     if (onceDevice(readMetadata(await readInactiveXml(machine, this.#host.timeoutMs))) === null) return null;
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-    // Another daemon on this host may be starting the machine with the override at this moment.
+    // Does nothing while another daemon on this host starts the machine with the override (`isStarting`).
     const values = readValues(xml);
     if (instance === null || isStarting(instance) || onceDevice(values.record) === null) return null;
     await this.#applyOrder(machine, instance, values);
@@ -291,7 +291,7 @@ export class BootControl {
       .find(uuid)
       .then(work)
       .catch((error: unknown) => {
-        if (isDriverError(error, 'notFound')) return; // the machine was deleted meanwhile
+        if (isDriverError(error, 'notFound')) return; // The machine was deleted meanwhile.
         this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
       });
     this.#background.add(task);

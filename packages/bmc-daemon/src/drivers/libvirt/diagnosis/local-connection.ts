@@ -115,7 +115,7 @@ function startCommand(host: ExaminedHost): string {
       arch: 'libvirt qemu-full',
     });
   if (parsed.path === '/session') return `${installed} --daemon`;
-  // The folder exists only on a host that runs systemd. Without systemd, the daemon is started directly.
+  // /run/systemd/system exists only on a host that runs systemd. Without systemd, the command starts libvirt's daemon.
   return host.asRoot(
     existsSync('/run/systemd/system') ? `systemctl enable --now ${installed}.socket` : `${installed} --daemon`,
   );

@@ -39,7 +39,7 @@ export function changeBoot(
   const { firmware } = change;
   if (firmware !== null) {
     changeFirmware(edit, () => setFirmware(edit, firmware.type, firmware.choice));
-    // This change takes effect at once, and replaces a pending change.
+    // The new firmware is in the definition already, so this change replaces a pending change of the firmware.
     dropPending(edit, 'firmware');
   }
   if (!changesOverride(change)) return;

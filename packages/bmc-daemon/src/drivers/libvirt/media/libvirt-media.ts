@@ -159,7 +159,7 @@ export class LibvirtMedia {
     const { source } = driveState(definition, device, media);
     if (source === null) return false;
     const isSameImage = media?.source === source && media.image === storedUrl(image.url);
-    // A CD is always read-only.
+    // A CD is always read-only, so a request with another write protection asks for the same image.
     if (isSameImage && (device === 'cdrom' || media.writeProtected === image.writeProtected)) return true;
     const held = isSameImage ? 'this image with another write protection' : 'another image';
     throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds ${held}`);

@@ -14,7 +14,7 @@ import type { SharedPools } from './shared-pools.js';
 export async function markOf(pool: StoragePool, pools: SharedPools, timeoutMs: number): Promise<string | null> {
   const options = { timeoutMs };
   const find = async (): Promise<string | undefined> => {
-    // Another host may have created the mark.
+    // Another host may have created the mark. libvirt then lists it only after a refresh.
     await pool.refresh(options).catch((error: unknown) => {
       // Ignores other errors: a pool with a running upload rejects a refresh.
       if (isUnanswered(error)) throw error;

@@ -34,7 +34,7 @@ export class PendingStarts {
     try {
       await start(controller.signal);
     } catch (error) {
-      const { aborted, reason } = controller.signal as { aborted: boolean; reason: unknown }; // `reason` is any.
+      const { aborted, reason } = controller.signal as { aborted: boolean; reason: unknown }; // Its type is any.
       const isOff = aborted && error !== reason && !(error instanceof NotSwitchedOffError);
       throw isOff ? switchedOffError(machine, error) : error;
     } finally {

@@ -110,7 +110,7 @@ export class PowerControl {
     const { persistent } = machine;
     const steps = planPower(action, { state: await inventory.state(machine), persistent });
     try {
-      // Both steps are one operation, which the daemon can complete after a restart.
+      // `destroy` and `create` together are one operation, which the daemon can complete after its own restart.
       if (steps.includes('destroy') && steps.includes('create')) await this.#startAnew(machine);
       else if (steps.includes('managedSaveRemove')) await this.#start(machine, { fresh: true });
       else for (const step of steps) await this.#step(machine, step);

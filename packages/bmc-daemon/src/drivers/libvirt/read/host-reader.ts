@@ -20,7 +20,7 @@ import { CpuLoad } from './cpu-load.js';
  */
 type FixedFacts = Omit<HostFacts, 'freeMemoryBytes' | 'cpuTime' | 'cpuLoad' | 'machines'>;
 
-/** Both values from one call, because libvirt's calls may count the memory differently. */
+/** Total and free memory, both from one call, because libvirt's calls may count the memory differently. */
 type Memory = Pick<HostFacts, 'memoryBytes' | 'freeMemoryBytes'>;
 
 /** Dependencies of {@link HostReader}. */

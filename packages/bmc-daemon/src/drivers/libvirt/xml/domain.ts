@@ -100,7 +100,7 @@ export function readDomain(xml: string | XmlDocument): Domain {
 /** Reads `<domain>`. @throws {DriverError} internal, for another element, no name, or an invalid memory size. */
 export function readRoot(root: XmlElement): Domain {
   const uuid = textOf(child(root, 'uuid'));
-  // libvirt accepts names with spaces at both ends, even a name of spaces only, and looks machines up by them.
+  // Does not trim the name: libvirt accepts names with spaces at both ends, even a name of spaces only.
   const name = child(root, 'name')?.text ?? '';
   if (root.name !== 'domain' || name === '') {
     throw new DriverError('internal', 'reading domain xml: it has no <domain> with a name');

@@ -38,7 +38,7 @@ const methods = {
  * then recorded a fault. An invalid `auth_type` is a fault too, but the other fields then decide about the kind.
  */
 export function readCredentials(entry: EntryReader): Credentials | undefined {
-  const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // `methods` has no other keys.
+  const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // `methods` is a literal.
   const hasCredential = entry.has('auth.application_credential_id') || entry.has('auth.application_credential_name');
   const implied = hasCredential ? 'application_credential' : entry.has('auth.token') ? 'token' : 'password';
   switch (type === undefined ? implied : methods[type]) {

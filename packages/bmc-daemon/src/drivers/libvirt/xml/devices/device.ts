@@ -228,7 +228,7 @@ function sourceValues(source: XmlElement | undefined): readonly string[] {
   if (source === undefined) return [];
   return [
     ...source.attributes
-      // These do not identify the device: a policy, and a number that libvirt adds while the device is in use.
+      // Neither `startupPolicy` nor `index` identifies the device. libvirt adds `index` while the device is in use.
       .filter(({ name }) => name !== 'startupPolicy' && name !== 'index')
       .map(({ value }) => value),
     ...(textOf(source) === null ? [] : [source.text.trim()]),

@@ -88,7 +88,7 @@ function isAsWanted(
 ): boolean {
   if (current !== wanted) return false;
   if (loaderPath !== null) return os.loader?.path === loaderPath;
-  // The definition of a BIOS machine may name a ROM file. It stays, because it is BIOS already.
+  // The definition of a BIOS machine may name a ROM file. The file stays, because it is a BIOS.
   return true;
 }
 
