@@ -30,7 +30,7 @@ export class PasswordMemory {
     return (
       createHmac('sha256', this.#key)
         .update(`${hash}:${user}\n`)
-        // bcrypt ignores further bytes, so the digest must ignore them too.
+        // bcrypt ignores the bytes after MAX_PASSWORD_BYTES, so the digest must ignore them too.
         .update(password.subarray(0, MAX_PASSWORD_BYTES))
         .digest()
     );

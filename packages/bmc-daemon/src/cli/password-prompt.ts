@@ -33,7 +33,7 @@ export async function askNewPassword({ input, output }: PromptStreams): Promise<
 }
 
 async function askTwice(input: NodeJS.ReadStream, output: NodeJS.WritableStream): Promise<string[]> {
-  // readline edits the line in raw mode (erase, UTF-8). Its echo is dropped.
+  // readline edits the line in raw mode (erase, UTF-8). `nowhere` drops its echo.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createEditor(input, nowhere);
   const ask = (prompt: string) =>

@@ -157,7 +157,7 @@ async function secretFindings(
   { account }: Examined,
 ): Promise<readonly Finding[]> {
   const found = await statOf(file);
-  // Other programs need the permissions of a device such as /dev/null.
+  // Examines only regular files: other programs need the permissions of a device such as /dev/null.
   if (found?.isFile() !== true || (found.mode & 0o007) === 0) return [];
   const chmod = asRoot(commandLine('chmod', 'o-rwx', file), account.uid);
   if ((found.mode & 0o002) !== 0)

@@ -30,7 +30,7 @@ const sessionService = defineResource({
     Sessions: reference(sessionsUri),
   }),
   patch: {
-    // The bounds of the schema, which requires support for all values between them.
+    // DMTF's schema has these bounds, and requires support for all values between them.
     body: z.strictObject({ SessionTimeout: z.int().min(30).max(86_400).optional() }),
     async apply({ sessionTimeoutSeconds }, { SessionTimeout = sessionTimeoutSeconds }, { services }) {
       await services.access.changeSettings({ sessionTimeoutSeconds: SessionTimeout });

@@ -9,8 +9,8 @@ import { withPointers, message, withDetail } from '../../redfish/messages/messag
 const action = 'CertificateService.GenerateCSR';
 
 /**
- * Names of the Trusted Computing Group, as the schema requires. The curves have the order of
- * `curves`.
+ * Names of the Trusted Computing Group, as the schema requires. The names of the curves are in the order of
+ * `curves` in `signing-request.ts`.
  */
 const algorithms = ['TPM_ALG_RSA', 'TPM_ALG_ECDSA'] as const;
 const curveIds = ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521'] as const;
