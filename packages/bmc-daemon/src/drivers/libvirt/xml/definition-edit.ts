@@ -1,7 +1,7 @@
 /**
- * One change of a machine's definition. The editors of `os/`, `devices/` and `machine/` all change
- * the same `DefinitionEdit`. The definition is parsed only once, and each editor sees the changes
- * of earlier editors. The new text, with the record of the daemon, is written only once.
+ * One change of a machine's definition. All editors of this change, such as those in `os/` and
+ * `devices/`, use one `DefinitionEdit`. So the definition is parsed only once, and each editor sees
+ * the changes of earlier editors. The new text, with the record of the daemon, is written only once.
  */
 import { readDomain, readRoot, type Domain } from './domain.js';
 import { checkVersion } from './metadata/json-element.js';
@@ -127,7 +127,7 @@ export class DefinitionEdit implements DefinitionValues {
 
 /**
  * Returns a changed definition; the same text if nothing changes.
- * @throws the errors of `change`.
+ * @throws {DriverError} internal, if the definition is not well-formed. Also throws the errors of `change`.
  */
 export function edited(definition: string, change: (edit: DefinitionEdit) => void): string {
   const edit = new DefinitionEdit(definition);

@@ -39,7 +39,7 @@ export interface XmlElementOf<Child> {
 /** An element. */
 export type XmlElement = XmlElementOf<XmlElement>;
 
-/** Returns child elements without a namespace (libvirt's own), all or those with one name. */
+/** Returns libvirt's own child elements, which have no namespace. With `name`, returns only those with this name. */
 export function childElements<E extends XmlElementOf<E>>(element: E | undefined, name?: string): readonly E[] {
   if (element === undefined) return [];
   return element.nodes.filter((node): node is E => isOwn(node) && (name === undefined || node.name === name));

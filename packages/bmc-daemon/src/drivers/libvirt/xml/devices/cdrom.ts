@@ -77,9 +77,9 @@ export function setDriveMedia(
 
 /**
  * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link addCdrom}. The bus depends on
- * the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. SCSI also on i440fx if the four IDE places
- * are in use. Of these, only SCSI supports hot-plug. So a hot-plugged drive is on USB, or on SCSI if the
- * machine has no USB.
+ * the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. If the four IDE places of i440fx are in use,
+ * the bus is SCSI, too. Of these buses, only SCSI supports hot-plug. So a hot-plugged drive is on USB, or on
+ * SCSI if the machine has no USB.
  * @param wantedTarget the target of the drive. A hot-plugged drive gets the target of the drive that the
  *   definition adds for the next start. Absent: a free one.
  * @throws {DriverError} unsupported, if the machine has no bus for the drive; noPlace, if the bus is full.

@@ -44,14 +44,14 @@ export function sourceMarkup(source: NewDiskSource | NetworkSource): string {
   }
 }
 
-/** Returns the name in the form of `DiskSource.name`. */
+/** Returns the URL of an image without its query, which is the `DiskSource.name` of a drive with this image. */
 export function networkName({ protocol, host, port, path }: NetworkSource): string {
   return `${protocol}://${urlHost(host)}:${port}/${path.replace(/^\//, '')}`;
 }
 
 /**
- * Returns the medium of a drive, for use in another drive; null for an empty drive, or a source of
- * another type.
+ * Returns the medium of a drive, for use in another drive; null for an empty drive, and for a source
+ * that is no {@link MediaSource}, such as a block device.
  */
 export function mediaSourceOf({ source, element }: Disk): MediaSource | null {
   const { type, name, pool, volume } = source;

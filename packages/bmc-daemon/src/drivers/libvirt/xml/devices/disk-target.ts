@@ -18,8 +18,8 @@ const buses: Readonly<Record<string, { readonly prefix: string; readonly places:
 };
 
 /**
- * Returns the first free target of a bus whose place is free too. libvirt derives the place from
- * the target.
+ * Returns the first target of a bus that no disk has, and whose place on the bus is free, too. libvirt
+ * derives the place from the target.
  * @param domains the definition, and the running machine if it runs.
  * @throws {DriverError} unsupported, if disks cannot be added to this bus; noPlace, if the bus is full.
  */

@@ -16,8 +16,8 @@ export interface CreatedRecord {
   /** The name without the number that `--count` adds; null for a machine without a number. */
   readonly group: string | null;
   /**
-   * False while the command creates or deletes the machine. If this is interrupted, the next command for this name
-   * removes what is left of the machine.
+   * False while the command creates or deletes the machine. If the command ends too early, the next command for this
+   * name removes what is left of the machine.
    */
   readonly complete: boolean;
   /** The disks, in their order. */

@@ -52,7 +52,7 @@ export function withIntent(intents: Intents, intent: Intent): Intents {
   return [...(intents ?? []).filter((known) => !isSame(known, intent)), intent];
 }
 
-/** Returns the intents without the intent of the same kind; null if none is left. */
+/** Returns the intents without those that {@link isSame} counts as the same kind as `intent`; null if none is left. */
 export function withoutIntent(intents: Intents, intent: Intent): Intents {
   return orNull((intents ?? []).filter((known) => !isSame(known, intent)));
 }

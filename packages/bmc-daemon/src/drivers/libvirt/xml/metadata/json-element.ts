@@ -31,7 +31,7 @@ export function findInMetadata<E extends XmlElementOf<E>>(root: E, namespace: st
  * Throws if a newer version of the daemon has written the data in a format that this version cannot read. So
  * this version does not overwrite the data.
  * @param what names the data, `its metadata`.
- * @throws {DriverError} conflict.
+ * @throws {DriverError} conflict, for a newer version, and for a version that is not a number.
  */
 export function checkVersion(root: XmlElement, element: XmlElement | undefined, what: string): void {
   if (element === undefined || versionOf(element) <= VERSION) return;

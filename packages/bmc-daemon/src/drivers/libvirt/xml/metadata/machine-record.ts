@@ -28,7 +28,10 @@ export interface BootRecord extends BootOverride {
   readonly saved: SavedBootOrder | null;
 }
 
-/** The record. A member is null if neither a client nor the daemon has set it. */
+/**
+ * The record. A member that neither a client nor the daemon has set is null. Exceptions: `resetNvram` is then
+ * false, and `later` and `unknown` are empty.
+ */
 export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;

@@ -49,7 +49,7 @@ const mediaSettings = z.object({
   certificates: z.array(z.object({ id: z.string(), pem: z.string() })),
 });
 
-// Ignores a setting with an unknown format, and keeps the others.
+// Reads a member with an unknown format as empty or null, and keeps the other members.
 const settings = z.object({
   kept: kept.catch({}),
   pending: settingsChange.catch({}),

@@ -21,7 +21,7 @@ export function withUnattached(
   return [...(withoutUnattached(records, record) ?? []), record];
 }
 
-/** Returns the records without this record; null if none is left. */
+/** Returns the records without the record of the given volume; null if none is left. */
 export function withoutUnattached(
   records: readonly UnattachedRecord[] | null,
   { pool, volume }: Pick<UnattachedRecord, 'pool' | 'volume'>,

@@ -79,7 +79,7 @@ export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
 
 /**
  * Returns the kind of the first boot device in the XML, which may contain the order of a boot override. If the
- * machine has no device of this order, returns the kind of the first `<boot dev>`.
+ * machine has no device of this order, returns the kind of the first `<boot dev>`; without `<boot dev>`, `hd`.
  */
 export function firstBootDevice(domain: Domain): BootDevice {
   const first = effectiveBootOrder(domain)[0]?.kind ?? DEVICE_OF_BOOT_DEV[domain.os.bootDevices[0] ?? 'hd'];

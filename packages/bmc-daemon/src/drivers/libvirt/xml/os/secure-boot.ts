@@ -70,7 +70,7 @@ function ofTemplate(template: string, os: OperatingSystem, catalog: FirmwareCata
  * Sets the mode of Secure Boot. The variables must then be recreated from their template, which
  * contains the keys.
  * @param files null: libvirt selects the firmware, even if the definition names it now.
- * @throws {DriverError} unsupported, for a BIOS machine.
+ * @throws {DriverError} unsupported, for a BIOS machine or a definition without `<os><type>`.
  */
 export function setSecureBoot(
   { domain, xml }: DefinitionEdit,
