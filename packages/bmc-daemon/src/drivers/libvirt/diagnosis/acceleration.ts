@@ -55,7 +55,7 @@ function deviceFindings(device: Device, { qemuAccount }: HostCapabilities, host:
 
 /**
  * Returns a finding if neither the group nor all accounts may open the device. libvirt examines QEMU with
- * QEMU's unprivileged account, even if guests run as root. So this examination then fails.
+ * QEMU's unprivileged account, even if guests run as root. So with this finding, libvirt's examination fails.
  * @param device as for {@link examineAcceleration}.
  */
 export function examineDevice(

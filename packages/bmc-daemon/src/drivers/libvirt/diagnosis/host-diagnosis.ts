@@ -32,8 +32,9 @@ export interface HostDiagnosisOptions {
 /** The result of an examination. */
 export interface HostDiagnosis {
   readonly findings: readonly Finding[];
-  /** Versions of libvirt and QEMU, such as `9.0.0`; null if the host did not report them. */
+  /** Version of libvirt, such as `9.0.0`; null if the host did not report it. */
   readonly libvirt: string | null;
+  /** Version of QEMU; null if the host did not report it, and for another hypervisor driver than QEMU's. */
   readonly qemu: string | null;
 }
 
@@ -81,8 +82,8 @@ async function examineConnected(
     libvirt,
     type,
   }));
-  // Null if libvirt reports no version of QEMU, because there is no QEMU, or not in time. A libvirt that has
-  // just started answers late, because it first examines QEMU.
+  // `qemu` resolves to null if there is no QEMU, or if libvirt does not report its version in time. A libvirt
+  // that has just started answers late, because it first examines QEMU.
   const qemu = withDeadline(hypervisor.getVersion(call), timeoutMs, () => null).catch(() => null);
   const firmware = withQemu(report, capabilities, (found) =>
     examineFirmware(hypervisor, host, { capabilities: found, templates }),
@@ -188,7 +189,7 @@ function restartCommand(host: ExaminedHost): string {
 function uriFindings({ parsed, uri }: ExaminedHost, changeUri: HostDiagnosisOptions['changeUri']): readonly Finding[] {
   const { transport, parameters } = parsed;
   if (transport === 'tcp') {
-    // libvirtd has another port for TLS, so removes the port.
+    // libvirtd has another port for TLS, so the new URI has no port.
     const encrypted = uri.replace('+tcp:', '+tls:').replace(/^([^/]*\/\/[^/?]*):\d+(?=[/?]|$)/, '$1');
     const { command, advice } = changeUri(encrypted);
     const message = 'The connection has no encryption, so everyone in the network can control the machines.';

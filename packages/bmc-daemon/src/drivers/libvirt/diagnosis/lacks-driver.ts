@@ -3,7 +3,7 @@ import { isLibvirtError } from '@rackless/libvirt';
 
 /**
  * Returns whether an error of a lookup means that the driver is not installed. libvirtd answers NO_SUPPORT. A libvirt
- * with one daemon for each driver has no connection to the missing daemon. Any other error of libvirt is a failure.
+ * with one daemon for each driver reports that it cannot connect to the missing daemon. Other errors are failures.
  */
 export function lacksDriver(error: unknown): boolean {
   if (isLibvirtError(error, 'NO_SUPPORT')) return true;

@@ -37,7 +37,7 @@ const copyKey = (host: ExaminedHost): string => host.ssh().replace(/^ssh /, 'ssh
 const startLibvirt = (host: ExaminedHost): string =>
   host.asRoot(...LIBVIRT_DAEMONS.map((daemon) => `systemctl enable --now ${daemon}.socket`));
 
-/** Returns the sentence for a closed port. The text of ssh has the port, which its configuration may change. */
+/** Returns the sentence for a closed port. ssh's error names the port, which ssh's configuration may have changed. */
 function closedPort({ parsed: { port, transport } }: ExaminedHost, text: string): string {
   const [, reported] = /\bport (\d+)/.exec(text) ?? [];
   const closed = reported ?? port ?? DEFAULT_PORTS[transport];
