@@ -26,7 +26,7 @@ export function check(loaded: LoadedSettings, { strict, quiet }: CheckOptions): 
   const faults = [...loaded.faults, ...rejected, ...inspection.faults];
   const warnings = [...loaded.warnings, ...inspection.warnings].filter((warning) => !rejected.includes(warning));
   printStartReport({ faults, warnings: quiet ? [] : warnings });
-  // Prints no list after a fault, because a setting with a fault would appear with its default.
+  // Prints no settings after a fault, because a setting with a fault would appear with its default.
   if (faults.length > 0) return exitCode.failed;
   if (!quiet) process.stdout.write(renderEffectiveSettings(loaded));
   return exitCode.done;

@@ -82,7 +82,7 @@ class Screen implements WebSocketHandler {
     if (display.destroyed) client.close(4409, 'The display has ended. The machine may be off.');
     this.#messages = new ClientMessages(
       (bytes) => void client.send(bytes),
-      // The same privilege as for power actions.
+      // Input needs the same privilege as power actions.
       () => !client.privileges.has('ConfigureComponents'),
     );
     client.resume();

@@ -62,7 +62,7 @@ export interface DeleteFlags extends HostFlags {
 /** Flags of `list`. */
 export type ListFlags = HostFlags;
 
-/** The rest of the program, which commands need. */
+/** What the commands need from the rest of the program. */
 interface MachineProgram {
   /** Loads the settings with flags of the command and of the program. */
   readonly load: (given: HostFlags) => LoadedSettings;

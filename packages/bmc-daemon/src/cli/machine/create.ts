@@ -50,7 +50,7 @@ function specOf(flags: CreateFlags): MachineSpec {
   };
 }
 
-/** Returns why the flags do not fit each other, or null. */
+/** Returns a fault: too many disks, or MAC addresses that are equal or too few or too many; null if there is none. */
 function problemOf({ networks, diskBytes }: MachineSpec, { mac }: CreateFlags): string | null {
   if (diskBytes.length > MAX_DISKS) return `a machine has at most ${MAX_DISKS} disks`;
   if (mac === undefined) return null;

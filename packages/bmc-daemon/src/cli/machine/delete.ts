@@ -10,7 +10,7 @@ import { ReportPrinter } from './output.js';
 import { onHost } from './session.js';
 
 /**
- * Deletes machines, after a question if data would be lost.
+ * Deletes machines. Without `--yes`, asks before data is lost.
  * @returns the exit code: 1 if the user does not confirm; otherwise that of {@link onHost}.
  */
 export async function deleteMachines(

@@ -110,7 +110,7 @@ export async function onHost(
 
 /** Prints the faults of the configuration, and returns whether there are any. */
 function printFaults(loaded: LoadedSettings): boolean {
-  // A setting with a fault has its default value, so the URI is checked only without faults.
+  // A setting with a fault has its default value, so the URI is checked only if no setting has a fault.
   const faults = loaded.faults.length > 0 ? loaded.faults : libvirtUriFaults(loaded);
   if (faults.length > 0) printStartReport({ faults, warnings: loaded.warnings });
   return faults.length > 0;
