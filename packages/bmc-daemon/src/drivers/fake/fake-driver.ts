@@ -49,9 +49,9 @@ interface FakeDriverOptions {
 export class FakeDriver implements CompleteDriver {
   readonly name = 'fake';
   readonly #machines: Map<string, CompleteSnapshot>;
-  /** Stays the same object until the machines change, so that callers can cache results. */
+  /** Stays the same object until a machine is defined or undefined, so that callers can cache results. */
   #list: readonly SystemRef[] | undefined;
-  /** UUIDs by name; undefined after a change of the machines. */
+  /** UUIDs by name; undefined after a machine was defined or undefined. */
   #uuids: ReadonlyMap<string, string> | undefined;
   readonly powerActions = everyAction;
   readonly changeable = everyPart;

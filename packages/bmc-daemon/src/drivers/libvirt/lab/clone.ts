@@ -27,9 +27,9 @@ interface CloneRequest extends Pick<CreateRequest, 'naming' | 'signal' | 'onRepo
 /**
  * Copies the source for each name that has no machine yet, and reports the result of each name. Stops after a
  * copy that fails, or before the next copy after the signal.
- * @throws {LabError} for a problem before the first copy.
- * @throws {DriverError} if libvirt fails before the first copy; {Error} AbortError, if the signal ends the
- *   wait for other hosts.
+ * @throws {LabError} for a problem before the first copy; {RangeError} if the prefix of the MAC addresses has too few
+ *   addresses; {Error} AbortError, if the signal ends the wait for other hosts.
+ * @throws {DriverError} if libvirt fails before the first copy, or as {@link withoutDaemon}.
  */
 export async function cloneMachines(host: LabHost, request: CloneRequest): Promise<void> {
   const { naming, onReport, source: sourceName } = request;

@@ -14,8 +14,8 @@ type Difference = readonly [property: string, current: string, wanted: string];
 
 /**
  * Returns one text for each property that differs from the spec. Compares the current machine, which a
- * client may have changed over Redfish. Ignores the boot order, because every client changes it, and the
- * properties that the spec leaves open (null).
+ * client may have changed over Redfish. Ignores the properties that the spec leaves open (null). Also ignores
+ * the boot order, because every client changes it.
  * @param macs the wanted addresses; null: any.
  * @throws {DriverError} if libvirt fails.
  */

@@ -31,8 +31,8 @@ export interface CreateRequest {
  * after a machine that cannot be created. After the signal, stops before the next machine that it would create.
  * @throws {LabError} for a problem before the first machine is created, and if another machine has a MAC address that
  *   the user requests for an existing machine.
- * @throws {DriverError} if libvirt fails during the checks or a comparison; {Error} AbortError, if the signal
- *   ends the wait for other hosts.
+ * @throws {DriverError} if libvirt fails during the checks or a comparison; {RangeError} if the prefix of the MAC
+ *   addresses has too few addresses; {Error} AbortError, if the signal ends the wait for other hosts.
  */
 export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
   const { naming, spec, onReport } = request;
@@ -84,8 +84,8 @@ export async function build(host: LabHost, { blueprint, report }: Planned): Prom
 /**
  * Checks the networks and the firmware, removes incomplete machines, and plans the missing ones. Then checks that
  * their volumes do not exist, and that Secure Boot works.
- * @throws {LabError} with the problems of the first check that fails; {DriverError} if libvirt fails; {Error}
- *   AbortError after the signal.
+ * @throws {LabError} with the problems of the first check that fails; {DriverError} if libvirt fails; {RangeError} if
+ *   the prefix of the MAC addresses has too few addresses; {Error} AbortError after the signal.
  */
 async function plan(
   host: LabHost,

@@ -20,7 +20,7 @@ interface ListedMachine {
 /** Dependencies of {@link listMachines}. */
 type ListHost = Pick<LabHost, 'hypervisor' | 'timeoutMs'>;
 
-/** Returns the machines that `bmc-daemon machine` has created. @throws {DriverError} unavailable. */
+/** Returns the machines that `bmc-daemon machine` has created. @throws {DriverError} if libvirt fails. */
 export async function listMachines(host: ListHost): Promise<readonly ListedMachine[]> {
   const own = (await readMachines(host)).filter(isOwn);
   const listed = await Promise.all(own.map((machine) => listedMachine(machine, host.timeoutMs)));

@@ -35,7 +35,7 @@ export interface DefinitionPlan {
 
 /**
  * Returns the definition of a machine.
- * @param disks the volumes in the order of the spec; fewer while they do not exist yet.
+ * @param disks the volumes in the order of the spec; an empty array while they do not exist yet.
  * @throws {DriverError} unsupported, for firmware that the machine type does not have.
  */
 export function machineXml(plan: DefinitionPlan, disks: readonly DiskVolume[]): string {

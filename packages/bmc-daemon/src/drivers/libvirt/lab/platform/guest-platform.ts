@@ -12,8 +12,8 @@ const ARCHITECTURES: readonly string[] = ['x86_64', 'aarch64'];
 
 /**
  * Reads the platform, and checks that the host supports the machine.
- * @throws {LabError} if the host lacks KVM, QEMU, the firmware, the TPM or the CPU model, or has an architecture that
- *   is not supported; {DriverError} if libvirt fails.
+ * @throws {LabError} if the host lacks QEMU, or the firmware, the TPM, the CPU model or the KVM that the spec requires.
+ *   Also if the architecture of the host is not supported. {DriverError} if libvirt fails.
  */
 export async function readGuestPlatform(host: LabHost, spec: MachineSpec): Promise<GuestPlatform> {
   const { hypervisor, timeoutMs } = host;

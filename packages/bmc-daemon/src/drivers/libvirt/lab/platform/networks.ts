@@ -20,7 +20,7 @@ export interface CheckedLink extends NetworkLink {
 /**
  * Checks that all networks and bridges exist, also the bridges of networks in bridge mode.
  * @param onAdvice receives a sentence for each network that is not active: it can start before the machine.
- * @throws {LabError} with all networks and bridges that cannot be used; {DriverError} unavailable.
+ * @throws {LabError} with all networks and bridges that cannot be used; {DriverError} if libvirt fails.
  */
 export async function checkNetworks(
   host: LabHost,
