@@ -6,12 +6,12 @@ import { z } from 'zod';
 import type { ActionRecord } from '../../hypervisor-logs.js';
 import { shortLine } from '../http/plain-text.js';
 
-/** Maximum number of actions of a server in its log. */
+/** Maximum number of Nova's actions in the log of one server. */
 export const MAX_ACTIONS = 500;
 
 /**
- * The list. The form of a member is checked only if the daemon uses it, because a list may be very
- * long.
+ * The schema of Nova's answer. It does not check the members, because a list may be very long.
+ * {@link actionRecords} checks only the members that it returns.
  */
 export const actionListSchema = z.object({ instanceActions: z.array(z.unknown()) });
 
@@ -24,7 +24,7 @@ const actionSchema = z.object({
 });
 
 /**
- * Returns the latest actions, oldest first, one for each id. Ignores members of another form.
+ * Returns the latest actions, oldest first, one for each id. Ignores members with an unexpected form.
  * @param newestFirst the list in Nova's order.
  */
 export function actionRecords(newestFirst: readonly unknown[]): readonly ActionRecord[] {

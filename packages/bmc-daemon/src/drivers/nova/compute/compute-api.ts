@@ -248,6 +248,6 @@ function parsedMember(member: unknown, ignoredLog: IgnoredLog): Server | Unknown
  */
 function timeBefore({ headers }: CloudAnswer, tookMs: number): number | undefined {
   const time = Date.parse(headers['date'] ?? '');
-  // Nova rejects other years, so the daemon could not request the changes since such a time.
+  // Nova rejects a time before FIRST_DATE or after LAST_DATE, so the daemon could not request the changes since then.
   return time >= FIRST_DATE && time <= LAST_DATE ? time - tookMs : undefined;
 }

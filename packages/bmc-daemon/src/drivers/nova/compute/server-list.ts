@@ -246,7 +246,7 @@ export class ServerList {
     }
   }
 
-  /** Marks the last known state of a server whose cell does not answer. @returns it; undefined if there is none. */
+  /** Marks a server whose cell does not answer. @returns its last known state, marked; undefined if there is none. */
   #recordUnknown(before: Entry | undefined, readAt: number): SystemSnapshot | undefined {
     if (before === undefined) return undefined;
     const snapshot = { ...before.snapshot, unansweredSince: before.snapshot.unansweredSince ?? new Date() };

@@ -14,8 +14,8 @@ const MAX_SINGLE = 4;
 /** The rest after the answer to a single read is this many times its duration. */
 const REST_PER_READ = 3;
 /**
- * The same for a shared listing. While operations send actions, listings that take a second each use a tenth
- * of the time.
+ * The rest after a shared listing is this many times its duration. While operations send actions, listings of one
+ * second thus use a tenth of the time.
  */
 const REST_PER_LISTING = 9;
 /** The longest rest while no operation sends an action, because then a listing slows down no action. */

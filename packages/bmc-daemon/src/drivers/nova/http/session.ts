@@ -59,7 +59,7 @@ export interface CloudSession {
   projectId(): Promise<string | undefined>;
   /** Returns whether the settings or the catalog have a usable endpoint of the service. @throws as {@link request}. */
   offers(service: CloudService): Promise<boolean>;
-  /** Notices that Nova is silent: watches the requests to Nova that wait for an answer, except those that it relays. */
+  /** Notices that Nova is silent: watches the waiting requests to Nova, except those that Nova relays to others. */
   readonly silence: Silence;
   /** Returns the status and the reason of an answer in one line, without secrets. */
   reason(answer: CloudAnswer): string;
@@ -73,7 +73,7 @@ export interface CloudSession {
  */
 const REJECTED_PAUSE_MS = 30_000;
 const MAX_REJECTED_PAUSE_MS = 300_000;
-/** Maximum number of simultaneous requests that a service relays to Neutron; the same for those to compute hosts. */
+/** Maximum number of simultaneous requests that a service relays to Neutron, and of those that it relays to hosts. */
 export const MAX_RELAYED = 6;
 /** Number of the latest tokens that `reason` masks in messages. No running request has an older token. */
 const MAX_MASKED_TOKENS = 3;
@@ -218,7 +218,7 @@ function createTokens(
   return {
     /** Returns the stored token, or requests a new one. */
     current,
-    /** Removes the stored token if it is this one, so that the next caller requests a new one. */
+    /** Removes the stored token if it is still `used`, so that the next caller requests a new token. */
     forget: (used: Promise<CloudToken>): void => {
       if (token === used) token = undefined;
     },

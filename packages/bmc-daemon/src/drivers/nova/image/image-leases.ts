@@ -58,8 +58,8 @@ export class ImageLeases {
   }
 
   /**
-   * Renews the mark of an image until the release. The first renewal may come {@link RENEW_MS} later, so the image
-   * needs a mark already, or {@link mark}.
+   * Renews the mark of an image until the release. The first renewal may come {@link RENEW_MS} later. So an image
+   * without a mark also needs a call of {@link mark}.
    * @returns the function that releases the image.
    */
   hold(id: string): () => void {
@@ -79,7 +79,7 @@ export class ImageLeases {
   leasedUntil(image: Pick<CloudImage, 'id' | 'properties'>, now: number): number | undefined {
     if (this.#held.has(image.id)) return now + LEASE_MS;
     const ends = [...image.properties]
-      // The own mark of an image that this daemon neither holds nor creates is that of an earlier run.
+      // If this daemon neither holds nor creates the image, its own mark is from before its last restart.
       .filter(([name]) => name.startsWith(PREFIX) && (name !== this.#markName || this.#creating > 0))
       // A mark with a time far in the future would otherwise stay valid for too long.
       .map(([, time]) => Math.min(Date.parse(time), now) + LEASE_MS)

@@ -47,7 +47,7 @@ export function createNetworkImage(session: CloudSession, wanted: string | null)
       return answer.status === 404 ? [] : [bodyOf(imageSchema, answer, session, 'image')];
     }
     const answer = await get('/v2/images', { name });
-    // Glance interprets some names as conditions, so they are compared again here.
+    // Glance interprets some names as conditions, and then lists other images. So this line compares the names again.
     return bodyOf(listSchema, answer, session, 'image').images.filter((image) => image.name === name);
   };
   const find = async (): Promise<string> => {

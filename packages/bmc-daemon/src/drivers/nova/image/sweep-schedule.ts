@@ -19,7 +19,7 @@ export interface SweepResult {
  * sweep since the last complete one, up to {@link MAX_PAUSE_MS}.
  */
 const pauses = {
-  /** The cloud may be down for hours, and each sweep makes up to six requests. */
+  /** The cloud may be down for hours, and each sweep makes up to six requests, so the first pause is long. */
   failed: { firstMs: 30_000, growth: 2 },
   /** Other daemons mark an image only for a moment, so the first pause is short. */
   disturbed: { firstMs: 1000, growth: 4 },

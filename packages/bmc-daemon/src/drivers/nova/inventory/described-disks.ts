@@ -10,8 +10,8 @@ import { readVolume, type Volume, type Volumes } from './volume-api.js';
 /** The cache reads a volume of this age again. */
 const MAX_AGE_MS = 30_000;
 /**
- * After a timeout of a reader, further readers do not wait for Cinder for this time, and each of them extends it. After
- * a failed request, the cache sends no request for this time.
+ * If Cinder has not answered a reader in time, further readers do not wait for Cinder for this time. Each reader
+ * without an answer starts this time again. After a failed request, the cache sends no request for this time.
  */
 const FAILURE_MS = 10_000;
 /** Maximum number of volumes in the cache. */

@@ -28,7 +28,7 @@ interface Inventory {
   withDetails(snapshot: SystemSnapshot, server: Server, wanted: WantedDetails): Promise<SystemSnapshot>;
 }
 
-/** A snapshot with added details, and those of its members that come from other services. */
+/** The last result: `parts` are the details from other services, `result` is the snapshot with them. */
 interface Completed {
   readonly parts: Partial<SystemSnapshot>;
   readonly result: SystemSnapshot;

@@ -10,7 +10,7 @@ import { shortLine } from '../http/plain-text.js';
 
 /** A volume. */
 export interface Volume {
-  /** Null: it has none. */
+  /** Null: the volume has no name. */
   readonly name: string | null;
   readonly sizeGiB: number;
   /** Whether a server can boot from the volume. */

@@ -249,7 +249,7 @@ export class RescueBoot {
    * the mark, the owner of the server seems to have rescued it.
    */
   async #endUnmarkedBoot(id: string, options: OperationOptions & { readonly doing: string }): Promise<void> {
-    // The poll that has seen the end of the boot has read the metadata.
+    // The poll that has seen the end of the boot has also read the metadata, so the list has current metadata.
     const server = this.#options.list.find(id)?.server;
     if (server?.vmState !== 'rescued' || isMarked(server)) return;
     await this.#unrescue(server, options);

@@ -14,7 +14,7 @@ export interface ServerState {
   readonly boot: BootOverride;
   /** Null: no client has set it, so the configuration applies. */
   readonly verifyCertificate: boolean | null;
-  /** Null: the server has none. */
+  /** Null: the server has no asset tag. */
   readonly assetTag: string | null;
   /**
    * Present if this service boots an image, or has booted one. It is the id of the server's last

@@ -70,8 +70,8 @@ export function createSerialConsoles(options: SerialConsolesOptions): SerialCons
   const proxies = createProxies(tls, times);
   let nextProbeAt = -Infinity;
   list.onChange(({ kind, uuid }) => {
-    // A hard reboot gives a serial port to a server that is older than the setting of its host, so the
-    // driver then asks again.
+    // A server has no serial port if its host enabled serial consoles after the server was created. A hard reboot
+    // adds the port, so the driver then asks again.
     const isNew = kind === 'started' || kind === 'rebooted';
     if (kind === 'undefined' || (isNew && servers.get(uuid)?.proxy === undefined)) servers.delete(uuid);
   });
