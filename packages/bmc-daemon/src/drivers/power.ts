@@ -20,7 +20,7 @@ const actions = [
 ] as const;
 
 /**
- * Power actions, with libvirt's names where it has one. `create` is power-on, `destroy` is power-off. `reboot` is
+ * Power actions, with libvirt's names where libvirt has them. `create` is power-on, `destroy` is power-off. `reboot` is
  * graceful and falls back to a hard restart. `reset` is hard. `cycle` is off and on. `pressButton` acts as the power
  * button: the guest decides, and a machine that is off starts. `suspend` and `resume` pause and continue the CPUs of
  * the machine. With `pmSuspend` the guest writes its memory to disk and powers off (ACPI S4).
@@ -107,7 +107,7 @@ const table: Readonly<Record<DomainState, Row>> = {
     destroy: nothing,
     shutdown: rejected,
     reboot: rejected,
-    // DMTF's use-case checker: ForceRestart from Off ends On.
+    // DMTF's use-case checker expects that ForceRestart switches on a machine that is off.
     reset: freshBoot,
     injectNmi: rejected,
     cycle: freshBoot,

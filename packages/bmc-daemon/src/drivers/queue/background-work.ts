@@ -6,7 +6,7 @@
  */
 import { settlesWithin } from './settles-within.js';
 
-/** Background steps at once, on all hosts together. A step reconciles or reads one machine. */
+/** Maximum number of simultaneous background steps, on all hosts together. A step reconciles or reads one machine. */
 const PARALLEL_STEPS = 4;
 /** Time after which a step lets the next one begin, because its host or its QEMU may hang. */
 const SLOW_MS = 500;

@@ -40,7 +40,7 @@ interface Insertion extends Named {
 export interface SharedQueues {
   readonly operations: Operations;
   readonly edits: Operations;
-  /** Announcements of ejects between the replicas. Each cancels the inserts into its drive on the others. */
+  /** Announcements of ejects between the replicas. Each announcement cancels the inserts into this drive elsewhere. */
   readonly ejects: {
     /** Announces an eject to the other replicas. Does nothing while they are not reachable. */
     announce(uuid: string, device: MediaDevice): void;

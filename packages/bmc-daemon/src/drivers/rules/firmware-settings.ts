@@ -11,10 +11,10 @@ export function mergeSettings(earlier: SettingsChange, later: SettingsChange): S
   return { ...earlier, ...later, ...(Object.keys(kept).length === 0 ? {} : { kept }) };
 }
 
-/** Returns the change that reverts a change: the current values of its settings, without unknown and stored values. */
+/** Returns the change that reverts a change: the current values of its settings, without unknown values and `kept`. */
 export function resetChange(current: MachineSettings, change: SettingsChange): SettingsChange {
   const undone = Object.entries(current).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
-  // All names are members of a change, and no value is null.
+  // The cast is correct: each name is a member of `change`, and no value is null.
   return without(Object.fromEntries(undone) as SettingsChange, 'kept');
 }
 
