@@ -36,8 +36,8 @@ export interface EventFeed {
    */
   since(id: string): Replay;
   /**
-   * Returns an event that reports lost events to one subscriber. It has no sequence number of its own,
-   * but the number before that of `next`. So a client that reconnects with its id continues with `next`.
+   * Returns an event that reports lost events to one subscriber. This event has no sequence number of its own,
+   * but the number before that of `next`. So a client that reconnects with the id of this event continues with `next`.
    * @param next the event that follows the report; undefined: the next event of the source.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;

@@ -1,6 +1,6 @@
 /**
- * Writes the events of the bus into the logs of the machines and of the service. An entry also has the
- * client that caused the event, and its address.
+ * Writes the events of the bus into the logs of the machines and of the service. If a Redfish client caused
+ * the event, the entry also has the client's user and address.
  */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';

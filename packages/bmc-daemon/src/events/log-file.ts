@@ -182,7 +182,8 @@ export class LogFile {
   /** Writes all records after a failed write. */
   async #writeAgain(state: FileState): Promise<void> {
     await this.#rewrite(state, state.records ?? []);
-    // Nothing frees the records of a log that is not used anymore.
+    // Frees the records now, because `forget` had no effect during the failure, and nothing calls it again for a log
+    // that is not used anymore.
     if (this.#failedAt === undefined) state.records = undefined;
   }
 

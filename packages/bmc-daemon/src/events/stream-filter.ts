@@ -54,7 +54,7 @@ export function parseStreamFilter(text: string): StreamSelection {
   // subordinate resources.
   const origins: string[] = [];
   const plain = text
-    // DSP0266 writes these two values without quotes.
+    // DSP0266 writes the values of these two properties without quotes.
     .replace(/\b(EventFormatType|EventType)(\s+(?:eq|ne)\s+)([A-Za-z]+)\b/g, `$1$2'$3'`)
     .replace(
       /\bMessageId(\s+(?:eq|ne)\s+)'([^']*)'/g,

@@ -78,7 +78,8 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
         signal: AbortSignal.any([signal, timeout]),
       });
       outgoing.on('error', fail);
-      // A protocol upgrade causes neither a `response` nor an `error` event.
+      // A protocol upgrade causes neither a `response` nor an `error` event, so the POST would not end without this
+      // listener.
       outgoing.on('upgrade', (_answer, socket) => {
         socket.destroy();
         reject(new Error('the listener answered with 101'));

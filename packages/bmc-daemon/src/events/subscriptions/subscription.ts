@@ -30,7 +30,7 @@ const pushRecord = z.object({
   verifyCertificate: z.boolean(),
   policy: z.enum(deliveryRetryPolicies),
   suspended: z.boolean(),
-  /** The user who created it; null without accounts. */
+  /** The user who created the listener; null without accounts. */
   owner: z.string().nullable(),
   /** State files of versions without metric reports lack this property and the next one. */
   format: z.enum(eventFormats).default('Event'),
