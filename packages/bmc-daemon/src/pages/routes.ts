@@ -109,7 +109,7 @@ export function createPages(
       fail(toRedfishError(error, { path: request.path }), response);
       return;
     }
-    // An answer in progress cannot be replaced.
+    // An answer in progress cannot become an error answer. So only the log has the error, and the connection closes.
     response.locals.error = error;
     response.destroy();
   });

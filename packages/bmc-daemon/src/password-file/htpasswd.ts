@@ -72,7 +72,7 @@ export function parseHtpasswd(text: string): Htpasswd {
     else if (cost < 4 || cost > MAX_COST) fault(`a bcrypt cost of ${cost} is not accepted, only 4 to ${MAX_COST}`);
     else {
       const first = entries.get(user);
-      // Like Apache, use the user's first line.
+      // As in Apache, the first line of a user has precedence.
       if (first === undefined) entries.set(user, { user, hash, cost, line });
       else warnings.push({ line, message: `the user is already on line ${first.line}, and that line is used` });
     }

@@ -108,7 +108,7 @@ export function openPasswordFile(path: string, options: PasswordFileOptions): Pa
   };
   const check = (time: number) => {
     checkedAt = time;
-    // Take the fingerprint before reading: the next check then notices a change in between.
+    // Takes the fingerprint before it reads the file, so that the next check notices a change in between.
     const current = fingerprint(path);
     if (current === seen) return;
     seen = current;

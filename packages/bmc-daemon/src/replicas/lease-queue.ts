@@ -145,7 +145,7 @@ class StoredTicket implements Ticket {
 
   leave(): void {
     this.#end(new TicketCancelled('the ticket has left'));
-    // Without an answer, the ticket expires.
+    // If the store does not answer, the ticket stays in the queue until it expires.
     this.#run(leaveScript, []).catch(() => undefined);
     this.#onLeave();
   }

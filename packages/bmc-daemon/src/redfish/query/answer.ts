@@ -102,8 +102,8 @@ function membersOf(body: JsonObject): readonly Json[] {
 /**
  * Returns the collection with the matching members and their number (DSP0266, $filter). If members cannot be read,
  * the collection has a message for each, because the service cannot decide whether they match.
- * @throws {RedfishError} 507 if the answer becomes too large; 503 if no member can be read; also if the client
- *   disconnects.
+ * @throws {RedfishError} 507 if the answer becomes too large; 503 if no member can be read because the host does not
+ *   answer; OperationFailed if the client disconnects.
  */
 async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReader): Promise<JsonObject> {
   const members = membersOf(body);

@@ -83,7 +83,7 @@ export class LinkReader {
     return this.#failures;
   }
 
-  /** @throws {RedfishError} 503, if a link could not be read for this reason, and no link could be read. */
+  /** @throws {RedfishError} 503, if no link could be read, and at least one read failed with 503. */
   assertAvailable(): void {
     if (this.#hasRead) return;
     for (const failure of this.#failures.values()) if (failure.status === 503) throw failure;
