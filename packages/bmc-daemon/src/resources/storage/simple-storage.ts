@@ -29,7 +29,7 @@ const simpleStorage = defineResource({
     Name: `${busName(bus.id)} Simple Storage`,
     Devices: bus.disks.map((disk) => ({
       Name: disk.target,
-      // sushy rejects null.
+      // sushy rejects null, so an unknown capacity is absent.
       ...(disk.capacityBytes === null ? {} : { CapacityBytes: disk.capacityBytes }),
       Status: disk.pending ? waiting : enabled,
     })),

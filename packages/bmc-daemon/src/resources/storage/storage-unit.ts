@@ -20,7 +20,7 @@ export interface ControllerUnit {
   readonly name: string;
   readonly speedGbps: number | null;
   /**
-   * DMTF's Protocol values of the drives. In a configured storage, only of the configured drives that it shows.
+   * DMTF's Protocol values of the drives. A configured storage omits the protocols of disks that clients have created.
    */
   readonly protocols: readonly string[];
 }

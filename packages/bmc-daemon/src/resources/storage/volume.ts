@@ -42,7 +42,7 @@ const newVolume = z.strictObject({
   Name: z.string().min(1).max(255).optional(),
   RAIDType: z.enum(plainTypes.RAIDType).optional(),
   VolumeType: z.enum(plainTypes.VolumeType).optional(),
-  // Ironic sends false with every volume.
+  // Ironic sends false with every volume. The service cannot encrypt volumes, so it rejects true.
   Encrypted: z.literal(false).optional(),
   ProvisioningPolicy: z.enum(['Thin', 'Fixed']).optional(),
   '@Redfish.OperationApplyTime': z.enum(['Immediate']).optional(),

@@ -18,7 +18,7 @@ interface Module {
   readonly slot: number;
   /** Null: the slot is empty. */
   readonly capacityMiB: number | null;
-  /** Whether its contents survive a power cycle. */
+  /** Whether the contents of the module survive a power cycle. */
   readonly isPersistent: boolean;
 }
 
@@ -51,7 +51,7 @@ export function memoryModules({
   return [...builtIn, ...plugged, ...free].map((module, slot) => ({ id: `DIMM${slot}`, slot, ...module }));
 }
 
-/** Converts to GiB: an integer, rounded down, from 1 GiB on, because Ironic expects it; below 1 GiB a fraction. */
+/** Converts KiB to GiB. From 1 GiB on, rounds down to an integer, which Ironic expects; below, returns a fraction. */
 export function totalMemoryGiB(memoryKiB: number): number {
   const gib = memoryKiB / 1024 ** 2;
   return gib >= 1 ? Math.floor(gib) : Math.round(gib * 1000) / 1000;

@@ -21,7 +21,7 @@ const resetTypes = {
   PushPowerButton: 'pressButton',
   Pause: 'suspend',
   Resume: 'resume',
-  // DMTF: writes the state to disk and switches the power off.
+  // DMTF defines Suspend as: the guest writes its state to disk, and the power goes off.
   Suspend: 'pmSuspend',
 } as const satisfies Readonly<Record<string, PowerAction>>;
 
@@ -65,7 +65,7 @@ export function knownSystem(driver: Services['driver'], id: string): Promise<Sys
  * libvirt needs 12 s to destroy a QEMU process that hangs.
  * @throws {RedfishError} 400 if the driver does not support the type, EMULATOR_DISABLE_POWER_OFF rejects it, or
  *   the machine cannot suspend; 409 ChassisPowerStateOnRequired if the machine is off and must be on.
- * @throws {DriverError} another error of the driver. Both only before the request becomes a task.
+ * @throws {DriverError} another error of the driver. Throws only before the request becomes a task.
  */
 export async function reset(
   system: SystemSnapshot,

@@ -70,7 +70,7 @@ const updateService = defineResource({
 
 /** Parses ImageURI. @throws {RedfishError} 400 if it is not an HTTP or HTTPS URL. */
 function imageOf(uri: string, protocol: (typeof transferProtocols)[number] | undefined): URL {
-  // DMTF: without a scheme, TransferProtocol or HTTP applies.
+  // DMTF: if ImageURI has no scheme, TransferProtocol applies, and without TransferProtocol HTTP.
   const text = /^[a-z][a-z\d+.-]*:/i.test(uri)
     ? uri
     : `${(protocol ?? 'HTTP').toLowerCase()}://${uri.replace(/^\/+/, '')}`;
@@ -114,7 +114,7 @@ function notATargetError(uri: string): RedfishError {
 
 /**
  * Starts an update as a task, as clients expect. The task completes when the new versions of all machines wait
- * for a reset. It fails at the first error of the driver; the machines before keep their new version.
+ * for a reset. It fails at the first error of the driver; the machines before this one keep their new version.
  */
 function startUpdate(
   systems: ReadonlySet<SystemSnapshot>,

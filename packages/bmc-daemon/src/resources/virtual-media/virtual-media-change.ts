@@ -11,8 +11,8 @@ const faults: ImageFaults = {
 
 /**
  * Returns the schema of a PATCH for a drive. Properties of an image need an Image in the same body.
- * Without it they must be null or have their current values, because some clients send back everything that
- * they read.
+ * Without an Image, these properties must be null or have their current values, because some clients send back
+ * everything that they read.
  * @param shown the drive as GET shows it.
  */
 export const driveBody = (shown: Readonly<Record<string, unknown>>) =>

@@ -138,7 +138,7 @@ function renderDrive({ id, name, mediaTypes, drive }: MediaDriveEntity, verifyBy
     WriteProtected: drive.writeProtected,
     TransferMethod: drive.transferMethod === null ? null : transferMethodNames[drive.transferMethod],
     TransferProtocolType: drive.viaUri && drive.image !== null && !isUploaded(drive) ? protocolOf(drive.image) : null,
-    // Write-only: the service does not store them after the download.
+    // The credentials are write-only: the service does not store them after the download.
     UserName: null,
     Password: null,
     VerifyCertificate: trustOf(drive, verifyByDefault).verifyCertificate,
