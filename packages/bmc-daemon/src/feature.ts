@@ -51,7 +51,7 @@ export interface Listening {
   readonly everywhere: boolean;
   /**
    * Listens at another address, with all protocols.
-   * @returns a function that ends it.
+   * @returns a function that stops listening at this address.
    * @throws {ListenError}
    */
   addAddress(address: string): Promise<() => void>;
@@ -72,7 +72,7 @@ export interface OpenFeature<Own extends object> {
   readonly onWrite?: ChangeListener;
   /**
    * Listens at another address, for a feature with its own protocol. Never rejects.
-   * @returns a function that ends it.
+   * @returns a function that stops listening at this address.
    */
   readonly addAddress?: (address: string) => Promise<() => void>;
   /** Called when the service listens and the driver runs. */

@@ -1,4 +1,4 @@
-/** Metrics of the hosts. A host that does not answer has only `bmc_host_up`. */
+/** Metrics of the hosts. A host that does not answer, or has no known facts, has only `bmc_host_up`. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { readHostSnapshots, type HostFacts, type HostsControl } from './drivers/hosts-control.js';
 

@@ -58,9 +58,9 @@ interface StateFileOptions<State> {
   readonly initial: State;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /**
-   * Treatment of a damaged file: one that is no regular file, not UTF-8 or not JSON, or violates the schema, also
-   * if another program damages it later. `setAside`: renames
-   * it to `<name>.json.broken`, logs an error and starts with the initial state. `refuse`: throws.
+   * Treatment of a damaged file: the file is no regular file, not UTF-8 or not JSON, or violates the schema. Applies
+   * at the start, and if another program damages the file later. `setAside`: renames the file to
+   * `<name>.json.broken`, logs an error and continues with the initial state. `refuse`: throws.
    * Use `refuse` if the initial state would weaken security.
    */
   readonly broken: 'setAside' | 'refuse';

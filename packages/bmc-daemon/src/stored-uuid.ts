@@ -27,8 +27,8 @@ export function readTrimmed(file: string): string {
 
 /**
  * Returns the random UUID in the state folder, in lower case. Creates it if there is none, or if the file is
- * damaged; then renames that file. If it cannot be stored, the UUID is new after each start, and a warning is
- * logged. Never throws.
+ * damaged; a damaged file is renamed. If the UUID cannot be stored, it is new after each start, and the function logs a
+ * warning. Never throws.
  */
 export function storedUuid({ owner, stateDir, log }: StoredUuidOptions): string {
   const file = path.join(stateDir, `${owner}-uuid`);

@@ -107,7 +107,7 @@ function osRelease(): string {
   try {
     return readTextFile('/etc/os-release');
   } catch {
-    // A host without the file gets the commands of Debian.
+    // A host without os-release(5) gets the commands of Debian.
     return '';
   }
 }

@@ -118,7 +118,7 @@ export function overlap(a: IpNetwork, b: IpNetwork): boolean {
  */
 export function isHostAddress({ address, prefix }: IpNetwork): boolean {
   const bits = addressBits(address);
-  // A network of two addresses has neither (RFC 3021, RFC 6164).
+  // A network of one or two addresses has neither of these addresses (RFC 3021, RFC 6164).
   if (prefix >= bits - 1) return true;
   const mask = (1n << BigInt(bits - prefix)) - 1n;
   const host = numberOf(address) & mask;

@@ -77,7 +77,7 @@ export class ManagerAddresses {
 
   /**
    * Sets an address and listens there. After a failure, removes the address from the host.
-   * @throws {HostAddressError} if the host rejects it.
+   * @throws {HostAddressError} if the host rejects the address or loses it again.
    * @throws {DuplicateAddressError} if another host of the link has the address; only for IPv6.
    * @throws {Error} if the service cannot listen there.
    */
@@ -173,7 +173,7 @@ export class ManagerAddresses {
 
   /**
    * Waits, for a limited time, until the kernel has found no duplicate of an IPv6 address.
-   * @throws {DuplicateAddressError} another host has it; {HostAddressError} it disappeared.
+   * @throws {DuplicateAddressError} if another host has the address; {HostAddressError} if the address disappeared.
    */
   async #untilUsable({ address }: InterfaceAddress): Promise<void> {
     if (isIPv4(address)) return;

@@ -56,7 +56,7 @@ export function exchange(
     });
     request.once('close', () => {
       cancelConnectLimit();
-      // Has no effect after a response or an error.
+      // Rejects if the connection closed without a response and without an error. Otherwise, this has no effect.
       fail(undefined);
     });
     request.once('response', (response) => {

@@ -31,15 +31,15 @@ export interface ImageHosts {
    */
   check(url: URL): void;
   /**
-   * Returns the name lookup for the socket of a URL. It finds only allowed addresses. Without one, it fails with
-   * an {@link ImageError} mediaForbidden.
+   * Returns the name lookup for the socket of a URL. It finds only allowed addresses. If a name has none, the lookup
+   * fails with an {@link ImageError} mediaForbidden.
    */
   lookupFor(url: URL): LookupFunction;
 }
 
 /**
  * Addresses that serve no images but may serve secrets. Most clouds serve the credentials of their machines at a
- * link-local address; the list also has the addresses that other clouds use for this. Multicast and broadcast too.
+ * link-local address; the list also has the addresses that other clouds use for this, and multicast and broadcast.
  * An IPv6 address that contains a forbidden IPv4 address ({@link embeddedIpv4}) is rejected too.
  * Loopback and private addresses are allowed, because labs have their images there.
  */

@@ -21,7 +21,7 @@ export interface Discovery extends DiscoveryControl {
 
 const stateSchema = z.object({
   enabled: z.boolean(),
-  /** EMULATOR_SSDP when the settings were stored. If it differs now, EMULATOR_SSDP decides. */
+  /** The value of EMULATOR_SSDP when the settings were stored. If the value differs now, it replaces `enabled`. */
   configured: z.boolean(),
   notifyTtl: z.int().min(1).max(255),
   notifyIntervalSeconds: z.int().min(0).max(86_400),

@@ -39,7 +39,7 @@ export interface Search {
   readonly withinMs: number;
 }
 
-/** Parses a search; returns undefined for any other packet, or a search for something else. */
+/** Parses a search. Returns undefined for any other packet, and for a search that does not include this service. */
 export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>): Search | undefined {
   if (packet.length > MAX_PACKET_BYTES) return undefined;
   const [first = '', ...lines] = packet.toString('latin1').split('\r\n');
@@ -51,7 +51,7 @@ export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>):
     }),
   );
   if (headers.get('man') !== '"ssdp:discover"') return undefined;
-  // UPnP §1.3.2: ignore a search without MX, the maximum wait in seconds.
+  // UPnP §1.3.2: a search without MX, the maximum wait in seconds, gets no answer.
   const wait = Number(headers.get('mx') ?? NaN);
   if (!Number.isInteger(wait) || wait < 1) return undefined;
   const target = answeredTarget(headers.get('st') ?? '', minor);
@@ -59,7 +59,7 @@ export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>):
 }
 
 /**
- * Returns the target of the answer; undefined if the search is for something else. There is one
+ * Returns the target of the answer; undefined if the search does not include this service. There is one
  * service, so a search has one answer.
  */
 function answeredTarget(target: string, minor: number): string | undefined {

@@ -158,7 +158,7 @@ class SocketResponder implements Responder {
   }
 
   /**
-   * Sends through one interface after the other, because the interface is a state of the socket.
+   * Sends through one interface after the other, because the socket has only one outgoing interface at a time.
    */
   #notify(messageFor: (location: string) => string): Promise<void> {
     return (this.#sending = this.#sending.then(() => this.#notifyAll(messageFor)));

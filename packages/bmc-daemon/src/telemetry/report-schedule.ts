@@ -32,8 +32,8 @@ interface LatestReport {
   /** Time by the steady clock. The measurement may be older. */
   readonly madeAt: number;
   /**
-   * Whether `measurement` is the first one since the machine's start. Rates need two measurements,
-   * so the next report then follows soon.
+   * Whether no earlier measurement of the same run of the machine is recent enough for rates. Rates need two
+   * measurements, so the next report then follows soon.
    */
   readonly isFirst: boolean;
 }

@@ -43,7 +43,7 @@ export function renderReport({ machine, measurement, values }: Report): JsonObje
     Id: machine.uuid,
     Name: `Metric Report of ${machine.name}`,
     MetricReportDefinition: { '@odata.id': definitionUri(machine.uuid) },
-    // The schema has no other way to say that nothing was measured.
+    // Without a measurement, there is no Timestamp: the schema has no other way to say that nothing was measured.
     ...(measurement === null ? {} : { Timestamp: measurement.at.toISOString() }),
     MetricValues: values.map(({ metricId, value, at }) => ({
       MetricId: metricId,

@@ -43,7 +43,7 @@ export function readMachineFile(file: string): MachineFile {
           const found = issue.message.startsWith('must be') ? `, not ${describeNode(node)}` : '';
           return faultAt(issue.path, `${issue.message}${found}`);
         }
-        // Only collections cause other issues, because each scalar has its own message.
+        // The issue is about a list or a mapping, because the schema of each scalar has its own message (`custom`).
         const expected = issue.code === 'invalid_type' && issue.expected === 'array' ? 'a list' : 'a mapping';
         return faultAt(issue.path, `must be ${expected}, not ${describeNode(node)}`);
       }),
