@@ -5,8 +5,8 @@ import type { Rejected } from './compute/compute-api.js';
 import { CloudFailure, RejectedCredentials } from './http/cloud-failure.js';
 
 /**
- * Returns the error for clients. A failure of the cloud has the kind `unavailable`, because the
- * cloud may recover. Returns all other errors unchanged.
+ * Returns the error for clients. A failure of the cloud, rejected credentials and wrong settings have the kind
+ * `unavailable`, because the cloud may accept a later request. Returns all other errors unchanged.
  */
 export function asDriverError(error: unknown): unknown {
   if (!(error instanceof CloudFailure || error instanceof CloudError || error instanceof RejectedCredentials))

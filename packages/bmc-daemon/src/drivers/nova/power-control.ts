@@ -103,8 +103,8 @@ interface Begun {
 }
 
 /**
- * Plans and sends an action. If the last known state does not allow the action, or makes it unnecessary, reads the
- * server again and decides by its new state.
+ * Plans and sends an action. If the last known state does not allow the action or makes it unnecessary, or if Nova
+ * rejects the action as a conflict, reads the server again and decides by its new state.
  * @throws as {@link readServer}; {DriverError} conflict, if the new state does not allow the action; the errors of
  *   the action; the reason of the signal.
  */

@@ -35,8 +35,8 @@ interface Reading {
  */
 const FULL_EVERY_MS = 300_000;
 /**
- * Each listing of changes begins this long before the beginning of the previous listing, because Nova may store a
- * change a moment after the `updated` time of the change.
+ * Each refresh requests the changes since this long before the beginning of the previous refresh, because Nova may
+ * store a change a moment after the `updated` time of the change.
  */
 const OVERLAP_MS = 30_000;
 /** Maximum number of requests for one read of a server: the API version and the server, each of them twice. */
@@ -68,7 +68,7 @@ export class ServerList {
   #fullAt = -Infinity;
   #isListingAll = false;
   readonly #clock = new SlowestClock();
-  /** Nova's time when the last listing began. */
+  /** Nova's time, by its slowest clock, when the last refresh began; undefined if Nova did not report its time. */
   #asOf: number | undefined;
 
   /** @param timeoutMs maximum time of one request to Nova. */

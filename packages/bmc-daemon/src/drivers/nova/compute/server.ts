@@ -39,7 +39,7 @@ const fullSchema = z.object({
     vcpus: countSchema,
     ram: countSchema,
     original_name: z.string(),
-    // Without a disk, some versions send an empty text.
+    // For a size of 0, some versions of Nova send an empty text.
     disk: countSchema.catch(0),
     ephemeral: countSchema.catch(0),
     swap: countSchema.catch(0),
@@ -50,7 +50,7 @@ const fullSchema = z.object({
   image: z.union([z.object({ id: z.string() }), z.string()]).nullish(),
   'os-extended-volumes:volumes_attached': listOf(z.object({ id: z.string() })).default([]),
   addresses: z.record(z.string(), listOf(addressSchema)).default({}),
-  // Nova sends it in the states ERROR and DELETED, and some versions also later. The schema omits `details`: the
+  // Nova sends a fault in the states ERROR and DELETED, and some versions also later. The schema omits `details`: the
   // traceback is not for clients.
   fault: z
     .object({ message: z.string().default(''), created: z.string().default('') })

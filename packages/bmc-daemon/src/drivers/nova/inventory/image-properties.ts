@@ -27,7 +27,7 @@ export interface ImagePropertyReader {
  * a change has no effect on servers that exist.
  */
 const MAX_AGE_MS = 300_000;
-/** While Glance does not answer, only one reader waits for it in each period of this length. */
+/** If Glance has not answered a request, further readers get this failure at once for this time, without a request. */
 const FAILURE_MS = 10_000;
 /** Maximum number of images in the cache. */
 const MAX_IMAGES = 1000;

@@ -73,9 +73,9 @@ export class StateStore {
 
   /**
    * Stores a state.
-   * @throws {DriverError} conflict, if the metadata are locked and there is no image for the change:
-   *   the drive is empty and this service has not booted the server, or a user deleted the image;
-   *   unavailable, if another daemon has stored other settings since the server was read.
+   * @throws as {@link read}; {DriverError} conflict, if the metadata are locked and no image stores the change:
+   *   the drive is empty and this service has not booted the server, a user deleted the image, or other daemons
+   *   overwrite each attempt; unavailable, if another daemon has stored other settings since the server was read.
    */
   async write(server: Server, state: ServerState): Promise<void> {
     if (await this.#writeItem(server, state)) return;

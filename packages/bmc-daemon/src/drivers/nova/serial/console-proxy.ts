@@ -93,8 +93,8 @@ function watch(socket: WebSocket, pingMs: number): void {
 }
 
 /**
- * Returns whether an HTTP server answers at the address of a proxy. The request has no token, so it
- * opens no console.
+ * Returns whether an HTTP server answers at the address of a proxy in time, with a status below 500. The request
+ * has no token, so it opens no console.
  */
 export function isProxyThere({ protocol, host, pathname }: URL, tls: CloudTls, timeoutMs: number): Promise<boolean> {
   const { verify, ...certificates } = tls;
