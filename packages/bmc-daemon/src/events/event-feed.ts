@@ -17,7 +17,7 @@ interface Subscriber {
 /** The events after a certain event. */
 export interface Replay {
   readonly events: readonly FeedEvent[];
-  /** Number of later events that are no longer stored. */
+  /** Number of later events that are no longer stored. It is too high if the numbers of the events have gaps. */
   readonly missed: number;
 }
 

@@ -71,7 +71,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     files.set(name, file);
     return file;
   };
-  /** Marks a log as used. Frees the records of the log that was not used for the longest time. */
+  /** Marks a log as used. Above {@link IN_MEMORY} logs, frees the records of the log with the oldest use. */
   const markUsed = (name: string): void => {
     if (recent.at(-1) === name) return;
     const place = recent.indexOf(name);
