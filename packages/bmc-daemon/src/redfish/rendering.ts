@@ -127,7 +127,7 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
   };
 }
 
-/** Returns whether two sets of values are equal. They have the same names. */
+/** Returns whether two sets of values are equal. Both sets have the same names, so it compares only the values. */
 function areEqual(values: Volatile, others: Volatile): boolean {
   if (values === others) return true;
   for (const name in values) if (values[name] !== others[name]) return false;
@@ -165,7 +165,7 @@ function bodyRenderer<Services>(
     action,
     allowable: allowableValues(action.body),
   }));
-  // The advertised actions and the served actions come from the same literal.
+  // The advertised actions and the served actions come from the same literal, so they cannot differ.
   const actionsBlock = (entity: object, self: string, services: Services): JsonObject => {
     const available = actions
       .filter(({ action }) => action.available?.(entity, services) ?? true)

@@ -34,8 +34,8 @@ interface WriteTurnLimits {
 }
 
 /**
- * libvirt executes four changes of a host at the same time, so a higher limit would not be faster. A read
- * needs about six turns of the event loop, so these must be short.
+ * The driver sends at most four changes to a libvirt host at the same time, so more than 8 running writes would
+ * hardly be faster. A read needs about six turns of the event loop, so `shortTurnMs` is small.
  */
 const writeTurnLimits: WriteTurnLimits = {
   running: 8,
