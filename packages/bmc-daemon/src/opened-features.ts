@@ -16,7 +16,7 @@ export interface OpenedFeatures {
   /**
    * Starts the features, one after the other.
    * @param redfish the addresses of Redfish. Its `addAddress` adds an address for Redfish only. The features get
-   *   one that also adds the address for features with their own protocol.
+   *   another `addAddress`, which also adds the address for features with their own protocol.
    */
   start(redfish: Listening): Promise<void>;
   /**

@@ -125,7 +125,7 @@ export function openStateFile<State>(options: StateFileOptions<State>): LargeSta
 
 /**
  * Returns a text that changes with the file; empty if there is none.
- * @throws {StateFileError} if it cannot be examined.
+ * @throws {StateFileError} if the file cannot be examined.
  */
 function fingerprint(file: string): string {
   const found = attempt(`reading ${file}`, () => statSync(file, { bigint: true, throwIfNoEntry: false }));

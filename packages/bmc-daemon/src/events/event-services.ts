@@ -42,7 +42,7 @@ interface EventServicesOptions {
   readonly resources: TypedResources;
   readonly stateDir: string;
   /**
-   * Distinguishes the subscriptions and logs from those of another service that used the folder.
+   * Distinguishes the files of the subscriptions and logs from those of another service that used the state folder.
    */
   readonly serviceUuid: string;
   /** Resolves the host names of listeners. Default: the host's resolver. */

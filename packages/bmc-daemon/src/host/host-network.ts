@@ -54,7 +54,7 @@ export const managerLabel = ':bmc';
 
 /** The interfaces to show. The functions replace the kernel in tests. */
 interface HostNetworkOptions {
-  /** URLs at which the service listens. Interfaces without the address of one of them are omitted. */
+  /** URLs at which the service listens. The result omits interfaces that have none of the addresses in these URLs. */
   readonly addresses: readonly string[];
   /** Default: the interfaces that Node reports. */
   readonly interfaces?: () => NetworkInterfaces;

@@ -31,7 +31,7 @@ import { softwareInventoryResources } from './update/software-inventory.js';
 import { updateServiceResources } from './update/update-service.js';
 import { virtualMediaResources } from './virtual-media/virtual-media.js';
 
-/** The resources of no feature. `features.ts` adds those of features, and the schemas. */
+/** The resources that belong to no feature. `features.ts` adds the resources of the features, and the schemas. */
 export const coreResources: readonly Resource<Services>[] = [
   serviceRoot,
   ...computerSystemResources,

@@ -9,7 +9,7 @@
  *   lost its data.
  */
 
-/** The names of these keys. */
+/** The names of KEYS[1], KEYS[2] and KEYS[3]. */
 export const eventKeys = ['events:numbered', 'events:number', 'events:run'] as const;
 
 /**

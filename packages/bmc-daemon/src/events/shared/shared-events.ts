@@ -42,8 +42,8 @@ const eventSchema: z.ZodType<ServiceEvent> = z.object({
   testId: z.string().exactOptional(),
 });
 /**
- * The answer of the script. `some`: the elements after the last known one. `all`: Redis does not have
- * the last known element, so these are all elements.
+ * The answer of {@link readScript}: the random name, the newest number, a word, and elements. `some`: the elements
+ * after the last known element. `all`: all elements, because Redis does not have the last known element.
  */
 const answerSchema = z.tuple([z.string(), z.int(), z.enum(['some', 'all'])]).rest(z.string());
 

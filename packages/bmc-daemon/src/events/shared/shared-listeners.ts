@@ -1,6 +1,6 @@
 /**
  * The listeners of all replicas, in the shared store. Only one replica at a time delivers events to
- * the listeners. This replica has a lease, and stores the position of each listener. If this replica ends,
+ * the listeners. The delivering replica has a lease, and stores the position of each listener. If it ends,
  * another replica continues from these positions.
  */
 import { isDeepStrictEqual } from 'node:util';

@@ -19,7 +19,7 @@ interface EventStreamOptions {
    * because only a write shows that a client is gone.
    */
   readonly keepAliveMs: number;
-  /** A client that reads nothing for this time is disconnected. */
+  /** A client that reads nothing, or too little to empty the output's buffer, is disconnected after this time. */
   readonly stalledMs: number;
   /**
    * Whether the client may still receive events; its account may have been removed. Called before

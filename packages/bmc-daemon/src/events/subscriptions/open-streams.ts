@@ -52,7 +52,7 @@ interface OpenStream {
   readonly close: () => void;
 }
 
-/** A stream whose client reads nothing for this time is closed. */
+/** A stream is closed if its client reads nothing for this time, or too little to empty the output's buffer. */
 const STALLED_MS = 120_000;
 
 /** All open streams of this process. */

@@ -32,7 +32,10 @@ interface Schedule {
   readonly failures: readonly PlannedFailure[];
 }
 
-/** Makes all machines, and reports the faults that concern several members or machines. */
+/**
+ * Makes all machines, and reports the faults that concern several members or machines. Makes no machine if the
+ * file has more than {@link MAX_MACHINES}.
+ */
 export function expandEntries(entries: readonly FileEntry[], options: ExpandOptions): FileMachines {
   const { onFault } = options;
   const systems: FakeSystem[] = [];
@@ -124,8 +127,8 @@ function hardwareOf(machine: MachineMembers, number: number): Parameters<typeof 
 }
 
 /**
- * Adds the delays and failures of an entry or an override to a schedule. Each of these delays replaces the delay of
- * the schedule with the same name. These failures come first.
+ * Returns a schedule with the delays and failures of an entry or an override added. An added delay replaces the delay
+ * with the same name. The added failures come before the failures of the given schedule.
  */
 function scheduleOf(schedule: Schedule, { delays, failures = [] }: MachineMembers, path: EntryPath): Schedule {
   return {

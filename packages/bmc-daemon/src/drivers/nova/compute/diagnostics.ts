@@ -60,7 +60,7 @@ export function statisticsOf(
   };
 }
 
-/** Returns whether a value is a counter. If there is none, Nova reports null, or -1 with libvirt. */
+/** Returns whether a value is a counter. For a counter without a value, Nova reports null, or -1 with libvirt. */
 function isCounter(value: unknown): value is number {
   return typeof value === 'number' && value >= 0;
 }
