@@ -18,7 +18,7 @@ const MINIMUM = [
   'ServiceRoot',
   'ComputerSystemCollection',
   'ComputerSystem',
-  // The protocol needs tasks for long actions, sessions, and accounts for password changes.
+  // The protocol needs sessions, tasks for long actions, and accounts for password changes.
   'TaskService',
   'TaskCollection',
   'Task',
@@ -93,7 +93,7 @@ function pruneValue(value: Json | undefined, isServed: (path: string) => boolean
   return items.length === 0 && value.length > 0 ? undefined : items;
 }
 
-/** Returns whether the value is only a link, and no resource of the feature set answers it. */
+/** Returns whether the value is only a link, and its URI belongs to no resource of the feature set. */
 function isDead(value: Json | undefined, isServed: (path: string) => boolean): boolean {
   if (!isObject(value)) return false;
   const { '@odata.id': path, ...rest } = value;
