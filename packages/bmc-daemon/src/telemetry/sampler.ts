@@ -67,7 +67,7 @@ export class Samplers {
   /**
    * Takes samples of machines, a few at the same time. Machines of one sampler share a sample.
    * @param use receives each machine and its sample.
-   * @throws the first failure, when all samples are taken.
+   * @throws the first failure, after it has tried to take all samples.
    */
   async sampleAll(machines: readonly SystemRef[], use: (machine: SystemRef, sample: Sample) => void): Promise<void> {
     const shares = new Map<Sampler, SystemRef[]>();
@@ -107,7 +107,7 @@ export class Samplers {
       const found = await statistics.of(uuid);
       return found === null ? [] : [found];
     } catch (error) {
-      // The machine was removed after the list was read.
+      // The machine was removed after the caller had listed the machines. It has no statistics.
       if (isDriverError(error, 'notFound')) return [];
       throw error;
     }
@@ -168,7 +168,7 @@ class Sampler {
 
 /**
  * Waits for a sample up to a deadline. The query continues for later callers.
- * @throws {DriverError} unavailable, at the deadline. Before it, the error of the sample.
+ * @throws {DriverError} unavailable, at the deadline. If the query fails earlier, the error of the query.
  */
 export async function waitForSample(sampling: Promise<Sample>, ms: number): Promise<Sample> {
   return await withDeadline(sampling, ms, () => {

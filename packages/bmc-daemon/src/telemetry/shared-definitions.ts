@@ -1,6 +1,6 @@
 /**
  * The report definitions of all replicas, in the shared store: an entry for each definition that a
- * client has changed, and one for the service.
+ * client has changed, and one entry that says whether reports are enabled.
  */
 import { z } from 'zod';
 import { readEntry, repeatUntilStored } from '../replicas/entry-changes.js';

@@ -112,8 +112,8 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
     if (kind === 'undefined') void tidy(uuid);
   });
   /**
-   * Removes the data of a removed machine. To rename a machine, libvirt undefines and defines it
-   * again. The report definition is then not removed.
+   * Removes the reports and the report definition of a removed machine. Does nothing if the machine exists:
+   * to rename a machine, libvirt undefines it, and defines it again. Then this event comes, too.
    */
   const tidy = async (uuid: string): Promise<void> => {
     try {
