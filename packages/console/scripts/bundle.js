@@ -26,7 +26,8 @@ function styles(name) {
 }
 
 /**
- * Returns the page. It has no inline script and no inline style. The style sheet hides the text for the first seconds.
+ * Returns the page. It has no inline script and no inline style. The style sheet hides "The console has not loaded yet"
+ * for the first seconds.
  */
 function page({ title, start, script, imports, style, icon, plain }) {
   // Without these links, the browser finds the imports only after it has loaded the script.

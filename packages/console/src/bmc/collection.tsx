@@ -72,7 +72,7 @@ export function useMembers<Row extends Member>(
     if (accept()) state.value = next;
   }, [path, filter]);
   useEffect(() => {
-    // Answers for an earlier path do not count.
+    // The path may have changed: ignores answers for the earlier path.
     order.forget();
     void reload();
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -8,7 +8,7 @@ import { App } from './app.js';
 
 const root = document.getElementById('app');
 if (root !== null) {
-  // Until now, the page contains the text that the console has not loaded yet.
+  // Removes the text of the page, which says that the console has not loaded yet.
   root.replaceChildren();
   startVisibleTexts();
   startTheme();

@@ -35,7 +35,7 @@ export function useResource<Body>(path: string | null): ResourceView<Body> {
     if (accept()) state.value = next;
   }, [path]);
   useEffect(() => {
-    // Answers for an earlier path do not count.
+    // The path may have changed: ignores answers for the earlier path.
     order.forget();
     state.value = { body: null, etag: null, error: null };
     if (path === null) return;

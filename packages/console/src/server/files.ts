@@ -61,7 +61,7 @@ const CODINGS = [
   ['gzip', '.gz'],
 ] as const;
 
-/** A name with a hash of the content. Licenses have none. */
+/** Matches a file name with a hash of the content. The name of the file with the licenses has no hash. */
 const HASHED = /-[A-Z0-9]{8}\.[a-z]+$/;
 
 const assets = join(import.meta.dirname, '../../dist/assets');

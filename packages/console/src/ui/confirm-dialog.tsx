@@ -17,7 +17,10 @@ interface ConfirmDialogProps {
   readonly lost: readonly string[];
   /** The text of the button that performs the action, such as `Turn off`. */
   readonly confirmLabel: string;
-  /** The text of the other button, for an action that is itself a cancellation. Default: `Cancel`. */
+  /**
+   * The text of the button that closes the dialog without the action. Default: `Cancel`, which is misleading if the
+   * action itself cancels something.
+   */
   readonly dismissLabel?: string;
   /**
    * A name that the user must type before the button works. Hidden characters may be typed as the dialog shows

@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   const close = useRef(onClose);
   close.current = onClose;
   const id = useId();
-  // Opens the dialog together with its rendering. `useEffect` runs later: a key press before it would go to the page.
+  // Opens the dialog together with its rendering. `useEffect` runs later: an earlier key press would go to the page.
   useLayoutEffect(() => {
     const dialog = element.current;
     const restoreFocus = rememberFocus();
@@ -44,12 +44,12 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
       class={isWide ? 'dialog wide' : 'dialog'}
       aria-labelledby={id}
       onCancel={(event) => {
-        // Escape closes the dialog only through its owner.
+        // The browser must not close the dialog itself at Escape: the owner decides in `onClose`.
         event.preventDefault();
         onClose?.();
       }}
       onClose={() => {
-        // Browsers close a dialog at the second Escape, whatever the first one did.
+        // Browsers close a dialog at a second Escape, even if `preventDefault` was called at the first one.
         if (element.current?.isConnected !== true) return;
         if (onClose === undefined) element.current.showModal();
         else onClose();

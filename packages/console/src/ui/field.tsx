@@ -89,7 +89,7 @@ export function TextAreaField({ label, hint, error, isRequired = false, value, o
         <textarea
           class="input"
           required={isRequired}
-          {...(rest as object)} // as in `TextField`
+          {...(rest as object)} // Preact's types allow only some roles, as in `TextField`
           {...control}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}

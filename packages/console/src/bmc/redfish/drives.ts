@@ -12,7 +12,7 @@ const READS_AT_ONCE = 4;
 /** Answers within this time are one update, in milliseconds. */
 const UPDATE_MS = 100;
 
-/** The drives of visible machines are read when other machines have not become visible for this time (ms). */
+/** Pause between the last change of the visible machines and the read of their drives, in milliseconds. */
 const VISIBLE_MS = 150;
 
 /** Machines to read, in order. */

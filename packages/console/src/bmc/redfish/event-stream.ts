@@ -25,7 +25,7 @@ const connectListeners = new Set<() => void>();
 const URI = '/redfish/v1/EventService/SSE';
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
-/** The service sends a comment each 15 s. A stream without any byte for this time is dead. */
+/** A stream without any byte for this time is dead: the service sends a comment every 15 s. */
 const SILENCE_MS = 40_000;
 
 /** Calls the listener with events when they arrive. Returns a function that ends this. */

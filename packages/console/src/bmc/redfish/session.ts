@@ -74,10 +74,10 @@ export const sessionUri = (): string | null => login.current()?.uri ?? null;
  */
 export async function startSession(): Promise<void> {
   const asked = login.find();
-  // Asks the service at the same time, unless the page before a reload had a session.
+  // Asks the service while `find` waits for other tabs, unless the page before a reload had a session.
   if (login.current() === null && (await isOpen())) {
     loginState.value = { kind: 'open' };
-    // The session of another tab is from a time when the service had a password file.
+    // Does not use the session of another tab: it is from a time when the service had a password file.
     void asked.then(login.drop);
     return;
   }
@@ -92,8 +92,8 @@ export async function startSession(): Promise<void> {
 }
 
 /**
- * Logs in, and repeats the requests that wait for a login. They do not continue while the account must change its
- * password.
+ * Logs in, and repeats the requests that wait for a login. The requests go on waiting if the account must first change
+ * its password.
  * If the page belongs to another user, whose session has expired, the page loads again, so that nothing of that
  * other user remains.
  * @throws {RedfishFailure} 401 if the user or the password is wrong; others as {@link exchange}.

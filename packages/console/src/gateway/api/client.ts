@@ -10,17 +10,23 @@ export function get<Body>(path: string): Promise<Body> {
   return repeatAfterLogin((key) => exchange<Body>({ method: 'GET', path, key }));
 }
 
-/** Sends a change. After a 401, as {@link get}. @throws as {@link get}. */
+/** Sends a change. Repeats it after a new login like {@link get}. @throws as {@link get}. */
 export function post<Body>(path: string, body: object): Promise<Body> {
   return repeatAfterLogin((key) => exchange<Body>({ method: 'POST', path, key, body }));
 }
 
-/** Reads a file. After a 401, as {@link get}. @throws as {@link open}, except 401; {TypeError} if it breaks off. */
+/**
+ * Reads a file. Repeats the request after a new login like {@link get}.
+ * @throws as {@link open}, except 401; {TypeError} if the answer breaks off.
+ */
 export async function getFile(path: string): Promise<Blob> {
   return (await repeatAfterLogin((key) => open({ method: 'GET', path, key }))).blob();
 }
 
-/** Sends a request whose answer is a stream. After a 401, as {@link get}. @throws as {@link open}, except 401. */
+/**
+ * Sends a request whose answer is a stream. Repeats the request after a new login like {@link get}.
+ * @throws as {@link open}, except 401.
+ */
 export function postForStream(path: string, body: object, signal: AbortSignal): Promise<Response> {
   return repeatAfterLogin((key) => open({ method: 'POST', path, key, body, signal }));
 }

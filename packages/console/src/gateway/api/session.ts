@@ -116,7 +116,7 @@ async function roleOf(key: string): Promise<Role> {
     if (error instanceof ApiFailure && error.status === 501) return { kind: 'admin', hasStore: false };
     if (!isRefused(error)) throw error;
   }
-  // Only the master key may list keys. A virtual key may read itself.
+  // The proxy refused the list, which only the master key may read. So this is a virtual key, which may read itself.
   const { info } = await exchange<{
     readonly info: { readonly key_alias: string | null; readonly key_name: string };
   }>({ method: 'GET', path: '/key/info', key });

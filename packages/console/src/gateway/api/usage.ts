@@ -9,7 +9,7 @@ interface Sums {
   readonly completion_tokens: number;
   readonly total_tokens: number;
   readonly spend: number;
-  /** The measure of each day of {@link DailyUsage}. */
+  /** The value of the requested measure for each of the {@link DailyUsage.days}. */
   readonly daily: readonly number[];
 }
 
@@ -24,7 +24,7 @@ export interface UsageGroup extends Sums {
 export interface DailyUsage {
   /** The days in UTC, such as `2026-11-30`, oldest first. */
   readonly days: readonly string[];
-  /** The largest first. */
+  /** The groups with the largest sums of the measure, the largest first. */
   readonly groups: readonly UsageGroup[];
   readonly others: Sums & { readonly count: number };
 }

@@ -1,7 +1,7 @@
 /** Keeps the focus in the page when the control with the focus disappears. */
 
 const CONTROLS = 'a[href], button, input, select, textarea, summary, [tabindex]';
-/** In these, a focus that the user has not chosen opens the keyboard of a phone, and takes what the user types next. */
+/** Fields that never get the focus by themselves: they open the keyboard of a phone, and get the next typed keys. */
 const TEXT_FIELDS = 'input:not([type=checkbox], [type=radio], [type=file]), textarea';
 
 /**
@@ -59,8 +59,8 @@ function placeOf(element: Element | null): (() => void) | null {
 }
 
 /**
- * Returns the last usable control before an element, or the first one after it, in the smallest part with one. It is no
- * text field. null: no part has one.
+ * Returns a usable control near an element, but no text field. Searches the first of `parents` that contains such a
+ * control, and returns the last one before the element or, without one, the first one. null: no parent contains one.
  */
 function controlBeside(element: Element, parents: readonly HTMLElement[]): HTMLElement | null {
   for (const parent of parents) {

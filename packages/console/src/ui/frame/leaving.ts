@@ -71,7 +71,7 @@ export function holdWork(work: Work): () => void {
   };
 }
 
-/** Ends all work and the open question. For a page that loads again after its user has logged out, without asking. */
+/** Ends all work and closes the question. After a logout, the page calls this before it loads again without asking. */
 export function forgetWork(): void {
   waiting.value = null;
   works.value = [];

@@ -34,7 +34,8 @@ export function startRouter(): void {
     const next = entryOf(state);
     // A link to a part of the page has made an entry, which has no number yet.
     if (next === null) history.replaceState(stateOf((entry += 1)), '');
-    // This event ends the undoing of a step. The history may have an older address of the page: writes the present one.
+    // `history.go` below has undone a step, and causes this event. The entry in the history may have an older address
+    // of the page, so this writes the present address into it.
     else if (next === entry) history.replaceState(stateOf(entry), '', addressOf(place.value));
     else {
       const distance = next - entry;
@@ -58,7 +59,7 @@ export function startRouter(): void {
     const link = event.target.closest('a');
     if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return;
     if (link.hash !== '') return;
-    // Paths with a dot are files, and `plain` is the page without JavaScript.
+    // The browser itself opens files, whose paths have a dot, and `plain`, the page without JavaScript.
     const rest = link.pathname.startsWith(BASE) ? link.pathname.slice(BASE.length) : 'plain';
     if (rest === 'plain' || rest.includes('.')) return;
     event.preventDefault();
@@ -94,8 +95,8 @@ export function navigate(path: string, { isReplaced = false }: { readonly isRepl
 }
 
 /**
- * Pause before the address follows the last replaced path, in milliseconds. Chromium needs about 15 ms of CPU for each
- * new address, beside the frame with the result of a key press. Safari throws an error after 100 addresses in 30 s.
+ * Pause before the address follows the last replaced path, in milliseconds. Without it, each key press in a search
+ * would cost Chromium about 15 ms of CPU more. Safari throws an error after 100 new addresses in 30 s.
  */
 const ADDRESS_MS = 300;
 /** The address that the history gets after the pause. */

@@ -8,7 +8,7 @@ const MAX_PAUSE_MS = 15_000;
 /** How long the service may take to answer, in milliseconds. */
 const ANSWER_MS = 10_000;
 
-// Lets the style sheet show the text that the console has not loaded yet.
+// The style sheet shows the text "The console has not loaded yet" only if this class is set.
 document.documentElement.classList.add('scripts');
 
 let hasFailed = false;
@@ -24,7 +24,7 @@ async function loadAgain(failures: number): Promise<void> {
   location.reload();
 }
 
-// These events do not bubble, so the listener captures them.
+// Error events of scripts and style sheets do not bubble, so the listener captures them.
 addEventListener(
   'error',
   ({ target }) => {

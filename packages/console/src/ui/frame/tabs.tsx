@@ -55,7 +55,8 @@ export function Tabs({
       ref={nav}
       onScroll={look}
       onFocusIn={({ target }) => {
-        // A press of the mouse focuses a tab too. If the row moved under the pointer, the click would miss the tab.
+        // Scrolls only if the keyboard moved the focus. A mouse press also focuses a tab, and its click would miss a tab
+        // that has moved.
         if (target instanceof Element && target.matches(':focus-visible')) show(target);
       }}
     >

@@ -157,8 +157,8 @@ function withSpacers<Row>(
   const above = shown[kept]?.index ?? 0;
   return [
     ...rendered.slice(0, kept),
-    // With one key, Preact would move the row with the focus instead of the spacer, and
-    // the table would scroll to its start.
+    // The spacer has another key after a kept line. With the same key, Preact would move the row with the focus instead
+    // of the spacer, and the table would scroll to its start.
     ...spacer(kept === 0 ? 'above' : 'above, after a kept line', places.topOf(above)),
     ...rendered.slice(kept),
     ...spacer('below', places.topOf(count) - places.topOf(above + shown.length - kept)),

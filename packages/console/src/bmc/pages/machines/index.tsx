@@ -38,7 +38,7 @@ export default function MachinesPage() {
   const view = useComputed(() => viewOf(place.value.query)).value;
   const setView = (next: View): void => navigate(queryOf(next), { isReplaced: true });
   const search = useRef<HTMLInputElement>(null);
-  // The button that clears the filters disappears. Without this call, the focus would disappear with it.
+  // Moves the focus to the search, because the button that calls this disappears together with the filters.
   const clearFilters = (): void => {
     search.current?.focus();
     setView({ ...view, filters: noFilters });
@@ -145,7 +145,7 @@ function useShown(
     () => filterMachines(sorted, filters, known ?? new Map()),
     [sorted, JSON.stringify(filters), known],
   );
-  // Often a further letter excludes no machine. Then the list stays the same object, so the table has nothing to do.
+  // Often a further letter excludes no machine. The list then stays the same object, and the table is not rendered.
   const last = useRef(shown);
   const isSame =
     shown.length === last.current.length && shown.every((machine, index) => machine === last.current[index]);

@@ -108,7 +108,7 @@ function useKeys(page: number, search: string) {
     if (accept()) state.value = result;
   }, [page, search]);
   useEffect(() => {
-    // Answers for an earlier page or search do not count.
+    // The page or the search may have changed: ignores answers for the earlier one.
     order.forget();
     void read();
   }, [read]);

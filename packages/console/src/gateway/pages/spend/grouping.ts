@@ -3,7 +3,7 @@ import { MAX_SERIES, type BarSeries } from '../../../ui/charts/bar-chart.js';
 import type { DailyUsage, Grouping, UsageGroup } from '../../api/usage.js';
 import { spendTexts as texts } from '../../../texts/index.js';
 
-/** Returns the name of a group that the page shows. */
+/** Returns the name under which the page shows a group. */
 export function nameOf({ name, key_alias: alias }: UsageGroup, grouping: Grouping): string {
   if (grouping !== 'key') return name;
   return name === '' ? texts.masterKey : (alias ?? texts.unnamedKey(name));

@@ -90,7 +90,7 @@ export default function SpendPage() {
   );
 }
 
-/** The usage, with the choices of the user that it was read for. */
+/** The usage, with the grouping and the measure that the user had chosen when the page read it. */
 interface Report {
   readonly usage: DailyUsage;
   readonly grouping: Grouping;
@@ -144,7 +144,7 @@ function ReportView({ report: { usage, grouping, measure }, sorting, onSort }: R
 function useUsage(days: number, grouping: Grouping, measure: Measure) {
   const state = useSignal<Usage>({ report: null, error: null });
   const order = useAnswerOrder();
-  /** Returns whether the usage was read. */
+  /** Reads the usage once. Returns whether this succeeded. */
   const read = useCallback(async (): Promise<boolean> => {
     const accept = order.begin();
     const next = await readUsage(days, grouping, measure).then(
@@ -155,7 +155,7 @@ function useUsage(days: number, grouping: Grouping, measure: Measure) {
     return next.error === null;
   }, [days, grouping, measure]);
   useEffect(() => {
-    // Answers for an earlier choice do not count.
+    // The user may have chosen other values: ignores answers for the earlier ones.
     order.forget();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isStopped = false;

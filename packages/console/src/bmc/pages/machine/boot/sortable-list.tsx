@@ -22,8 +22,9 @@ export function SortableList({ ids, nameOf, render, isReadOnly, onMove, onRemove
   const list = useRef<HTMLOListElement>(null);
   const dragged = useSignal<number | null>(null);
   /**
-   * The last move by a button or a key, until the next rendering. Then the button for its direction gets
-   * the focus, or the other one at an end of the list: the browser takes the focus from a row that moves.
+   * The last move by a button or a key, until the next rendering. The browser takes the focus from a row that
+   * moves. So after the rendering, the row's button for the same direction gets the focus. At an end of the list,
+   * this button is disabled, and the button for the opposite direction gets the focus.
    */
   const used = useRef<{ readonly id: string; readonly step: number } | null>(null);
   useLayoutEffect(() => {

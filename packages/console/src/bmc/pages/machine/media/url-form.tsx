@@ -24,8 +24,9 @@ export function UrlForm({ drive, onChange }: DriveProps) {
   const running = inserts.value.get(drive['@odata.id']);
   const isBusy = running?.error === null;
   const progress = running?.progress ?? null;
-  // The user loses nothing of a running insert, which continues on other pages. After a failed one, the form has the
-  // URL again, but not the login. So only another URL, or a login without a running insert, is unsent input.
+  // Whether the user would lose input by leaving this page. A running insert continues on other pages. After a failed
+  // insert, `inserts` has its URL, but not its login. So the user can lose only a URL that `inserts` does not have, or
+  // a login while no insert runs.
   const hasLogin = user !== '' || password !== '';
   const isUnsent = (url !== '' && url !== running?.url) || (hasLogin && !isBusy);
   useLayoutEffect(() => (isUnsent ? holdWork({ lost: mediaTexts.unsent, end: 'page' }) : undefined), [isUnsent]);

@@ -24,7 +24,7 @@ export function TouchKeys({ screen }: { readonly screen: VncScreen }) {
   useEffect(() => () => ended.abort(), []);
   const canType = screen.link.state.value.kind === 'open' && !screen.isViewOnly.value;
 
-  /** Returns the chords, the first one with the held modifiers. These are then no longer held. */
+  /** Returns the chords, the first one with the held modifiers. Afterwards, no modifier is held. */
   const withModifiers = (chords: readonly (readonly Key[])[]): readonly (readonly Key[])[] => {
     const modifiers = held.peek().map((name) => keys[name]);
     if (chords.length > 0) held.value = [];

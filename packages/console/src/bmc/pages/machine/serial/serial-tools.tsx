@@ -37,7 +37,7 @@ export function SerialTools({ machine, name, opened: { terminal, link } }: Tools
     isLoading.value = true;
     try {
       const log = await readBootLog(machine).catch((error: unknown) => {
-        // The service records nothing: saves the text of the terminal.
+        // The service records no output. The code below saves the text of the terminal instead.
         if (error instanceof RedfishFailure && error.status === 404) return null;
         throw error;
       });

@@ -2,7 +2,7 @@
  * Lets xterm.js obey our Content-Security-Policy. xterm.js writes rules into `<style>` elements and
  * `style` attributes, and the policy allows neither. While a terminal is open, the document creates
  * elements that put the rules into adopted style sheets and into the style object of the element.
- * The option `documentOverride` of xterm.js 6 is not sufficient: its rows and its scroll bar ignore it.
+ * The option `documentOverride` of xterm.js 6 is not sufficient: the terminal's rows and scroll bar ignore it.
  */
 
 const HTML = 'http://www.w3.org/1999/xhtml';
@@ -15,7 +15,7 @@ export function obeyStylePolicy(): () => void {
   Object.defineProperty(document, 'createElement', { value: createElement, configurable: true });
   return () => {
     terminals -= 1;
-    // The document then has no method of its own, so that of its prototype is in effect again.
+    // Without its own `createElement`, the document uses the one of its prototype again.
     if (terminals === 0) Reflect.deleteProperty(document, 'createElement');
   };
 }

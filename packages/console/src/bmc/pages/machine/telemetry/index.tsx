@@ -16,7 +16,7 @@ import { Interval } from './interval.js';
 const POLL_MS = 5000;
 /** The samples of machines whose telemetry was open. A return to the tab continues the chart. */
 const histories = signal<ReadonlyMap<string, readonly Sample[]>>(new Map());
-/** Maximum number of these machines. */
+/** Maximum number of machines in `histories`. */
 const MAX_HISTORIES = 20;
 
 /** The tab Telemetry. It reads the metric report every five seconds, while the user attends to the page. */
