@@ -159,7 +159,7 @@ async function listen(file: string): Promise<Server> {
     done();
     throw error;
   }
-  // Node removes the socket by its address when the server closes.
+  // When the server closes, Node removes the socket file by this address, so the address must be valid until then.
   server.once('close', done);
   // The lock must not keep the process alive.
   return server.unref();

@@ -116,7 +116,7 @@ export function placeOf(file: string): Place {
 export function setOwnerAndMode({ target, temporary, oldStatus }: Place): void {
   const owner = oldStatus ?? ownerForNewFile(target);
   if (owner !== undefined) {
-    // Only root may change the owner, so skip this if the owner is right.
+    // Calls `chown` only if the owner is wrong, because only root may call it.
     const current = statSync(temporary);
     if (owner.uid !== current.uid || owner.gid !== current.gid) chownSync(temporary, owner.uid, owner.gid);
   }

@@ -1,6 +1,6 @@
 /** Number and average size of the chunks that a body may have. */
 interface ChunkAllowanceOptions {
-  /** Chunks that may have any size. */
+  /** Number of chunks that may have any size. */
   readonly freeChunks: number;
   /** Minimum average size of all further chunks, in bytes. */
   readonly minAverageBytes: number;

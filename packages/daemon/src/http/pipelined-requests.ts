@@ -19,7 +19,7 @@ const MAX_WAITING = 100;
 export function serializeRequests(): (handle: RequestListener) => RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (handle) => (request, response) => {
-    // Node assigns the socket to a response when the previous response is complete.
+    // Node assigns the socket to a response when the previous response is complete. So no earlier request is running.
     if (response.socket !== null) {
       handle(request, response);
       return;
@@ -33,7 +33,7 @@ export function serializeRequests(): (handle: RequestListener) => RequestListene
     }
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-      // Node still uses the response after this event.
+      // Node continues to prepare the response after it has emitted `socket`, so the handler must run later.
       process.nextTick(() => {
         if (!response.destroyed && !socket.destroyed) handle(request, response);
       });

@@ -65,7 +65,7 @@ export function createLog(options: LogOptions): Log {
         timeMs: Date.now(),
         ...(fields === undefined ? {} : { fields: redact(fields, { stacks }) }),
       });
-      // The process may exit after an error.
+      // The process may exit after an error, so this line must not wait in the buffer.
       if (level === 'error') sink.flush();
     };
   };

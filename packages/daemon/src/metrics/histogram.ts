@@ -25,7 +25,7 @@ export class Histogram {
 /**
  * Estimates the value below which a share of all values lies. Like Prometheus, assumes that the values of
  * a bucket are spread evenly, and returns the highest bound for values above all bounds.
- * @param counts number of values in each bucket, at least one in all.
+ * @param counts number of values in each bucket. The sum must be at least 1.
  * @param share 0 to 1.
  */
 export function quantile(bounds: readonly number[], counts: readonly number[], share: number): number {

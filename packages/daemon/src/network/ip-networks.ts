@@ -4,7 +4,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 /** A network. An address is a network with a single address. */
 interface ParsedNetwork {
   readonly address: string;
-  /** Length of the prefix in bits: 0 to 32, or to 128. */
+  /** Length of the prefix in bits: 0 to 32 for IPv4, 0 to 128 for IPv6. */
   readonly prefix: number;
 }
 

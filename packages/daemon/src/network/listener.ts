@@ -71,8 +71,8 @@ export interface ListenOptions {
    */
   readonly onPlainHttp?: RequestListener;
   /**
-   * Milliseconds after which the listener closes a connection with unsent bytes of which the client reads nothing; also
-   * the connection of a WebSocket. Absent: no limit.
+   * Maximum time in which a client reads none of the unsent bytes, in milliseconds. The listener then closes the
+   * connection, also that of a WebSocket. Absent: no limit.
    */
   readonly unreadAnswerMs?: number;
   /** Changes of Node's default limits. */

@@ -23,7 +23,7 @@ export class OutputWatch {
    * @returns why the output is incomplete; undefined if it is complete.
    */
   async failure(): Promise<string | undefined> {
-    // The callback also comes after a failure, and after the listener for errors.
+    // Node also calls the callback after a failure. `setImmediate` lets the listener for errors run first.
     await new Promise<void>((resolve) => void this.#stream.write('', () => setImmediate(resolve)));
     return this.#failure;
   }

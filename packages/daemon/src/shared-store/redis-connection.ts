@@ -1,6 +1,6 @@
 /**
- * A connection to Redis that survives answers without an end. The decoder of the client then waits for the rest
- * of a value, and all later answers seem to belong to this value. Only a new connection helps.
+ * A connection to Redis that recovers from an incomplete answer. After such an answer, the decoder of the client waits
+ * for the rest of a value, and reads all later answers as parts of this value. Only a new connection helps.
  */
 import { withDeadline } from '../deadline.js';
 
@@ -94,7 +94,7 @@ export class RedisConnection {
   #makeClient(): Client {
     const client = this.#newClient();
     let handshake: NodeJS.Timeout | undefined;
-    // An error may leave the connection open, for example one of the decoder. So it does not end the handshake.
+    // Does not cancel `handshake`: after some errors, for example of the decoder, the connection stays open.
     client.on('error', (error) => {
       if (client === this.#client) this.#lastError = error;
     });
@@ -152,10 +152,11 @@ export class RedisConnection {
     const sent = String((this.#pingCount += 1));
     try {
       const answer = await this.#inTime(client, client.sendCommand(['PING', sent]));
-      // Another answer belongs to another command: the client has counted an answer too many or too few.
+      // Another text answers another command: the client has missed an answer, or got one too many.
       if ([answer].flat().at(-1) !== sent) this.#replace(client, new Error('Redis sent an answer to no command'));
     } catch {
-      // A late answer has replaced the client. After the end of a connection, the client connects again itself.
+      // Nothing to do: after a late answer, `#inTime` has replaced the client, and after the end of a connection, the
+      // client itself connects again.
     }
   }
 }

@@ -26,7 +26,7 @@ export interface RedisLink {
   close(): void;
 }
 
-/** How long a command may take. */
+/** Default of `commandMs`. */
 const COMMAND_MS = 2000;
 const CONNECT_MS = 5000;
 const MAX_RECONNECT_PAUSE_MS = 1000;

@@ -1,6 +1,6 @@
 /**
- * The state that all replicas share. Each replica holds a copy of it, so that requests read it without waiting. A
- * request first updates the copy with one short command. So it sees every change that any replica has confirmed.
+ * The state that all replicas share. Each replica has a copy in memory. A request first updates the copy with one short
+ * command, so that it sees every change that any replica has confirmed. It then reads the copy without waiting.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -238,7 +238,7 @@ class RedisStore implements SharedStore {
       if (typeof key === 'string' && typeof entryRevision === 'number')
         changed.push(this.#put(key, entryRevision, text ?? null));
     }
-    // Last, so that a failure above does not skip changes.
+    // Stores the revision last: if a line above throws, the next read gets the same changes again.
     this.#epoch = epoch;
     this.#revision = revision;
     if (isAll === 0 && changed.length === 0) return;
@@ -273,7 +273,7 @@ class RedisStore implements SharedStore {
 
   async #heartbeat(): Promise<void> {
     const lease = ['SET', this.#keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
-    // If Redis has no memory left, or is a copy, it rejects changes but can be read.
+    // If Redis has no memory left, or is the read-only copy of another Redis, it rejects changes but answers reads.
     const rejection = await this.#command(lease).then(() => undefined, rejectionOf);
     try {
       await this.#readOnce();

@@ -14,7 +14,7 @@ export async function parseYamlBeside(text: string, file: string): Promise<YamlD
   // A thread that still parses must not delay the end of the process.
   thread.unref();
   try {
-    // yaml-thread.ts sends the faults, and then a part for each request.
+    // yaml-thread.ts first sends the faults, and then one part of the tree for each message `next`.
     const [faults] = (await once(thread, 'message')) as [readonly YamlFault[]];
     if (faults.length > 0) return { faults };
     const builder = new YamlBuilder(file);

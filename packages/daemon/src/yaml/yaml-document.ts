@@ -84,8 +84,8 @@ function secondDocument(text: string): number | undefined {
 const tooManyValues = () => new YAMLException(`it has more than ${MAX_VALUES} values, including the values of aliases`);
 
 /**
- * Adds the size of a value to that of its collection.
- * @throws {YAMLException} if that is too large.
+ * Returns the size of a collection after the addition of a value.
+ * @throws {YAMLException} if the sum is larger than `MAX_VALUES`.
  */
 function checkedSum(size: number, added: number): number {
   if (size + added > MAX_VALUES) throw tooManyValues();

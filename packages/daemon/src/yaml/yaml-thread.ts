@@ -7,6 +7,6 @@ import { yamlParts } from './yaml-parts.js';
 const { text, file } = workerData as { readonly text: string; readonly file: string };
 const { root, faults } = parseYaml(text, file);
 const parts = root === undefined ? null : yamlParts(root);
-// Each message from parse-beside.ts requests the next part, so it never has several parts to read at once.
+// Each message from parse-beside.ts requests the next part, so parse-beside.ts never receives two parts at once.
 parentPort?.on('message', () => parentPort?.postMessage(parts?.next().value));
 parentPort?.postMessage(faults);

@@ -31,7 +31,7 @@ const MAX_HEAD_BYTES = 8192;
  * match, so the time is linear.
  */
 const HEAD = /^POST (\/[\w./-]*) HTTP\/1\.1\r\n(?:[A-Za-z\d-]+: [!-~][ -~]*\r\n)+\r\n/;
-/** Less than 1 MB: Node reads larger bodies as fast as the shortcut. */
+/** A Content-Length of less than 1 MB: Node reads larger bodies as fast as the shortcut (shortcut.ts). */
 const LENGTH = /^(?:0|[1-9]\d{0,5})$/;
 
 /** Headers that change the framing or the protocol, or whose value Node turns into an array. */
@@ -81,7 +81,8 @@ export function readPlainHead(bytes: Buffer): PlainHead | null {
 function inLowerCase(name: string): string {
   if (name.length > MAX_CACHED_LENGTH || lowerNames.size >= MAX_NAMES) return name.toLowerCase();
   const copy = ownText(name);
-  // V8 returns the same text if the name is already in lower case. So the value must come from the copy, too.
+  // If the name is already in lower case, V8 returns the same text. So the name in lower case must come from the copy,
+  // too, not from `name`.
   const lowerName = copy.toLowerCase();
   lowerNames.set(copy, lowerName);
   return lowerName;

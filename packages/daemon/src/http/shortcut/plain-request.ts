@@ -1,4 +1,7 @@
-/** A request that the shortcut has read: to its handler it looks like a request of Node's server. */
+/**
+ * A request that the shortcut (shortcut.ts) has read instead of Node's HTTP server. To its handler, it looks like a
+ * request of Node's server.
+ */
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { PlainHead } from './plain-head.js';

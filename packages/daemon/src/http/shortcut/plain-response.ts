@@ -1,6 +1,6 @@
 /**
- * The response to a request of the shortcut. Its bytes are those of Node's `ServerResponse`, in fewer
- * writes: an answer that is complete at once, with a small body, is a single write.
+ * The response to a request that the shortcut (shortcut.ts) has read. It sends the same bytes as Node's
+ * `ServerResponse`, in fewer writes: an answer that is complete at once, with a small body, is a single write.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

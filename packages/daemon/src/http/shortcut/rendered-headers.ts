@@ -1,4 +1,4 @@
-/** Renders headers of responses as text, and checks them as Node does. */
+/** Renders headers of responses as text for the shortcut (shortcut.ts), and checks them as Node does. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { ownText } from '../../text/own-text.js';
 
