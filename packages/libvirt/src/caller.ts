@@ -7,8 +7,8 @@ export interface CallOptions {
    * `Infinity`: no deadline. Default: the link's `workTimeoutMs` (30,000) for `work`, else its
    * `callTimeoutMs` (5,000).
    *
-   * If this process stalls until after the deadline, the call gets further time: as long as the
-   * delay, but in total at most `timeoutMs`.
+   * If this process stalls until after the deadline, the call gets as much further time as the process
+   * was late. The further time of a call is at most `timeoutMs` in total, also after several stalls.
    */
   readonly timeoutMs?: number;
   /** Aborts the call. libvirtd still executes a call that was already sent. */

@@ -43,7 +43,7 @@ export class Connection implements Caller {
   #failure: LibvirtError | null = null;
   /** Holds the only stream, from the call that opens it until its end; otherwise null. */
   #slot: StreamSlot | null = null;
-  /** Waits for libvirtd's answer to the abort of the stream, after the connection has failed. */
+  /** Aborts an open stream when the connection closes, and waits for libvirtd's answer; otherwise null. */
   #streamEnd: StreamEnd | null = null;
   #resolveEnded: () => void = () => undefined;
   /** Resolves when the transport is closed. Never rejects. */
@@ -189,7 +189,7 @@ export class Connection implements Caller {
   }
 
   /**
-   * Aborts the stream if libvirtd may have it open. Closes the transport after libvirtd's answer.
+   * Aborts the stream if libvirtd may have it open. Closes the transport after libvirtd's answer, or after 3 s.
    * @returns false if there is no such stream.
    */
   #endStream(): boolean {
@@ -273,8 +273,8 @@ export class Connection implements Caller {
       send: (status, payload, written) => this.#outbox.stream(procedure, serial, status, payload, written),
       pause: () => {
         paused = true;
-        // Without reading, the client sees no PONG and would close the connection. libvirtd sends no PINGs on stream
-        // connections, so the client need not answer any.
+        // While the transport is paused, the client reads no PONG, so keepalive would close the connection. libvirtd
+        // sends no PINGs on stream connections, so the client need not answer any.
         this.#keepalive.stop();
         this.#transport?.pause();
       },

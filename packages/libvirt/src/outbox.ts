@@ -88,8 +88,8 @@ export class Outbox {
     if (this.#writer.length >= WRITE_SLAB_BYTES) this.#flush();
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
-    // After the promise callbacks of this iteration, because a caller that gets a reply often makes
-    // the next call.
+    // Sends after the promise callbacks of this iteration: a caller that gets a reply often makes the
+    // next call in such a callback.
     process.nextTick(() => {
       this.#flushScheduled = false;
       this.#flush();

@@ -10,7 +10,7 @@ import type { LibvirtStream } from '../stream.js';
 export class LinkStreams {
   /** One controller for each open stream and each opening. Its abort reason ends the stream. */
   readonly #aborts = new Set<AbortController>();
-  /** The end of each connection. */
+  /** For each open connection, a promise that resolves when the connection has ended. */
   readonly #connections = new Map<Connection, Promise<void>>();
   #closed: LibvirtError | null = null;
 

@@ -6,7 +6,10 @@ import { clientError, type ClientErrorCode, isLibvirtError, type LibvirtError, t
 
 /** Delays between connection attempts. */
 export interface BackoffOptions {
-  /** Milliseconds before the first retry at most; at least half as much. Default: 100. A failure doubles the delay. */
+  /**
+   * Maximum delay before the first retry, in milliseconds; the minimum is half of it. Each failure doubles both.
+   * Default: 100.
+   */
   readonly firstMs: number;
   /** Maximum of all delays in milliseconds. Default: 5,000. */
   readonly maxMs: number;

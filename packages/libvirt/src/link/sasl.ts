@@ -58,7 +58,7 @@ async function scram(connection: Caller, credentials: Credentials, limits: CallO
   if (first.complete !== 0) throw new Error('SCRAM-SHA-256: libvirtd accepts the client without a proof');
   const proof = await exchange.answer(textOf(first));
   const second = await connection.call(authProcedures.saslStep, saslData(proof), limits);
-  // The reply contains the proof of the server, with the end of the exchange or before it.
+  // The reply contains the proof of the server. If the reply does not end the exchange, one empty message follows.
   exchange.verify(textOf(second));
   if (second.complete !== 0) return;
   const last = await connection.call(authProcedures.saslStep, saslData(''), limits);

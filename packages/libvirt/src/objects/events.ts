@@ -153,7 +153,7 @@ export class DomainEvents {
   /** The connection of the latest registrations. */
   #connection: Caller | undefined;
   /**
-   * Deregistered callbacks of that connection. Their last messages must not reach a new listener.
+   * Deregistered callbacks of `#connection`. Their last messages must not reach a new listener.
    */
   readonly #retired = new Set<number>();
   /** Kinds with a running deregistration. */
@@ -175,7 +175,7 @@ export class DomainEvents {
       this.#release(kind, registration);
     };
     const { ready } = registration.hook;
-    // Without this, the listener would get the events of a later registration of the kind.
+    // Without this line, a rejected listener would get the events of a later registration of the kind.
     ready.catch(remove);
     return { ready, remove };
   }
@@ -281,8 +281,8 @@ export class DomainEvents {
     if (this.#link.state === 'closed') return;
     const deregistering = callback.connection
       .call(eventProcedures.callbackDeregisterAny, { callbackId: callback.id })
-      // This fails if the connection ended, and the callback with it. It also fails after a timeout. If
-      // the callback is then still registered, `#retired` hides its events.
+      // The deregistration fails if the connection ended; the callback ended with it. The deregistration also fails
+      // after a timeout. If libvirtd still has the callback then, `#retired` hides its events.
       .catch(() => undefined)
       .then(() => void this.#deregistering.delete(kind));
     this.#deregistering.set(kind, deregistering);

@@ -7,9 +7,9 @@ interface InboxOptions {
    * @returns false to defer the message and all later ones until the callers of the replies have run.
    */
   handle(buffer: Buffer, start: number, end: number, owned: boolean): boolean;
-  /** Whether other messages wait until the callers of the replies have run. */
+  /** Whether the connection has stream messages that wait until the callers of the replies have run. */
   hasBuffered(): boolean;
-  /** Delivers these messages. */
+  /** Delivers the waiting stream messages. */
   deliverBuffered(): void;
   /** Called if the bytes cannot be split into messages. */
   malformed(cause: unknown): void;
@@ -39,7 +39,7 @@ export class Inbox {
     else this.#backlog.push(Buffer.from(chunk));
   }
 
-  /** Drops the bytes that wait. No bytes wait afterwards. */
+  /** Drops the waiting bytes. Bytes that arrive later never wait. */
   stop(): void {
     this.#isStopped = true;
     this.#backlog = null;

@@ -39,11 +39,11 @@ export class MessageRecords implements Transport {
   }
 
   cork(): void {
-    // This class itself sends the parts of a message together.
+    // Does nothing, because this class itself sends the parts of a message together.
   }
 
   uncork(): void {
-    // See `cork`.
+    // Does nothing, as `cork`.
   }
 
   pause(): void {
