@@ -74,7 +74,7 @@ interface Route {
   readonly events?: (request: JsonObject, context: AnswerContext) => readonly JsonObject[];
   /** A required member of the request. */
   readonly required: string;
-  /** The end of a stream. */
+  /** The text that ends a stream; empty: the last event ends the stream, or the route has no streams. */
   readonly done: string;
 }
 

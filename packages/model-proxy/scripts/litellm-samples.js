@@ -38,7 +38,7 @@ const variablesOfProviders =
     /\s+/,
   );
 
-/** Values of variables that need one of some values. */
+/** Variables for which the proxy accepts only certain values, each with such a value. */
 const givenVariables = { LITELLM_ENVIRONMENT: 'production' };
 
 /** Values for the variables of the provider, and for those that a sample refers to. */
@@ -87,7 +87,7 @@ function outcomeOf(load, folder, sample) {
     if (!Array.isArray(error.faults)) throw error;
     if (error.faults.some((fault) => INVALID.test(fault))) return { kind: 'invalid', reasons: [] };
     const protecting = error.faults.filter((fault) => fault.includes(PROTECTION));
-    // Other faults would remain if the operator removed the protection.
+    // `refused` only if all faults are about such settings: without these settings, the proxy would start.
     const isRefused = protecting.length === error.faults.length;
     const protection = (fault) => `\`${nameOf(fault)}\` ${withoutPlace(fault).split(PROTECTION)[0]}`;
     return isRefused

@@ -50,8 +50,8 @@ export function pathTest(routes: readonly string[]): (path: string) => boolean {
 }
 
 /**
- * Returns the client's address. If X-Forwarded-For is used, and the request has it, this is its last entry: only
- * this entry is reliable, because clients can write all others. Otherwise it is the address of the connection.
+ * Returns the client's address: with `useXForwardedFor`, the last entry of X-Forwarded-For; otherwise, or if the header
+ * is missing, the address of the connection. Clients can write all entries of the header except the last one.
  */
 export function clientAddress({ socket, headers }: IncomingMessage, useXForwardedFor: boolean): string {
   const forwarded = useXForwardedFor ? headers['x-forwarded-for'] : undefined;

@@ -1,6 +1,6 @@
 /**
- * Limits of virtual keys that several processes apply together. Redis, or the first process of a group of
- * workers, grants each process a share of the limits of a key. The process admits requests from its share
+ * Limits of virtual keys that several processes apply together. The *authority* (Redis, or the first process of a
+ * group of workers) grants each process a share of the limits of a key. The process admits requests from its share
  * without asking again. All shares together stay within the limit. `limit-share.ts` explains the protocol,
  * and docs/decisions/024-shares-of-limits.md explains the reasons.
  */

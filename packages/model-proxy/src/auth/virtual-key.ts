@@ -31,7 +31,7 @@ const groupsOfRoutes: ReadonlyMap<string, readonly RouteKind[]> = new Map([
   ['llm_api_routes', ['model', 'info']],
   ['openai_routes', ['model', 'info']],
   ['info_routes', ['info']],
-  // Management needs the master key here.
+  // In this proxy, only the master key may manage keys. So this group gives a virtual key no path.
   ['management_routes', []],
 ]);
 const ALL_KINDS: readonly RouteKind[] = ['model', 'info'];

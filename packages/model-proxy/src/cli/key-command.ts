@@ -22,7 +22,7 @@ function jsonObject(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // The same error as for JSON that is no object.
+    // A text that is not JSON gets the same error as JSON that is not an object.
   }
   throw new InvalidArgumentError('It must be a JSON object.');
 }

@@ -25,7 +25,7 @@ import { checksOf } from './routing/strategy-types.js';
 /** Renders a value as YAML in one line. JSON is valid YAML. */
 const inline = (value: unknown) => JSON.stringify(value);
 
-/** Returns seconds; in a file, 0 means no limit. */
+/** Converts milliseconds to seconds. No limit (null) becomes 0, as in a configuration file. */
 const seconds = (ms: number | null) => (ms === null ? 0 : ms / 1000);
 
 function timeoutLines(plain: Timeouts, stream: Timeouts): readonly string[] {

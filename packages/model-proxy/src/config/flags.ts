@@ -5,7 +5,10 @@ import { defaults } from './defaults.js';
 interface FlagDefinition {
   /** In commander's syntax, such as `--port <number>`. */
   readonly flags: string;
-  /** Environment variable with the same meaning. The flag overrides it, but no flag switches debug lines off. */
+  /**
+   * Environment variable with the same meaning. The flag overrides the variable. Exception: if a variable switches
+   * debug lines on, no flag can switch them off.
+   */
   readonly environment?: string;
   readonly default?: string;
   readonly doc: string;

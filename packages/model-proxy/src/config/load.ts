@@ -126,7 +126,7 @@ function* readSettings(
   for (const root of roots) noteTopKeys(root, settingsBlock, notes);
 
   const tls = new TlsResolver({ environment: variables, workingDirectory, findings });
-  // Check the general TLS settings even if no deployment uses them.
+  // Reports faults of the general TLS settings even if no deployment uses these settings.
   tls.resolve(undefined, settings);
   const inherited = {
     settings,

@@ -74,7 +74,7 @@ const PLAIN = /^(?:\/[\w.-]+)+$/;
 
 /**
  * Returns the path of a request without query, without doubled slashes and without a slash at its
- * end. A proxy may send the whole URL (RFC 9112 §3.2.2).
+ * end. Also accepts a whole URL, which clients send if they use this server as their HTTP proxy (RFC 9112 §3.2.2).
  * @returns never empty.
  */
 export function plainPath(url: string): string {
@@ -100,7 +100,7 @@ export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // The client's fault. The caller answers 404.
+    // The client has sent an invalid escape. The caller answers 404.
     return undefined;
   }
 }

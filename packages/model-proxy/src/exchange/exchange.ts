@@ -78,7 +78,8 @@ export class Exchange {
   readonly startedAt = performance.now();
   /**
    * When the request had arrived, usually with its body. The time that the proxy itself needs begins here. If the
-   * body goes upstream while it arrives, the time of the upload is added, so that it is not the proxy's.
+   * body goes upstream while it arrives, this value increases by the time of the upload: the client needs that time,
+   * not the proxy.
    */
   receivedAt = 0;
   /**
@@ -131,7 +132,7 @@ export class Exchange {
   failedAttempts: readonly FailedAttempt[] = NO_ATTEMPTS;
   /** Number of fallbacks that got the request: model groups after the first one. */
   fallbacks = 0;
-  /** The maximum of {@link fallbacks}; 0: no fallback has got the request. */
+  /** The setting `max_fallbacks`, copied when the first fallback gets the request; 0 before. */
   maxFallbacks = 0;
   /**
    * Whether the connection has changed to another protocol (WebSocket). An HTTP answer is no longer

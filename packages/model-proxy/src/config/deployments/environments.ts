@@ -6,9 +6,9 @@ const names: readonly unknown[] = ['development', 'staging', 'production'];
 const listed = names.join(', ');
 
 /**
- * Returns whether this process serves an entry: its `supported_environments` contain `LITELLM_ENVIRONMENT`, or are
- * absent. Adds a fault, and returns true, if the list has another value, or if the variable is missing or has another
- * value.
+ * Returns whether this process serves an entry: its `supported_environments` contain the value of the variable
+ * `LITELLM_ENVIRONMENT`, or are absent. Adds a fault, and returns true, if the list or the variable has a value that is
+ * not in `names`, or if the variable is missing.
  */
 export function isForThisEnvironment(
   { supported_environments: supported }: Readonly<Record<string, unknown>>,

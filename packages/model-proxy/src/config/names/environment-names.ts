@@ -25,8 +25,8 @@ export function noteEnvironment(environment: Environment, notes: Notes): void {
 }
 
 /**
- * Reads `start_without`. The caller reports unimplemented settings only after this call. A name in the list that never
- * prevents the start is a fault, because an operator could rely on it.
+ * Reads `start_without`. The caller reports unimplemented settings only after this call. If the list contains a name
+ * that never prevents the start, this is a fault: the operator would rely on a name that has no effect.
  */
 export function readStartWithout(
   { values, places }: Block<typeof generalTable>,

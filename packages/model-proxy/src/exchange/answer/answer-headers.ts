@@ -45,7 +45,7 @@ export function addAnswerHeaders(sink: HeaderSink, exchange: Exchange, upstream:
   }
   if (exchange.client?.key !== undefined) addKeyHeaders(sink, exchange, exchange.client.key);
   if (upstream !== null) addUpstreamHeaders(sink, upstream, exchange);
-  // Like LiteLLM, the proxy allows requests from every web page. Without the second header, browsers
+  // Like LiteLLM, the proxy allows requests from every web page. Without `access-control-expose-headers`, browsers
   // hide most headers from the page's scripts.
   if (request.headers.origin !== undefined) sink.addBlock(anyOrigin);
   if (proxy.isDraining()) sink.add('connection', 'close');

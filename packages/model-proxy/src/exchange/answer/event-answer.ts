@@ -156,7 +156,7 @@ export class EventAnswer implements Answer {
     this.#write(events);
   }
 
-  /** Sends the comments after the longest wait. A timer calls this, so it handles exceptions itself. */
+  /** Sends the comments that have waited for the maximum time. A timer calls this, so no caller catches exceptions. */
   #sendHeldInTime(): void {
     const { exchange, attempt } = this.#context;
     try {

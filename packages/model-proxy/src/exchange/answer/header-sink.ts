@@ -32,8 +32,8 @@ export class HeaderList implements HeaderSink {
 }
 
 /**
- * Sends the head of an answer with a body. Responses of the shortcut take rendered headers, which cost less than half
- * of a list.
+ * Sends the head of an answer with a body. A `PlainResponse` takes rendered headers, which cost less than half of a
+ * list of headers.
  * @param fill adds the headers.
  */
 export function sendHeaders(response: ServerResponse, status: number, fill: (sink: HeaderSink) => void): void {

@@ -238,7 +238,7 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Repeats a request after a wait. @returns false: no deployment may get it, too long a wait, or an empty budget. */
+  /** Repeats a request later. @returns false: no deployment may get it, the wait is too long, or the budget is empty. */
   #waitForRetry(): boolean {
     const exchange = this.#exchange;
     const { settings, health } = exchange.proxy;

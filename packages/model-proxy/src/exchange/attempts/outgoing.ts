@@ -36,7 +36,7 @@ export function outgoingRequest(
   if (translated !== null && endpoint.path === 'embeddings')
     exchange.encodesEmbeddings = body.parameter('encoding_format') === 'base64';
   exchange.hidesUsage = hidesUsage(proxy.settings, deployment, body);
-  // A literal, because a copy of another object would take as long as the rest of this function.
+  // Lists all members, because a spread of another object would take as long as the rest of this function.
   const options = {
     proxy,
     selection,
