@@ -1,4 +1,4 @@
-/** Computes the permissions of a virtual key, once for each stored version of the key. */
+/** Computes the permissions of a virtual key. `virtual-clients.ts` caches the result. */
 import type { StoredKey } from '../store/keys.js';
 import { pathTest, routePattern } from './gate.js';
 

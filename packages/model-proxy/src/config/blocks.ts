@@ -77,6 +77,7 @@ function isSet(node: YamlNode | undefined): boolean {
 /**
  * Merges the members of several mappings. If two have the same key, the earlier mapping has
  * precedence. The result has the path of the first mapping.
+ * @returns undefined: there is no mapping.
  */
 export function mergeBlocks(blocks: readonly FoundBlock[]): FoundBlock | undefined {
   const [first] = blocks;

@@ -50,7 +50,7 @@ function otelTarget(signal: 'TRACES' | 'METRICS', environment: Environment, find
     ...headersOf(environment['OTEL_HEADERS']),
     ...headersOf(environment[`OTEL_EXPORTER_OTLP_${signal}_HEADERS`]),
   };
-  // LiteLLM's variable may contain the path of traces, which is wrong for metrics.
+  // The address that both signals share may end with the path of traces, as in LiteLLM. Metrics need another path.
   const path = `/v1/${signal.toLowerCase()}`;
   const address = variable === own ? url : `${url.replace(/\/v1\/traces$/, '')}${path}`;
   return [{ url: address, headers, usesVariables: true }];

@@ -187,7 +187,7 @@ function shownName(name: string): string | null {
   return shown;
 }
 
-/** Adds the upstream's headers, up to the size limit. Counts the others. */
+/** Adds the upstream's headers that clients may get. Drops and counts headers above the size limit. */
 function addUpstreamHeaders(sink: HeaderSink, upstream: readonly string[], exchange: Exchange): void {
   const mask = secretMask(exchange.selection?.deployment ?? null);
   const headers: string[] = [];

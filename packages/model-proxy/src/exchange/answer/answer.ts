@@ -63,7 +63,7 @@ export interface AnswerContext {
   readonly headers: readonly string[];
   /** Returns the model name that the client sees; null: the name does not change. */
   readonly rename: ((reported: string) => string) | null;
-  /** The translation of a provider with a dialect; null: the upstream has OpenAI's API. */
+  /** The translation between the APIs of the client and of the upstream; null: the answer needs no translation. */
   readonly translated: TranslatedCall | null;
 }
 

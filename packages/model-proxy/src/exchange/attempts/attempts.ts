@@ -238,7 +238,7 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** Repeats a request later. @returns false: no deployment may get it, the wait is too long, or the budget is empty. */
+  /** Repeats a request later. @returns false: no deployment may get it, the wait is too long, or no budget is left. */
   #waitForRetry(): boolean {
     const exchange = this.#exchange;
     const { settings, health } = exchange.proxy;
