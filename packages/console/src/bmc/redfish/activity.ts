@@ -11,7 +11,7 @@ import { sessionUri, token } from './session.js';
  */
 const PAUSE_MS = 10_000;
 const inputs = ['keydown', 'pointerdown', 'wheel'] as const;
-/** A user without input for this time no longer attends to the page, in milliseconds. */
+/** Time without input, in milliseconds, after which a user no longer attends to the page. */
 const ATTENDED_MS = 300_000;
 /** The time of the last input, or of the start of the page, as in `performance.now()`. */
 let inputMs = 0;
@@ -44,7 +44,7 @@ export function whenAttended(until: AbortSignal): Promise<void> {
 
 /**
  * Uses the session after input of the user. The input at a screen or a serial console goes through a WebSocket,
- * which does not renew the session. Returns a function that ends this.
+ * which does not renew the session. Returns a function that stops listening to the input.
  */
 export function keepSessionAlive(): () => void {
   let usedMs = performance.now();

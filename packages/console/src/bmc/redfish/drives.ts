@@ -24,7 +24,7 @@ const answers = new Map<string, readonly Drive[]>();
 let visibleTimer: ReturnType<typeof setTimeout> | undefined;
 let timer: ReturnType<typeof setTimeout> | null = null;
 
-/** Follows changes of the drives that have been read. Returns a function that ends this, and forgets all drives. */
+/** Follows changes of the drives that have been read. Returns a function that stops this and forgets all drives. */
 export function startDrives(): () => void {
   const stops = [
     // Changes may have happened without an event while the stream was interrupted.
@@ -65,7 +65,7 @@ export function wantVisibleDrives(ids: readonly string[]): void {
 
 /**
  * Reads the drives of a machine now, and stores them in `drives` too.
- * @throws {RedfishFailure} if the service rejects it or does not answer.
+ * @throws {RedfishFailure} as {@link get}.
  */
 export async function readDrives(id: string): Promise<readonly Drive[]> {
   const path = `/redfish/v1/Systems/${encodeURIComponent(id)}/VirtualMedia?$expand=.`;
@@ -76,7 +76,10 @@ export async function readDrives(id: string): Promise<readonly Drive[]> {
   return read;
 }
 
-/** Ejects the image of a drive, and resolves when it is ejected. @throws {RedfishFailure} as {@link completeTask}. */
+/**
+ * Ejects the image of a drive, and resolves when it is ejected.
+ * @throws {RedfishFailure} as {@link post} and {@link completeTask}.
+ */
 export async function ejectImage(drive: Drive): Promise<void> {
   const { target } = drive.Actions?.['#VirtualMedia.EjectMedia'] ?? {};
   await completeTask(await post(target ?? `${drive['@odata.id']}/Actions/VirtualMedia.EjectMedia`));

@@ -28,13 +28,16 @@ const MAX_PAUSE_MS = 15_000;
 /** A stream without any byte for this time is dead: the service sends a comment every 15 s. */
 const SILENCE_MS = 40_000;
 
-/** Calls the listener with events when they arrive. Returns a function that ends this. */
+/** Calls the listener with events when they arrive. Returns a function that removes the listener. */
 export function onEvents(listener: Listener): () => void {
   eventListeners.add(listener);
   return () => eventListeners.delete(listener);
 }
 
-/** Calls the listener after each connect, so that it can read what it missed. Returns a function that ends this. */
+/**
+ * Calls the listener after each connect, so that it can read what it missed. Returns a function that removes the
+ * listener.
+ */
 export function onConnect(listener: () => void): () => void {
   connectListeners.add(listener);
   return () => connectListeners.delete(listener);

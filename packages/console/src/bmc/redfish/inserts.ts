@@ -48,7 +48,7 @@ export async function insertImage(drive: Drive, choice: Choice): Promise<boolean
 
 /**
  * Cancels a running insert. Does nothing while it has no task yet.
- * @throws {RedfishFailure} if the service rejects it, or does not answer.
+ * @throws {RedfishFailure} if the service rejects the cancellation, or does not answer.
  */
 export async function cancelInsert({ progress }: Insert): Promise<void> {
   if (progress !== null) await remove(progress.task);

@@ -100,7 +100,7 @@ let running = 0;
 let reading: Promise<void> | null = null;
 let isReadAgain = false;
 
-/** Starts to read the machines and to follow their events. Returns a function that ends this. */
+/** Starts to read the machines and to follow their events. Returns a function that stops both. */
 export function startMachines(): () => void {
   const stops = [
     onConnect(() => void readMachines()),

@@ -8,7 +8,8 @@ const FIRST_POLL_MS = 2000;
 
 /**
  * Reads again and again while the stream of events is not open and the user attends to the page, at first after
- * `FIRST_POLL_MS`. The pause begins at the end of a read, so reads never overlap. Returns a function that ends this.
+ * `FIRST_POLL_MS`. The pause begins at the end of a read, so reads never overlap. Returns a function that stops the
+ * reads.
  * @param read must not reject.
  * @param minPauseMs returns the minimum pause after a read, in milliseconds. The pause is never shorter than `POLL_MS`.
  */
@@ -32,7 +33,7 @@ export const isPaused = computed(() => paused.value > 0);
 
 /**
  * Reads at an interval while the user attends to the page, for values that change without an event, and at once when
- * the user returns. Returns a function that ends this.
+ * the user returns. Returns a function that stops the reads.
  * @param read must not reject.
  */
 export function pollAttended(read: () => Promise<void>, intervalMs: number): () => void {

@@ -7,8 +7,7 @@ const PRIVILEGE_SOURCES = /^\/redfish\/v1\/AccountService\/(?:Accounts|Roles)\//
 
 /**
  * Reads the privileges again after events of accounts and roles, and when the stream of events connects. While there is
- * no stream, reads them regularly, if the user attends to the page.
- * Returns a function that ends this.
+ * no stream, reads them regularly, if the user attends to the page. Returns a function that stops the reads.
  */
 export function followPrivileges(): () => void {
   const stops = [

@@ -15,7 +15,7 @@ export type Role =
 type LoginState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'loggedIn'; readonly role: Role }
-  /** `role`: of the login that has ended. Its page stays behind the dialog. null: no user has logged in before. */
+  /** `role`: the role of the ended login, whose page stays behind the dialog. null: no user has logged in before. */
   | { readonly kind: 'loggedOut'; readonly role: Role | null };
 
 /** The state of the login. */

@@ -45,7 +45,7 @@ export function showToast(kind: Toast['kind'], text: string): void {
 }
 
 /**
- * Shows new messages in a dialog. Returns a function that ends this, and moves the messages to the dialog behind it,
+ * Shows new messages in a dialog. Returns a function that stops this, and moves the messages to the dialog behind it,
  * or to the shell. In the shell, a message that the user has already seen stays at its position in the window.
  */
 export function showToastsIn(dialog: string): () => void {

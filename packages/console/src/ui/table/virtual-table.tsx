@@ -130,7 +130,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
 
 /**
  * Returns the lines in the window, and a line outside of it that keeps the focus (`kept`; -1: none). Wherever the
- * window is, this line is the first one in the page, because browsers scroll to a row with the focus that moves.
+ * window is, this line is the first one in the page, because browsers scroll to the row with the focus if it moves.
  */
 function linesToShow<Row>(
   lines: readonly Line<Row>[],
