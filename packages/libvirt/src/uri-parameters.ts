@@ -172,7 +172,7 @@ const DEFAULT_PRIORITIES: ReadonlySet<string> = new Set(['NORMAL', '@LIBVIRT,SYS
  * Node uses, has no equivalent for the other parts. A keyword such as SECURE256 also limits ciphers, groups,
  * signatures and the keys of certificates. A connection without these limits would be weaker than the URI
  * requires, so this client rejects the keyword.
- * @throws {Error} for a string with another part.
+ * @throws {Error} for a string with another part, or one that leaves no version.
  */
 function tlsVersions(priority: string | null): TlsVersions | null {
   if (priority === null) return null;

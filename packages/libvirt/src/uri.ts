@@ -174,8 +174,8 @@ interface SocketCandidates {
 /**
  * Returns the sockets of the URI's daemon. The socket of `?socket=` is the only candidate, because
  * another socket may belong to another daemon. Without `?socket=`, the candidates are the sockets
- * of libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory. `?mode=`
- * selects one of the two.
+ * of libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory.
+ * `?mode=legacy` or `?mode=direct` selects one of the two.
  */
 export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment): SocketCandidates {
   const { socket, mode } = uri.parameters;
