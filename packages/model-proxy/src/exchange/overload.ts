@@ -64,7 +64,7 @@ export function createOverload(partOf: LimitPart = wholeLimit): Overload {
       forget();
       start(run);
     };
-    // The server's listening socket keeps the process alive while clients wait.
+    // `unref`: the server's listening socket keeps the process alive while clients wait, so the timer need not.
     const timer = setTimeout(() => {
       forget();
       expire();

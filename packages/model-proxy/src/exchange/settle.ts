@@ -9,7 +9,7 @@ const MAX_TAG_LENGTH = 100;
 /**
  * Frees the place of a request at its virtual key, and counts the tokens of the request for the limits of that key.
  * Counts the usage in the store if a deployment was selected, also without a virtual key. Does nothing without a
- * store. The caller calls it once, at the end of the request.
+ * store. The caller calls this function once, at the end of the request.
  * @param costUsd result of `countedCost`.
  */
 export function settle(exchange: Exchange, costUsd: number): void {

@@ -53,7 +53,7 @@ export function createBackgroundChecks(
     forgetOthers(proxy, checked);
     if (background === null || checked.length === 0) return;
     const { signal } = current;
-    // Each running check adds a listener. Without this, Node would warn of more than ten.
+    // Each running check adds a listener. Without this call, Node would warn of more than ten listeners.
     setMaxListeners(0, signal);
     repeat(proxy, checked, background, { log, publish }, signal).catch((error: unknown) => {
       if (!signal.aborted) log.error('checking deployments in the background failed', { error });

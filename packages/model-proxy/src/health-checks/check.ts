@@ -18,7 +18,7 @@ const WRONG_KEY = 401;
 
 /** Deployments of upstreams that do not show their list → rounds until the next try to read it. */
 const unlisted = new WeakMap<Deployment, number>();
-/** Rounds without a try. Then the next try follows, because the upstream or the rights of the key may have changed. */
+/** Rounds without a try to read the list. Later, the upstream or the rights of the key may have changed. */
 const UNLISTED_ROUNDS = 10;
 
 /**
@@ -132,7 +132,7 @@ function send({ upstream }: CheckState, check: CheckRequest, signal?: AbortSigna
       end(error, failedStatus);
     };
     const abort = (): void => stop('the proxy has stopped the check', 503);
-    // The upstream client does not catch exceptions of its handlers. Without this, the check would never end.
+    // The upstream client does not catch exceptions of its handlers. Without this wrapper, the check would never end.
     const caught =
       <Values extends unknown[]>(handle: (...values: Values) => void) =>
       (...values: Values): void => {

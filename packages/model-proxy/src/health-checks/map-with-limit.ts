@@ -14,7 +14,7 @@ export async function mapWithLimit<Item, Result>(
   const results: Result[] = [];
   const entries = items.entries();
   const lane = async (): Promise<void> => {
-    // All lanes share the iterator.
+    // All lanes share the iterator, so each item goes to only one of them.
     for (const [index, item] of entries) results[index] = await work(item);
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));

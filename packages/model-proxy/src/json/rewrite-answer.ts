@@ -141,7 +141,7 @@ export function parseText(spelled: string): string | undefined {
   try {
     return String(JSON.parse(spelled));
   } catch {
-    // In quotes, but with control characters or invalid escapes.
+    // The text begins with a quote, but has a control character, an invalid escape, or no closing quote.
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import type { StoredKey } from '../store/keys.js';
 
 const MAX_NAMES = 1000;
 const MAX_METADATA_LENGTH = 16_384;
-/** Far below the depth at which JSON.stringify exceeds the stack: a few thousand levels. */
+/** Maximum nesting depth of `metadata`. JSON.stringify exceeds the stack only at a few thousand levels. */
 const MAX_METADATA_DEPTH = 100;
 /** Maximum length of a key as JSON. In UTF-8 it stays below the limit for a line of the store. */
 const MAX_KEY_LENGTH = 262_144;
@@ -54,7 +54,7 @@ const schema = z.object({
 /** The members of a request that change a key. */
 type KeyInput = Readonly<z.infer<typeof schema>>;
 
-/** LiteLLM's members that add nothing here, and `key`, which other functions read. */
+/** LiteLLM's members that have no effect in this proxy, and `key`, which other functions read. */
 const ignored: ReadonlySet<string> = new Set(
   `key config permissions send_invite_email allowed_cache_controls auto_rotate rotation_interval organization_id project_id
   agent_id rpm_limit_type tpm_limit_type key_name duration_seconds enable_prompt_caching`.split(/\s+/),
@@ -71,8 +71,8 @@ const unsupported: ReadonlySet<string> = new Set(
 );
 
 /**
- * Parses the members that change a key. Ignores LiteLLM's members that add nothing here, and unknown or unsupported
- * members whose value is empty or false.
+ * Parses the members that change a key. Ignores LiteLLM's members that have no effect in this proxy. Also ignores
+ * unknown or unsupported members whose value is empty, null or false.
  * @throws {ProxyError} 400: a member is unknown, not implemented or invalid.
  */
 export function parseKeyInput(body: Readonly<Record<string, unknown>>): KeyInput {

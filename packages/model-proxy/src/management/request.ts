@@ -17,16 +17,16 @@ export interface ManagementRequest {
   readonly now: number;
 }
 
-/** Returns a filter of the query; undefined: the query does not have it, or it is empty. */
+/** Returns a filter of the query; undefined: the filter is missing or empty. */
 export function filterIn(query: URLSearchParams, name: string): string | undefined {
   const text = query.get(name);
   return text === null || text === '' ? undefined : text;
 }
 
 /**
- * Reads an integer of the query.
- * @param options `default`: the result if the query does not have it.
- * @throws {ProxyError} 400: it is not an integer between 1 and `max`.
+ * Reads a parameter of the query that is an integer.
+ * @param options `default`: the result if the query does not have the parameter.
+ * @throws {ProxyError} 400: the parameter is not an integer from 1 to `max`.
  */
 export function integerIn(
   query: URLSearchParams,

@@ -54,7 +54,7 @@ function countCopied(bytes: number): void {
 function findCollector(): NonNullable<typeof collectYoung> {
   setFlagsFromString('--expose-gc');
   const found: unknown = runInNewContext('typeof gc === "function" ? gc : undefined');
-  // V8's function accepts these options.
+  // The type declares the options of a call. V8's `gc` accepts these options.
   return typeof found === 'function' ? (found as NonNullable<typeof collectYoung>) : () => undefined;
 }
 

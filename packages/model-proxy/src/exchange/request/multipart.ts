@@ -85,7 +85,7 @@ export class MultipartScanner {
     while (this.#step());
   }
 
-  /** The complete parts, then the last begun part. If that part is complete, it occurs twice. */
+  /** The complete parts, then the last part whose headers are complete. If this part is complete, it occurs twice. */
   get begun(): readonly Disposition[] {
     return this.#current === undefined ? this.#fields : [...this.#fields, this.#current];
   }
@@ -100,7 +100,7 @@ export class MultipartScanner {
     return { fields: this.#fields, start: this.#start };
   }
 
-  /** Reads the next element of the form. @returns false if it needs more bytes, or the form has ended. */
+  /** Reads the next element of the form. @returns false if the element is incomplete, or the form has ended. */
   #step(): boolean {
     switch (this.#state) {
       case 'content':

@@ -76,8 +76,8 @@ const ownUrl = ({ apiBase, query }: Deployment, { path }: DialectRequest): strin
   withQuery(path === '' ? apiBase : `${apiBase}/${path}`, query);
 
 /**
- * Returns the URL of a request. Adds the query of the deployment, unless the provider's path has a query. Not for a
- * {@link DialectRequest}, which has its own path.
+ * Returns the URL of a request. Adds the query of the deployment, unless the path that the provider's `pathOf` returns
+ * has a query. Do not call this for a {@link DialectRequest}, which has its own path.
  */
 export function urlTo(
   { apiBase, query, pathOf }: Deployment,
