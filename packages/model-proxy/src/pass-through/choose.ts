@@ -129,7 +129,7 @@ function selectNamed(model: string, path: string, { settings, router }: Selectio
   return selection;
 }
 
-/** Returns the first deployment of the providers with `use_in_pass_through`, or else their first; null: none. */
+/** Returns the providers' first deployment that has `use_in_pass_through`, or else their first one; null: none. */
 function firstOf(deployments: readonly Deployment[], providers: readonly string[]): Deployment | null {
   const matching = deployments.filter(({ provider }) => providers.includes(provider.name));
   return matching.find(({ useInPassThrough }) => useInPassThrough) ?? matching[0] ?? null;

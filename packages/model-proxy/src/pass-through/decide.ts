@@ -143,7 +143,7 @@ export function decideWebSocket(task: RawTask): Decision {
   if (target.kind === 'files' || target.kind === 'response') throw noSuchPath('WebSocket', path);
   const model = valueIn(query, 'model');
   // Without `model`, at `responses` and at a provider's own path, the WebSocket can use models that the
-  // proxy does not check. So it rejects keys that are limited to some models.
+  // proxy does not check. So the proxy rejects keys that are limited to some models.
   const isUnchecked = target.kind === 'provider' || target.rest === 'responses' || model === undefined;
   const restrictedKeyError = isUnchecked ? uncheckedModelFault(exchange) : undefined;
   if (restrictedKeyError !== undefined) throw restrictedKeyError;

@@ -97,7 +97,7 @@ export function nameAtAnyProvider(path: string): string {
   const below = providerPath.exec(plain)?.[2] ?? filesPath.exec(plain)?.[2] ?? plain;
   // Some upstreams have their OpenAI API below a folder: `/v1beta/openai/batches` of Gemini.
   const bare = `/${below}`.replace(/^(?:\/+(?:v\d\w*|openai)(?=\/))*\/+/, '/');
-  // A model that still has an escape must not hide the endpoint.
+  // Removes the rest of escapes, because a model's name with `%` in the path would match no endpoint.
   const text = bare.replaceAll('%', '');
   const endpoint = endpointPaths.match(text) ?? endpointPaths.match(`/openai${text}`);
   return `*/${endpoint?.endpoint.path ?? bare.slice(1)}`;

@@ -23,7 +23,7 @@ import { asAnswerFault, proxyOptions, switchingHead, UpgradeRequest, type Upgrad
 
 /** Status code 1008: policy violation (RFC 6455 §7.4.1). */
 const REVOKED: CloseReason = { code: 1008, reason: 'the client may no longer use the proxy' };
-/** Milliseconds between this close frame and the end of both connections. */
+/** Milliseconds between the close frame {@link REVOKED} and the end of both connections. */
 const CLOSE_FRAME_MS = 1000;
 
 /** Options of {@link WebSocketCall}. */

@@ -76,7 +76,7 @@ export interface Deployment {
   readonly dropParams: boolean;
   /** Parameters that are always removed. May be paths, such as `tools[*].input_examples`. */
   readonly additionalDropParams: readonly string[];
-  /** Parameters that the proxy handles as supported, also if the provider does not support them. */
+  /** Parameters that the proxy treats as supported, also if the provider does not support them. */
   readonly allowedOpenaiParams: readonly string[];
   /** Parameters that are added to requests without them, such as `temperature: 0.2`. */
   readonly defaults: Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ export interface Deployment {
   readonly extraBody: Readonly<Record<string, unknown>>;
   /** Additional headers for the upstream; names in lower case. */
   readonly extraHeaders: Readonly<Record<string, string>>;
-  /** `model_info` as configured, with the prices of the params. `/model/info` and `/v1/models/{id}` show it. */
+  /** `model_info` as configured, and the prices of `litellm_params`. `/model/info` and `/v1/models/{id}` show it. */
   readonly modelInfo: Readonly<Record<string, unknown>>;
   /** Maximum number of requests per minute; null: unlimited. */
   readonly rpm: number | null;
@@ -94,9 +94,9 @@ export interface Deployment {
   readonly maxParallelRequests: number | null;
   /** The proxy prefers deployments with a lower value (`order`); null: after all others. */
   readonly order: number | null;
-  /** `num_retries` of the params: maximum number of retries after a failure; null: that of the router. */
+  /** `num_retries` of `litellm_params`: maximum number of retries after a failure; null: that of the router. */
   readonly retries: number | null;
-  /** `cooldown_time` of the params; null: that of the router. */
+  /** `cooldown_time` of `litellm_params`; null: that of the router. */
   readonly cooldownMs: number | null;
   /** Whether raw pass-through (`/openai/…`) may use the deployment and its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;

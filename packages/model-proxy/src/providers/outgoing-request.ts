@@ -165,7 +165,7 @@ export class OutgoingRequest implements RequestMembers {
     }
   }
 
-  /** Merges `extra_body` into the request. @throws {ProxyError} 400: the client's has too many members. */
+  /** Merges `extra_body` into the request. @throws {ProxyError} 400: the client's `extra_body` has too many members. */
   mergeExtraBody(): void {
     for (const [name, value] of this.#extraMembers()) this.#set(name, value);
   }

@@ -79,7 +79,7 @@ function readPrices(info: Deployment['modelInfo']): Prices {
 
 /**
  * Returns the prices of all kinds. A kind without a price has the price of `input` or of `output`
- * (`longCacheWrite`: of `cacheWrite`). If `input` or `output` has no price, it is 0.
+ * (`longCacheWrite`: of `cacheWrite`). If `input` or `output` has no price, its price is 0.
  */
 function completed(priceAt: (kind: keyof TokenPrices) => number | null): TokenPrices {
   const input = priceAt('input') ?? 0;

@@ -16,7 +16,7 @@ interface StoredResponse {
 export const PREVIOUS_RESPONSE = 'previous_response_id';
 
 const PREFIX = 'resp_';
-/** The upstream chooses the form of its ids: LiteLLM's end with `=`. `.` or `..` would be a step in a URL's path. */
+/** Matches a decoded id. The upstream's part is any text except `.` and `..`, which are steps in a URL's path. */
 const content = /^litellm:custom_llm_provider:[^;]*;model_id:([^;]+);response_id:(?!\.{1,2}$)(.+)$/s;
 /** Longer texts are not ids. */
 const MAX_LENGTH = 4096;

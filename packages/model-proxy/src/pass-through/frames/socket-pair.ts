@@ -7,7 +7,7 @@ const LAST_BYTES_MS = 30_000;
 
 /** Callbacks of {@link SocketPair}. */
 interface SocketPairHooks {
-  /** Bytes passed in one of the directions. */
+  /** Called after bytes have been copied in one of the directions. */
   onBytes(): void;
   onUpstreamClosed(): void;
   onClientClosed(): void;
@@ -38,8 +38,8 @@ export class SocketPair {
     upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
     client.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
     upstream.once('close', () => this.#upstreamClosed());
-    // A WebSocket has no half-closed state (RFC 6455 §7.1.7). An upstream that ignores the end, or only sends more,
-    // must not keep the places of a client that has gone.
+    // A WebSocket has no half-closed state (RFC 6455 §7.1.7). An upstream that ignores the end of the client, or
+    // continues to send, must not occupy the places of that client.
     client.once('end', () => destroyLater(upstream));
     client.once('close', () => {
       // The close frame for the upstream may not be written yet.

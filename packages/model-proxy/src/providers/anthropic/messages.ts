@@ -10,8 +10,8 @@ import { blocksOf, cacheControlOf, type Block } from './content.js';
 import { recordOf, recordsOf, textOf, type JsonRecord } from './values.js';
 
 /**
- * Limits of the arguments of a call, which are JSON inside a text. They do not limit the nesting, because its
- * check has its own error.
+ * Limits of the arguments of a call, which are JSON inside a text. These limits do not include the nesting: a separate
+ * check of the nesting has an error text of its own.
  */
 const ARGUMENT_LIMITS = { ...REQUEST_LIMITS, depth: Infinity };
 

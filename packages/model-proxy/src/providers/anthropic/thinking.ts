@@ -6,13 +6,13 @@
 import { invalidParameter } from '../../errors/model.js';
 import type { Block } from './content.js';
 
-/** Matches models before version 4.6, whose thinking has a maximum number of tokens. Later models have efforts. */
+/** Matches models before version 4.6, whose thinking has a maximum number of tokens. Later models support `effort`. */
 const modelsWithBudget = /claude-(?:instant|[1-3](?!\d)|4-[a-z]|[a-z]+-4(?!\d|[-.][6-9](?!\d)|[-.]\d\d(?!\d{6})))/;
 
-/** Returns whether a model has efforts. Opus 4.5 has them only with a beta feature, so it does not count. */
+/** Returns whether a model supports `effort`: false for Opus 4.5, which supports it only with a beta feature. */
 export const hasEffort = (model: string): boolean => !modelsWithBudget.test(model);
 
-/** LiteLLM's numbers of tokens. The smallest is 1024, because Anthropic requires at least that number. */
+/** `reasoning_effort` → LiteLLM's maximum number of thinking tokens. Anthropic requires at least 1024. */
 const budgets: ReadonlyMap<string, number> = new Map([
   ['minimal', 1024],
   ['low', 1024],

@@ -11,7 +11,7 @@ import { parseWithinLimits } from '../../json/parse-within-limits.js';
 export interface EventFrame {
   /** The header `:message-type`: `event`, `exception` or `error`; empty if it is missing. */
   readonly kind: string;
-  /** Such as `contentBlockDelta` or `throttlingException`; for an `error`, its code. */
+  /** The type of the event or exception, such as `contentBlockDelta`; for an `error`, its code. */
   readonly name: string;
   /** The text of an `error`, which has no payload; otherwise empty. */
   readonly message: string;

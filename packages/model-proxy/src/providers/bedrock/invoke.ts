@@ -20,7 +20,7 @@ import { InvokeStream } from './invoke-stream.js';
 
 const VERSION = Buffer.from('"bedrock-2023-05-31"');
 
-/** The path has the model and the kind of the answer. */
+/** Returns the path, which names the model and whether the answer is a stream. */
 const pathOf = ({ model, streams }: Pick<DialectCall, 'model' | 'streams'>): string =>
   `model/${segmentOf(model)}/${streams ? 'invoke-with-response-stream' : 'invoke'}`;
 

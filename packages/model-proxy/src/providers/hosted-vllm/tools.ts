@@ -9,7 +9,7 @@ import { spliceChunks } from '../../json/splice.js';
 
 /**
  * Removes the keywords `strict` and `additionalProperties: false`, and converts custom tools to
- * functions. Keeps arguments and examples with such names, which LiteLLM removes.
+ * functions. Arguments of a tool with these names stay, and so do these members in examples. LiteLLM removes both.
  * @param tools the member's value as JSON.
  * @returns the same buffer if nothing changed.
  */

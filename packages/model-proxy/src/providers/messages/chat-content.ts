@@ -39,8 +39,8 @@ export function thinkingIn({ reasoning_content: first, reasoning: second, conten
 }
 
 /**
- * Mistral: `{"type": "thinking", "thinking": [{"type": "text"}]}`. Databricks: `{"type": "reasoning", "summary":
- * […]}`.
+ * Returns the thinking in a part; empty if the part has none. Mistral's part is `{"type": "thinking", "thinking":
+ * [{"type": "text"}]}`, Databricks' part is `{"type": "reasoning", "summary": […]}`.
  */
 function thoughtOf({ type, thinking, summary }: Block): string {
   if (type !== 'thinking' && type !== 'reasoning') return '';

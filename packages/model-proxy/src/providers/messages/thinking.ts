@@ -33,7 +33,7 @@ export function thinkingMembers(
   { provider, model, supported, understandsThinking }: ThinkingUpstream,
 ): Readonly<Record<string, unknown>> {
   if (understandsThinking && thinking !== undefined)
-    // Models without efforts reject the member, and their thinking already has a number of tokens.
+    // Models without `effort` reject `output_config.effort`. Their `thinking` already has a number of tokens.
     return { thinking, output_config: effort !== undefined && hasEffort(model) ? { effort } : undefined };
   if (!supported.has('reasoning_effort')) return {};
   if (effort === undefined) return { reasoning_effort: effortOf(thinking) };
