@@ -158,8 +158,8 @@ async function startWith(
     watch.close();
     // Report as not ready first: load balancers may send their checks on open connections.
     app.drain();
-    // Keep listening for checks on new connections, such as HAProxy's, and for clients until the
-    // balancer has noticed.
+    // Continue to listen: load balancers such as HAProxy check on new connections, and send clients until a check
+    // fails.
     if (listen.drainDelayMs > 0) await sleep(listen.drainDelayMs);
     const closing = setTimeout(
       () => app.closeWebSockets(),

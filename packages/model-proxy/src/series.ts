@@ -228,7 +228,7 @@ export function totalsOf(numbers: Iterable<PathNumbers>, modelId: string): Deplo
 
 function failureOf(key: string, count: number): FailureCount {
   const [status = '', kind = ''] = key.split(' ');
-  return { status: Number(status), kind: kind as ErrorKind, count }; // the metrics write kinds only
+  return { status: Number(status), kind: kind as ErrorKind, count }; // `count` writes a status and a kind
 }
 
 /** Returns the times of all histograms together; null: they are empty. @param histograms with the same bounds. */

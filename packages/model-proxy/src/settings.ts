@@ -181,8 +181,9 @@ export interface ProxySettings {
   /** Whether to read the client's address from X-Forwarded-For (`use_x_forwarded_for`). */
   readonly useXForwardedFor: boolean;
   /**
-   * Routes that need the master key here (`require_auth_for_metrics_endpoint`, `admin_only_routes`): all paths of
-   * a page, `/v1/chat/completions` for an endpoint, `rawName` and `nameAtAnyProvider` of a raw path.
+   * Routes for which the configuration requires the master key (`require_auth_for_metrics_endpoint`,
+   * `admin_only_routes`). For a page: all its paths. For an endpoint: `/v1/chat/completions`. For a raw path: the
+   * results of `rawName` and `nameAtAnyProvider`.
    */
   readonly masterKeyRoutes: ReadonlySet<string>;
   /** The paths of `masterKeyRoutes`, as the operator wrote them. */

@@ -16,7 +16,10 @@ export interface DeploymentHealth {
   countSuccess(id: string): void;
   /** Counts a failed request, unless the client caused the failure. May begin a cooldown. */
   countFailure(id: string, failure: Failure): void;
-  /** Notes that a request goes to the deployment. After a cooldown, until a success, this request is a trial. */
+  /**
+   * Notes that a request goes to the deployment. The request is a trial if no other one has succeeded since the last
+   * cooldown.
+   */
   noteStart(id: string): void;
   /** Applies what another worker has observed. */
   applyEvent(event: HealthEvent): void;
@@ -31,7 +34,7 @@ export interface DeploymentHealth {
   isOnTrial(id: string): boolean;
   /** Failed checks in the background. A successful request removes the failed check of its deployment. */
   readonly failedChecks: FailedChecks;
-  /** Whether no deployment cools down, must be tried after a cooldown, or has a failed check. */
+  /** Whether no deployment cools down, no deployment must be tried after a cooldown, and no failed check is stored. */
   readonly isCalm: boolean;
   /** The deployments with a counted request, or with an event of another worker, for the metrics. */
   readonly states: ReadonlyMap<string, DeploymentState>;

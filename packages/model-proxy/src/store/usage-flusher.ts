@@ -37,7 +37,7 @@ export class UsageFlusher {
   /** The flush that has not started yet. */
   #next: Promise<void> | undefined;
   #hasFailed = false;
-  /** Whether {@link close} has ended. A write that continues is of no interest then. */
+  /** Whether {@link close} has ended. The failure of a write that still runs is then not logged. */
   #isClosed = false;
 
   constructor(options: FlusherOptions) {

@@ -9,7 +9,7 @@ const STABLE_MS = 60_000;
 /** The pauses between the processes that replace each other. */
 export class RestartPause {
   #startedAt = performance.now();
-  /** Ends since the last stable process, including its own. */
+  /** Number of processes that have ended since the last stable one. The stable one counts, too. */
   #ends = 0;
 
   /** Notes the start of a process. */

@@ -36,11 +36,11 @@ export class WorkerProcess {
   receivesMessages = false;
   /** Resolves when the process can get messages. */
   readonly ready: Promise<void>;
-  /** Whether it serves clients. */
+  /** Whether the process serves clients. */
   isServing = false;
-  /** The number of the configuration that it uses. */
+  /** The number of the configuration that the process uses. */
   configuration = 0;
-  /** Number of pings since its last answer. */
+  /** Number of pings since the last answer of the process. */
   #unanswered = 0;
   /** The latest metrics of the worker: it sends them when it serves /metrics, or answers `snapshot`. */
   lastSnapshot: MetricsSnapshot | null = null;

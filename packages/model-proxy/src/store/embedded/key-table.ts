@@ -32,7 +32,7 @@ export class KeyTable {
   load([kind, id, value]: Entry): boolean {
     if (kind === SPEND) {
       const { data } = storedPeriod.safeParse(value);
-      // A flush during the deletion of a key can write its spend behind the deletion. So this ignores unknown keys.
+      // A flush during the deletion of a key can write its spend behind the deletion. So `load` ignores unknown keys.
       if (data !== undefined && this.keys.has(id)) this.#spends.set(id, data);
       return data !== undefined;
     }

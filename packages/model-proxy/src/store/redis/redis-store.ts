@@ -33,8 +33,8 @@ const KEY = 'key';
 const ALIAS = 'alias';
 const MAX_ATTEMPTS = 10;
 /**
- * How long the end of the proxy waits for Redis, which may be slow or just restart. Less than `STOP_MARGIN_MS` of
- * workers.
+ * How long the proxy waits for Redis at its end. Redis may be slow, or may be restarting. The time is less than
+ * `STOP_MARGIN_MS` of workers.
  */
 const CLOSE_MS = 5000;
 
@@ -71,8 +71,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Shared
 }
 
 /**
- * How long Redis stores that a proxy sends an alert. All proxies read a new spend within a second, and only
- * the first of them sends the alert.
+ * How long Redis stores that one of the proxies has claimed an alert. All proxies read a new spend within a second.
+ * Only the first of them claims and sends the alert.
  */
 const CLAIM_MS = 3_600_000;
 const claimScript = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) and 1 or 0`;

@@ -16,14 +16,17 @@ interface RedisUsageOptions {
   readonly keepDays: number | null;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
-  /** Called when the spend of a key in Redis has changed, not by the first read; for all keys after a reconnection. */
+  /**
+   * Called when the spend of a key in Redis has changed; after a reconnection, for all keys. The first read does not
+   * call it.
+   */
   readonly onSpend?: (digest: string, before: Period, after: Period) => void;
 }
 
 /** Names of the numbers in their order in Redis. */
 const numbers = ['requests', 'failed', 'inputTokens', 'outputTokens', 'totalTokens', 'cost'] as const;
 
-/** Maximum number of rows, and of costs, of a batch. During its few milliseconds, Redis does nothing else. */
+/** Maximum number of rows, and of costs, of a batch. A batch blocks Redis for a few milliseconds. */
 const BATCH_SIZE = 100;
 /** Fields of a day that one call reads. More would block Redis for longer. */
 const FIELDS_AT_ONCE = 2000;
@@ -151,7 +154,7 @@ export class RedisUsage {
     await this.#send(this.#batchOf({ spends: [[digest, period]] }));
   }
 
-  /** Sends what was added, and reads changed spends. @throws an error without an answer; the next flush goes on. */
+  /** Sends what was added, and reads changed spends. @throws an error without an answer. The next flush continues. */
   async flush(): Promise<void> {
     if (this.#batch !== null) await this.#sendPrepared(this.#batch);
     let rows = 0;
