@@ -18,7 +18,7 @@ export interface Overload {
   setLimits(settings: OverloadSettings | null): void;
   /**
    * Runs a request now or later. The caller calls {@link Overload.leave} at the end of a request that ran.
-   * @param response if it closes, a waiting request leaves the queue, and neither function is called.
+   * @param response if it closes, a waiting request leaves the queue, and neither `run` nor `refuse` is called.
    * @param refuse called instead of `run`, with an error of status 429 (`maxParallel` is reached) or 503 (the queue
    *   is full, or no place became free in time).
    */

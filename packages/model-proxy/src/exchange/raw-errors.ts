@@ -1,6 +1,6 @@
 /**
- * Answers requests that Node's HTTP parser rejects, in the shape of OpenAI's errors. A handler gets
- * such a request only if its head was valid.
+ * Answers requests that Node's HTTP server rejects, because they are invalid or arrive too late. The answers have the
+ * shape of OpenAI's errors. A handler gets such a request only if its head was valid.
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -12,7 +12,7 @@ import { countedUsage } from './counted-usage.js';
 import type { Exchange } from './exchange.js';
 import { tagsOf } from './settle.js';
 
-/** LiteLLM's text instead of contents. */
+/** LiteLLM's text in place of prompts and answers. */
 const REDACTED = 'redacted-by-litellm';
 /** Maximum length of an error's message, which may contain a part of an answer. */
 const MAX_ERROR_LENGTH = 1000;

@@ -43,9 +43,7 @@ export function requestTimeouts(
     : { ...configured, totalMs: timeoutMs ?? configured.totalMs };
 }
 
-/**
- * Returns the timeout for LiteLLM's `x-litellm-timeout` header, in milliseconds; null: no timeout.
- */
+/** Returns the timeout that answers show in LiteLLM's header `x-litellm-timeout`, in ms; null: no timeout. */
 export function shownTimeout({ firstByteMs, totalMs }: Timeouts, streams: boolean): number | null {
   return streams ? firstByteMs : totalMs;
 }

@@ -12,7 +12,7 @@ import type { Exchange } from './exchange.js';
 export interface Upload extends Tracked {
   /** The owner sets this to true with each chunk. */
   isMoving: boolean;
-  /** Called if no chunk came for a long time. The upload is then no longer watched, unless the owner adds it again. */
+  /** Called if no chunk came between two checks. The upload is then not watched anymore, unless the owner adds it. */
   onStall(): void;
 }
 
@@ -29,8 +29,8 @@ interface Uploads {
 }
 
 /**
- * Watches uploads. The timer runs only while there are uploads, and does not keep the process
- * alive.
+ * Watches uploads. The timer runs from the first upload to the first check without uploads, and does not keep the
+ * process alive.
  * @param intervalMs time between checks.
  */
 export function watchUploads(intervalMs: number = CHECK_INTERVAL_MS): Uploads {

@@ -28,7 +28,7 @@ export interface RequestBody {
    */
   readonly canBeRepeated: boolean;
   /**
-   * Returns the public model name in the body; undefined: the body has none.
+   * Returns the public model name in the body; undefined: the name is missing or null.
    * @throws {ProxyError} 400: the name is not a text, or another parser could find another name.
    */
   model(endpoint: Endpoint): string | undefined;
@@ -36,13 +36,16 @@ export interface RequestBody {
   readonly streams: boolean;
   /** Whether the client requests the usage in a stream (`stream_options.include_usage`). False for a form. */
   readonly asksForUsage: boolean;
-  /** LiteLLM's tags of the request (`metadata.tags` and `litellm_metadata.tags`). Empty for a form. */
+  /**
+   * LiteLLM's tags of the request (`metadata.tags` and `litellm_metadata.tags`), without metadata above 16 KiB. Empty
+   * for a form.
+   */
   readonly tags: readonly string[];
-  /** Returns whether the body has a parameter. In an incomplete form: whether the parameter has arrived. */
+  /** Returns whether the body has a parameter, also null. In an incomplete form: whether the parameter has arrived. */
   has(parameter: string): boolean;
   /**
-   * Returns the first bytes of a parameter's JSON text; undefined: it is missing, or in a form. They can be a
-   * view of the body, so they are valid until {@link RequestBody.release}.
+   * Returns the first bytes of a parameter's JSON text; undefined: the parameter is missing, or the body is a form.
+   * The bytes can be a view of the body, so they are valid until {@link RequestBody.release}.
    */
   beginning(name: string, maxBytes: number): Buffer | undefined;
   /** Returns the parsed value of a parameter; undefined: it is missing, longer than 16 KiB, or in a form. */
@@ -52,7 +55,8 @@ export interface RequestBody {
    * stream, to which {@link RequestBody.push} adds the rest.
    * @param translated the translation to the API of the provider; null: the request needs none.
    * @returns views of the received chunks, a stream, or the request of a dialect.
-   * @throws {ProxyError} 400: the deployment does not support a parameter, or a parameter for the proxy is invalid.
+   * @throws {ProxyError} 400: the deployment does not support a parameter, a parameter for the proxy is invalid, or the
+   *   dialect cannot express the request.
    */
   forUpstream(
     selection: Selection,
