@@ -42,7 +42,7 @@ export interface Decision {
 }
 
 /**
- * Selects the deployment. Reads the body, or a part of it, only if a name in it can select the
+ * Selects the deployment. Reads the body, or a part of it, only if it may contain a name that selects the
  * deployment. Errors that occur after the reading has begun are sent to the client.
  * @throws {ProxyError} an error that occurs before the body is read.
  */

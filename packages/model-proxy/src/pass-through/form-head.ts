@@ -21,12 +21,12 @@ export interface FormHead {
 /** Reads the beginning of a form. */
 export class FormHeadReader {
   readonly #delimiter: Buffer;
-  /** The delimiter after a line end, which ends a value. */
+  /** A line end and the delimiter. These bytes end a value. */
   readonly #valueEnd: Buffer;
   readonly #wanted: ReadonlySet<string>;
   /**
-   * Memory for the bytes so far. It doubles, so that single bytes do not copy all earlier bytes
-   * again.
+   * Memory for the bytes so far. Its size doubles, so that not each of many small chunks causes a copy of all earlier
+   * bytes.
    */
   #memory: Buffer = Buffer.alloc(0);
   #length = 0;

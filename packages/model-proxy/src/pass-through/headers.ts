@@ -14,7 +14,7 @@ const hopByHop =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|content-length|host|expect)$/;
 
 /**
- * Matches headers that upstreams do not get: headers about the client and its address, and the
+ * Matches headers that upstreams do not get: headers for this proxy, headers about the client and its address, and the
  * account (`openai-organization`), which belongs to the client's key and not to the upstream's.
  */
 const forProxyOnly =

@@ -63,7 +63,7 @@ export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFau
 export function sendHead(exchange: Exchange, status: number, upstream: readonly string[]): void {
   const { request, response } = exchange;
   const headers = answerHead(exchange, upstream);
-  // RFC 9112 §9.6: the upstream may not want the rest of the request, so the connection must close.
+  // RFC 9112 §9.6: the upstream may not want the rest of the request, so the client's connection must close.
   const closes = (exchange.awaitsContinue || !request.complete) && !hasName(headers, 'connection');
   if (closes) headers.push('connection', 'close');
   writeHead(response, status, headers);

@@ -201,7 +201,7 @@ function headOf(
   return { url, headers: rawRequestHeaders({ head: request.headers, deployment, version, id, host }) };
 }
 
-/** Returns the URL of a request. Stored responses and the WebSocket of responses have the version of that path. */
+/** Returns the URL of a request. For responses, the path comes from the provider's `pathOf`, with its version. */
 function urlOf(deployment: Deployment, target: RawTask['target'], query: Decision['query']): string {
   const { apiBase, pathOf, upstreamModel } = deployment;
   const isResponse = target.kind === 'response' || (target.kind === 'realtime' && target.rest === 'responses');

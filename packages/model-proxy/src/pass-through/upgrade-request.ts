@@ -52,8 +52,8 @@ export function proxyOptions({ connector, headers }: UpgradePlan, agent: Agent) 
     target: { protocol: tls === null ? 'http:' : 'https:', host: hostname, port },
     agent,
     headers,
-    // The URL already contains the target. Without this option, Node's old URL parser would change
-    // some URLs.
+    // With this option, http-proxy sends the URL of the request unchanged. By default, it parses the URL with Node's
+    // old parser, which changes some URLs.
     toProxy: true,
     // Removes the library's listeners, whose answers are not JSON.
     ejectPlugins: true,

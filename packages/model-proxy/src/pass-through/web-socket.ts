@@ -105,8 +105,8 @@ export class WebSocketCall implements UpstreamCall {
   }
 
   /**
-   * Ends the WebSocket of a client that may no longer use the proxy. Both sides get a close frame if one can follow
-   * now. A client that still waits for its handshake gets the error.
+   * Ends the WebSocket of a client that may no longer use the proxy. A side gets a close frame if a frame can follow
+   * within {@link CLOSE_FRAME_MS}. A client that still waits for its handshake gets the error.
    */
   revoke(error: ProxyError): void {
     const pair = this.#pair;
