@@ -77,14 +77,14 @@ function firstOfMonth(nowMs: number, count: number): number {
 const lastEnds = new Map<string, { readonly from: number; readonly until: number; readonly end: number | null }>();
 const MAX_LAST_ENDS = 1000;
 
-/** Returns the end of the period, as {@link endOfPeriod}. Each request needs it several times. */
+/** Returns the result of {@link endOfPeriod}, with null for undefined. Caches it, because each request needs it often. */
 function cachedEnd(text: string, nowMs: number): number | null {
   const last = lastEnds.get(text);
   if (last !== undefined && nowMs >= last.from && nowMs < last.until) return last.end;
   const end = endOfPeriod(text, nowMs) ?? null;
   const midnight = nowMs - (nowMs % DAY_MS) + DAY_MS;
   if (lastEnds.size >= MAX_LAST_ENDS) lastEnds.clear();
-  // The end of a period of days can move at midnight.
+  // At midnight, the next call computes the end again. This also limits the life of a result without an end.
   lastEnds.set(text, { from: nowMs, until: Math.min(end ?? midnight, midnight), end });
   return end;
 }

@@ -31,7 +31,7 @@ export interface Store {
    * Changes keys. Changes run one after the other. A change is on the disk, or in Redis, when the
    * promise resolves, and requests use it from then on.
    * @param change makes the change from the present keys. It may run more than once.
-   * @throws what `change` throws; StoreUnavailable: the change may not be stored.
+   * @throws what `change` throws; StoreUnavailable: it is not certain that the change is stored.
    */
   changeKeys<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
@@ -43,7 +43,7 @@ export interface Store {
   /**
    * Sets what a key has spent, for a change by an administrator. The spend is on the disk, or in Redis,
    * when the promise resolves. The costs of later requests are added to it.
-   * @throws {StoreUnavailable} the spend may not be stored.
+   * @throws {StoreUnavailable} it is not certain that the spend is stored.
    */
   setSpend(digest: string, spend: number): Promise<void>;
   /** Adds a request. A crash loses at most the last second, and all usage that waits because a write has failed. */
@@ -81,7 +81,7 @@ export interface OwnedStore extends Store {
  * the limits. The authority is Redis, or the first process of a group of workers.
  */
 export interface LimitAuthority {
-  /** Sends reports. @param reports as in `shareScript`, without the name of the proxy. @returns its answer. */
+  /** Sends reports. @param reports as in `shareScript`, without the name of the proxy. @returns the script's answer. */
   report(reports: readonly string[]): Promise<unknown>;
   /** Calls the listener about once a second. The listener must not throw. */
   onHeartbeat(listener: () => void): void;

@@ -256,7 +256,7 @@ async function writeChanged(journal: Journal, day: UsageDay): Promise<void> {
 
 /**
  * Appends entries in several writes.
- * @param onFault gets the entries that may not be stored.
+ * @param onFault gets the entries that are not stored, or of which this is not certain.
  * @throws as {@link Journal.append}.
  */
 async function writeInParts(

@@ -33,7 +33,7 @@ const FIELDS_AT_ONCE = 2000;
 /** Without a limit, days are stored for ten years. */
 const MAX_DAYS = 3650;
 
-/** A cost that Redis may not have. */
+/** A cost that Redis has perhaps not received. */
 interface Cost {
   /** US dollars. */
   readonly cost: number;
@@ -76,7 +76,7 @@ export class RedisUsage {
   readonly #costs = new Map<string, Cost>();
   readonly #days = new Map<string, UsageRows>();
   readonly #deleted = new Set<string>();
-  /** A batch that Redis may not have. */
+  /** A batch that Redis has perhaps not received; null: there is none. */
   #batch: Batch | null = null;
   #batches = 0;
 
@@ -106,7 +106,7 @@ export class RedisUsage {
     return this.#now();
   }
 
-  /** Returns what a key has spent. @param duration of its budget. */
+  /** Returns what a key has spent. @param duration length of the periods of its budget; null: there are no periods. */
   spendOf(digest: string, duration: string | null): Period {
     const now = this.#now();
     let period = this.#stored.get(digest) ?? UNSPENT;

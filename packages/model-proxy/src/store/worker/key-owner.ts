@@ -34,7 +34,7 @@ export class KeyOwner {
     return { keys, spends: this.#spendsOf(keys.map(([digest]) => digest)) };
   }
 
-  /** Makes a change. @returns false if it is outdated. @throws {StoreUnavailable} the change may not be stored. */
+  /** Makes a change. @returns false if it is outdated. @throws {StoreUnavailable} as `Store.changeKeys`. */
   async changeKeys({ read, aliases, changes }: ProposedChange): Promise<boolean> {
     const isUnchanged = (keys: KeysInChange): boolean =>
       read.every(([digest, json]) => jsonOf(keys.get(digest)) === json) &&
@@ -52,7 +52,7 @@ export class KeyOwner {
     return true;
   }
 
-  /** Sets a spend. @throws {StoreUnavailable} the spend may not be stored. */
+  /** Sets a spend. @throws {StoreUnavailable} as `Store.setSpend`. */
   async setSpend(digest: string, spend: number): Promise<void> {
     await this.#store.setSpend(digest, spend);
     this.#audience.spendsChanged(this.#spendsOf([digest]), null);

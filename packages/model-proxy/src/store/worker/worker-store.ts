@@ -157,7 +157,7 @@ export class WorkerStore implements WorkerKeyStore {
     return this.#flusher.close();
   }
 
-  /** Also sends an empty batch: the answer shows whether the owner can store usage. */
+  /** Sends all usage in batches; without usage, an empty batch: the answer shows whether the owner can store usage. */
   async #send(): Promise<void> {
     do {
       const batch = this.#nextBatch();
