@@ -20,7 +20,7 @@ export interface DecodedSink {
   onData(chunk: Buffer): void;
   onDrain(): void;
   onEnd(): void;
-  /** The bytes do not match the Content-Encoding. */
+  /** The bytes do not match the Content-Encoding, or the result is too large. */
   onError(error: Error): void;
 }
 

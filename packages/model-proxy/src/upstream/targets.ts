@@ -112,7 +112,7 @@ export class Targets {
   of(deployment: Deployment, url: string): Target | Unusable {
     const cached = this.#targets.get(deployment);
     if (cached !== undefined && hasPrefix(url, cached.prefix)) return cached;
-    // The request began before a reload, or its URL has another origin.
+    // The deployment was not added (for example, the request began before a reload), or the URL has another origin.
     const target = this.#resolve(deployment, url);
     this.#targets.set(deployment, target);
     return target;

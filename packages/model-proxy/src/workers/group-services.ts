@@ -58,7 +58,7 @@ export class GroupServices {
     };
   }
 
-  /** Frees the shares of an ended worker, and stores its metrics. */
+  /** Frees the shares of an ended worker, and adds its counts to those of the other ended workers. */
   async remove({ id, lastSnapshot }: WorkerProcess): Promise<void> {
     this.#shares.remove(id);
     if (lastSnapshot === null) return;

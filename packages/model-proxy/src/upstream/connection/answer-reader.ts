@@ -242,7 +242,7 @@ export class AnswerReader {
         }
         case CHUNK_EXTENSION:
           if (!this.#endsLine(byte)) break;
-          // Rare: servers do not send extensions.
+          // The text is usually empty: common servers send no extensions.
           if (this.#extra.length > 2 && !EXTENSIONS.test(this.#extra.slice(0, -2))) throw badChunk();
           if (this.#left === 0) {
             this.#enter(TRAILER);

@@ -19,7 +19,7 @@ const HOST_TIMEOUT_MS = 2_500;
 const DEADLINE_MS = 10_000;
 /** After this time, a lookup that does not end is forgotten, so that the next request begins another. */
 const FORGOTTEN_AFTER_MS = 60_000;
-/** One retry of a request. The caller repeats the whole lookup. */
+/** Maximum number of attempts of a request within a lookup. The caller repeats the whole lookup. */
 const MAX_ATTEMPTS = 2;
 
 type Packages = typeof CredentialProviders;
