@@ -83,7 +83,7 @@ function drivesNamed(drives: readonly MediaDrive[], name: string): readonly Medi
 }
 
 /**
- * Inserts an image into a drive with the given name or type: the first empty one, or the first one
+ * Inserts an image into a drive with the given id or type: the first empty one, or the first one
  * if none is empty.
  * @returns the id of the drive.
  * @throws {CommandFailure}
@@ -134,7 +134,7 @@ async function sendInsert(
 }
 
 /**
- * Ejects the images of the drives with the given name or type, or of all drives. If an eject fails, the
+ * Ejects the images of the drives with the id or type `name`; without `name`, of all drives. If an eject fails, the
  * later drives keep their images.
  * @returns the ids of the drives that had an image.
  * @throws {CommandFailure}

@@ -96,7 +96,7 @@ export class WatchedMachines {
     return selected === undefined || machines.some(({ uri }) => selected.has(uri));
   }
 
-  /** Returns the URIs of all machines that the last read did not return. */
+  /** Returns the URIs of all machines that the service listed, but did not return, at the last read. */
   unreadUris(): ReadonlySet<string> {
     return new Set(this.#unread.map(({ uri }) => uri));
   }

@@ -199,7 +199,7 @@ async function tried(service: Service, path: string): Promise<Resource | undefin
     const body = status >= 400 ? undefined : parseJson(text);
     return body === undefined ? undefined : asResource(body);
   } catch (error) {
-    // A service may wait for a silent member before it answers.
+    // Not a failure of the collection: the service may wait for a silent member before it answers.
     const hasNoAnswer =
       error instanceof CommandFailure && (error.code === exitCode.timeout || error.code === exitCode.unavailable);
     if (!hasNoAnswer || service.signal.aborted) throw error;
@@ -264,8 +264,8 @@ async function addPages(
 
 /**
  * Calls a function for each item, with a limit of calls at the same time. Returns the results in the order
- * of the items. If a call rejects, rejects at once. Calls that still run continue, and the function goes on with
- * the other items after them.
+ * of the items. If a call rejects, rejects at once. The other calls continue, and the items that have not begun
+ * are still processed.
  */
 export async function mapConcurrently<T, U>(
   items: readonly T[],
