@@ -51,7 +51,7 @@ const noise = [
   'HTTP/1.1 200 OK\r\n\r\n',
 ];
 
-/** Functions that change bytes at an offset: cut, delete, replace and insert. The last one repeats the whole. */
+/** Functions that change bytes at an offset: cut, delete, replace and insert. The last function repeats all bytes. */
 const changes = [
   (bytes, at) => bytes.subarray(0, at),
   (bytes, at, { integer }) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + integer(8))]),

@@ -1,4 +1,7 @@
-/** Runs attacks; see scripts/attack --help. Ends with status 1 if an attack fails, and 2 for wrong arguments. */
+/**
+ * Runs attacks; see scripts/attack --help. Ends with status 1 if an attack fails, and 2 for wrong arguments or if there
+ * is no build.
+ */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +30,7 @@ import { upstreams } from './proxy/upstreams.js';
 
 /**
  * The attacks by daemon. `name` states what an attack tries, and `expected` what the daemon must
- * do. `run(arena)` throws if the daemon does something else. If the attack is not possible on this host, it
+ * do. `run(arena)` throws if the daemon does something else. If the attack is not possible on this host, `run`
  * returns the reason. `seconds` is the time limit of the attack in a short run, even on a busy host. In a long
  * run, the limit is ten times as long.
  */
@@ -90,8 +93,8 @@ function openArena(target) {
     return daemon;
   };
   /**
-   * Returns the shared daemon of this name, or a shared object with `daemon` and its parts, such as an upstream. The
-   * first call starts it with `start`.
+   * Returns the result of `start`: the shared daemon of this name, or a shared object with `daemon` and what the
+   * attacks need besides, such as an upstream. Only the first call for a name calls `start`.
    */
   const share = (name, start) => {
     if (!shared.has(name)) {

@@ -118,7 +118,7 @@ function editFaults(step) {
   }
 }
 
-/** Follows recipes, each in its own copy, up to the first fault. @returns a list: the fault, or nothing. */
+/** Follows recipes, each in its own copy, up to the first fault. @returns a list with this fault; empty: no fault. */
 function followRecipes(names, keep) {
   if (keep !== undefined) mkdirSync(keep, { recursive: true });
   const work = keep ?? mkdtempSync(join(tmpdir(), 'rackless-how-to-'));

@@ -111,7 +111,7 @@ export function readPage(path) {
 
 /**
  * Returns whether a run executes the block.
- * @param script the script that started the run: its blocks run too.
+ * @param script the script that started the run. Blocks with the comment `run by: SCRIPT` run only for this script.
  */
 export function isRun(block, script) {
   const isElsewhere = block.runBy !== undefined && block.runBy !== script;

@@ -36,7 +36,7 @@ async function settle(daemon, before) {
 
 /**
  * Makes an attack that opens connections for a while, during the requests of another client.
- * @param name if the counts differ, it states the count of a short run as a minimum.
+ * @param name states the number of connections in a short run, as a minimum if a long run opens more.
  * @param count `{short, long}`: the number of connections in a short and in a long run.
  * @param bytes sent by each connection.
  * @param openMs how long the connections stay open, in milliseconds; in a long run, five times as long.

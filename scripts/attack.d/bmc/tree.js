@@ -33,8 +33,8 @@ export async function crawl(daemon, { max = 400, headers = {} } = {}) {
  * Returns the possible writes: writable properties, actions with their parameters, and new members of
  * collections.
  * @param found the result of {@link crawl}.
- * @returns `{method, path, names, within}`: the names of the members of a body; `within`: the name of
- *   the object around these members, if there is one.
+ * @returns a list of `{method, path, names, within}`. `names`: the names of the members of a body; `within`: the name
+ *   of the object around these members, if there is one.
  */
 export function writable(found) {
   const created = {
