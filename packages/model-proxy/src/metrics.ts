@@ -22,7 +22,7 @@ interface ScrapedState {
 export interface Metrics {
   /** Counts a client's request as in progress. */
   requestStarted(): void;
-  /** Ends the progress of a request that {@link requestStarted} has counted. */
+  /** Counts a request of {@link requestStarted} as no longer in progress. */
   requestEnded(): void;
   /** Counts a finished request and its failed attempts. */
   add(record: RequestRecord): void;
@@ -38,7 +38,7 @@ export interface Metrics {
   ): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Returns all numbers, for another worker that answers a scrape. */
   snapshot(state: ScrapedState): Promise<MetricsSnapshot>;
-  /** Loads prom-client, as `App.loadModules`. */
+  /** Loads prom-client before the first scrape needs it. `App.loadModules` calls this and has the reason. */
   loadModules(): Promise<void>;
   /** Stops collecting the metrics of the process. */
   close(): void;

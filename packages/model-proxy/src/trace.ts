@@ -61,7 +61,7 @@ export function createTrace(log: Pick<Log, 'debug'>, { hidesBodies }: TraceOptio
         log.debug(`RAW RESPONSE${how}: ${answer}${excerpt.shown(secrets, isComplete)}`, { id });
       return {
         head: (status, headers) => {
-          // Upstreams repeat keys also in headers with harmless names.
+          // Some upstreams repeat keys also in headers with harmless names.
           const shown = pairs(headers).map(([name, value]) => `${name}: ${masked(maskedHeader(name, value), secrets)}`);
           answer = `${status} [${shown.join('; ')}] `;
         },
@@ -84,7 +84,7 @@ export function curlLine(request: TracedRequest, excerpt: BodyExcerpt = new Exce
   // In JSON, a line end is only white space, so a space means the same. A form is shown in one
   // line, although it needs its line ends.
   const data = excerpt.shown(secrets, true).replaceAll(/\r?\n/g, ' ');
-  // Configurations repeat the key also in headers with harmless names, and in the path of `api_base`.
+  // Some configurations repeat the key in headers with harmless names, or in the path of `api_base`.
   const options = pairs(headers).map(
     ([name, value]) => `-H ${quoted(`${name}: ${masked(maskedHeader(name, value), secrets)}`)}`,
   );

@@ -6,8 +6,8 @@ import { StreamedAnswer, streamedList } from './streamed-answer.js';
 import { addSums, emptySums, numbersOf, datesOf, usageIn, valueAt, type ReportDates } from './usage-query.js';
 
 /**
- * `GET /usage/export`: all rows between the dates, of keys and tags; with a filter for keys, only their rows. As JSON,
- * or with `format=csv` as a table.
+ * `GET /usage/export`: all rows of keys and tags between the dates; with a filter for keys, only the rows of these
+ * keys. As JSON, or with `format=csv` as a table.
  * @throws {ProxyError} 400: a date or the format is invalid, or a filter is not implemented.
  */
 export function exportUsage(request: ManagementRequest): object {

@@ -84,7 +84,7 @@ export function modelStatus(
 /** Returns the state in words. @param state 0: healthy, 1: the last request failed, 2: cools down, as in LiteLLM. */
 function stateOf({ health, checks }: ProxyState, id: string, hasRequests: boolean, state: 0 | 1 | 2): State {
   if (state === 2) return 'cooling_down';
-  // A request that succeeds after a failed check removes the failed check, so only a later check counts.
+  // A request that succeeds removes the failed check. So a stored failed check is newer than the last success.
   if (state === 1 || health.failedChecks.isDown(id)) return 'failing';
   return hasRequests || checks.get(id)?.error === null ? 'healthy' : 'unknown';
 }

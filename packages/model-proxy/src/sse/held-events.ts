@@ -19,7 +19,7 @@ export class HeldEvents {
   #timer: NodeJS.Timeout | undefined;
   readonly #onDue: () => void;
 
-  /** @param onDue is called {@link MAX_HOLD_MS} after the first event. The caller then sends the events. */
+  /** @param onDue called {@link MAX_HOLD_MS} after the first event, unless {@link take} was called. Sends the events. */
   constructor(onDue: () => void) {
     this.#onDue = onDue;
   }

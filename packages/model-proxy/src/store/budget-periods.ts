@@ -77,7 +77,7 @@ function firstOfMonth(nowMs: number, count: number): number {
 const lastEnds = new Map<string, { readonly from: number; readonly until: number; readonly end: number | null }>();
 const MAX_LAST_ENDS = 1000;
 
-/** Returns the result of {@link endOfPeriod}, with null for undefined. Caches it, because each request needs it often. */
+/** Returns the result of {@link endOfPeriod}; null for undefined. Caches it, because each request needs it often. */
 function cachedEnd(text: string, nowMs: number): number | null {
   const last = lastEnds.get(text);
   if (last !== undefined && nowMs >= last.from && nowMs < last.until) return last.end;

@@ -35,7 +35,7 @@ interface GroupOptions {
   readonly log: Log;
 }
 
-/** A worker that does not answer three pings is replaced: its event loop hangs. */
+/** Milliseconds between two pings. A worker that does not answer three pings is replaced: its event loop hangs. */
 const PING_MS = 20_000;
 const MAX_UNANSWERED = 3;
 /** How long workers may take to stop beyond the drain time, in milliseconds. */
