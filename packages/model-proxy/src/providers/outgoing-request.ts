@@ -190,7 +190,7 @@ export class OutgoingRequest implements RequestMembers {
     return extraMembers;
   }
 
-  /** Adds `stream_options.include_usage` to a stream if an option requires it and the provider supports it. */
+  /** Adds `include_usage` to a stream of chat or completions if an option requires it and the provider supports it. */
   includeStreamUsage(): void {
     const { alwaysIncludeStreamUsage, countsUsage = false } = this.#options;
     if (
@@ -216,7 +216,7 @@ export class OutgoingRequest implements RequestMembers {
     return spliceJson(this.#object, edits);
   }
 
-  /** Returns the dialect's request: JSON with `extra_body`, or a whole one. @throws {ProxyError} 400: impossible. */
+  /** Returns the dialect's request. Adds `extra_body` to JSON. @throws {ProxyError} 400: the request is impossible. */
   finishAs({ endpoint, call }: TranslatedCall): Buffer[] | DialectRequest {
     const request = endpoint.request(this, call);
     if (request instanceof DialectRequest) return request;

@@ -19,7 +19,7 @@ export class HeldEvents {
   #timer: NodeJS.Timeout | undefined;
   readonly #onDue: () => void;
 
-  /** @param onDue called {@link MAX_HOLD_MS} after the first event, unless {@link take} was called. Sends the events. */
+  /** @param onDue called {@link MAX_HOLD_MS} after the first event, unless {@link take} is called before. */
   constructor(onDue: () => void) {
     this.#onDue = onDue;
   }

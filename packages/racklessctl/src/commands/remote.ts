@@ -224,7 +224,7 @@ export async function withAllMachines<T>(call: Call, use: (list: MachineList) =>
 /**
  * Opens the selected services and calls a function with the machines of the arguments, or with all machines if
  * the option `--all` is given.
- * @throws {CommandFailure} also if both or neither are given, and as {@link selectMachines}.
+ * @throws {CommandFailure} also if both machines and `--all`, or neither, are given, and as {@link selectMachines}.
  */
 export async function withMachines<T>(call: Call, use: (machines: readonly Machine[]) => Promise<T> | T): Promise<T> {
   const patterns = call.list('machines');

@@ -50,8 +50,8 @@ export const anthropicApi = {
 } satisfies ModelApi;
 
 /**
- * Anthropic's API with models of Anthropic, for which the proxy removes Gemini's signatures from ids of calls. Servers
- * with models of other vendors may need these signatures.
+ * Anthropic's API with models of Anthropic, for which the proxy shortens ids of calls that contain Gemini's signatures.
+ * Servers with models of other vendors may need these signatures.
  */
 export const claudeApi: ModelApi = { ...anthropicApi, ...shortIds };
 

@@ -51,7 +51,7 @@ export function chatRequest(
     body.set(needsCompletionTokens.test(model) ? 'max_completion_tokens' : 'max_tokens', maxTokens);
   if (streams) {
     set('stream', true);
-    // The last events of a message contain the usage.
+    // Requests the usage, because the last events of Anthropic's streams contain it.
     set('stream_options', { include_usage: true });
   }
   const stop = value('stop_sequences');

@@ -68,7 +68,7 @@ export function messageOf(value: unknown): object {
     message.tool_calls ?? []
   ).entries()) {
     const input = inputOf(called.arguments ?? '');
-    // An answer at its limit may end inside of a call.
+    // An answer that has reached its maximum number of tokens may end inside of a call, which is omitted.
     if (input === undefined && reason === 'length') continue;
     if (input === undefined) throw new Error('the arguments of a call are not a JSON object');
     content.push({ type: 'tool_use', id: signedId(callIdOf(callId, position), extra), name: called.name, input });
