@@ -26,7 +26,7 @@ async function startHost(name, address, { repository, log }) {
   appendFileSync('/root/.ssh/known_hosts', `${name} ${key}`);
 }
 
-/** Starts the libvirt hosts. The reader is root of another host, which has no libvirt, and can log in to the libvirt hosts. */
+/** Starts the libvirt hosts. The reader is root of a host without libvirt, and can log in to the libvirt hosts. */
 export async function startKvmHosts(place) {
   const { log, environment, repository } = place;
   environment.HOME = '/root';

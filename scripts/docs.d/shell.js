@@ -176,7 +176,7 @@ export function linesToPaste(output) {
 
 /**
  * Pastes lines into an interactive shell on a terminal.
- * @returns `{missing, text}`: the first line of `shown` that is missing, and all output; undefined if no line is missing.
+ * @returns `{missing, text}`: the first missing line of `shown`, and all output; undefined if no line is missing.
  */
 export async function paste(lines, shown, folder, environment) {
   const terminal = spawn('script', ['--quiet', '--flush', '--command', 'bash --norc -i', '/dev/null'], {

@@ -1,9 +1,8 @@
 /**
- * Sends a GET for scripts/start, which cannot rely on curl:
- * `node scripts/start.d/ask.js URL`. For the Redfish service root, it prints `rackless` if bmc-daemon answers, `other` if another
- * program has the port, and nothing if the port is free. For a Redfish collection, it prints the
- * members' paths, one per line. For OpenAI's list of models, it prints the line `models`, then a line with
- * the name of each model. It prints `locked` if a key is missing.
+ * Sends a GET for scripts/start, which cannot rely on curl: `node scripts/start.d/ask.js URL`. For the Redfish service
+ * root, it prints `rackless` if bmc-daemon answers, `other` if another program has the port, and nothing if the port is
+ * free. For a Redfish collection, it prints the members' paths, one per line. For OpenAI's list of models, it prints
+ * the line `models`, then a line with the name of each model. It prints `locked` if the server requires a key.
  */
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';

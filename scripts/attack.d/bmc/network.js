@@ -1,4 +1,4 @@
-/** Attacks by other means than HTTP requests to the daemon: floods of SSDP searches, and hostile answers of event listeners. */
+/** Attacks other than HTTP requests to the daemon: floods of SSDP searches, and hostile answers of event listeners. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

@@ -6,7 +6,7 @@ import { mutate } from '../random.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 
-/** Returns the shared proxy with the key `sk-clients`, in front of an upstream that records request lines in `reached`. */
+/** Returns the shared proxy with the key `sk-clients`. Its upstream adds the line of each request to `reached`. */
 const withKey = (arena) =>
   arena.share('clients', async () => {
     const reached = [];

@@ -71,7 +71,7 @@ const MAX_HEAD_BYTES = 8192;
 /**
  * Sends a request that the upstream answers with `serve`, and then a probe.
  * @param way one of `requestKinds`.
- * @throws {Error} if the first client gets no valid answer and no close, or if the probe gets another answer than its own.
+ * @throws {Error} if the first client gets neither a valid answer nor a close, or the probe does not get its answer.
  */
 async function tryAnswer({ daemon, answers }, id, way, serve) {
   answers.set(String(id), serve);
