@@ -1,7 +1,7 @@
 /** Decodes the names of members. */
 import { isSpelled } from './navigate.js';
 
-/** Names that were decoded before, by a hash of their bytes. Their number is limited, because clients may send any name. */
+/** Decoded names, by a hash of their bytes. Their number is limited, because clients may send any name. */
 const names = new Map<number, string>();
 const MAX_NAMES = 500;
 const MAX_LENGTH = 40;

@@ -19,7 +19,7 @@ import { Utf8Check } from './utf8.js';
 /** Maximum nesting depth. Python fails near 1000; tool schemas need some dozens. */
 export const MAX_DEPTH = 512;
 /**
- * Maximum number of members of the outermost object: each takes memory, and no API has a hundred.
+ * Maximum number of members of the outermost object. Each member takes memory, and no API defines a hundred.
  */
 export const MAX_MEMBERS = 1_000;
 

@@ -19,12 +19,12 @@ export interface EventFrame {
   readonly body: Buffer;
 }
 
-/** Parses the payload of a message. @throws {Error} if it is not JSON. */
+/** Parses the payload of a message. @throws {Error} if the payload is not JSON, or exceeds a limit. */
 export const jsonIn = ({ body }: EventFrame): unknown => parseWithinLimits(body.toString());
 
 /**
  * Returns the text of an exception or an error, or its name if it has no text.
- * @throws {Error} if the payload of an exception is not JSON.
+ * @throws {Error} if the payload of an exception is not JSON, or exceeds a limit.
  */
 export function faultText(frame: EventFrame): string {
   const { kind, name, message } = frame;

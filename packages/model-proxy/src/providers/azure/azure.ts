@@ -72,7 +72,7 @@ const azureTarget: TargetOf = (settings) => {
     query: query ?? `api-version=${encodeURIComponent(version)}`,
     pathOf: (path, { model: name }) => {
       if (!path.startsWith('responses')) return `deployments/${deployment ?? segmentOf(name)}/${path}`;
-      // The default version is older than these paths.
+      // The default version is older than the paths of `responses`, so they use the preview of the API `v1`.
       return configured === undefined ? `v1/${path}?api-version=preview` : path;
     },
   };
@@ -148,7 +148,7 @@ const azureAiTarget: TargetOf = (settings) => {
   const version = value('api_version', 'AZURE_AI_API_VERSION');
   const isFoundry = foundryHost.test(apiBase);
   const dated = version ?? (isFoundry || apiBase.endsWith('/models') ? FOUNDRY_VERSION : undefined);
-  // The inference API has no images. Those of Foundry have the paths of Azure OpenAI.
+  // The inference API makes no images. Foundry's models for images have the paths of Azure OpenAI.
   if (isFoundry && imageModel.test(model)) return azureTarget(settings);
   return {
     ...credentials,

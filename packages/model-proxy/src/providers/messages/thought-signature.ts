@@ -1,6 +1,7 @@
 /**
  * Gemini's signatures of thoughts. Gemini 3 rejects a conversation whose tool calls lack the signatures that it sent.
- * Anthropic's blocks have no place for them, so the id of a call contains its signature. Clients send ids back unchanged.
+ * Anthropic's blocks have no place for signatures, so the id of a call contains its signature. Clients send ids back
+ * unchanged.
  * @see https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import { createHash } from 'node:crypto';

@@ -51,7 +51,7 @@ const MAX_LIFETIME_MS = 24 * 3600 * 1000;
 const FAULT_PAUSE_MS = 5_000;
 /** Time between attempts to refresh a token that is still valid. */
 const RETRY_MS = 30_000;
-/** Minimum time between two refreshes, because a server may give tokens for a millisecond. */
+/** Minimum time until a scheduled refresh, because a server may give tokens that expire after a millisecond. */
 const MIN_REFRESH_MS = 1_000;
 
 /** The token for one set of credentials. The owner closes the source. */

@@ -66,8 +66,8 @@ export class TokenSources {
   }
 
   /**
-   * Sends a request with the token of its deployment. Waits only if there is no token yet. The timeouts
-   * of the request include the wait.
+   * Sends a request with the token of its deployment, if that deployment needs one. Waits for a token only if none
+   * is valid. If getting one failed in the last seconds, fails at once. The timeouts of the request include the wait.
    * @param sendReady sends the request with the token.
    */
   send(
@@ -206,8 +206,8 @@ const MAX_WAIT_MS = 3_600_000;
 const textOf = ({ settings }: DeploymentToken, { message }: TokenFault) => `${settings.issuer} ${message}`;
 
 /**
- * Makes the error of a request without a token: 401 if the identity provider rejects the credentials,
- * otherwise 503. The text has no secret.
+ * Makes the error of a request without a token: 401 if the credentials are missing, invalid or rejected, otherwise
+ * 503. The text has no secret.
  */
 function tokenError({ provider, modelName }: Deployment, token: DeploymentToken, fault: TokenFault): ProxyError {
   const text = textOf(token, fault);
