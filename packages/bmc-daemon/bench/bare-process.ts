@@ -11,7 +11,7 @@ const barePath = fileURLToPath(new URL('bare-server.js', import.meta.url));
 /** An answer with its headers. */
 export interface WholeAnswer {
   readonly status: number;
-  /** Name, value, name, value, as sent. */
+  /** Each name, followed by its value, as the server sent them. */
   readonly headers: readonly string[];
   readonly body: string;
 }
@@ -39,7 +39,7 @@ export function fetchWhole(url: string, headers: Readonly<Record<string, string>
  * @param folder the folder for a file with the answer.
  */
 export async function startBareServer(folder: string, answer: WholeAnswer): Promise<BareServer> {
-  // The bare server's node:http adds these headers by itself.
+  // The bare server's node:http adds the headers of this pattern by itself, so the file must not contain them.
   const headers = answer.headers.filter(
     (_, index, all) => !/^(date|connection|keep-alive|transfer-encoding)$/i.test(all[index - (index % 2)] ?? ''),
   );

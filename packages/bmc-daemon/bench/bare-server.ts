@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 const { headers, body } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as {
   readonly headers: readonly string[];
   readonly body: string;
-}; // bare-process.ts wrote it.
+}; // bare-process.ts wrote the file in this form.
 
 const server = createServer((_request, response) => {
   response.writeHead(200, [...headers]);

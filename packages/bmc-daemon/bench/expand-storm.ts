@@ -1,8 +1,8 @@
 /**
- * Measures whether deep expansions without a reader starve other clients: 300 connections ask for
- * `/redfish/v1?$expand=*($levels=6)` and read nothing. Meanwhile, another client repeatedly reads
- * one system. It also expands all systems once, and repeats this request after each 503. Does all
- * this twice, to compare the memory.
+ * Measures whether deep expansions that no client reads starve other clients. In a storm, 300 connections
+ * ask for `/redfish/v1?$expand=*($levels=6)` and read nothing. Meanwhile, another client repeatedly reads
+ * one system. This client also expands all systems once, and repeats the expansion after each 503. The
+ * benchmark runs two storms, to compare the memory.
  *
  *     npm run bench:storm -w @rackless/bmc-daemon [-- --machines N] [--connections N] [--seconds N]
  *

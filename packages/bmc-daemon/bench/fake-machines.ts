@@ -68,7 +68,7 @@ async function memoryKiB({ pid }: MeasuredDaemon): Promise<number> {
   return Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** Starts a daemon. @returns it, its CPU time until it is idle, the time until it answers, and its memory. */
+/** Starts a daemon. @returns the daemon, its CPU time until it is idle, the time until it answers, and its memory. */
 async function start(lines: string) {
   const begin = performance.now();
   const daemon = await startMeasured(folder, { arguments: [], lines });
@@ -142,7 +142,10 @@ async function machineUris({ url }: MeasuredDaemon): Promise<string[]> {
   return list.Members.map((member) => member['@odata.id']);
 }
 
-/** Sends a write to each machine, with all clients. @returns the number of answers by status, and the cost. */
+/**
+ * Sends a write to each machine, from `--clients` parallel clients.
+ * @returns the number of answers by status, the daemon's CPU time for each machine, and the elapsed seconds.
+ */
 async function writeToEach(daemon: MeasuredDaemon, send: (uri: string) => Promise<number>) {
   const waiting = await machineUris(daemon);
   const statuses = new Map<number, number>();
@@ -157,7 +160,7 @@ async function writeToEach(daemon: MeasuredDaemon, send: (uri: string) => Promis
   return { statuses, cpuMs: ms / machineCount, seconds: (performance.now() - begin) / 1000 };
 }
 
-/** Powers all machines on. Some power-ons fail, as the file says. */
+/** Powers all machines on. Some power-ons fail, as `schedule` says. */
 async function measurePower(daemon: MeasuredDaemon): Promise<boolean> {
   const { statuses, cpuMs, seconds } = await writeToEach(daemon, (uri) =>
     write('POST', `${daemon.url}${uri}/Actions/ComputerSystem.Reset`, { ResetType: 'On' }),

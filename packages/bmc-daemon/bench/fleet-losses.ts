@@ -162,8 +162,8 @@ function differences(seen: PowerChanges): { readonly missing: number; readonly e
 }
 
 /**
- * Waits until the stream has all changes of a host. A killed libvirtd loses the events that it has
- * not sent yet.
+ * Waits until the stream has all changes of a host. Call this before the libvirtd of the host is killed: a killed
+ * libvirtd loses the events that it has not sent yet.
  */
 async function untilReceived(stream: PowerChanges, { firstMachine }: LabHost): Promise<void> {
   const uuids = Array.from(

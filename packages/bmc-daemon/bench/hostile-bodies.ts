@@ -108,7 +108,7 @@ interface Cost extends Answer {
 }
 
 async function costOf(server: Server, shape: HostileRequest): Promise<Cost> {
-  // Compiles the code with the first requests.
+  // The first requests make the daemon compile its code, so the measurement excludes them.
   for (let warm = 0; warm < 3; warm += 1) await send(server.port, shape);
   const before = await cpuTimeMs(server);
   let answer: Answer = { status: 0, bytes: 0 };

@@ -143,7 +143,7 @@ async function measure(
       const plainMs = await timed(() => run('curl', ['--silent', '--fail', '--output', plain, image]));
       await rm(plain);
       const insertMs = await timed(() => insert(daemon.url, image, uuids));
-      // Ejects all but one, so that the image stays.
+      // Ejects the image from all machines but the first, so that it stays in the pool.
       await eject(daemon.url, uuids.slice(1));
       const attachMs = await timed(() => insert(daemon.url, image, uuids.slice(1)));
       await eject(daemon.url, uuids);

@@ -96,7 +96,7 @@ async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promis
     await waitUntilIdle(daemon);
     samples.first.push(await perMachine(daemon, expandedSystems));
     samples.later.push(await perMachine(daemon, expandedSystems));
-    // Repeats the GETs, to measure only their recurring cost.
+    // The first GETs fill caches. Only the second GETs count, because they show the recurring cost.
     await perPlainGet(daemon);
     samples.plain.push(await perPlainGet(daemon));
     samples.manager.push(await perMachine(daemon, expandedManagers));

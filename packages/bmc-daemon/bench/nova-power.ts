@@ -91,9 +91,9 @@ async function operateAtRate(turns: Turns, operate: Operate): Promise<Run> {
     const id = ids[turns.next % ids.length] ?? '';
     turns.next += 1;
     const begun = performance.now();
-    // Each operation on a server is the opposite of the one before.
+    // Starts and stops of a server alternate.
     const operation = operate(id, running.delete(id) ? 'os-stop' : (running.add(id), 'os-start'));
-    // A failure of Nova is a result too.
+    // A failed operation must not end the benchmark: its reason becomes the result.
     const ended = operation.catch(String).finally(() => times.push(performance.now() - begun));
     operations.push(ended);
   }
@@ -196,7 +196,7 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
 
     // The daemon and the direct calls use the same relay, so that it slows both.
     const nova = direct(cloudOf(clouds));
-    // The daemon runs first and last.
+    // The order is: one run through the daemon, two direct runs, one run through the daemon.
     const run = (operate: Operate): Promise<Run> => operateAtRate(turns, operate);
     await reported('before the operations');
     const firstThrough = await run(throughDaemon(daemon));

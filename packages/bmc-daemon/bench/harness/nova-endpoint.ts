@@ -12,7 +12,7 @@ export async function endpointOfNova({ identityUrl, credentials }: CloudSettings
     readonly token: {
       readonly catalog: readonly { readonly type: string; readonly endpoints: readonly { readonly url: string }[] }[];
     };
-  }; // Keystone's answer
+  }; // Keystone sends this object.
   const url = token.catalog.find(({ type }) => type === 'compute')?.endpoints[0]?.url;
   if (url === undefined) throw new Error('the catalog has no Nova');
   return url.replace(/\/+$/, '');

@@ -49,7 +49,7 @@ function post(url: string, body: string): Promise<Posted> {
   });
 }
 
-/** Calls Nova as a client of Nova does: sends the action, then polls the state until it is reached, without a limit. */
+/** Calls Nova as a client of Nova does: sends the action, then polls without a limit until the server has the state. */
 export function direct(cloud: CloudSettings): { readonly operate: Operate; readonly close: () => void } {
   const session = createSession(cloud, { timeoutMs: 600_000 });
   const headers = { 'openstack-api-version': 'compute 2.93' };
