@@ -222,7 +222,7 @@ describe('a request', () => {
   it('may have an absolute URL, as proxies send it; the host of the URL replaces the Host header', async () => {
     const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\{"v1":"\/redfish\/v1\/"\}$/);
-    // RFC 9112 §3.2.2
+    // RFC 9112 §3.2.2: the host of an absolute URL replaces the Host header.
     expect(scopedBy).toBe('bmc.example');
   });
 

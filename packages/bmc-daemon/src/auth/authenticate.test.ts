@@ -185,7 +185,7 @@ describe('authentication by password file', () => {
     await writeUsers({ admin: 'secret', other: 'secret' });
     const ask = await serve(authentication());
     await ask('other:secret');
-    // Four are free, the fifth sets the first gap, which then doubles.
+    // Four attempts are free. The fifth one sets the first gap, and each later attempt doubles the gap.
     for (let attempt = 0; attempt < 7; attempt += 1) await ask(`admin:wrong ${attempt}`);
     expect(slept).toEqual([500, 1000]);
     expect(await ask('other:secret')).toEqual({ user: 'other', promised: false });
@@ -332,7 +332,7 @@ describe('a password file that changes', () => {
     await ask('admin:old');
     await ask('other:same');
     await writeUsers({ admin: 'new' });
-    // Within the interval, the result of the last check applies.
+    // The daemon checks the file for changes at most once a second, so the old password is still valid.
     expect(await ask('admin:old')).toEqual({ user: 'admin', promised: false });
     time += 1000;
     expect(await ask('admin:old')).toEqual({ refused: 'wrong password', attemptedUser: 'admin', promised: true });

@@ -148,7 +148,7 @@ describe('the console hub', () => {
     await listener.is(connected);
     await expect(driver.console.open(uuid)).rejects.toMatchObject({ kind: 'consoleInUse' });
     attached.detach();
-    // The same applies to a client that leaves before the console is open.
+    // The hub also closes the console for a client that leaves before the console is open.
     hub.attach(uuid, listener).detach();
     let stream: Duplex | undefined;
     while (stream === undefined) stream = await driver.console.open(uuid).catch(() => undefined);

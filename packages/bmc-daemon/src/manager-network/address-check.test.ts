@@ -29,7 +29,7 @@ describe('an address for a manager', () => {
   it('adds no network within a network of the host, and adds one elsewhere', () => {
     expect([checkOf('192.0.2.9/24'), checkOf('2001:db8::9/64')]).toEqual([32, 128]);
     expect([checkOf('198.51.100.9/24'), checkOf('2001:db8:7::9/64')]).toEqual([24, 64]);
-    // The network of another manager's address, on the same interface.
+    // This network exists on the interface only because of another manager's address, so the address adds it again.
     expect(checkOf('172.16.0.9/24')).toBe(24);
     expect(checkOf('127.0.0.2/8', 'lo')).toBe(8);
   });

@@ -108,7 +108,7 @@ describe('forbidden hosts', () => {
       kind: 'mediaForbidden',
       message: 'reading an image from 169.254.169.254: the configuration allows no images from there',
     });
-    // The first hop is in the list, the second is not.
+    // The list has the host of the first URL, but not that of the redirect.
     const elsewhere = await redirecting('http://[::1]:9/x.iso');
     expect((await failure(read(elsewhere, {}, limitsWithHosts('127.0.0.1')))).kind).toBe('mediaForbidden');
   });
@@ -234,7 +234,8 @@ describe('openImage', () => {
     // This limit is longer than the delays of a busy machine.
     const patient = { ...limits, idleTimeoutMs: 2_000, maxBytes: 10_000_000 };
     const { body } = await openImage(image(url), patient, never);
-    // Nothing is read until a silent server exceeds the same limit. So the slow reader has exceeded it, too.
+    // The test reads none of `body` until the download from a silent server has exceeded the limit. So the reader of
+    // `body` has paused for longer than the limit, too.
     const silent = await serve(() => undefined);
     expect((await failure(read(silent, {}, patient))).message).toContain('silent for 2 s');
     expect((await buffer(body)).length).toBe(8_000_000);
@@ -287,7 +288,7 @@ describe('openImage', () => {
         '(DEPTH_ZERO_SELF_SIGNED_CERT)',
     });
     expect(await read(url, { verifyCertificate: false })).toBe('image');
-    // A certificate for this image.
+    // The certificate belongs to this image only: it is in the request, not in the settings.
     expect(await read(url, { authorities: [tls.cert.toString()] })).toBe('image');
     expect(await read(url, {}, { ...limits, caFile: tls.caFile })).toBe('image');
   });

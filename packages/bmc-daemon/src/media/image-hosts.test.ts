@@ -46,7 +46,7 @@ describe('the rules for image hosts without a list', () => {
   it.each([
     'http://169.254.169.254/latest/meta-data',
     'http://169.254.1.1/x',
-    // The same address in other notations.
+    // The next URLs have the address 169.254.169.254 in other notations.
     'http://2852039166/x',
     'http://0xa9fea9fe/x',
     'http://0251.0376.0251.0376/x',

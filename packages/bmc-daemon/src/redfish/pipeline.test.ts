@@ -518,7 +518,7 @@ describe('the pipeline, for writes,', () => {
   it('creates a member with a POST to Members, which has no GET', async () => {
     const { status, headers } = await send('POST', '/redfish/v1/Systems/Members', { Name: 'new one' });
     expect([status, headers.location]).toEqual([201, '/redfish/v1/Systems/new']);
-    // For other methods, this is the URI of a member with the id Members.
+    // For methods other than POST, this is the URI of a member with the id Members, which does not exist.
     expect((await get('/redfish/v1/Systems/Members')).status).toBe(404);
   });
 

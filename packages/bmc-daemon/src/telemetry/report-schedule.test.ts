@@ -325,7 +325,7 @@ describe('reports that are sent', () => {
     running.add(db.uuid);
     schedule.discardEarlier(db.uuid);
     await advanceSeconds(4);
-    // A counter, then the counter with its rate.
+    // The first report has only the counter, the second one has the counter and its rate.
     expect(valueCounts()).toEqual([1, 2]);
     watching.leave();
     running.delete(db.uuid);

@@ -304,7 +304,7 @@ describe('the console log', () => {
     ports.setState('open');
     ports.print('early\r\n');
     ports.reportChange('rebooted');
-    // The initial function has no parameter, and the resolver has one.
+    // `length` is the number of parameters: 0 for the initial function, 1 for the resolver of the promise.
     await until(() => answer.length > 0);
     answer('1');
     expect((await recordTexts()).at(-1)).toBe('early');

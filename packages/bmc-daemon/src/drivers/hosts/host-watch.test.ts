@@ -54,7 +54,7 @@ describe('a watched host', () => {
       kind: 'unavailable',
       message: 'host a does not answer: no answer within 1000 ms',
     });
-    // The slow read causes the check.
+    // A read that has taken 500 ms causes a check.
     await jest.advanceTimersByTimeAsync(500);
     expect(watch.silence).toBeNull();
     await jest.advanceTimersByTimeAsync(1_000);

@@ -17,7 +17,7 @@ const serverOf = (id: string): Server => ({
   ...{ task: null, vmState: 'active', powerState: 1 },
 });
 
-/** Opens a reader of a cloud whose Neutron answers after `neutronMs`. Like a session, sends six requests at once. */
+/** Opens a reader of a cloud whose Neutron answers after `neutronMs`. Like a session, runs six requests at once. */
 function open(neutronMs: number) {
   const asked: string[] = [];
   const queue = new RequestQueue({ running: 6, waiting: 1000 });

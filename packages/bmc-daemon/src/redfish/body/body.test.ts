@@ -160,8 +160,8 @@ describe('readBody', () => {
       stream.write(' '.repeat(maximumBodyBytes));
       return { stream, reading: shared(incoming).catch((error: unknown) => error) };
     };
-    // A part of each body does not count against the budget. So 65 bodies fit, and the 66th does
-    // not.
+    // The first 16 KiB of each body do not count against the budget. So 65 bodies fit, and the 66th
+    // does not.
     const held = Array.from({ length: 65 }, send);
     const refusedOne = await send().reading;
     expect(refusedOne).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });

@@ -67,7 +67,7 @@ describe('the set of documents', () => {
       const json = JSON.parse(body(`/redfish/v1/Schemas/${namespace}.json`)) as {
         readonly title: string;
         readonly definitions: Readonly<Record<string, { readonly properties: object }>>;
-      }; // the service's own file
+      }; // The service's own schemas have this form.
       const properties = [...xml.matchAll(/<Property Name="([^"]*)" Type="Edm.String"/g)].map(([, name]) => name);
       expect(properties.length).toBeGreaterThan(0);
       expect([json.title, Object.keys(json.definitions[type]?.properties ?? {})]).toEqual([

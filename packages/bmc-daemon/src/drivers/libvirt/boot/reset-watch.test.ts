@@ -6,7 +6,8 @@ import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
 import { resetWhenFirmwareRuns } from './reset-watch.js';
 
-const instance = { id: 1, domain: { devices: { disks: [{ target: 'sda' }] } } } as unknown as Instance; // all it uses
+// The watch uses only these members.
+const instance = { id: 1, domain: { devices: { disks: [{ target: 'sda' }] } } } as unknown as Instance;
 const running = { state: DomainState.RUNNING, cpuTimeNs: 0n };
 
 /**
@@ -30,7 +31,7 @@ async function resets(answer: () => Promise<unknown>, signal = new AbortControll
       return Promise.resolve();
     },
   };
-  const machine = { uuid: 'u', name: 'web-1', domain } as unknown as Machine; // the only members that it uses
+  const machine = { uuid: 'u', name: 'web-1', domain } as unknown as Machine; // all that the watch uses
   const host = { queue: new MachineQueue(), timeoutMs: 1_000 };
   await resetWhenFirmwareRuns(host, machine, instance, { isWanted: () => true, signal });
   return count;

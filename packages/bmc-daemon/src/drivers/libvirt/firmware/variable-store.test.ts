@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { withVariable } from '../../../../test/harness/variable-store.js';
 import { variableNames, mergeVariables } from './variable-store.js';
 
-/** Reads the template that has no keys, but the same size. */
+/** Reads the template without keys that has the same size as the template `name`. */
 const emptyOf = (name: string) => readFile(`/usr/share/OVMF/${name.replace('.ms', '')}`);
 
 describe('a store of UEFI variables', () => {

@@ -7,14 +7,14 @@ import type { Machine } from '../machine/inventory.js';
 import { GracefulRestarts } from './graceful-restart.js';
 import { switchedOffError } from './pending-starts.js';
 
-const machine = { uuid: 'u', name: 'web-1' } as Machine; // the only members that it uses
+const machine = { uuid: 'u', name: 'web-1' } as Machine; // all that GracefulRestarts uses
 
 /** Returns what is logged if the restart after the wait fails with this error. */
 async function loggedFor(error: DriverError): Promise<readonly unknown[]> {
   const logged: unknown[] = [];
   const events = { on: () => ({ ready: Promise.resolve(), remove: () => undefined }) };
   const log = { warn: (...entry: unknown[]) => logged.push(entry) };
-  const host = { hypervisor: { events }, log } as unknown as Host; // the only members that it uses
+  const host = { hypervisor: { events }, log } as unknown as Host; // all that GracefulRestarts uses
   let restarted: () => void = () => undefined;
   const hasRestarted = new Promise<void>((resolve) => (restarted = resolve));
   const onOutcome = (): Promise<void> => {

@@ -12,12 +12,12 @@ import { PowerControl } from './power-control.js';
 /** Switches a machine on whose start fails with this error of libvirt, while libvirt reports that it runs. */
 async function powerOn(code: ErrorCode, text: string): Promise<void> {
   const domain = { isActive: () => Promise.resolve(true) };
-  const machine = { uuid: 'u', name: 'web-1', persistent: false, domain } as unknown as Machine; // all that it uses
+  const machine = { uuid: 'u', name: 'web-1', persistent: false, domain } as unknown as Machine; // all that is used
   const inventory = { forgetState: () => undefined, state: () => Promise.resolve('shutoff') };
-  const host = { queue: new MachineQueue(), inventory, timeoutMs: 1_000 } as unknown as Host; // all that it uses
+  const host = { queue: new MachineQueue(), inventory, timeoutMs: 1_000 } as unknown as Host; // all that is used
   const start = () => Promise.reject(driverError('starting machine web-1', libvirtError(code, text)));
-  const coldStart = { start } as unknown as ColdStart; // the only member that it uses
-  const boot = {} as BootControl; // not used
+  const coldStart = { start } as unknown as ColdStart; // the only method that PowerControl calls
+  const boot = {} as BootControl; // PowerControl does not use it for a power-on
   const control = new PowerControl({ host, boot, coldStart, gracefulRestartWaitMs: 1_000 });
   try {
     await control.power(machine, 'create', {});

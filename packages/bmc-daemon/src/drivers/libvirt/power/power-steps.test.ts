@@ -14,7 +14,7 @@ async function mustWait(endMs: number, hangs: boolean): Promise<boolean> {
     now.mockReturnValue(endMs);
     return Promise.resolve();
   };
-  const machine = { name: 'web-1', domain: { destroy } } as unknown as Machine; // the only members that it uses
+  const machine = { name: 'web-1', domain: { destroy } } as unknown as Machine; // all that is used
   let isOver = false;
   const over = destroyBeforeStart(machine, 1_000, { hangs }).then(() => (isOver = true));
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();

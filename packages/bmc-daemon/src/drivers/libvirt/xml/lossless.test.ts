@@ -1,5 +1,5 @@
 /**
- * Checks that an edit keeps all other bytes, and that its reversal restores the text. The documents
+ * Checks that an edit changes no other bytes, and that its reversal restores the text. The documents
  * are random: XML allows them, but libvirt would not write them.
  */
 import { describe, expect, it } from '@jest/globals';

@@ -139,7 +139,7 @@ describe('snapshots', () => {
     [unchanged, ['image_snapshot', 'image_snapshot_pending', 'image_pending_upload', 'image_uploading']],
     [unchanged, ['image_backup', 'updating_password', 'pausing', 'unpausing', 'migrating']],
     [unchanged, ['resize_prep', 'resize_confirming']],
-    // Tasks of other versions.
+    // Tasks that the driver does not know, for example of other versions of Nova.
     [unchanged, ['attaching', 'detaching', 'pre-warming', '']],
   ])('show %j for a running server with one of the tasks %j', (expected, tasks) => {
     for (const task of tasks) {

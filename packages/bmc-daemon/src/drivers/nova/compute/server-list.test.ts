@@ -225,7 +225,7 @@ describe('the list of servers', () => {
       cloud.nova = (request, response, path) => {
         const since = new URL(path, cloud.url).searchParams.get('changes-since');
         if (isStrange) response.setHeader('date', date);
-        // Nova rejects such years.
+        // Nova rejects `changes-since` with the year of such a date.
         if (since === null || since.startsWith('20')) nova(request, response, path);
         else sendJson(response, 400, { badRequest: { message: 'Invalid input for query parameters changes-since' } });
       };

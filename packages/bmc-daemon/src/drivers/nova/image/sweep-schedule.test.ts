@@ -81,7 +81,7 @@ it('a schedule repeats a sweep that another daemon disturbs, with growing pauses
 it('a schedule sweeps every ten minutes, so that it finds the images of a daemon that never returns', async () => {
   await schedule.run();
   await jest.advanceTimersByTimeAsync(15 * MINUTE);
-  // Another daemon was killed after the second sweep. The third sweep sees its mark.
+  // Another daemon was killed after the second sweep. The third sweep sees the mark of this daemon.
   sweep = () => Promise.resolve({ ...complete, leasedForMs: 4 * MINUTE });
   await jest.advanceTimersByTimeAsync(6 * MINUTE);
   sweep = () => Promise.resolve(complete);

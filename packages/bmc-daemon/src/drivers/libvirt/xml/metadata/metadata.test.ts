@@ -173,8 +173,8 @@ describe('the metadata record', () => {
         const stored = withMetadata(xml, written);
         expect(readMetadata(stored)).toEqual(written);
         expect(readMetadata(inDomain(renderMetadata(written)))).toEqual(written);
-        // The record is replaced in its place, and removed completely. An added <metadata> element
-        // stays.
+        // A second write replaces the record in its place. An empty record removes the stored one completely, but
+        // a <metadata> element that the first write added stays.
         expect(withMetadata(stored, written)).toBe(stored);
         const removed = withMetadata(stored, emptyRecord).replace('\n  <metadata>\n  </metadata>', '');
         expect(removed).toBe(xml);

@@ -28,7 +28,7 @@ describe('the metadata of version 0.1', () => {
     const written = inCurrentFormat(old);
     expect(readMetadata(written)).toEqual(readMetadata(old));
     expect(written).toMatch(/<rackless:machine [^>]*version='2'>\{[^<]*\}<\/rackless:machine>/);
-    // The first write changes nothing else, and a second write changes nothing.
+    // The first write changes only the record, and a second write changes nothing.
     expect(withMetadata(written, emptyRecord)).toBe(withMetadata(old, emptyRecord));
     expect(inCurrentFormat(written)).toBe(written);
   });
