@@ -42,7 +42,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
- * Starts the service with the certificate `first` in server.pem. Clients of the test use plain HTTP in both cases.
+ * Starts the service with the certificate `first` in server.pem. Clients of the test use plain HTTP with both schemes.
  * @param scheme `http`: the service knows no HTTPS certificate.
  * @param waitMs time until an action becomes a task.
  */

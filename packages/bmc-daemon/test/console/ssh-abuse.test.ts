@@ -235,7 +235,7 @@ describe('a hostile SSH client', () => {
       await print(`${'x'.repeat(openedBytes - output.length - messages.length)}${'y'.repeat(100)}`);
       openWindow(100);
       await until(() => output === printed);
-      // The help waits for the window, in the second round together with output.
+      // The window is full, so the text of the help waits; in the second round, output waits too.
       protocol.channelData(0, Buffer.from('~?'));
       await print(text);
       openWindow(4096);

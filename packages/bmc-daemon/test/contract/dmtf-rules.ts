@@ -17,7 +17,7 @@ export interface DmtfRules {
   faults(resource: Body, allow: readonly string[]): readonly string[];
 }
 
-/** The parts of `X.json` and of the annotations' schema that this module reads. */
+/** The parts that this module reads from the schema of a type, for example `Chassis.json`. */
 interface TypeDefinition {
   readonly uris?: readonly string[];
   readonly updatable?: boolean;

@@ -16,7 +16,7 @@ interface Part {
 function partsOf(value: unknown, at: string): readonly Part[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => partsOf(item, `${at}/${index}`));
   if (typeof value !== 'object' || value === null) return [];
-  const object = value as Body; // In JSON, it is an object if it is no array.
+  const object = value as Body; // The lines above exclude arrays and null.
   return [{ at, object }, ...Object.entries(object).flatMap(([name, member]) => partsOf(member, `${at}/${name}`))];
 }
 

@@ -114,7 +114,7 @@ describe('an answer', () => {
     expect(failed.map(({ status }) => status)).toEqual([400, 401, 404, 405, 412, 415, 501]);
     for (const answer of failed) {
       expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-      const { error } = bodyOf(answer) as { readonly error: Body }; // The next lines check it.
+      const { error } = bodyOf(answer) as { readonly error: Body }; // The next line checks the members.
       expect(Object.keys(error).sort()).toEqual(['@Message.ExtendedInfo', 'code', 'message']);
       expect(error['@Message.ExtendedInfo']).not.toHaveLength(0);
     }

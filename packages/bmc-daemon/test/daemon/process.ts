@@ -140,7 +140,7 @@ export async function run(args: readonly string[], { env, ...options }: RunOptio
 
 /**
  * Calls `ask` every 20 ms until it returns a value.
- * @throws {Error} with the text of `errorText` after a time limit, or soon after `end` has resolved.
+ * @throws {Error} with the text of `errorText` after TIMEOUT_MS, or soon after `end` has resolved.
  */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,

@@ -77,7 +77,8 @@ for (const [firmware, platform, name] of [
       const restarts = {
         'by itself': () => guest.type('reboot'),
         ForceRestart: () => guest.reset('ForceRestart'),
-        // This also ends as a hard restart. Both firmwares behave the same and OVMF is slow, so only SeaBIOS is tested.
+        // The graceful restart ends as a hard restart. OVMF is slow and would behave like SeaBIOS, so only SeaBIOS is
+        // tested.
         ...(firmware === 'bios' ? { GracefulRestart: () => guest.reset('GracefulRestart') } : {}),
       };
       for (const [how, restart] of Object.entries(restarts)) {

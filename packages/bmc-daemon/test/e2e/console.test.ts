@@ -56,7 +56,7 @@ describeEndToEnd('the console of a guest', () => {
     });
     clients.push(client);
     await client.waitFor(`[${name}: the machine is off; waiting for the console`);
-    // virsh starts the machine, not the daemon. The waiting SSH client shows the output all the same.
+    // virsh, not the daemon, starts the machine. The waiting SSH client shows the output nevertheless.
     await lab.virsh('start', name);
     await client.waitFor(`[connected to ${name}]`);
     await client.waitFor('RACKLESS-DISK label=DISK platform=pc');

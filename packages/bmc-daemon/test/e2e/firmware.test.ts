@@ -93,7 +93,8 @@ describeEndToEnd('a BIOS attribute', () => {
     expect(status).toBe(200);
     await guest.reset('On');
     await guest.type('echo machine=$(nproc)-$(($(sed -n "s/MemTotal: *//;s/ kB//;1p" /proc/meminfo) / 65536))');
-    // The second 2 stands for 128 to 192 MiB: MemTotal excludes the memory that the kernel reserves.
+    // The first 2 is the number of processors. The second 2 stands for 128 to 192 MiB: MemTotal excludes the memory
+    // that the kernel reserves.
     await guest.waitFor('machine=2-2');
     await guest.reset('ForceOff');
   });

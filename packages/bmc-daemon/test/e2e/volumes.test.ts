@@ -53,7 +53,7 @@ describeEndToEnd('volumes over Redfish', () => {
     const made = (await lab.volumes()).filter((name) => name.startsWith(`rackless-volume-${guest.uuid}-`));
     expect(made.map((name) => name.split('.').at(-1)).toSorted()).toEqual(['img', 'qcow2']);
 
-    // Deletes a volume while the guest runs, and the other while it is off.
+    // Deletes one volume while the guest runs, and the other volume while the guest is off.
     expect((await lab.bmc.finish(await lab.bmc.send('DELETE', thin))).status).toBe(204);
     await becomes(() => sectors('vdc'), 'none');
     await guest.reset('ForceOff');

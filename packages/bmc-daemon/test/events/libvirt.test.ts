@@ -110,7 +110,7 @@ describe("events of libvirt's test driver", () => {
     });
     await host.virsh('undefine', 'dummy');
     await until('the removal', () => keysOf(stream.records()).includes('ResourceRemoved'));
-    // libvirt's own event for our change would have arrived before this.
+    // libvirt's own event for the PATCH would have arrived before ResourceRemoved.
     expect(keysOf(stream.records())).toEqual([
       'ResourceCreated',
       'ResourceChanged',
@@ -236,8 +236,8 @@ describe('events of QEMU', () => {
     }
     await patch(`${path}/Bios/Settings`, { Attributes: { QuietBoot: false } });
     expected.push(['Attributes.QuietBoot.', 'admin', `${path}/Bios/Settings`]);
-    // libvirt sends events in order, and every one waits equally long for a client's event. So this
-    // event is published after all others of the definition.
+    // libvirt sends events in order, and the feed delays each of them by the same time. So the event of this
+    // eject is published after all earlier events of the machine.
     await host.virsh('change-media', guest.name, 'sda', '--eject', '--live');
     expected.push(['An image was inserted or ejected.', undefined, `${path}/VirtualMedia`]);
     await until('the eject', () => changes().some(([message]) => message === 'An image was inserted or ejected.'));

@@ -177,7 +177,7 @@ describe('the logs', () => {
       'ResourceEvent.1.4.ResourceStatusChangedCritical',
       'ResourceEvent.1.4.ResourcePoweredOn',
     ]);
-    // The entries after that line are complete too.
+    // The incomplete line must not damage the entry that the service wrote after it.
     await restart();
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '2']);
   });
@@ -235,7 +235,7 @@ describe('the logs', () => {
     driver.define(machine);
     expect(await messages(machineLog())).toEqual(['A resource was created.']);
     expect(await messages(managerLog())).toEqual([expect.stringMatching(/^A resource was created\. /)]);
-    // A start does this if the machine was removed while the service did not run.
+    // `retain` with an empty set does what a start does if the machine was removed while the service did not run.
     await lab.services.logs.retain(new Set());
     expect(await messages(machineLog())).toEqual([]);
     expect(await messages(managerLog())).toEqual([expect.stringMatching(/^A resource was created\. /)]);

@@ -227,7 +227,7 @@ describe('metric reports of a subscription', () => {
   interface Listener {
     readonly url: string;
     readonly payloads: Body[];
-    /** The status of its answers. */
+    /** The status of the listener's answers to later reports. */
     status: number;
   }
 

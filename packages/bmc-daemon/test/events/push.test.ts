@@ -154,7 +154,7 @@ describe('push subscriptions', () => {
   });
 
   it('are limited to 16 KiB, also after a change, because each change writes the whole file', async () => {
-    // Each property is valid, and the body is far below 1 MiB.
+    // Each property is valid, and the body is far below 1 MiB. So only the limit of 16 KiB can reject it.
     const headers = Array.from({ length: 5 }, (_, index) => ({ [`X-${index}`]: 'x'.repeat(4_000) }));
     const refused = await lab.post(collection, body({ HttpHeaders: headers }));
     expect([refused.status, messages(refused)]).toEqual([413, ['PayloadTooLarge']]);

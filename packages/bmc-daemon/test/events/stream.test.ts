@@ -131,7 +131,7 @@ describe('the stream of events', () => {
       Message: expect.stringContaining('501 events were lost.'),
     });
     expect(new Set(second.ids).size).toBe(second.ids.length);
-    // A client can also continue after the id of the loss.
+    // The event about the loss also has an id, after which a client can continue.
     const third = await open('', { 'Last-Event-ID': second.ids[0] ?? '' });
     await until('the last event', () => third.text().includes(' 1499.'));
     expect(keysOf(third.records())[0]).toBe('EventBufferExceeded');

@@ -93,7 +93,7 @@ describe('a host whose configuration changes', () => {
     await until('the machine', async () => (await lab.driver.listSystems()).some(({ uuid }) => uuid === machine));
     replaceClose(closeThenFail);
     await expect(lab.setHosts([kept])).rejects.toThrow('the driver failed');
-    // `afterEach` closes the driver, although this change has failed too.
+    // The last change has failed, too, and `afterEach` must be able to close the driver nevertheless.
   });
 });
 

@@ -90,7 +90,7 @@ async function drive({ bmc, manager }: Subject, id: string): Promise<unknown> {
   return [Inserted, Image];
 }
 
-/** Returns the aliases of the disks and drives that QEMU has numbered, in boot order. */
+/** Returns the aliases of the disks and drives that have a `bootindex` in QEMU, in boot order. */
 async function guestOrder(subject: Subject): Promise<readonly string[]> {
   const { name } = subject;
   const live = await subject.virsh('dumpxml', name);

@@ -140,7 +140,7 @@ const variables: readonly Operation[] = [
   },
 ];
 
-/** Images in drives. */
+/** Inserts and ejects of images. */
 const images: readonly Operation[] = ['Cd', 'Usb'].flatMap((drive) => [
   { title: `InsertMedia ${drive}, off`, run: insert(drive) },
   { title: `InsertMedia ${drive}, running`, before: running, run: insert(drive), always: drive === 'Cd' },
@@ -163,7 +163,7 @@ const remove = async (lab: KillLab): Promise<void> => {
   await lab.request('DELETE', made?.['@odata.id'] ?? '');
 };
 
-/** Volumes of a pool. */
+/** Creations and deletions of volumes. */
 const disks: readonly Operation[] = [
   { title: 'POST of a volume, off', run: create },
   { title: 'POST of a volume, running', before: running, run: create },

@@ -90,7 +90,6 @@ describeEndToEnd('lab machines', () => {
     const list = async () => {
       const body = await bmc.get('/redfish/v1/Systems?$expand=.');
       return (property(body, 'Members') as readonly unknown[]).map((each) => [
-        // Every collection has it.
         property(each, 'Name'),
         property(each, 'UUID'),
         property(each, 'ProcessorSummary', 'Count'),

@@ -111,7 +111,7 @@ describe('a serial port of a libvirt machine', () => {
     await host.virsh('start', '--paused', 'shared');
     const first = await control().open('shared');
     await host.virsh('resume', 'shared');
-    // libvirtd does not end a stream that is taken over while the guest prints.
+    // libvirtd does not end a stream that is taken over while the guest prints. So the test waits for the last output.
     await waitFor(first, /boot shared/);
     const closed = new Promise((resolve) => first.resume().once('close', resolve));
     const reason = once(first, 'error');
@@ -315,7 +315,7 @@ describe('a console stream that libvirt loses', () => {
       const now = String(await writtenBytes());
       equal = now === before ? equal + 1 : 0;
       before = now;
-      // 40 polls take a second.
+      // The guest is stuck if it has written nothing during 40 polls, which take a second.
       return equal === 40;
     });
     const command = `virsh --connect ${host.libvirtd.uri} console --force ${name}`;

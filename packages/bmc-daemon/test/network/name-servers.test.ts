@@ -57,7 +57,7 @@ describeNetwork('the name servers of managers', () => {
     await expect(insert(first)).resolves.toBe(502);
     const { status, body } = await lab.ask(port(first), { method: 'PATCH', body: { NameServers: [CLIENT] } });
     expect([status, body?.['NameServers'], body?.['StaticNameServers']]).toEqual([200, [CLIENT], [CLIENT]]);
-    // The service has one resolver for all managers.
+    // The service has one resolver for all managers, so the change of one manager also shows at the other.
     expect((await lab.ask(port(second))).body?.['StaticNameServers']).toEqual([CLIENT]);
     await expect(insert(first)).resolves.toBe(204);
     await expect(insert(second)).resolves.toBe(204);

@@ -26,7 +26,8 @@ const silence: NovaHandler = () => undefined;
 
 const cloud = servedCloud();
 beforeEach(() => {
-  // Each server has its own image or boot volume. So no cache has it, and the first read needs the service.
+  // Each server has its own image or boot volume. So no cache has the image or volume, and the first read of each
+  // server needs the service.
   for (let index = 1; index < 20; index += 1) {
     cloud.servers.put(index, { image: { id: `image-${index}` } });
     cloud.servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
@@ -40,7 +41,7 @@ beforeEach(() => {
 interface Part {
   readonly handler: NovaHandler;
   replace(handler: NovaHandler): void;
-  /** Makes the next request of a client need the service. Missing if each request for `pathOf` needs it. */
+  /** Makes the next request of a client need the service. Absent if each GET of `pathOf` needs the service anyway. */
   require?(): void;
   pathOf(index: number): string;
 }

@@ -289,12 +289,12 @@ describeLab('a daemon that serves a faulty cloud', () => {
   let url = '';
   let daemon: DaemonProcess;
 
-  /** Starts relay and daemon. */
+  /** Starts a relay in front of Nova, and a daemon that uses this relay. */
   const serve = async (): Promise<void> => {
     const owner = openOwner();
     const version = await owner.session.request({ method: 'GET', path: '/' });
     const { links } = (JSON.parse(version.text) as { readonly version: { readonly links: { href: string }[] } })
-      .version; // Nova's form
+      .version; // Nova sends this object.
     owner.session.close();
     relay = await startRelay(labCloud(), { nova: (links[0]?.href ?? '').replace(/\/$/, '') });
     writeFileSync(at('clouds.json'), relay.clouds);

@@ -13,7 +13,7 @@ export interface Answer {
 
 /**
  * Sends a request to a daemon. If the answer is a task, waits for its end.
- * @throws {Error} without an answer, or if the task does not end in time.
+ * @throws {Error} if no answer arrives, or if the task has not ended after four minutes.
  */
 export async function send(url: string, method: string, path: string, body?: object): Promise<Answer> {
   const headers = { 'content-type': 'application/json' };

@@ -114,7 +114,8 @@ it('shows, changes and removes a subscription at every replica', async () => {
   const { headers } = await send(a, 'POST', subscriptions, { body, headers: admin });
   const uri = headers.get('location') ?? '';
   expect((await read(b, subscriptions, admin)).body['Members']).toEqual([{ '@odata.id': uri }]);
-  // No server accepts the events. The replica that delivers sees this, and both replicas show it.
+  // No server listens at this port. The replica that delivers the events notices the failure, and the Health of the
+  // subscription is Warning at both replicas.
   for (const replica of [a, b])
     await waitFor(
       async () => {

@@ -41,7 +41,7 @@ export class VncViewer {
     for (;;) {
       const [type = 0] = await this.#read(1);
       if (type === 0) return await this.#update();
-      // The message of a bell has no content. A text of the clipboard (type 3) has, and is skipped.
+      // A bell is only its type. A text of the clipboard (type 3) has a length and content, which the viewer skips.
       if (type === 3) await this.#read((await this.#read(7)).readUInt32BE(3));
     }
   }

@@ -55,7 +55,7 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   });
 
   for (const strict of [false, true]) {
-    const prepare = (body: Body): Body => (strict ? body : (withoutRollUp(body) as Body)); // It returns an object for an object.
+    const prepare = (body: Body): Body => (strict ? body : (withoutRollUp(body) as Body)); // `withoutRollUp` returns an object for an object.
     describeSpec(
       `answers against DMTF's schemas, EMULATOR_DMTF_STRICT ${strict ? 'True' : 'False'}`,
       (spec) => {
@@ -121,7 +121,7 @@ function relinked(body: Body): Body {
   const text = JSON.stringify(body)
     .replace(/"(\/redfish\/v1)\/Managers\/([^/"]+\/VirtualMedia)/g, '"$1/Systems/$2')
     .replace(/"(\/redfish\/v1)\/Systems\/([^/"]+)\/Storage\/([^/"]+)\/Drives\//g, '"$1/Chassis/$2/Drives/$3-');
-  return JSON.parse(text) as Body; // The text is still an object.
+  return JSON.parse(text) as Body; // The text is still the JSON of an object.
 }
 
 describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
@@ -140,7 +140,7 @@ describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
       expect(body['@Redfish.Copyright']).toMatch(/\w/);
       expect(JSON.stringify(body).includes('"HealthRollUp"')).toBe(JSON.stringify(body).includes('"HealthRollup"'));
       const expected = {
-        ...relinked(withoutDeprecated(withoutRollUp(body) as Body)), // It returns an object for an object.
+        ...relinked(withoutDeprecated(withoutRollUp(body) as Body)), // `withoutRollUp` returns an object for an object.
         '@Redfish.Copyright': undefined,
         ...(isManager ? { ServiceEntryPointUUID: rootUuid, Links: linksOf(path, body) } : {}),
       };

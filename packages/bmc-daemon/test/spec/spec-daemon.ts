@@ -148,7 +148,8 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
       imageUrl,
       image: (name) => images.at(name),
       releaseSlowImage: async () => {
-        // The image can be released only after a request for it, which may first create a pool.
+        // The image can be released only after a request for it. The request may be late, because an insert may
+        // first create a pool.
         for (let turn = 0; !images.isHeld(); turn += 1) {
           if (turn === 6_000) throw new Error('no request for the slow image within 120 s');
           await sleep(20);

@@ -23,8 +23,8 @@ export interface ServedCloud {
   /** Returns the requests to a service by the beginning of its path, such as `/volumev3`. */
   requestsTo(path: string): readonly string[];
   /**
-   * Lets `handler` answer requests to Nova. The list of servers answers those for which it returns
-   * false.
+   * Lets `handler` answer requests to Nova. The list of servers answers the requests for which
+   * `handler` returns false.
    */
   answer(handler: (...request: Parameters<NovaHandler>) => boolean): void;
   /**

@@ -58,7 +58,7 @@ const operations: Readonly<Record<string, Operation>> = {
   'the check of certificates': patch(drive, { VerifyCertificate: false }),
 };
 
-/** States of a server in which the killed daemon gets the request: for each, the operations that lead to it. */
+/** States of a server in which the killed daemon gets the request, each with the operations that lead to the state. */
 const states: Readonly<Record<string, readonly Operation[]>> = {
   'runs from its disks': [],
   'runs from its disks, with an image': [insert, override('Cd', 'Continuous')],

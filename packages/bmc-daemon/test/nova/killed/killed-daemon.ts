@@ -10,7 +10,7 @@ import type { ServedCloud } from '../../support/served-cloud.js';
 export interface Kill {
   /** The number of earlier writes. */
   readonly write: number;
-  /** `before`: the write does not reach the service. `after`: the daemon does not get its answer. */
+  /** `before`: the write does not reach the service. `after`: it does, but the daemon does not get the answer. */
   readonly when: 'before' | 'after';
 }
 
