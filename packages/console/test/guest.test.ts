@@ -93,7 +93,7 @@ describeEndToEnd('a guest', () => {
         .waitFor()
         .then(() => performance.now());
       await host.virsh(action, guest.name);
-      // virsh returns after the event.
+      // libvirt has sent the event when virsh returns.
       const done = performance.now();
       return (await changed) - done;
     };

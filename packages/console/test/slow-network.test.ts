@@ -196,7 +196,7 @@ describe('a page', () => {
       let count = 0;
       await page.route(`**/assets/${files}`, (route) => {
         count += 1;
-        // Chromium interrupts requests so, for example when the computer gets another address.
+        // Chromium aborts requests with this error, for example when the computer gets another address.
         return count <= 2 ? route.abort('addressunreachable') : route.continue();
       });
       await page.goto(`${bmc.address}/ui/`);

@@ -25,7 +25,7 @@ export interface Gateway {
 
 /** Options of {@link startGateway}. */
 interface GatewayOptions {
-  /** Default: the proxy has a master key and a store. */
+  /** `general_settings` of the proxy. Default: a master key and a store. */
   readonly general?: object;
   readonly tokenMs?: number;
 }

@@ -36,7 +36,7 @@ export function browserFixture(): BrowserFixture {
     async open(address, options = {}) {
       const context = await browser.newContext({
         ...{ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' },
-        // This build needs a permission to write to the clipboard. In others, a click of the user is enough.
+        // This build needs a permission to write to the clipboard. In other builds, a click of the user is enough.
         permissions: ['clipboard-write'],
         ...options,
       });
