@@ -61,7 +61,7 @@ const isTest = (file: string): boolean => /\.test\.tsx?$/.test(file) || /^packag
 
 /** Names that files import, as `file#name`; `file#*`: all names. */
 const imported = new Set<string>();
-/** The same, without the imports of tests. */
+/** Names that files other than tests import, in the form of {@link imported}. */
 const importedByProduct = new Set<string>();
 for (const [file, source] of sources) {
   const add = (key: string): void => {

@@ -9,7 +9,7 @@ const START = 'POST /v1/chat/completions HTTP/1.1\r\nHost: proxy\r\nContent-Leng
 /** The caches of this process are still empty here, because no other test is in this file. */
 describe('the cache of names', () => {
   setFlagsFromString('--expose-gc');
-  // V8 defines this function in new contexts because of the flag.
+  // With --expose-gc, V8 defines `gc` in each new context.
   const collectGarbage = runInNewContext('gc') as () => void;
   const heapUsed = () => {
     collectGarbage();
