@@ -1,6 +1,6 @@
 /**
  * A server process that answers each call with the same reply, except the calls of the handshake. A
- * reply has the serial number of its call. The benchmark uses it to measure the client without
+ * reply has the serial number of its call. The benchmark uses the process to measure the client without
  * libvirtd. Arguments: socket path, reply as hex, and the replies of the handshake as `procedure:hex`.
  */
 import { createServer } from 'node:net';

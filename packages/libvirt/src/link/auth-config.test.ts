@@ -16,7 +16,7 @@ afterEach(() => rm(dir, { recursive: true }));
 const file = (password: string): string =>
   `# comment\n[credentials-lab]\nauthname=alice\npassword=${password}\n[auth-libvirt-default]\ncredentials=lab\n`;
 
-/** Writes the files into `dir`, where `home` and `etc` are, and reads the credentials for a URI. */
+/** Writes the files into `dir`, and reads the credentials for a URI. The user's home folder is `home` in `dir`. */
 async function read(
   files: Readonly<Record<string, string>>,
   options: { readonly uri?: string; readonly variables?: Readonly<Record<string, string>> } = {},

@@ -63,7 +63,7 @@ describe('opening a connection to a local daemon', () => {
     let started = 0;
     const startDaemon = (): Promise<void> => {
       started += 1;
-      // Like a real daemon, it listens only after a while.
+      // Like a real daemon, this one listens only some time after its start.
       setTimeout(() => void listen('libvirt-sock'), 80);
       return Promise.resolve();
     };

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { failureOf, until } from '../../test/fake/until.js';
 import { Hypervisor } from '../index.js';
 
-// Shell scripts replace ssh, because a real ssh has these faults only sometimes.
+// Shell scripts replace ssh, because a real ssh has the faults of these tests only sometimes.
 let dir: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'rackless-ssh-'));

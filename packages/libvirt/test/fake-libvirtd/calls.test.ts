@@ -435,7 +435,7 @@ describe('events', () => {
       return HANG;
     });
     await link.connected();
-    // A chain of promises. The events after the reply must wait for the last promise.
+    // `deep` returns a chain of promises. The events after the reply must wait for the last promise of the chain.
     const deep = async (depth: number): Promise<string> =>
       depth === 0 ? link.call(getHostname, undefined) : await deep(depth - 1);
     order.push(await deep(10));

@@ -209,7 +209,8 @@ describe('an event registration', () => {
     for (const client of [...fake.clients]) client.drop();
     await until('the new registration', () => requests.length === 4);
     await hypervisor.connected();
-    // Callback 7 was removed on the old connection. On this connection it belongs to the listener.
+    // On the old connection, callback 7 belonged to the removed registration. On the new connection, the same id
+    // belongs to the listener.
     emitLifecycle(7, 70);
     await until('the event', () => seen.length > 0);
     expect([requests, seen]).toEqual([['+0', '-7', '+0', '+0'], [70]]);
