@@ -1,6 +1,6 @@
 /**
  * Measures model-proxy beside other gateways: requests per second of one core, latency and memory.
- * LiteLLM reads the same file, with a master key, and with limits of requests and tokens that no
+ * LiteLLM reads model-proxy's file, with a master key, and with limits of requests and tokens that no
  * request reaches. Bifrost has neither a key nor limits, because it needs a database for them. So
  * Bifrost does less for each request.
  */

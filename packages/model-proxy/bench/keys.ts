@@ -11,7 +11,7 @@ import { median, medianRatio, short, table, type Figure } from './report.js';
 import { startUpstream, takeTurns, type Bench } from './rounds.js';
 import { CLIENT_KEY, MASTER_KEY, startModelProxy, type Target } from './targets.js';
 
-/** Few, so that requests seldom share a call of Redis. */
+/** Few connections, so that requests seldom share a call of Redis. */
 const CONNECTIONS = 4;
 /** Limits that no load reaches. */
 const LIMITS = { rpm_limit: 1e9, tpm_limit: 1e9, max_parallel_requests: 1e6, max_budget: 1e9 };

@@ -26,7 +26,7 @@ export async function benchMemory({ folder, rounds, seconds, print }: Bench): Pr
         const headers = { authorization: `Bearer ${CLIENT_KEY}`, 'content-type': 'application/json' };
         const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: request1KB });
         await answer.text();
-        // The log library loads a quarter of a second after the start.
+        // The log library loads up to a quarter of a second after the first log line, so the measurement waits.
         await new Promise((resolve) => setTimeout(resolve, 1000));
         idle.push((await memoryMb(proxy.pid)).now);
         await loadTarget(folder, proxy, { body: request10MB, connections: CONNECTIONS, seconds });

@@ -20,8 +20,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Returns the median of the ratios within each round, so that a slow phase of the host affects
- * both.
+ * Returns the median of the ratios within each round. A slow phase of the host affects both values
+ * of a round, and so hardly their ratio.
  */
 export function medianRatio(values: readonly number[], others: readonly number[]): number {
   return median(values.map((value, round) => value / (others[round] ?? NaN)));

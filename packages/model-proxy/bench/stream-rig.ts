@@ -138,7 +138,7 @@ class Client {
       this.#run.delays.push(now - Number(bytes.toString('latin1', at + MARK.length, end)));
       from = end;
     }
-    // May contain the beginning of a mark or of the end.
+    // The rest may contain the beginning of a mark, or of the last bytes of the body.
     this.#rest = bytes.subarray(Math.max(from, bytes.length - MARK.length - DIGITS));
     if (!bytes.subarray(-5).equals(endOfBody)) return;
     this.#rest = Buffer.alloc(0);

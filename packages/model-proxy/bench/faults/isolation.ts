@@ -18,8 +18,9 @@ const WAITING = 500;
 const SLOW_MODEL = 'slow';
 /** Number of triples of phases for each round of the benchmark. */
 const TRIPLES = 8;
-/** Number of measured requests in a phase, and of those before it, which pay for the change. */
+/** Number of measured requests in a phase. */
 const REQUESTS = 1000;
+/** Number of requests at the beginning of a phase. They are not measured, because the change of phases slows them. */
 const SETTLING_REQUESTS = 200;
 /** Maximum p99 beside a slow upstream, as a multiple of the p99 without it. */
 const MAX_P99_RATIO = 1.2;

@@ -17,7 +17,7 @@ export interface Nginx {
 /**
  * Starts nginx.
  * @param servers returns the configuration for the given ports.
- * @throws {Error} if nginx does not listen in time, or has no worker.
+ * @throws {Error} if nginx does not listen after 20 s, or then has no worker within 2 s.
  */
 export async function startNginx(
   core: number,
