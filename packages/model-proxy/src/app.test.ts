@@ -696,7 +696,7 @@ describe('an upgrade', () => {
 
 describe('Express and prom-client', () => {
   it('are loaded only with the first page that needs them, so that the proxy listens earlier', async () => {
-    // The built app runs in a separate process, because this process has already loaded both.
+    // The built app runs in a separate process, because this process has already loaded Express and prom-client.
     const script = `
       import { createRequire } from 'node:module';
       import { createServer } from 'node:http';

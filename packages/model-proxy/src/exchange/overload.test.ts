@@ -12,7 +12,7 @@ const response = () => new EventEmitter() as unknown as ServerResponse;
 describe('the queue of a full proxy', () => {
   it('frees the memory of a request whose client has disconnected, although an earlier request still waits', () => {
     setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void; // The flag defines this function.
+    const collect = runInNewContext('gc') as () => void; // With --expose-gc, V8 defines `gc`.
     const overload = createOverload();
     overload.setLimits(settings);
     const unexpected = () => {

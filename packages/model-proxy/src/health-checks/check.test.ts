@@ -3,7 +3,7 @@ import type { Upstream, UpstreamHandler } from '../upstream/upstream.js';
 import { deploymentAt, settingsOf } from '../../test/support/app.js';
 import { checkModel } from './check.js';
 
-/** An upstream client that calls a handler with a head that cannot be read, which the real one never does. */
+/** An upstream client that calls its handler with a head that cannot be read. The real client never does this. */
 function brokenUpstream(): { readonly upstream: Upstream; readonly aborted: () => boolean } {
   let isAborted = false;
   const unreadable = new Proxy<string[]>([], {

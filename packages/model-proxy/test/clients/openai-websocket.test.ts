@@ -106,7 +106,7 @@ describe("OpenAI's SDK at the WebSocket of /v1/responses", () => {
   it('notices that the upstream cuts a connection within a frame, and can open another connection', async () => {
     upstream.onWebSocket = (socket, request) => {
       socket.on('message', () => {
-        // The head of a text frame of 100 bytes, and 4 of them.
+        // The head of a text frame of 100 bytes, and the first 4 of these bytes.
         request.socket.end(Buffer.from([0x81, 100, 1, 2, 3, 4]));
       });
     };

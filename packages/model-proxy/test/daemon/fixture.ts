@@ -1,4 +1,4 @@
-/** Creates a folder for each test, and starts proxy processes in it. After the test, kills them and removes it. */
+/** Starts proxy processes in a new folder for each test. After the test, kills the processes and removes the folder. */
 import { afterEach, beforeEach } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

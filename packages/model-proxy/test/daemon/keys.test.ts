@@ -127,7 +127,7 @@ describe('a proxy with a store', () => {
         subject: string;
         total_tokens: number;
         requests: number;
-      }[]; // the export
+      }[]; // the export has these rows
     const first = serve();
     const url = await first.address();
     const key = (await command(url, 'create', '--tag', 'blue')).stdout.trim();

@@ -106,7 +106,7 @@ describe('an upstream', () => {
     const { ask, works } = fixture();
     const surplus =
       'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen';
-    await ask({ raw: surplus }, { hang: true }).catch(() => undefined); // both results are valid for this request
+    await ask({ raw: surplus }, { hang: true }).catch(() => undefined); // an answer and an error are both valid
     for (let round = 0; round < 5; round++) await works();
   });
 

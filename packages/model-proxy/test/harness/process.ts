@@ -52,7 +52,7 @@ export class ProxyProcess {
     return address ?? '';
   }
 
-  /** Waits until the output matches. @throws {Error} if the process ended, or the time is over. */
+  /** Waits until the output matches. @throws {Error} if the process ends first, or after two minutes. */
   waitForOutput(pattern: RegExp): Promise<RegExpExecArray> {
     return waitFor(
       () => {

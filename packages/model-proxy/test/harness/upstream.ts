@@ -22,7 +22,7 @@ export const API_KEY = 'sk-upstream-0123456789abcdef';
 export interface Received {
   readonly method: string;
   readonly url: string;
-  /** Name, value, name, value; in the original case. */
+  /** Each name, in its original case, followed by its value. */
   readonly rawHeaders: readonly string[];
   readonly headers: IncomingMessage['headers'];
   /** The body; undefined: incomplete. */
@@ -136,7 +136,7 @@ export class TestUpstream {
     return last;
   }
 
-  /** Waits for a request that matches. @throws {Error} if the time is over. */
+  /** Waits for a request that matches. @throws {Error} after two minutes. */
   waitForRequest(matches: (received: Received) => boolean): Promise<Received> {
     return waitFor(
       () => this.received.find(matches),

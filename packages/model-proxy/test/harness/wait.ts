@@ -6,7 +6,7 @@ const PATIENCE_MS = 120_000;
 
 /**
  * Calls `ask` until it returns a value.
- * @throws {Error} if the time is over; with the text of `complaint`.
+ * @throws {Error} with the text of `complaint` after `patienceMs`. An error of `ask` ends the wait at once.
  */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
@@ -31,7 +31,7 @@ const EQUAL_COUNTS = 40;
 
 /**
  * Waits until a count is above 0 and stops changing because of backpressure.
- * @throws {Error} if the time is over; with the text of `complaint`.
+ * @throws {Error} with the text of `complaint` after two minutes.
  */
 export async function stableCount(count: () => number, complaint: () => string): Promise<number> {
   let [before, equal] = [0, 0];

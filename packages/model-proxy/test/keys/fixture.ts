@@ -46,7 +46,7 @@ export async function serveKeys({ settings, ...options }: ServeOptions = {}): Pr
   const closeApp = () => app.close();
   return {
     ...app,
-    // The copy above contains only the current value of this accessor, so these two forward to the app.
+    // The copy above contains only the current value of `answering`, so this getter and setter use the app's.
     get answering() {
       return app.answering;
     },

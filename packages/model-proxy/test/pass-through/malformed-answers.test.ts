@@ -13,8 +13,8 @@ const closing = closingAfterEach();
 const KEY = 'sk-upstream-0123456789';
 
 /**
- * Starts a proxy whose upstream answers each request with the given bytes, but `/good` with a valid
- * answer, and closes the connection.
+ * Starts a proxy. Its upstream answers `/good` with a valid answer, and all other requests with the given
+ * bytes. After each answer, the upstream closes the connection.
  */
 async function proxyBefore(bytes: string) {
   const server = closing(

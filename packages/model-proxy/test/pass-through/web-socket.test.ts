@@ -368,7 +368,7 @@ describe('a WebSocket', () => {
     const [ended, atUpstream] = [once(client, 'end'), once(sockets[0] ?? client, 'end')];
     client.end();
     await atUpstream;
-    // Frames of the upstream do not extend this limit.
+    // Frames of the upstream do not extend the 30 s.
     await passTime(29_000);
     sockets[0]?.write(Buffer.from([0x89, 0]));
     expect(client.readableEnded).toBe(false);

@@ -111,10 +111,11 @@ describe('the timeout of a request', () => {
       await serve({ ...params, timeout: '1' }, ['num_retries: 1']);
       const { status, text, ms } = await ask();
       expect([status, text]).toEqual([408, expect.stringContaining('within the timeout - timeout value=1.0 seconds')]);
-      // Two attempts of a second. The proxy itself waits 10 seconds for the identity provider.
+      // The request has two attempts of a second each. Without their timeout, the proxy would wait 10 seconds for the
+      // identity provider.
       expect(ms).toBeGreaterThan(1990);
       expect(ms).toBeLessThan(9000);
-      // Both attempts wait for the same answer.
+      // Both attempts wait for the same request to the identity provider, so neither sends a request to the model.
       expect([countAt(identity), countAt(models)]).toEqual([1, 0]);
     },
   );

@@ -228,7 +228,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(status).toBe(408);
     expect(text).toContain('timeout value=3.0, time taken=');
     expect(at(AZURE_HOST)).toHaveLength(1);
-    // Without the wait for the token, the request would have 3 seconds.
+    // If the wait for the token did not count, the upstream would have the whole 3 seconds for its answer.
     expect(performance.now() - arrivedAt).toBeLessThan(2500);
   });
 

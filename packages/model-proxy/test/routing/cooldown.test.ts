@@ -55,7 +55,7 @@ describe('a cooldown', () => {
   it('ends after cooldown_time, even if the time of day goes back meanwhile', async () => {
     const timeOfDay = Date.now;
     let setBackMs = 0;
-    // This is set before the start, because the proxy may keep the function.
+    // The test replaces `Date.now` before the start, because the proxy may store the function.
     const set = jest.spyOn(Date, 'now').mockImplementation(() => timeOfDay() - setBackMs);
     try {
       const behavior = { status: 429 };

@@ -214,7 +214,7 @@ describe.each([
       for (let round = 1; round <= 30; round += 1) {
         await put(first, 'k', keyOf({ createdAt: round }));
         first.addUsage(requestOf());
-        // The deletion and the spend are written at the same time, the spend behind the deletion.
+        // The deletion and the spend are pending at the same time. The store must write the spend after the deletion.
         const deleted = put(first, 'k', null);
         first.addUsage(requestOf());
         await Promise.all([deleted, first.setSpend('k', 7)]);

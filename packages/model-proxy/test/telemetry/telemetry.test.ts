@@ -174,7 +174,7 @@ describe('the callback otel', () => {
     expect((await ask()).status).toBe(200);
     const startedAt = performance.now();
     await end();
-    // Each of the two waits for five seconds. One after the other, they would take ten.
+    // The proxy waits five seconds for each receiver, in parallel. One after the other, the waits would take ten.
     expect(performance.now() - startedAt).toBeLessThan(9500);
   });
 

@@ -50,7 +50,8 @@ describe('a connection that the upstream closes as the next request arrives', ()
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     await sendToEnd(upstream, deployment);
     for (let at = 1; at < 4; at += 1) {
-      // The first and the third connection get a request in the same turn, before the proxy can see the end.
+      // The first and the third time, the proxy gets a request in the turn in which the upstream closes the connection,
+      // so it cannot have seen the end.
       server.connections[at - 1]?.socket.end();
       if (at % 2 === 0)
         await waitFor(

@@ -39,7 +39,7 @@ interface HttpsOptions {
   readonly maxVersion?: SecureVersion;
 }
 
-/** Starts an HTTPS server. It counts handshakes, and keeps their server names and its connections. */
+/** Starts an HTTPS server. @returns also the number of handshakes, their server names, and the server's connections. */
 async function startHttps({ files = certificate, clientCa, answer, maxVersion }: HttpsOptions = {}) {
   const counted = { handshakes: 0, resumed: 0, serverNames: [] as unknown[] };
   const sockets: Socket[] = [];

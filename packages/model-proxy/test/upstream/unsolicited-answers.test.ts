@@ -92,7 +92,7 @@ async function sendTwice(port: number, path: string, between: () => void): Promi
     () => bodies().length === 1 || undefined,
     () => `no answer came: ${text}`,
   );
-  // The kernel has both before the proxy reads, the request first.
+  // The kernel has the second request, and then the bytes of `between`, before the proxy reads.
   sendRequest('second');
   between();
   await waitFor(

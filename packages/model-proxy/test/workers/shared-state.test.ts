@@ -35,7 +35,7 @@ async function exported(group: Group): Promise<readonly { readonly requests: num
     readonly subject: string;
     readonly requests: number;
     readonly spend: number;
-  }[]; // our own rows
+  }[]; // the export has these rows
   return rows.filter(({ subject }) => subject === 'key');
 }
 
@@ -116,7 +116,7 @@ describe('a key of a group', () => {
         JSON.parse((await connection?.get('/key/info', key))?.text ?? '') as {
           readonly info: { readonly spend: number };
         }
-      ) // LiteLLM's answer
+      ) // /key/info answers as LiteLLM's does
       .info.spend;
     await until(async () => Math.abs((await spent(first)) - 0.06) < 1e-9, 'the spend at the first worker');
     await until(async () => Math.abs((await spent(second)) - 0.06) < 1e-9, 'the spend at the second worker');

@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Opens the journal. @returns its content, which the test may change before a compaction. */
+/** Opens the journal. @returns the journal and its content, which the test may change before a compaction. */
 async function openJournal() {
   const content = new Map<string, unknown>();
   const log = { warn: (text: string) => void logged.push(text), error: (text: string) => void logged.push(text) };
@@ -172,7 +172,7 @@ describe('a compaction', () => {
     await journal.append(
       [...content].map(([id, value]): Entry => ['thing', id, value as object]),
       { sync: false },
-    ); // an object, see above
+    ); // the loop above stores only objects
     const compaction = journal.compact();
     const changes: Promise<void>[] = [];
     for (let n = 0; n < 50; n += 1) {

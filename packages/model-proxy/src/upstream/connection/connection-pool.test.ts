@@ -23,7 +23,8 @@ describe('idle connections', () => {
       pool.giveBack(link);
       now += 600;
     }
-    // c at 1.0 and 1.6 s; then a and b, idle since 0; then b, the last one used; then c, idle since 1.6 s.
+    // First the pool selects c, the last one used. At 2.2 and 2.8 s, it selects a and b, which end soon: they are idle
+    // since 0 s. Then it selects b, the last one used, and at 4.0 s c, which is idle since 1.6 s.
     expect(taken).toEqual(['c', 'c', 'a', 'b', 'b', 'c']);
     await pool.retire();
   });
