@@ -10,7 +10,7 @@ const uri = '/redfish/v1/Systems/System.Embedded.1';
 const uuid = '3a1d7f0e-8c5b-4f7e-9d61-0c2f5a9b7e44';
 const fails: ScriptedAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
 
-/** Writes contexts with these URLs, which further keys may follow. @returns the options that select all of them. */
+/** Writes contexts with these URLs. Further keys may follow a URL. @returns the options that select all contexts. */
 function contexts(entries: Readonly<Record<string, string>>): readonly string[] {
   const lines = Object.entries(entries).map(([name, rest]) => `  ${name}: {url: ${rest}}`);
   return ['--context', '*', '--config', write('contexts.yaml', `contexts:\n${lines.join('\n')}\n`)];
