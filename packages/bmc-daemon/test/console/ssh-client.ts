@@ -35,7 +35,7 @@ export class SshClient {
   output = '';
 
   constructor({ user, port, answers = [], options = [], command = [] }: SshOptions) {
-    // Without a terminal, ssh asks a program for each answer.
+    // SSH_ASKPASS_REQUIRE makes ssh run this program for each answer, because the test cannot type into a terminal.
     const askpass = path.join(this.#folder, 'askpass');
     const file = path.join(this.#folder, 'answers');
     writeFileSync(file, answers.map((answer) => `${answer}\n`).join(''));

@@ -14,7 +14,7 @@ export class WebConsoleClient {
   #hasEnded = false;
   /** The output so far. */
   output = '';
-  /** The text messages so far. */
+  /** The text messages so far, without those that `hears` has removed. */
   readonly messages: Record<string, unknown>[] = [];
 
   /** @param url for example `http://127.0.0.1:8000/redfish/v1/Systems/node-2/SerialConsole`. */

@@ -31,7 +31,7 @@ export function dmtfDeprecations(folder: string): (resource: Body) => readonly s
     if (known !== undefined) return known;
     const path = join(folder, 'json-schema', file);
     const read = existsSync(path)
-      ? // DMTF's file.
+      ? // DMTF publishes the file in this form.
         (JSON.parse(readFileSync(path, 'utf8')) as { readonly definitions: Readonly<Record<string, Definition>> })
       : { definitions: {} };
     files.set(file, read.definitions);

@@ -64,7 +64,7 @@ function placesOf(value: unknown, [name = '', ...below]: readonly string[], only
   return below.length === 0 ? [{ object, name }] : placesOf(object[name], below, onlyWithParent);
 }
 
-/** Compares versions by number, so that `1.10.0` is newer than `1.9.0`. */
+/** Returns whether the version `left` is older than `right`. Compares numbers, so that `1.10.0` is newer than `1.9.0`. */
 function isOlder(left: string, right: string): boolean {
   const [a, b] = [left, right].map((version) => version.split('.').map(Number));
   const difference = (a ?? []).map((number, index) => number - (b?.[index] ?? 0)).find((one) => one !== 0) ?? 0;

@@ -17,7 +17,7 @@ export const accounts = `${root}/AccountService/Accounts`;
 /** URI of the collection of roles. */
 export const roles = `${root}/AccountService/Roles`;
 
-/** The only account. */
+/** The only account at the start. */
 export const administrator = { UserName: 'admin', Password: 'secret' } as const;
 
 /** A running daemon, and requests to it. */

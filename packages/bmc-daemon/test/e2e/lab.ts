@@ -192,7 +192,7 @@ export class Lab {
     if (unknown.length > 0) throw new Error(unknown.join('\n'));
   }
 
-  /** Kills the daemon (SIGKILL). */
+  /** Kills the daemon that was started last (SIGKILL). */
   async killDaemon(): Promise<void> {
     await this.daemon.dispose();
   }
@@ -219,7 +219,7 @@ export class Lab {
     return new Guest(name, uuid, serial, this);
   }
 
-  /** Returns the names of the volumes in the daemon's pool, including incomplete images; [] without a pool. */
+  /** Returns the names of the volumes in the daemon's pool, including incomplete images; [] if it is not active. */
   async volumes(): Promise<readonly string[]> {
     const pools = await this.virsh('pool-list', '--name');
     if (!words(pools).includes(POOL)) return [];

@@ -63,7 +63,7 @@ export class SerialLine {
    * Waits for output that matches, after the match of the last call. The match need not end with a
    * line, because a prompt has no line end.
    * @returns the match.
-   * @throws {Error} after `timeoutMs`, with the output since the last match.
+   * @throws {Error} after `timeoutMs`, with the last 2,000 characters since the last match.
    */
   async waitFor(pattern: RegExp, timeoutMs = 120_000): Promise<string> {
     const deadline = Date.now() + timeoutMs;

@@ -36,7 +36,7 @@ const names = new Map(
   ),
 );
 
-/** Calls that change nothing; all others change something. */
+/** Calls that change nothing. All others change something, except queries with `domainQemuMonitorCommand`. */
 const READS =
   /^auth|^connect|Lookup|Get|List|^domain(Is|Has|MemoryStats|BlockStats)|NumOf|^storage(Pool|Vol)(Refresh|Download)$/;
 
@@ -47,14 +47,14 @@ const SYSTEM_ERROR = 38;
 export interface SeenCall {
   readonly name: string;
   readonly changes: boolean;
-  /** Returns whether the call has the UUID of a machine. */
+  /** Returns whether the arguments of the call contain the UUID. */
   readonly concerns: (uuid: string) => boolean;
 }
 
 /**
- * Decides about a call. `drop` discards it and everything after it, on all connections. `refuse`
- * answers with an error instead of libvirtd. `ignore` discards only this call, which is never
- * answered.
+ * Decides about a call. `drop` discards the call and everything after it, and closes all connections.
+ * `refuse` answers with an error instead of libvirtd. `ignore` discards only this call, which is
+ * never answered.
  */
 export type Decide = (call: SeenCall) => 'forward' | 'drop' | 'refuse' | 'ignore';
 

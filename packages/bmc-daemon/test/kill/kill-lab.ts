@@ -125,7 +125,7 @@ export class KillLab {
     await this.startDaemon();
   }
 
-  /** Whether the daemon of {@link run} was killed. */
+  /** Whether the last {@link run} has killed its daemon. */
   get isKilled(): boolean {
     return this.#isKilled;
   }
@@ -171,7 +171,7 @@ export class KillLab {
 
   /**
    * Runs an operation and answers its change number `refuse` with an error.
-   * @returns the call, and whether the operation succeeded nevertheless.
+   * @returns the name of the refused call ('': the operation made fewer changes), and whether the operation succeeded.
    */
   async runRefused(
     operation: () => Promise<void>,
@@ -214,8 +214,8 @@ export class KillLab {
   }
 
   /**
-   * Changes the machine to UEFI and starts it once, so that it has a variable file with a boot
-   * entry.
+   * Changes the machine to UEFI, and starts it once, so that libvirt creates its variable file. Then writes a
+   * boot entry into this file.
    */
   async makeUefi(): Promise<void> {
     await this.virsh('define', this.file('uefi.xml'));

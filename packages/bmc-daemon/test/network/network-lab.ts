@@ -19,7 +19,7 @@ export const DEVICE = 'bmc0';
 /** An answer to the client. */
 export interface Answer {
   readonly status: number;
-  /** Undefined if the body is not JSON. */
+  /** Undefined if the body is no JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly text: string;
 }

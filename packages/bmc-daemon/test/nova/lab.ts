@@ -18,7 +18,7 @@ import { waitFor } from '../daemon/process.js';
 
 let file = process.env['RACKLESS_OPENSTACK_LAB'] ?? '';
 
-/** Returns the path of the lab's clouds.yaml. */
+/** Returns the path of the lab's clouds.yaml; '' before {@link withLab} has started the lab. */
 export const labFile = (): string => file;
 
 /** Returns why this host cannot run the lab; undefined if it can. */
@@ -91,7 +91,10 @@ export interface LabOwner {
   server(name: string): Promise<LabServer>;
   /** Sends an action, if any, and waits until the server has this state and no task. */
   act(name: string, action: object | undefined, vmState: string): Promise<void>;
-  /** Creates a server like `lab-2`, and waits until it is active. @returns its id. */
+  /**
+   * Creates a server, and waits until it is active. By default, the server has the image of `lab-2` and no network.
+   * @returns its id.
+   */
   create(name: string, parts: object): Promise<string>;
   /** Deletes a server, and does not wait until it is gone. */
   remove(id: string): Promise<void>;

@@ -90,7 +90,7 @@ export class VncViewer {
     const count = (await this.#read(3)).readUInt16BE(1);
     for (let index = 0; index < count; index += 1) {
       const head = await this.#read(12);
-      // `map` keeps the length.
+      // `map` keeps the length, so the result has four numbers.
       const [x, y, width, height] = [0, 2, 4, 6].map((at) => head.readUInt16BE(at)) as [number, number, number, number];
       if (head.readInt32BE(8) === DESKTOP_SIZE) {
         this.#resize(width, height);

@@ -55,7 +55,8 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   });
 
   for (const strict of [false, true]) {
-    const prepare = (body: Body): Body => (strict ? body : (withoutRollUp(body) as Body)); // `withoutRollUp` returns an object for an object.
+    // `withoutRollUp` returns an object for an object.
+    const prepare = (body: Body): Body => (strict ? body : (withoutRollUp(body) as Body));
     describeSpec(
       `answers against DMTF's schemas, EMULATOR_DMTF_STRICT ${strict ? 'True' : 'False'}`,
       (spec) => {

@@ -5,9 +5,9 @@ import path from 'node:path';
 
 /** A certificate authority. */
 export interface Authority {
-  /** Root certificate in PEM. */
+  /** The authority's own certificate in PEM. */
   readonly root: string;
-  /** Path of the root certificate, for clients. */
+  /** Path of the authority's own certificate, for clients. */
   readonly rootFile: string;
   /** Signs a request and copies its extensions. Returns the certificate in PEM. */
   readonly sign: (request: string, options?: { readonly days?: number }) => string;

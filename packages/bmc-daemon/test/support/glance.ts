@@ -12,7 +12,7 @@ export interface Glance {
   readonly images: Map<string, GlanceImage>;
   /** Adds an image like those that the driver creates. Returns its id. @param parts replace its properties. */
   put(parts?: Record<string, unknown>): string;
-  /** The content of images that `web-download` fetches. */
+  /** The content of all images, also of uploaded ones: an upload stores only the size. */
   content: Buffer;
   /** Whether Glance sends parts of images. */
   sendsRanges: boolean;

@@ -15,7 +15,7 @@ export interface ListedServers {
 /** Returns the UUID of a server. */
 export const idOf = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 
-/** The image of all servers. */
+/** The image of each server, unless `put` gets another one. */
 export const IMAGE_ID = '00000000-0000-4000-8000-0000000000ff';
 
 /** Actions of a server as Nova lists them, newest first. */

@@ -18,7 +18,7 @@ export interface Kill {
 export interface DoomedDaemon {
   /** The writes so far, such as `PUT nova/servers/…`. */
   readonly writes: readonly string[];
-  /** Whether the daemon was killed. After this, no request of the daemon reaches a service. */
+  /** Whether the daemon was killed. After this, no request of the daemon reaches Nova or Glance. */
   readonly isKilled: boolean;
 }
 
@@ -37,7 +37,7 @@ export function seeTokens({ api }: ServedCloud): ReadonlySet<string> {
 }
 
 /**
- * Simulates a kill of the daemons with the given tokens at a write: no further request of them reaches a service.
+ * Simulates a kill of the daemons with the given tokens at a write: Nova and Glance get no further request of them.
  * @param tokens the tokens of the daemons that have started before.
  */
 export function killAt({ api }: ServedCloud, tokens: ReadonlySet<string>, { write, when }: Kill): DoomedDaemon {
