@@ -82,7 +82,7 @@ it('the list of events shows rows, and no empty space, after a narrow window has
   const { page } = await openTab('admin', 'events');
   const region = page.locator('.scroll.virtual');
   await region.evaluate((element) => {
-    // Chromium keeps the rows in place by scrolling, and Safari does not. The test disables this scrolling, as in Safari.
+    // Chromium keeps the rows in place by scrolling, but Safari does not. The test disables this scrolling.
     element.style.setProperty('overflow-anchor', 'none');
     element.scrollTop = 2000;
   });

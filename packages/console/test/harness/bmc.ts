@@ -15,7 +15,7 @@ export type User = keyof typeof USERS;
 export interface Bmc {
   /** `http://127.0.0.1:12345`. */
   readonly address: string;
-  /** Sends a request as the administrator. */
+  /** Sends a request as the administrator; without credentials if the daemon has no users. */
   readonly ask: (method: string, path: string, body?: object) => Promise<Response>;
   /** Kills the daemon (SIGKILL). */
   readonly kill: () => Promise<void>;

@@ -106,8 +106,8 @@ export async function accessibilityFaults(page: Page, rules?: readonly string[])
 export const WIDTHS = [1440, 900, 375];
 
 /**
- * Saves pictures of a page at three widths in both themes to the folder in `RACKLESS_SCREENSHOTS`, if it is set. Leaves
- * the page in the light theme at 1440 × 900 pixels.
+ * Saves pictures of a page at three widths in both themes to the folder in `RACKLESS_SCREENSHOTS`. Then sets the light
+ * theme and 1440 × 900 pixels. Does nothing if the variable is not set.
  */
 export async function takePictures(page: Page, name: string): Promise<void> {
   const folder = process.env['RACKLESS_SCREENSHOTS'];
