@@ -158,8 +158,9 @@ export class FakeClient {
 }
 
 /**
- * A fake libvirtd on a real socket, with the codecs of the client. It accepts every client. Tests
- * add handlers for procedures; other calls get libvirtd's error for unknown procedures.
+ * A fake libvirtd on a real socket, with the codecs of the client. It accepts every client, and answers
+ * the calls that open a connection. Tests add handlers for further procedures. All other calls get
+ * libvirtd's error for unknown procedures.
  */
 export class FakeLibvirtd {
   /** The clients that are connected now. */

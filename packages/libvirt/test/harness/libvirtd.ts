@@ -42,7 +42,7 @@ export interface PrivateLibvirtd {
   signal(signal: NodeJS.Signals): void;
   /** Returns the process id of a running QEMU guest outside of its namespace. @throws {Error} if it does not run. */
   guestPid(domainName: string): Promise<number>;
-  /** Stops libvirtd and waits until it has exited. Its guests continue to run. */
+  /** Stops libvirtd, waits until it has exited, and removes its socket. Its guests continue to run. */
   stopDaemon(signal?: NodeJS.Signals): Promise<void>;
   /** Starts libvirtd after `stopDaemon()` and waits until it listens. */
   start(): Promise<void>;
@@ -209,7 +209,8 @@ class IsolatedLibvirtd implements PrivateLibvirtd {
  * Starts a private libvirtd in its own mount and process namespaces, in about 0.1 s. This needs
  * root, or a user who may create user namespaces. Without `bridges`, the daemon shares the network
  * with the host. When this process exits, the kernel kills the daemon and its guests.
- * @throws {Error} with the end of its output if it does not listen within four minutes.
+ * @throws {Error} if the namespaces cannot be prepared; with the end of the daemon's output if it does
+ *   not listen within four minutes.
  */
 export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLibvirtd> {
   const dir = await mkdtemp(join(tmpdir(), 'rackless-libvirtd-'));
