@@ -16,7 +16,7 @@ export interface Answer {
 export interface CallOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON. */
+  /** An object is sent as JSON. By default, the Content-Type of every body is JSON. */
   readonly body?: string | Buffer | object;
 }
 

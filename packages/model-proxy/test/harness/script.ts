@@ -10,8 +10,8 @@ import type { Exchange } from '../../sample-upstream/server.js';
 /** A step of a script. */
 export type Step =
   /**
-   * Sends the status line and only these headers. A script that writes without this step sends 200, as JSON or as
-   * an event stream for `stream: true`.
+   * Sends the status line, these headers, and those that Node always adds. A script that writes without this step sends
+   * 200, as JSON or as an event stream for `stream: true`.
    */
   | { readonly head: number; readonly headers?: Readonly<Record<string, string>> }
   /** Writes a chunk of the body, `times` times. */
@@ -28,7 +28,7 @@ export type Step =
   | { readonly end: true }
   /** Ends the connection with FIN (`close`) or RST (`reset`). */
   | { readonly cut: 'close' | 'reset' }
-  /** Sends nothing more, without end. */
+  /** Sends nothing more, and ends neither the answer nor the connection. */
   | { readonly hang: true };
 
 /** Gates at which scripts wait until a test opens them. Open gates stay open. */

@@ -15,7 +15,7 @@ export const REAL_TURNS = ['Date', 'hrtime', 'nextTick', 'queueMicrotask', 'setI
 
 /** Options of {@link stopTime}. */
 export interface StopTimeOptions {
-  /** `all` stops all timers. `deadlines` stops only `setInterval`, the clock of src/upstream/deadlines. */
+  /** `all` stops all timers. `deadlines` stops `setInterval`, the clock of src/upstream/deadlines, not `setTimeout`. */
   readonly timers: 'all' | 'deadlines';
 }
 

@@ -136,7 +136,7 @@ export class TestUpstream {
     return last;
   }
 
-  /** Waits for a request that matches. @throws {Error} after two minutes. */
+  /** Returns the first request that matches. Waits if there is none yet. @throws {Error} after two minutes. */
   waitForRequest(matches: (received: Received) => boolean): Promise<Received> {
     return waitFor(
       () => this.received.find(matches),

@@ -27,7 +27,10 @@ export interface Seen {
   /** Undefined until the body has arrived. `text` is latin1; it is only the beginning of a body above 1 MiB. */
   body: { readonly length: number; readonly digest: string; readonly text: string } | undefined;
   readonly request: IncomingMessage;
-  /** How the connection or the answer ended. */
+  /**
+   * `answered`: the upstream has sent its whole answer. `aborted`: the connection closed before. `open`: neither, or
+   * the request is a handshake.
+   */
   outcome: 'open' | 'answered' | 'aborted';
 }
 
@@ -52,7 +55,7 @@ export class RawUpstream {
   readonly folder: string;
   readonly authority: Authority;
   readonly seen: Seen[] = [];
-  /** The upstream's ends of the open WebSockets. */
+  /** The upstream's ends of all WebSockets since {@link forget}, also of closed ones. */
   readonly webSockets: WebSocket[] = [];
   intercept: Intercept = () => false;
   /** Handles a WebSocket instead of the echo. */
@@ -152,8 +155,8 @@ export class RawUpstream {
   }
 
   /**
-   * Waits for a request.
-   * @returns the last one.
+   * Returns the last request. Waits if there is none yet.
+   * @throws {Error} after two minutes.
    */
   waitForRequest(): Promise<Seen> {
     return waitFor(

@@ -66,7 +66,7 @@ export class ScriptedServer {
     return this.connections.reduce((sum, { socket }) => sum + socket.bytesWritten - socket.writableLength, 0);
   }
 
-  /** Waits for a number of connections. @returns the last one. */
+  /** Waits for a number of connections. @returns the connection with this number, counted from 1. */
   waitForConnection(count: number): Promise<ScriptedConnection> {
     return waitFor(
       () => this.connections[count - 1],

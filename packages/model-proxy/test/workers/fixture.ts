@@ -46,7 +46,7 @@ export interface Group {
 export interface GroupFixture extends DaemonFixture {
   /** The unsent answers to requests with the text `wait`. */
   readonly heldAnswers: ServerResponse[];
-  /** Answers requests with this status from now on; null: with 200. */
+  /** Answers requests without the text `wait` with this status from now on; null: with 200. */
   readonly failWith: (status: number | null) => void;
   /** Number of requests at the upstream. */
   readonly requestCount: () => number;
