@@ -41,7 +41,10 @@ export class RunningCommand {
     this.#exit = once(this.child, 'close').then(([code]) => code as number | null); // Node: the first argument of `close` is the exit code
   }
 
-  /** Waits until standard output or standard error has the text. @throws {Error} if the command ends before that. */
+  /**
+   * Waits until standard output or standard error has the text. Kills the command after four minutes.
+   * @throws {Error} if the command ends first.
+   */
   async waitForOutput(text: string): Promise<void> {
     const isThere = (): boolean => this.stdout.includes(text) || this.stderr.includes(text);
     // The end of the process rejects the wait below.

@@ -97,7 +97,7 @@ export function sendJson(
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** Returns a service root and a collection with one machine, as an iDRAC names them. */
+/** Returns the answers of a service with one machine: root, collection and machine, with the URIs of an iDRAC. */
 export function oneMachine(system: object = {}, root: object = {}): Record<string, ScriptedAnswer> {
   const uri = '/redfish/v1/Systems/System.Embedded.1';
   return {
