@@ -45,7 +45,7 @@ const unreadable = new Map<string, Error>();
 const fake = new FakeDriver();
 const logged: string[] = [];
 const log = createTestLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
-/** These four replace answers of the driver in one test; undefined: the fake driver answers. */
+/** The next four variables replace answers of the driver in one test; undefined: the fake driver answers. */
 let down: Error | undefined;
 let unreadableUuid: string | undefined;
 let listed: readonly SystemRef[] | undefined;

@@ -25,9 +25,9 @@ interface Answer {
 interface SentAttempt {
   readonly address: string;
   readonly user: string;
-  /** Default: the account exists. */
+  /** Whether the account exists. Default: true. */
   readonly exists?: boolean;
-  /** Default: false. */
+  /** Whether the password is right. Default: false. */
   readonly right?: boolean;
   readonly isGone?: () => boolean;
 }

@@ -14,7 +14,7 @@ describe('tokens of sessions', () => {
   it.each([
     ['only zeros', '00'.repeat(32)],
     ['far too many ones', 'ff'.repeat(20) + '5a'.repeat(12)],
-    // These have as many ones as zeros, so only the runs test rejects them.
+    // The next tokens have as many ones as zeros, so only NIST's runs test rejects them.
     ['bits that alternate', 'aa'.repeat(32)],
     ['two long runs', 'ff'.repeat(16) + '00'.repeat(16)],
   ])('do not look random if they have %s', (_, token) => {

@@ -86,7 +86,7 @@ async function beginInsert(driver: HypervisorDriver): Promise<{ readonly end: ()
   };
 }
 
-/** Waits until a sweep has deleted this image. It handles images in the order of their creation, so older ones too. */
+/** Waits until a sweep has deleted this image. A sweep deletes older unused images first, so these are gone, too. */
 async function untilSwept(unused: string): Promise<void> {
   await waitFor(
     () => (glance.images.has(unused) ? undefined : true),

@@ -102,8 +102,8 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
               expect(sorted(properties[name])).toEqual(sorted(alternatives(OperationMap, method)));
           for (const { Targets, OperationMap } of mapping.SubordinateOverrides ?? []) {
             const segment = segments[Targets[0] ?? ''];
-            // Parts that virtual machines do not have, such as PCIe devices and ports. The service
-            // has no metrics of them.
+            // Skips overrides for parts that virtual machines do not have, such as PCIe devices and
+            // ports. The service has no metrics of such parts.
             if (segment === undefined) continue;
             const expected = alternatives(OperationMap, method) ?? alternatives(mapping.OperationMap, method);
             expect([segment, method, sorted(asked(`/redfish/v1/${segment}/{a}/X`, method).any)]).toEqual([

@@ -140,7 +140,7 @@ describe('a hostile SSH client', () => {
     listing = new Promise((resolve) => (list = resolve));
     (await shell(connection)).close();
     list();
-    // The server opens this shell after it has finished the one above.
+    // The server opens the second shell only after it has processed the first one.
     await greeting(await shell(connection));
     const opened = logged.filter((message) => message === 'console opened').length;
     expect(opened - logged.filter((message) => message === 'console closed').length).toBe(1);

@@ -22,7 +22,7 @@ import { accessWithAccount, testServices } from '../support/services.js';
 import { crawl } from './crawler.js';
 import { nearlyObject } from './hostile-values.js';
 
-/** RACKLESS_SEED repeats a failing run. */
+/** The seed. With the seed of a failed run in RACKLESS_SEED, the test repeats that run. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);
 const BODIES_OF_EACH = Number(process.env['RACKLESS_BODIES'] ?? 25);
 

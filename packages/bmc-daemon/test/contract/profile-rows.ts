@@ -4,7 +4,7 @@
  */
 import type { Body, Crawled } from './crawler.js';
 
-/** A requirement of a profile on one type of resource. */
+/** A requirement of a profile on one type of resource. Members from `writable` to `creates` say what must be true. */
 export interface ProfileRow {
   /** The type of the resource, such as `ComputerSystem`. */
   readonly type: string;
@@ -64,7 +64,7 @@ function placesOf(value: unknown, [name = '', ...below]: readonly string[], only
   return below.length === 0 ? [{ object, name }] : placesOf(object[name], below, onlyWithParent);
 }
 
-/** Returns whether the version `left` is older than `right`. Compares numbers, so that `1.10.0` is newer than `1.9.0`. */
+/** Returns whether version `left` is older than `right`. Compares numbers, so that `1.10.0` is newer than `1.9.0`. */
 function isOlder(left: string, right: string): boolean {
   const [a, b] = [left, right].map((version) => version.split('.').map(Number));
   const difference = (a ?? []).map((number, index) => number - (b?.[index] ?? 0)).find((one) => one !== 0) ?? 0;

@@ -128,7 +128,7 @@ describe('the registries', () => {
       const members = await service.members(`${root}/Registries`);
       const path = members.find((member) => member.split('/').at(-1)?.startsWith(name));
       const { Location: location } = await service.get(String(path));
-      const uri = at((location as readonly Body[])[0], 'Uri'); // Required by the schema.
+      const uri = at((location as readonly Body[])[0], 'Uri'); // The schema requires this property.
       expect((await service.ask('GET', String(uri))).status).toBe(200);
     },
   );

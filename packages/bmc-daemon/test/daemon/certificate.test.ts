@@ -46,7 +46,7 @@ async function servedSubject(address: string, trusted: string): Promise<string> 
 /** Returns the URI of the certificates of the first manager. */
 async function certificatesOf(address: string, trusted: string): Promise<string> {
   const { Members: members } = await curl(trusted, `${address}/redfish/v1/Managers`);
-  const [first] = members as readonly Readonly<Record<string, string>>[]; // Required by the schema.
+  const [first] = members as readonly Readonly<Record<string, string>>[]; // The schema requires this property.
   return `${first?.['@odata.id'] ?? ''}/NetworkProtocol/HTTPS/Certificates`;
 }
 
@@ -129,7 +129,7 @@ describe('discovery of the daemon', () => {
     expect(await find(daemon, address)).toMatch(new RegExp(`^AL: ${address}/redfish/v1/\r$`, 'm'));
     // Answers of Redfish are JSON objects.
     const { Members: members } = (await (await fetch(`${address}/redfish/v1/Managers`)).json()) as Body;
-    const [manager] = members as readonly Readonly<Record<string, string>>[]; // Required by the schema.
+    const [manager] = members as readonly Readonly<Record<string, string>>[]; // The schema requires this property.
     const url = `${address}${manager?.['@odata.id'] ?? ''}/NetworkProtocol`;
     const changed = await fetch(url, {
       method: 'PATCH',

@@ -13,7 +13,7 @@ interface Image {
 
 /** A download that pauses in the middle. */
 export interface HeldDownload {
-  /** Sends the rest. */
+  /** Sends the second half of the file. */
   finish(): void;
   /** Aborts the connection. */
   drop(): void;

@@ -209,7 +209,7 @@ export async function openListener(port = 0): Promise<PushListener> {
 
 /** Returns the records of a payload. */
 export function recordsOf(payload: Body): readonly EventRecord[] {
-  return payload['Events'] as readonly EventRecord[]; // Required by the schema.
+  return payload['Events'] as readonly EventRecord[]; // The schema requires this property.
 }
 
 /** Returns the keys of records, such as `ResourcePoweredOff`. */

@@ -190,12 +190,12 @@ describe('metric reports on a stream', () => {
     expect(new Set(stream.ids).size).toBe(stream.ids.length);
     expect(stream.payloads.every((body) => !('Events' in body))).toBe(true);
     const { Members } = await lab.get(subscriptions);
-    const [own] = Members as readonly { readonly '@odata.id': string }[]; // Required by the schema.
+    const [own] = Members as readonly { readonly '@odata.id': string }[]; // The schema requires this property.
     expect(await lab.get(own?.['@odata.id'] ?? '')).toMatchObject({ EventFormatType: 'MetricReport' });
   });
 
   it('can be limited to one definition, and can be combined with events', async () => {
-    // The machine's name works like its UUID.
+    // In the filter, the URI of the definition may have the machine's name instead of its UUID.
     const one = await open(`MetricReportDefinition eq '${definition('node-2')}/'`);
     const both = await open('EventFormatType eq Event or EventFormatType eq MetricReport');
     const events = await open("RegistryPrefix eq 'ResourceEvent'");

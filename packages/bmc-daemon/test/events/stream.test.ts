@@ -179,7 +179,7 @@ describe('the stream of events', () => {
     await until('the first event', () => slow.payloads.length >= 1);
     slow.pause();
     const other = await open();
-    // More events than the buffers of the sockets hold. The service buffers the rest up to its limit.
+    // Publishes more events than the buffers of the sockets can store. The service buffers the rest up to its limit.
     for (let round = 0; round < 30; round += 1) {
       publish(500);
       expect((await lab.client.get(`/redfish/v1/Systems/${uuid}`)).status).toBe(200);

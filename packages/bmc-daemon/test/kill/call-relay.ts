@@ -127,7 +127,7 @@ export class CallRelay {
     // The chunks and the end of an upload.
     const isPart = type === MessageType.stream && name === 'storageVolUpload' && status !== MessageStatus.error;
     if (type !== MessageType.call && !isPart) return 'forward';
-    // The same call queries and changes QEMU.
+    // `domainQemuMonitorCommand` is used for queries and for changes of QEMU.
     const changes = name === 'domainQemuMonitorCommand' ? message.includes('qom-set') : !READS.test(name);
     const concerns = (uuid: string): boolean => message.includes(Buffer.from(uuid.replaceAll('-', ''), 'hex'));
     const decision = this.#decide({ name: isPart ? `${name} part` : name, changes, concerns });

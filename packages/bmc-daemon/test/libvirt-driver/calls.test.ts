@@ -286,7 +286,7 @@ async function rowOf(
   await until('the calls of the table', () => Promise.resolve(table.includes(row()))).catch(() => undefined);
   const last = row();
   relay.decideBy(() => 'forward');
-  // This also cancels a restart in progress.
+  // The power-off also cancels a restart in progress.
   await driver.power(guest.uuid, 'destroy');
   await reaches(driver, guest, 'shutoff');
   await until('the machine to be gone', async () => {

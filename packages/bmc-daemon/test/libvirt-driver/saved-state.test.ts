@@ -85,7 +85,7 @@ describe('a machine with a saved state', () => {
     await saveState(guest);
     for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
     expect(await inserted(guest)).toEqual([]);
-    // The driver keeps the files, because QEMU opens them when it restores the saved state.
+    // The driver does not delete the images, because QEMU opens them when it restores the saved state.
     expect(await readdir(host.file('pool'))).toHaveLength(2);
     await driver.power(guest.uuid, 'create');
     await guestFinds(guest, 'no medium');

@@ -19,7 +19,7 @@ const powerState = async (url: string, name: string) => (await read(url, `${syst
 const reset = (url: string, name: string, type: string) =>
   send(url, 'POST', `${systems}/${name}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
-/** Returns how long work takes, in seconds. */
+/** Runs `work`, and returns how many seconds it took. */
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   const begun = performance.now();
   await work();

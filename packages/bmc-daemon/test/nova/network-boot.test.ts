@@ -103,7 +103,7 @@ it('keeps changes that are made while a server with an empty drive runs the imag
   expect(await boot(first)).toEqual(['Hdd', 'Continuous']);
   expect((await setBoot(first, 'Hdd', 'Once')).status).toBe(200);
   expect([item(), ownImages().length]).toEqual([stored, 1]);
-  // Another daemon deletes unused images at its start. It must keep the note with the change.
+  // Another daemon deletes unused images at its start. It must not delete the note, which has the change.
   const third = await serve();
   expect(await boot(third)).toEqual(['Hdd', 'Once']);
   expect((await insert(third)).status).toBe(204);

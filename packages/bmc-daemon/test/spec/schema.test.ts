@@ -87,7 +87,7 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
 /** Returns the links of a manager as in strict mode: with the chassis of its machine. */
 function linksOf(path: string, { Links: links }: Body): Body {
   const chassis = { '@odata.id': path.replace('Managers', 'Chassis') };
-  // Required by the contract.
+  // Row RF-49 of the contract requires Links.
   return { ...(links as Body), ManagerForChassis: [chassis], 'ManagerForChassis@odata.count': 1 };
 }
 

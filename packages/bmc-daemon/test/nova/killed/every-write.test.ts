@@ -125,7 +125,7 @@ async function withoutKill(steps: readonly Operation[], operation: Operation): P
   return results;
 }
 
-/** Boots, powers, inserts and ejects, and expects that this works. @returns the unexpected results. */
+/** Resets the server, inserts and ejects an image, and boots the image once. @returns the unexpected results. */
 async function useServer(served: Served, glance: Glance): Promise<readonly unknown[]> {
   const boots = [reset('ForceRestart'), reset('ForceOff'), eject, insert, override('Cd', 'Once'), reset('On')];
   const statuses: number[] = [];
