@@ -135,7 +135,7 @@ describe('the console of model-proxy', () => {
     const late = page.waitForResponse((response) => days(new URL(response.url())) === 90);
     for (const answer of waiting) await answer();
     await (await late).finished();
-    // The page has handled an answer before the second frame after it.
+    // Two frames after an answer, the page shows all effects of the answer.
     await page.evaluate('new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))');
     expect(await shown.allTextContents()).toEqual(['period of 7']);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
