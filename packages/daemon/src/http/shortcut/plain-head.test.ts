@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readPlainHead } from './plain-head.js';
 
-/** RACKLESS_SEED repeats a failure. */
+/** The seed. With the seed of a failed run in RACKLESS_SEED, the test repeats that run. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_128);
 
 const plain = (...lines: string[]) => Buffer.from([...lines, '', ''].join('\r\n'), 'latin1');
