@@ -1,4 +1,4 @@
-/** Checks that hold for each transport to another host. */
+/** Checks for tests of each transport to another host. */
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
