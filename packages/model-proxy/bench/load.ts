@@ -21,7 +21,7 @@ export interface LoadResult {
 
 export interface LoadOptions {
   readonly url: string;
-  /** JSON. */
+  /** The body of each request, as JSON. */
   readonly body: string;
   readonly connections: number;
   readonly seconds: number;

@@ -18,7 +18,7 @@ export async function benchMemory({ folder, rounds, seconds, print }: Bench): Pr
   const peaks: number[] = [];
   try {
     for (let round = 0; round < rounds; round += 1) {
-      // A process keeps memory from earlier load, so this starts a new one.
+      // A process does not free all memory of an earlier load, so each round starts a new proxy.
       const apiBase = `http://127.0.0.1:${upstream.port}/v1`;
       const proxy = await startModelProxy(folder, { [PUBLIC_MODEL]: { apiBase } });
       try {

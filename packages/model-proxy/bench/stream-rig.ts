@@ -6,14 +6,14 @@
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A load. */
+/** The load that the parent orders. */
 export interface StreamOrder {
   /** Port of the target. */
   readonly port: number;
   /** JSON of each stream's request. */
   readonly body: string;
   readonly key: string;
-  /** Total number. */
+  /** Total number of streams. */
   readonly streams: number;
   /** Concurrent connections. Each is reused for the next stream. */
   readonly connections: number;
@@ -22,7 +22,7 @@ export interface StreamOrder {
   readonly intervalMs: number;
 }
 
-/** A result; times in microseconds. */
+/** The result of a load; times in microseconds. */
 export interface StreamResult {
   /** Missing events, streams that broke off, and streams that never began. */
   readonly lost: number;

@@ -20,7 +20,7 @@ interface TimedRequests {
   /** The other processes that work on a request, besides this one. */
   readonly others: readonly number[];
   readonly agent: Agent;
-  /** JSON. */
+  /** The body of each request, as JSON. */
   readonly body: string;
   readonly count: number;
 }

@@ -29,7 +29,7 @@ function expectAgreement(found: (bytes: Buffer) => PlainRuns, bytes: Buffer): vo
     runs.escaped = false;
     const end = runs.endFrom(from);
     const escaped = passed.includes('\\') || text[expected] === '\\';
-    // expect() takes much longer than a search, and there are 120,000 of them.
+    // expect() takes much longer than a search, and the test makes 120,000 searches.
     if (end !== expected || runs.escaped !== escaped) {
       const run = JSON.stringify({ from, end, escaped: runs.escaped });
       throw new Error(

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { verifiedMembers } from './verified-members.js';
 
-/** RACKLESS_SEED repeats a failure. */
+/** The seed. With the seed of a failed run in RACKLESS_SEED, the test repeats that run. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_129);
 
 /** Returns the texts of the members, or null if the text was not verified. */

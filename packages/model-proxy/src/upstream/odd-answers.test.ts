@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { AnswerFault } from './connection/answer-fault.js';
 import { AnswerReader } from './connection/answer-reader.js';
 
-/** RACKLESS_SEED repeats a failure. */
+/** The seed. With the seed of a failed run in RACKLESS_SEED, the test repeats that run. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_124);
 
 /** Status and body as read; null: rejected. */

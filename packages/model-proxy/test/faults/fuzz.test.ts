@@ -12,7 +12,7 @@ import type { Step } from '../harness/script.js';
 import { messages, useProxy } from './fixture.js';
 import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
-/** RACKLESS_SEED repeats a failure. */
+/** The seed. With the seed of a failed run in RACKLESS_SEED, the test repeats that run. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_260_302);
 const ROUNDS = 240;
 const AT_ONCE = 12;

@@ -10,7 +10,7 @@ import { malformedBodies } from './random/malformed-bodies.js';
 import { errorOf, messages, useProxy, type Fixture } from './fixture.js';
 import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
-/** RACKLESS_SEED repeats a failure. */
+/** The seed. With the seed of a failed run in RACKLESS_SEED, the test repeats that run. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_260_301);
 /** Requests of each kind; more than a thousand in total. */
 const EACH = 24;

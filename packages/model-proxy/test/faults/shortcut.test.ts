@@ -55,7 +55,7 @@ const answers: Readonly<Record<string, AnswerHandler>> = {
 };
 
 function answer(...[asked, response]: Parameters<AnswerHandler>): void {
-  // The tests of this file send such bodies.
+  // The tests of this file send JSON objects.
   const { user = 'usual' } = JSON.parse(asked.body.toString()) as { user?: string };
   (answers[user] ?? json({ error: `no case ${user}` }, 500))(asked, response);
 }

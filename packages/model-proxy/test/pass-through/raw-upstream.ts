@@ -58,7 +58,7 @@ export class RawUpstream {
   /** The upstream's ends of all WebSockets since {@link forget}, also of closed ones. */
   readonly webSockets: WebSocket[] = [];
   intercept: Intercept = () => false;
-  /** Handles a WebSocket instead of the echo. */
+  /** Called with each accepted WebSocket. Undefined: the upstream sends each message back. */
   onWebSocket: ((socket: WebSocket, request: IncomingMessage) => void) | undefined;
   /**
    * Answers a handshake instead of accepting it.

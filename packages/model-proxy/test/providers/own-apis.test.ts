@@ -107,7 +107,7 @@ describe('vendors with APIs of their own', () => {
     if (request === undefined) throw new Error(`${host} got no request`);
     return request;
   };
-  /** Removes all requests so far. @returns the parsed body of the first one to this host. @throws {Error} as above. */
+  /** Removes all requests so far. @returns the parsed body of the first to the host. @throws like `takeRequestTo`. */
   const takeBodyTo = (host: string): unknown => JSON.parse(takeRequestTo(host).body);
   const completion = { id: 'chat-1', object: 'chat.completion', created: 1, model_id: 'm', model: 'm' };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: 'stop' }];
