@@ -143,7 +143,7 @@ describe('reports that are read', () => {
     expect([ageSeconds(second), utilization(second), samples]).toEqual([0, 50, 2]);
     await advanceSeconds(300);
     expect(samples).toBe(2);
-    // A rate covers at most ten minutes.
+    // The previous report is now 700 s old, and a rate covers at most ten minutes. So the next report has no rates.
     await advanceSeconds(400);
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });

@@ -97,7 +97,7 @@ describe('every payload', () => {
 
   it('has an @odata.type with a version, except collections', () => {
     for (const [path, { body }] of found) {
-      // These files are JSON schemas.
+      // These files are JSON schemas, to which the rules for payloads do not apply.
       if (path.startsWith('/redfish/v1/Schemas/')) continue;
       expect(body['@odata.type']).toMatch(/^#(\w+Collection\.\w+Collection|(\w+)\.v\d+_\d+_\d+\.\2)$/);
     }
@@ -109,7 +109,7 @@ describe('every payload', () => {
     for (const { body } of collections) {
       const { Members: members, 'Members@odata.count': count, Name: name } = body;
       expect([Array.isArray(members), typeof count, typeof name]).toEqual([true, 'number', 'string']);
-      // The assertion above checked this.
+      // The assertion above has checked that `members` is a list.
       for (const { '@odata.id': path } of members as readonly Body[]) {
         expect(typeOf(found.get(String(path))?.body)).toBe(typeOf(body).replace(/Collection$/, ''));
       }

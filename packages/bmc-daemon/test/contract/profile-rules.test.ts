@@ -15,7 +15,7 @@ let all: ReadonlyMap<string, Crawled>;
 
 beforeAll(async () => {
   service = await startRuleService();
-  // Creates an entry in each log.
+  // Each power-on creates entries in the logs, which the rows also check.
   for (const machine of await service.members(`${root}/Systems`)) {
     await service.ask('POST', `${machine}/Actions/ComputerSystem.Reset`, { body: { ResetType: 'On' } });
   }

@@ -81,7 +81,7 @@ describe('a state folder', () => {
     await once(holder, 'listening');
     chmodSync(lock, 0);
     chmodSync(at(''), 0o777);
-    // Permissions do not restrict root.
+    // Permissions do not restrict root, so root runs the daemon as the account nobody.
     const asNobody = process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
     const { code, stderr } = await run([...FAKE], { through: asNobody, env: { EMULATOR_STATE_DIR: at('') } });
     holder.close();
@@ -363,7 +363,7 @@ describe('the running daemon', () => {
   it('tells systemd that it is ready, reloads and stops', async () => {
     const socket = at('notify');
     const received = at('received');
-    // Node has no Unix datagram sockets.
+    // Node has no Unix datagram sockets, so a Python program receives the notifications.
     const listener = execFile('/usr/bin/python3', [
       '-c',
       'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\n' +

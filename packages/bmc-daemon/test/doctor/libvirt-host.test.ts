@@ -286,7 +286,7 @@ describe('the socket', () => {
     expect(onlyFinding(findingsAbout(await examineSocket(), 'socket')).message).toBe(
       `libvirt does not run: there is no socket ${socket}, so the daemon answers 503 for every machine.`,
     );
-    // A killed daemon leaves its socket behind.
+    // Creates a socket at which no process listens, as a killed daemon leaves it behind.
     execFileSync('python3', ['-c', 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])', socket]);
     expect(onlyFinding(findingsAbout(await examineSocket(), 'socket'))).toMatchObject({
       message: `No libvirt daemon listens at ${socket}, so the daemon answers 503 for every machine.`,

@@ -22,7 +22,7 @@ beforeAll(async () => {
   served = await serveResources(lab.driver);
 });
 afterAll(async () => {
-  // Also closes the driver.
+  // `close` also closes the driver.
   await served.close();
   for (const host of hosts) await host.stop();
 });

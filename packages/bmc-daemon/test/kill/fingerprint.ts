@@ -43,7 +43,7 @@ export interface Subject {
 /** Reads the state of a machine and its host. Replaces the UUID of the machine, which is new in each run. */
 export async function readFingerprint(subject: Subject): Promise<Fingerprint> {
   const text = JSON.stringify(await readState(subject));
-  // The object of `readState`, with another UUID.
+  // The text is the JSON of the Fingerprint from `readState`, with another UUID.
   return JSON.parse(text.replaceAll(subject.uuid, 'UUID')) as Fingerprint;
 }
 

@@ -61,7 +61,7 @@ beforeAll(async () => {
   host = await TestHost.start();
   driver = await host.driver();
   ({ url } = await host.serveImage('a'));
-  // The first image creates the pool.
+  // The first image creates the pool, so that no counted insert does.
   const { uuid } = await host.guest();
   await insert(uuid);
   await driver.media.eject(uuid, 'cdrom');

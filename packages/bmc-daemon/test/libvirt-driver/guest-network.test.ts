@@ -173,7 +173,7 @@ describe('the network of a guest', () => {
     fake.on(interfaceProcedures.lookupByName, refuse);
     await expectFacts({ [labMac]: { ...unknown, domainName: 'lab.test' }, [directMac]: unknown });
     fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: directMac }));
-    // The kernel's value for an unknown speed.
+    // 4294967295 is the kernel's value for an unknown speed.
     fake.on(interfaceProcedures.getXmlDesc, () => `<interface name='eth7'><link speed='4294967295'/></interface>`);
     reader = new GuestNetworkReader(host);
     expect((await facts())[directMac]?.speedMbps).toBeNull();

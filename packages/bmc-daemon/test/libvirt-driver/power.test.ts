@@ -124,7 +124,7 @@ describe('a real guest', () => {
     expect(await failure(driver.power(guest.uuid, 'pressButton'))).toBe('conflict');
     await driver.power(guest.uuid, 'resume');
     expect(await stateOf(guest)).toBe('running');
-    // The button shows that the guest runs.
+    // Only a guest that runs reacts to the power button.
     await driver.power(guest.uuid, 'pressButton');
     await reaches(driver, guest, 'shutoff');
     expect(guest.serial.events).toEqual(['<power on>', 'boot disk', 'power button']);

@@ -62,7 +62,7 @@ describe('statistics of a libvirtd', () => {
       'vcpu.current': 2,
       'vcpu.maximum': 4,
       'vcpu.0.time': 3_000,
-      // One CPU was unplugged.
+      // CPU 1 was unplugged, so libvirt omits its number.
       'vcpu.2.time': 4_000,
       'balloon.current': 2_048,
       'balloon.rss': 1_024,

@@ -106,7 +106,7 @@ export class VncViewer {
         );
       }
     }
-    // Later updates change the pixels in place.
+    // Returns a copy, because later updates change the pixels in place.
     return { ...this.#picture, pixels: Buffer.from(this.#picture.pixels) };
   }
 

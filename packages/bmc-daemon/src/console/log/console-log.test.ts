@@ -387,7 +387,7 @@ describe('the console log', () => {
       await recordTexts(id);
     }
     ports.reportChange('undefined');
-    // A new machine with the same UUID.
+    // The next change defines a new machine with the same UUID.
     ports.reportChange('defined');
     ports.reportChange('started');
     ports.setState('open');

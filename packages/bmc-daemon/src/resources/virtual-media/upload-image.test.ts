@@ -347,7 +347,7 @@ describe('uploads of images', () => {
       expect((await append(path, 0, '0123456789')).status).toBe(404);
       expect((await sender().send('DELETE', path, { headers: tus })).status).toBe(404);
     }
-    // The manager shows the same drive.
+    // The manager shows the same drive, so it also shows the drive's uploads.
     expect((await inspect(`${uploads.replace('/Systems/', '/Managers/')}/${id}`)).status).toBe(200);
   });
 
