@@ -155,7 +155,7 @@ describe('changes that are not saved', () => {
     await page.goBack();
     await page.waitForFunction(() => location.search === '');
     expect([await questionOf(page).count(), await tag.inputValue()]).toEqual([0, 'rack-7']);
-    // A step to another page still asks.
+    // If the step back leads to another page, the console still asks.
     await page.goBack();
     await questionOf(page).waitFor();
     expect(faults).toEqual([]);

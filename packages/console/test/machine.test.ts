@@ -456,7 +456,7 @@ describeEndToEnd('a guest of libvirt', () => {
     await header(page).getByRole('button', { name: 'Start', exact: true }).click();
     await header(page).getByText('On', { exact: true }).waitFor();
     expect(await guest.boots()).toContain('label=DISK');
-    // The start used the override.
+    // The start has used the override, so the card no longer announces it.
     await card(page, 'Boot order').getByText('The next start uses').waitFor({ state: 'detached' });
     await tab('Firmware');
     await settings.getByLabel('Memory Size').waitFor();

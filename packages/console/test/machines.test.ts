@@ -215,7 +215,7 @@ describe('an action on many machines', () => {
     await takePictures(page, 'machines-confirm');
     await dialog(page).getByRole('button', { name: 'Start', exact: true }).click();
     await dialog(page).getByText('Finished: 1 done, 2 failed, 1 skipped.').waitFor();
-    // Failures come first.
+    // The dialog lists failures first.
     expect(await dialog(page).getByRole('rowheader').allInnerTexts()).toEqual(['db-1', 'db-2', 'node-2', 'node-1']);
     await dialog(page)
       .getByRole('row', { name: /^db-1 Failed .+/ })
@@ -317,7 +317,7 @@ describe('hostile names', () => {
       await page.getByRole('searchbox').fill(name);
       await page.getByRole('link', { name: shown(name), exact: true }).click();
       await page.getByRole('heading', { name: shown(name), exact: true, level: 1 }).waitFor();
-      // The title follows the heading.
+      // The page sets its title only after it shows the heading.
       await page.waitForFunction((text) => document.title.includes(text), shown(name));
       for (const tab of ['Boot', 'Storage', 'Network', 'Media', 'Screen', 'Events', 'Console log', 'JSON']) {
         await page.getByRole('link', { name: tab, exact: true }).click();

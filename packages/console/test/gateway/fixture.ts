@@ -42,7 +42,7 @@ export async function startGateway({ general, tokenMs = 5 }: GatewayOptions = {}
     },
     model_info: { id: name, ...info },
   });
-  // JSON is YAML.
+  // JSON is valid YAML.
   const configuration = JSON.stringify({
     model_list: [
       model('sample-large', upstream),
