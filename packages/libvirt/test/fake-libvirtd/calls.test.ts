@@ -339,7 +339,7 @@ describe('the abort of a call', () => {
     const work = Array.from({ length: 50 }, () =>
       failureOf(link.work(domain.uuid, getHostname, undefined, { signal })),
     );
-    // Four calls opened the connection. The calls of `work` use another connection.
+    // The client opened this connection with four calls, and 50 follow. The calls of `work` use another connection.
     await until('the calls', () => fake.clients[0]?.calls.length === 54);
     controller.abort();
     const errors = await Promise.all([...calls, ...work]);

@@ -43,7 +43,7 @@ describe('a link without a connection', () => {
     link.onStateChange((state) => states.push(state));
     await link.connected();
     const calls = Array.from({ length: 20 }, () => failureOf(link.call(getHostname, undefined)));
-    // Four calls opened the connection.
+    // The client opened the connection with four calls. 20 calls of the test follow.
     await until('the calls to arrive', () => fake.clients[0]?.calls.length === 24);
     fake.clients[0]?.drop();
     for (const error of await Promise.all(calls)) {
