@@ -57,7 +57,7 @@ async function writeLimited(folder: string, apiBase: string): Promise<string> {
     general_settings: { master_key: CLIENT_KEY },
   };
   const path = join(folder, 'gateways.yaml');
-  // JSON is YAML.
+  // JSON is valid YAML.
   await writeFile(path, JSON.stringify(configuration));
   return path;
 }

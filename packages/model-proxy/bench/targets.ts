@@ -157,7 +157,7 @@ export async function writeConfiguration(
       ...(caFile === undefined ? {} : { ssl_verify: caFile }),
     },
   }));
-  // JSON is YAML.
+  // JSON is valid YAML.
   const settings = store === undefined ? { master_key: CLIENT_KEY } : { master_key: MASTER_KEY, store };
   await writeFile(path, JSON.stringify({ model_list: entries, general_settings: settings }));
   return path;

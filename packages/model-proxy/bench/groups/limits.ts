@@ -93,7 +93,7 @@ function resultsTable(measured: readonly Measured[]): string {
 /** Measures both limits, each with a new key. @throws {Error} if a load does not reach its limit. */
 async function measure(bench: Bench, group: Group, round: number): Promise<readonly Measured[]> {
   const free = await putKey(group, `free-${round}`, { rpm_limit: 1e9 });
-  // The first load warms up.
+  // The first load is not measured. In the first round it is longer, so that V8 compiles the code.
   await loadBoth(bench, group, free, round === 0 ? 5 : 1);
   const { perSecond } = await loadBoth(bench, group, free, 3);
   const limit = Math.floor(perSecond * SECONDS * LIMIT_SHARE);

@@ -58,7 +58,7 @@ export function open(url: string, { method = 'POST', headers = {}, body }: CallO
         response.on('data', (piece: Buffer) => pieces.push(piece));
         const ended = new Promise<'whole' | 'cut'>((resolveEnd) => {
           response.once('close', () => resolveEnd(response.complete ? 'whole' : 'cut'));
-          // `complete` shows whether the whole answer arrived.
+          // `ended` reports this error: `complete` is false if the answer did not arrive completely.
           response.once('error', () => undefined);
         });
         resolve({
@@ -122,7 +122,7 @@ export async function exchangeBytes(
     pieces.push(piece);
     if (until?.(Buffer.concat(pieces).toString('latin1')) === true) socket.destroy();
   });
-  // A reset also closes the connection.
+  // A reset is no failure here: it also closes the connection.
   socket.on('error', () => undefined);
   socket.once('end', () => socket.end());
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));

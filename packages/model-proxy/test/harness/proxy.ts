@@ -71,7 +71,7 @@ export function sampleConfig(
     ...params.map((line) => `      ${line}`),
     'litellm_settings:',
     `  ssl_verify: ${upstream.caFile}`,
-    // Most suites test a single attempt.
+    // Most suites test a single attempt, so there are no retries unless `settings` has num_retries.
     ...(settings.some((line) => line.startsWith('num_retries')) ? [] : ['  num_retries: 0']),
     ...settings.map((line) => `  ${line}`),
     ...more,

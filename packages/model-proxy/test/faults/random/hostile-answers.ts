@@ -177,7 +177,7 @@ export function hostileAnswer(seed: number): HostileAnswer {
   let bytes = answer(random);
   const count = random.integer(3);
   for (let index = 0; index < count; index += 1) {
-    // Most faults are in the head.
+    // Puts most faults into the first 200 bytes, where the head is.
     const reach = random.integer(3) === 0 ? bytes.length : Math.min(bytes.length, 200);
     bytes = random.pick(changes)(bytes, random.integer(reach + 1), random);
   }
