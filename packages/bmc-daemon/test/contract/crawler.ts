@@ -57,7 +57,7 @@ export function faultsOf(
   const type = String(body['@odata.type']);
   const [, schema = '', name = ''] = /^#(\w+(?:\.v\d+_\d+_\d+)?)\.(\w+)$/.exec(type) ?? [];
   const isFile = path.endsWith('.json');
-  // A schema has no schema itself, so no Link. It never changes, so it has no ETag.
+  // A schema has no schema itself, so its answer has no Link. A schema never changes, so it has no ETag.
   const isSchema = path.startsWith('/redfish/v1/Schemas/');
   const described = `<http://redfish.dmtf.org/schemas/v1/${schema}.json>; rel=describedby`;
   const expected: readonly (readonly [string, unknown, unknown])[] = [

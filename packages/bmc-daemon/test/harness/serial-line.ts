@@ -6,7 +6,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 const ESCAPES = /\x1b(\[[0-9;?=]*[A-Za-z]|[()][A-Z0-9])|\r/g;
 
 /**
- * The peer of a guest's serial line. Each QEMU process connects to it (`mode='connect'`), so it
+ * The peer of a guest's serial line. Each QEMU process connects to the peer (`mode='connect'`), so the peer
  * collects the output of all boots. It does not use virtlogd, which can lose output.
  */
 export class SerialLine {

@@ -38,8 +38,8 @@ beforeAll(async () => {
     );
     await host.virsh('define', file);
   }
-  // The first change of a machine also completes operations from before the start of the daemon. So it comes before
-  // the tests.
+  // The first change of a machine also completes operations from before the start of the daemon. So these changes come
+  // before the tests.
   for (const machine of [0, 1] as const) await patch(machine, { AssetTag: 'first' });
 });
 afterAll(async () => {

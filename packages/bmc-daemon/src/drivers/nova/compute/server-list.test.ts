@@ -130,7 +130,8 @@ describe('the list of servers', () => {
     const real = performance.now.bind(performance);
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => real() + 301_000);
     try {
-      // Nova changes a tag, which a listing of changes does not report. Then it reads all servers, and answers late.
+      // A tag of server 1 changes, which a listing of changes does not report. Then Nova reads all servers for the full
+      // listing, and answers late.
       put(1, { tags: ['redfish'] }, 0);
       const asked = new Promise<void>((resolve) => {
         cloud.nova = (...request) => {
