@@ -80,7 +80,7 @@ export async function openLateTab(page: Page, address: string): Promise<{ tab: P
   return { tab, ask: () => tab.evaluate('ask()') };
 }
 
-/** The whole page, except the canvas on which noVNC draws the pointer of a machine. It is not part of our page. */
+/** The whole page, except noVNC's canvas for the pointer of a machine: this canvas is not part of our page. */
 const TESTED = "{ include: document, exclude: ['body > canvas'] }";
 
 /**
