@@ -1,5 +1,5 @@
 /**
- * Measures the cost of a call, `domain.getXmlDesc`, with 1, 8 and 64 parallel calls. It compares
+ * Measures the cost of a call, `domain.getXmlDesc`, with 1, 8 and 64 parallel calls. Compares
  * the client on a private libvirtd, the client on a peer that returns the same bytes, and a bare
  * socket on that peer. The callers run in this process, so that their CPU times can be compared.
  *
