@@ -43,7 +43,7 @@ export async function benchRequests(bench: Bench): Promise<readonly Figure[]> {
  * @returns requests per second, by round.
  */
 async function measureAlone({ folder, rounds, seconds }: Bench): Promise<readonly number[]> {
-  // The upstream of the targets uses the folder itself, so this one needs a folder of its own.
+  // The upstream of the targets uses the subfolder `upstream`, so this one needs another subfolder.
   const upstream = await startUpstream(join(folder, 'alone'), answer1KB, TARGET_CORE);
   try {
     const alone: number[] = [];

@@ -9,7 +9,7 @@ import { freePorts, listening, pidOf, startPinned, stop, TARGET_CORE } from '../
 import type { Target } from '../targets.js';
 
 /**
- * Starts Bifrost in front of an upstream with OpenAI's API. It serves `openai/{model}`.
+ * Starts Bifrost in front of an upstream with OpenAI's API. Bifrost's name of a model is `openai/{model}`.
  * @throws as {@link listening}.
  */
 export async function startBifrost(executable: string, folder: string, upstream: string): Promise<Target> {
