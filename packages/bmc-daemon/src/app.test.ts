@@ -147,7 +147,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('has a warning about a part of an answer whose host does not answer, and an error about a bug', async () => {
+  it('has a warning if a host does not answer during an $expand, and an error about a bug', async () => {
     const expandAll = async (headers = {}) =>
       client.get('/redfish/v1/Systems?$expand=.', { ...authorization, ...headers });
     const part = { message: 'a part of an answer could not be read' };
@@ -373,7 +373,7 @@ describe('/healthz', () => {
 });
 
 describe('a health check that fails again and again', () => {
-  it('causes one warning until the next success; a failed page still causes its own, without a stack', async () => {
+  it('causes one warning until the next success; a failed page causes a further one; none has a stack', async () => {
     const warning = {
       level: 'warn',
       message: 'a request could not be served',

@@ -384,7 +384,7 @@ describe('the files of the certificate and of its keys', () => {
     expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 
-  it('give loadTls a matching pair between the writes of a replacement; the next one leaves one key', async () => {
+  it('give loadTls a matching pair between the writes of a replacement; the next replacement leaves one key', async () => {
     const old = loadTls(files());
     const next = authority.issue('second');
     // The contents of the files between the three writes of a replacement: both keys, the certificate, its key.

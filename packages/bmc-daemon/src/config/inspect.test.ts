@@ -43,7 +43,7 @@ function makePair(name: string): void {
 }
 
 describe('the inspection of settings', () => {
-  it('warns about a filter of servers without a cloud; a filter with an unknown condition cannot be loaded', () => {
+  it('warns about EMULATOR_OS_FILTER without a cloud; a filter with an unknown condition cannot be loaded', () => {
     expect(inspect("EMULATOR_OS_FILTER = {'name': 'web-*'}").warnings).toEqual([
       'bmc.conf:2: EMULATOR_OS_FILTER has no effect without EMULATOR_OS_CLOUD or --os-cloud',
     ]);

@@ -15,7 +15,7 @@ describe('a command', () => {
     ['my lab/bmc.conf:12', `"\${EDITOR:-vi}" +12 'my lab/bmc.conf'`],
     ['environment EMULATOR_SSDP: …', null],
     ['default', null],
-  ])('edits the file at the place %s, if it names a file', (place, command) => {
+  ])('opens the file of the place %s at the line, and is null if the place names no file', (place, command) => {
     expect(editCommand(place)).toBe(command);
   });
 

@@ -29,7 +29,7 @@ describe('addresses and networks', () => {
     expect([overlap(parse(a), parse(b)), overlap(parse(b), parse(a))]).toEqual([does, does]);
   });
 
-  it('are valid for a host, except those of a network of more than two addresses and of its IPv4 broadcast', () => {
+  it('are valid for a host, except the first address of a network with more than two, and the IPv4 broadcast address', () => {
     const isHost = (address: string, prefix: number) => isHostAddress({ address, prefix });
     expect(['192.0.2.0', '192.0.2.1', '192.0.2.127', '192.0.2.128'].map((address) => isHost(address, 25))).toEqual([
       false,

@@ -24,7 +24,7 @@ describe('the names of a manager', () => {
     ['192.0.2.1:8000', '192.0.2.1'],
     ['[2001:db8::1]:8000', undefined],
     ['', undefined],
-  ])('have this form in a header Host %j: %j', (header, name) => {
+  ])('are read from the header Host %j as %j', (header, name) => {
     expect(nameOfHost(header)).toBe(name);
   });
 });

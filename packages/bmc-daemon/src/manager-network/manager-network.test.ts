@@ -175,7 +175,7 @@ describe('the network of a manager', () => {
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0']);
   });
 
-  it('uses the name servers that a client has set at any manager for all machines', async () => {
+  it('uses for all machines the name servers that a client has set at any manager', async () => {
     await network.change(a, { nameServers: ['192.0.2.54'] });
     expect([asked.at(-1), network.viewOf(b).nameServers]).toEqual([['192.0.2.54'], ['192.0.2.54']]);
     await network.close();

@@ -127,7 +127,7 @@ describe('the rules for image hosts with a list', () => {
     expect(verdicts(['0.0.0.0/0', '::/0'])).toEqual(['mediaForbidden', 'mediaForbidden', 'allowed']);
   });
 
-  it('check an address with a zone from a lookup', async () => {
+  it('check an address with a zone, such as fe80::1%lo, that a lookup returned', async () => {
     const lookup: HostRules['lookup'] = (_name, _options, give) => give(null, [{ address: 'fe80::1%lo', family: 6 }]);
     expect(await lookUpAddresses({ ...noList, lookup }, 'here')).toBe('mediaForbidden');
     expect(await lookUpAddresses({ ...noList, allowed: ['here'], lookup }, 'here')).toBe('mediaForbidden');

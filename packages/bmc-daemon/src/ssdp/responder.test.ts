@@ -84,7 +84,7 @@ describe('a search over the network', () => {
     expect(client.received[0]?.text).toBe(answer(redfish, 'https://127.0.0.1:8443/redfish/v1/'));
   });
 
-  it('gets another address if it comes from this host, and the service does not listen where it arrived', async () => {
+  it('gets another address if it comes from this host, to an address at which the service does not listen', async () => {
     await respond({ addresses: ['http://192.0.2.77:8000'] });
     const client = await openClient();
     await client.send(searchText(), destination());

@@ -169,7 +169,7 @@ describe('reports that are read', () => {
     expect(health.at(-1)).toBeNull();
   });
 
-  it('cause an error for all readers after a time limit if the host is slow, and only one request to it', async () => {
+  it('cause an error for all readers after a time limit if the host is slow, and the host gets only one request', async () => {
     hostState = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);

@@ -124,7 +124,7 @@ describe('accounts', () => {
     expect(readFileSync(fixture.file, 'utf8')).toBe(before);
   });
 
-  it('are not created without the type Redfish, and the answer has the reason', async () => {
+  it('are not created without the account type Redfish, and the answer has the reason', async () => {
     const answer = await post({ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly', AccountTypes: [] });
     expect(statusAndKeys(answer)).toBe('400 PropertyValueError');
     expect(answer.text).toContain('The list must contain Redfish, and each type only once.');
@@ -251,7 +251,7 @@ describe('accounts', () => {
     expect([created.status, created.headers.location]).toEqual([201, `${accounts}/ada`]);
   });
 
-  it('log in only by session if HTTPBasicAuth is Disabled; it and Unadvertised remove the Basic challenge', async () => {
+  it('log in only by session if HTTPBasicAuth is Disabled; Disabled and Unadvertised remove the Basic challenge', async () => {
     const service = `${root}/AccountService`;
     const admin = tokenHeader(await fixture.logIn('admin', USERS.admin));
     const setBasicAuth = (HTTPBasicAuth: string) =>

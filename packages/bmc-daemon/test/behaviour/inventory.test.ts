@@ -36,7 +36,7 @@ describeSpec('inventory', (spec) => {
     );
   });
 
-  it("has the same answers under the machine's name, whose links contain the UUID", async () => {
+  it("is the same at the URI with the machine's name as at the URI with the UUID; its links contain the UUID", async () => {
     for (const path of ['', '/Processors', '/Memory/DIMM0', '/Storage/virtio/Drives/vda', '/VirtualMedia/Cd']) {
       const byUuid = await spec().get(`/redfish/v1/Systems/${spec().uuid}${path}`);
       await expect(spec().get(`/redfish/v1/Systems/${spec().name}${path}`)).resolves.toEqual(byUuid);

@@ -298,7 +298,7 @@ describe('the running daemon', () => {
     await once(other, 'close');
   });
 
-  it('ends with exit code 1 if another daemon uses its state folder, or starts when that one ends', async () => {
+  it('ends with exit code 1 if another daemon uses its state folder, but starts if the other daemon ends soon', async () => {
     const first = start(FAKE);
     const address = await first.address();
     const second = start(FAKE);

@@ -484,7 +484,7 @@ describe('servers', () => {
     ]);
   });
 
-  it('are a problem if they have the shared store and are not reachable', async () => {
+  it('are a problem if the shared store is on them and not reachable', async () => {
     const port = await usedPort();
     const runDoctor = (to: number) => doctor(['--fake'], { env: { EMULATOR_SHARED_STORE: `redis://127.0.0.1:${to}` } });
     expect(findingsAbout(await runDoctor(port), 'store')).toEqual([]);

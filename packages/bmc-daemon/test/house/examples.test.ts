@@ -22,7 +22,7 @@ const contractSettings = {
 };
 
 describe('the example configurations', () => {
-  it('contain a bmc-daemon.conf without faults that sets all of the contract but EMULATOR_AUTH_FILE', () => {
+  it('contain a bmc-daemon.conf without faults, which has all settings of the contract except EMULATOR_AUTH_FILE', () => {
     const loaded = example('bmc-daemon.conf');
     expect(loaded.faults).toEqual([]);
     expect(loaded.warnings).toEqual([]);

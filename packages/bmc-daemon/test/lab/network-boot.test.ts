@@ -60,7 +60,7 @@ describeEndToEnd(
         () => `machine ${name} did not print ${String(pattern)}`,
       );
 
-    it('start its loader, except an unsigned one with Secure Boot, and lose their TPM at deletion', async () => {
+    it("start the server's loader, unless it is unsigned and Secure Boot is on; a deletion removes their TPM", async () => {
       // The firmware for Secure Boot often waits for all processors, which takes an emulator much CPU time.
       const small = ['--cpus', '1', '--memory', '512M', '--disk', '64M', '--emulate'];
       await lab.results('create', 'bios', '--bios', '--network', 'pc', ...small);

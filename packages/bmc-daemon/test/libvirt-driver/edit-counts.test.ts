@@ -132,11 +132,11 @@ describe('a change of a machine that is off', () => {
     ['firmware settings', settings, nothing],
     ['insert', insert, nothing],
     ['insert while a continuous override waits for a drive', insert, change({ boot: continuous })],
-  ])('parses its definition at most once, and makes at most one text: %s', async (_what, run, before) => {
+  ])('parses its definition at most once, and builds at most one text: %s', async (_what, run, before) => {
     expectAtMost(await countOnNewMachine(run, before), 1, 1);
   });
 
-  it('makes no text for autostart, which is outside the definition', async () => {
+  it('builds no text for autostart, which is outside of the definition', async () => {
     expectAtMost(await countOnNewMachine(change({ autostart: true })), 1, 0);
   });
 
@@ -147,7 +147,7 @@ describe('a change of a machine that is off', () => {
     expectAtMost(await countOnNewMachine(change({ autostart: true, assetTag: 'rack 7' })), 2, 2);
   });
 
-  it('parses at most one text if it is a start; parses and makes at most two with settings or an override', async () => {
+  it('parses at most one text if it is a start; with pending settings or an override, parses and builds at most two', async () => {
     expectAtMost(await countOnNewMachine(start), 1, 0);
     expectAtMost(await countOnNewMachine(start, settings), 2, 2);
     // Parses the definition and the paused instance. Makes the text with the one-time order, and
@@ -167,14 +167,14 @@ describe('a change of a running machine', () => {
     ['insert', 3, 2, insert, nothing],
     // Also parses both texts after the drive is empty, and the definition to find unused images.
     ['eject', 5, 2, eject, insert],
-  ])('parses and makes no more texts than listed: %s', async (_what, parses, texts, run, before) => {
+  ])('parses and builds at most the listed numbers of texts: %s', async (_what, parses, texts, run, before) => {
     expectAtMost(await countOnNewMachine(run, before, true), parses, texts);
   });
 });
 
 describe('the first change with content, of a definition that version 0.1 of the daemon wrote', () => {
   it.each(['boot-continuous', 'boot-once', 'media', 'owner-settings'])(
-    'parses the definition at most once, and makes at most one text: %s',
+    'parses the definition at most once, and builds at most one text: %s',
     async (name) => {
       const xml = readFileSync(join(import.meta.dirname, `../fixtures/metadata-0.1/${name}.xml`), 'utf8');
       await writeFile(

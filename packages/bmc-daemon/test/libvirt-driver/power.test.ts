@@ -115,7 +115,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('continues without a new boot after a pause, and rejects the power button during it', async () => {
+  it.concurrent('continues after a pause without a new boot, and rejects the power button while paused', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'pressButton');
     await guest.serial.reaches(2);
@@ -226,7 +226,7 @@ describe('a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it.concurrent('uses a definition that changed since its start after a restart, in a new process', async () => {
+  it.concurrent('restarts in a new process with the new definition if it was redefined while it ran', async () => {
     const cdrom = await host.drive('cd');
     const guest = await host.guest({ cdrom });
     await driver.power(guest.uuid, 'create');

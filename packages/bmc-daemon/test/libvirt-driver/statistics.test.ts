@@ -56,7 +56,7 @@ describe('statistics of a libvirtd', () => {
     return long && value >= 0 ? { type: 'ullong', value: BigInt(value) } : { type: 'int', value };
   };
 
-  it('have numbers by disk target and by MAC address, and omit missing counters', async () => {
+  it('have the counters of disks by target and of interfaces by MAC address, and omit missing counters', async () => {
     answer(7, {
       'cpu.time': 9_000,
       'vcpu.current': 2,

@@ -58,7 +58,7 @@ async function outcome({ uuid }: Guest, action: PowerAction): Promise<string> {
 }
 
 describe('a guest that stopped and needs a reset', () => {
-  it('restarts for On unless it is transient, and other actions succeed or fail as a conflict', async () => {
+  it('restarts for On unless it is transient; accepts Pause and Nmi, and rejects five other actions as a conflict', async () => {
     const guest = await withMonitor(await host.guest());
     const transient = await withMonitor(await host.guest());
     await host.virsh('undefine', transient.name);

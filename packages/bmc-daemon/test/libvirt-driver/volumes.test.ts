@@ -148,7 +148,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('is deleted by a restarted daemon if it was created but not attached; no other volume is', async () => {
+  it('is deleted by a restarted daemon if it was created but not attached; an attached volume stays', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');
@@ -182,7 +182,7 @@ describe('a volume on a libvirt host', () => {
     await next.close();
   });
 
-  it('is created only once for a configuration that is applied again, with or without a pool name', async () => {
+  it('is created only once if a configuration is applied again, with or without a pool name', async () => {
     for (let round = 0; round < 2; round += 1) {
       await control().provideVolume(first, { pool: null, name: 'configured' }, mib);
       await control().provideVolume(first, { pool: 'default-pool', name: 'configured' }, mib);
@@ -272,7 +272,7 @@ describe('a volume of a running guest', () => {
     expect(await disks()).toMatchObject([{ target: 'vda' }]);
   });
 
-  it('is attached as before if libvirt refuses to delete it', async () => {
+  it('stays attached to the definition and the guest as it was if libvirt refuses to delete it', async () => {
     const { uuid, name } = await qemu.guest({ cdrom: '', devices: "<controller type='usb' model='qemu-xhci'/>" });
     await qemu.virsh('start', name);
     const guests = await qemu.driver();

@@ -43,7 +43,7 @@ describeLab('two replicas that serve a cloud', () => {
       () => `Glance never has ${count} images`,
     );
 
-  it('let a client repeat the insert of a killed replica at the other, and complete the boot of a killed one', async () => {
+  it('let a client repeat an insert at the other replica after one was killed, and complete a boot after a kill', async () => {
     const doomed = serve('a');
     const [first, second] = await Promise.all([doomed.address(), serve('b').address()]);
     const image = `${images.url}/boot.iso`;

@@ -297,7 +297,7 @@ describe('the console log', () => {
     expect((await recordTexts()).slice(-3)).toEqual(['2:', expect.stringContaining('connected at 2026-'), 'next boot']);
   });
 
-  it('stores output that comes before the host answers with the id of the run', async () => {
+  it('stores output that comes before the host has reported the id of the run', async () => {
     let answer: (instance: string) => void = () => undefined;
     ports.driver.console.instance = () => new Promise((resolve) => (answer = resolve));
     ports.reportChange('started');
@@ -312,7 +312,7 @@ describe('the console log', () => {
     expect(await recordTexts()).toEqual(['1:', 'early', '2:', 'late']);
   });
 
-  it('keeps the beginning and the end of a long boot; only its text has a note about the gap', async () => {
+  it('keeps the beginning and the end of a long boot; its text has a note about the gap, its lines do not', async () => {
     await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, maxPending: 10_000 });
     ports.restartMachine('1');
     const lines = Array.from({ length: 100 }, (_, index) => `line ${String(index).padStart(4, '0')}`);

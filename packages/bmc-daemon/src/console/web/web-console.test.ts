@@ -90,7 +90,7 @@ let fixture = new Fixture();
 afterEach(() => fixture.console.closed());
 
 describe('a console on a WebSocket', () => {
-  it('sends the log of this boot, then the live output; meanwhile, input waits', async () => {
+  it('sends the log of this boot, then the live output; input waits until the state of the console is known', async () => {
     fixture = new Fixture();
     fixture.sends('typed early');
     while (fixture.listener === undefined) await turn();

@@ -167,7 +167,7 @@ describe('a failure', () => {
     expect(await powerCycles(driver, 6)).toEqual([...third, ...third]);
   });
 
-  it('for a share of calls is the same in each run with one seed; for a share of machines, in each call', async () => {
+  it('for a share of calls affects the same calls with the same seed; for a share of machines, all their calls', async () => {
     const failures = [failure({ effect: 'error', share: 0.3 })];
     const runs = [await startWith({ failures }, 1), await startWith({ failures }, 1), await startWith({ failures }, 2)];
     const [first, same, other] = await Promise.all(runs.map((driver) => powerCycles(driver, 60)));
@@ -184,7 +184,7 @@ describe('a failure', () => {
     expect(new Set(byMachine.map(([one]) => one))).toEqual(new Set(['done', 'internal']));
   });
 
-  it('begins and ends at its time', async () => {
+  it('begins after the planned time, and lasts for the planned time', async () => {
     const driver = await startWith({
       failures: [failure({ effect: 'unavailable', operation: 'any', afterMs: 60_000, forMs: 30_000 })],
     });

@@ -66,7 +66,7 @@ describe('driverError', () => {
   it.each([
     'internal error: process exited while connecting to monitor: qemu: -drive file=/x: Could not open /x',
     'internal error: qemu unexpectedly closed the monitor: qemu: warning: slow\nqemu: cannot set up guest memory',
-  ])('keeps the failure of a QEMU that reports why it ended: %s', (words) => {
+  ])('returns the kind failed and the text of QEMU if QEMU reports why it ended: %s', (words) => {
     const { kind, message } = driverError('x', libvirtError('INTERNAL_ERROR', words));
     expect([kind, message]).toEqual(['failed', `x: ${words.replace('\n', ' ')}`]);
   });

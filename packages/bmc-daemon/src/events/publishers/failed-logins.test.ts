@@ -66,7 +66,7 @@ describe('a rejected login', () => {
     expect(counts.reduce((sum, count) => sum + count)).toBe(24 * 600);
   });
 
-  it('is reported in the next summary if there were ten before, or when the service ends', () => {
+  it('is reported in the next summary if it follows ten single events, or when the service ends', () => {
     for (let attempt = 0; attempt < 12; attempt += 1) guess();
     expect(published).toHaveLength(10);
     advanceClock(10 * minute);

@@ -38,7 +38,7 @@ describe('changes that a driver reports', () => {
       time: new Date(),
     });
 
-  it('are published at once, with their reason, if any, if they are about power or a crash', () => {
+  it('are published at once if they are about power or a crash, with their reason if they have one', () => {
     machines.onChange({ ...machine, kind: 'stopped', reason: 'shut down by its guest' });
     machines.onChange({ ...machine, kind: 'crashed' });
     expect(publishedEvents).toEqual([

@@ -222,7 +222,7 @@ describe('uploads of images', () => {
     expect(stored.map(String)).toEqual(['0123']);
   });
 
-  it('are limited to one for each drive, which is free again when a client cancels the upload', async () => {
+  it('are limited to one for each drive; after a client cancels the upload, the drive accepts another', async () => {
     await start();
     const path = await begin(10);
     expect((await announce(10)).status).toBe(409);
@@ -257,7 +257,7 @@ describe('uploads of images', () => {
     expect(stored).toEqual([]);
   });
 
-  it('report a failure of the storage to the client that sends, or at once if the image is too large', async () => {
+  it('report a failure of the storage at the next request; the first request of a too large image is rejected', async () => {
     await start(async ({ upload }, { signal = new AbortController().signal }) => {
       if (upload === undefined) throw new Error('an upload expected');
       for await (const _chunk of opened(upload, signal).body) {

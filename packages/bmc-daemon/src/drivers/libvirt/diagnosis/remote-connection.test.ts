@@ -53,7 +53,7 @@ describe('the finding about a host whose port is closed', () => {
     ['qemu+ssh://kvm-1:23/system', 'connect ECONNREFUSED', 23, 'ssh -v -p 23 kvm-1 true'],
     ['qemu+tls://kvm-1/system', 'connect ECONNREFUSED 192.0.2.1:16514', 16_514, 'virtproxyd-tls.socket'],
     ['qemu+tcp://kvm-1/system', 'connect ECONNREFUSED', 16_509, 'virtproxyd-tcp.socket'],
-  ])('names the port, and has a command for it (%s, %s)', (address, text, port, command) => {
+  ])('names the port, and has a command that tests ssh or opens the port (%s, %s)', (address, text, port, command) => {
     const host = examinedHost(address, { uid: 1000, name: 'ada' }, 1000);
     expect(remoteConnectionFinding(text, host)).toMatchObject({
       subject: 'network',

@@ -103,7 +103,7 @@ describe('the definition of a clone', () => {
     expect(clone).toContain(`<log file='/log/copy-serial0.log' append='on'/>`);
   });
 
-  it("has the user's boot order, and of the daemon's data only its own creation record", () => {
+  it("has the user's boot order and metadata, but no data of the daemon except a creation record of its own", () => {
     expect(domain.devices.disks[0]?.bootOrder).toBe(2);
     expect(readMetadata(clone)).toMatchObject({ indicator: null, boot: null, media: null, created: record });
     expect(clone).toContain(`<other xmlns='https://example.com/other'>kept</other>`);

@@ -42,7 +42,7 @@ describe('the variables of UEFI', () => {
     expect(mustBeRecreated(secure(secure(on, false), true))).toBe(true);
   });
 
-  it('survive a change to BIOS, also one that is reverted before a start if Secure Boot stays the same', () => {
+  it('survive a change to BIOS; a return to UEFI before a start recreates them only if Secure Boot changed', () => {
     const bios = mode(uefi, 'bios');
     expect(mustBeRecreated(bios)).toBe(false);
     expect(mustBeRecreated(mode(bios, 'efi'))).toBe(false);

@@ -92,7 +92,7 @@ describe('the record that version 0.1 left in a running machine', () => {
     expect(read('starting')).toBeNull();
   });
 
-  it('is replaced by the current format', () => {
+  it('has the current format after the next write, with the same content', () => {
     const xml = version1Xml('armed');
     const known = readProcess({ id: 1, xml });
     if (known === null) throw new Error('the definition has no record');

@@ -90,7 +90,7 @@ it('a feed reports the removal of a machine once, even if the event comes during
   expect(changes).toEqual(['web undefined']);
 });
 
-it('a feed reports several resets of one boot once, and a reset in the next run again', async () => {
+it('a feed reports several resets between two starts once, and a reset after a stop again', async () => {
   const { feed, changes, send } = startFeed();
   await feed.catchUp();
   for (let count = 0; count < 3; count += 1) send('reboot');
@@ -99,7 +99,7 @@ it('a feed reports several resets of one boot once, and a reset in the next run 
   expect(changes).toEqual(['web rebooted', 'web stopped', 'web rebooted']);
 });
 
-it('a feed reports a stop without a connection if the machine starts again before its state is read', async () => {
+it('a feed reports a stop that it missed while offline, even if the machine starts before its state is read', async () => {
   let send: (kind: string, event: object) => void = () => undefined;
   let isComparing = false;
   const parts = startFeed({
@@ -117,7 +117,7 @@ it('a feed reports a stop without a connection if the machine starts again befor
   expect(changes).toEqual(['web started', 'web stopped', 'web started']);
 });
 
-it('a feed reports a stop without a connection even if a start comes before the comparison begins', async () => {
+it('a feed reports a stop that it missed while offline, even if a start comes before the comparison begins', async () => {
   const { feed, changes, send, reconnect } = startFeed({ state: () => 'running' });
   await feed.catchUp();
   reconnect();
@@ -126,7 +126,7 @@ it('a feed reports a stop without a connection even if a start comes before the 
   expect(changes).toEqual(['web stopped', 'web started']);
 });
 
-it('a feed reports a start without a connection if the machine stops again before its state is read', async () => {
+it('a feed reports a start that it missed while offline, even if the machine stops before its state is read', async () => {
   const { feed, changes, send, reconnect } = startFeed();
   await feed.catchUp();
   reconnect();
