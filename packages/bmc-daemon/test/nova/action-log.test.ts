@@ -27,7 +27,7 @@ function list(actions: readonly unknown[]): void {
   });
 }
 
-it('lists the actions of a server, oldest first, and shows which actions failed', async () => {
+it('the service lists the actions of a server, oldest first, and shows which actions failed', async () => {
   cloud.servers.put(1);
   list([action('req-2', { action: 'rescue', message: 'Error' }), action('req-1')]);
   const { get, send } = await cloud.serve();
@@ -46,7 +46,7 @@ it('lists the actions of a server, oldest first, and shows which actions failed'
   expect(new Set(reads)).toEqual(new Set([`GET /compute/servers/${idOf(1)}/os-instance-actions?limit=500`]));
 });
 
-it('requests the actions from Nova only when a client reads log entries', async () => {
+it('the service requests the actions from Nova only when a client reads log entries', async () => {
   cloud.servers.put(1);
   const { get } = await cloud.serve();
   await get('/redfish/v1/Systems?$expand=.');
@@ -55,7 +55,7 @@ it('requests the actions from Nova only when a client reads log entries', async 
   expect(cloud.requestsTo('/compute').filter((line) => line.includes('os-instance-actions'))).toEqual([]);
 });
 
-it('shows the fault of a server in its status and in the log, without the traceback', async () => {
+it('the service shows the fault of a server in its status and in the log, without the traceback', async () => {
   cloud.servers.put(1, {
     'OS-EXT-STS:vm_state': 'error',
     'OS-EXT-STS:power_state': 0,
@@ -79,7 +79,7 @@ it('shows the fault of a server in its status and in the log, without the traceb
   expect(JSON.stringify([status, fault])).not.toContain('Traceback');
 });
 
-it('reads only 500 items of a hostile list, hides items that are not actions, and shortens long texts', async () => {
+it('the service reads only 500 items of a hostile list, hides items that are not actions, and shortens long texts', async () => {
   cloud.servers.put(1);
   const hostile = [
     ...[null, 7, { action: 'x' }, action('../../Managers'), action('a b'), action('req-time', { start_time: 'soon' })],
@@ -98,7 +98,7 @@ it('reads only 500 items of a hostile list, hides items that are not actions, an
   expect(html?.['Username']).toBe('[2J');
 });
 
-it("answers 503 with Nova's error if Nova rejects the request for the actions", async () => {
+it("the service answers 503 with Nova's error if Nova rejects the request for the actions", async () => {
   cloud.servers.put(1);
   cloud.answer((_request, response, path) => {
     if (!path.includes('/os-instance-actions')) return false;

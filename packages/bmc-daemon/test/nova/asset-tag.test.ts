@@ -20,7 +20,7 @@ const setTag = (served: Served, tag: unknown, path = system) => served.send('PAT
 const tagOf = async (served: Served, path = system) => (await served.get(path))['AssetTag'];
 const metadata = () => cloud.servers.all.get(idOf(1))?.body['metadata'];
 
-it('stores a tag that all daemons show for the system and its chassis, and removes the tag', async () => {
+it('the service stores a tag that all daemons show for the system and its chassis, and removes the tag', async () => {
   const [first, second] = [await cloud.serve(), await cloud.serve()];
   expect(await tagOf(first)).toBeNull();
   expect((await setTag(first, 'rack "7" 架')).status).toBe(200);
@@ -40,7 +40,7 @@ it.each([
   ['x'.repeat(64), 200],
   ['x'.repeat(65), 400],
   ['"'.repeat(33), 400], // JSON needs two characters for a quote, so this tag needs 66.
-])('answers a PATCH of the tag %j with status %d', async (tag, status) => {
+])('the service answers a PATCH of the tag %j with status %d', async (tag, status) => {
   const served = await cloud.serve();
   for (const path of [system, chassis]) {
     const answer = await setTag(served, tag, path);
@@ -53,7 +53,7 @@ it.each([
   }
 });
 
-it('changes the tag and the boot override of one request together or not at all', async () => {
+it('the service changes the tag and the boot override of one request together or not at all', async () => {
   const served = await cloud.serve();
   const boot = { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } };
   expect((await served.send('PATCH', system, { ...boot, AssetTag: 'x'.repeat(65) })).status).toBe(400);
@@ -66,7 +66,7 @@ it('changes the tag and the boot override of one request together or not at all'
   });
 });
 
-it('reports an exceeded quota of metadata items as 507 with the message of Nova', async () => {
+it('the service reports an exceeded quota of metadata items as 507 with the message of Nova', async () => {
   const served = await cloud.serve();
   const message = 'Maximum number of metadata items exceeds 128';
   cloud.answer((_request, response, path) => {
@@ -80,7 +80,7 @@ it('reports an exceeded quota of metadata items as 507 with the message of Nova'
   expect(await tagOf(served)).toBeNull();
 });
 
-it('keeps a tag that is set during a network boot, and rejects a tag while the owner rescues the server', async () => {
+it('the service keeps a tag that is set during a network boot, and rejects a tag while the owner rescues the server', async () => {
   const ipxe = glance.put({ name: 'ipxe', tags: [], hw_rescue_device: 'cdrom' });
   const served = await cloud.serve({ media: { networkImage: ipxe } });
   const reset = () => served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceRestart' });

@@ -15,7 +15,7 @@ const glance = (properties: object): void => {
 };
 const attributes = ({ Attributes: all }: Body) => all;
 
-it('shows the firmware properties of the image, and rejects changes of them', async () => {
+it('the service shows the firmware properties of the image, and rejects changes of them', async () => {
   cloud.servers.put(1, { flavor });
   glance({ hw_firmware_type: 'uefi', os_secure_boot: 'required', hw_machine_type: 'q35' });
   const { get, send, messages } = await cloud.serve();
@@ -54,7 +54,7 @@ it.each<[string, object, object, string | null, boolean | null]>([
   ['an image that leaves it to the host', { hw_firmware_type: 'uefi', os_secure_boot: 'optional' }, {}, 'Uefi', null],
   ['a flavor with Secure Boot', { hw_firmware_type: 'uefi' }, { 'os:secure_boot': 'required' }, 'Uefi', true],
   ['hostile properties', { hw_firmware_type: '__proto__', os_secure_boot: ['required'] }, {}, null, false],
-])('reads boot mode and Secure Boot from %s', async (_, properties, extraSpecs, mode, isSecure) => {
+])('the service reads boot mode and Secure Boot from %s', async (_, properties, extraSpecs, mode, isSecure) => {
   cloud.servers.put(1, { flavor: { ...flavor, extra_specs: extraSpecs } });
   glance(properties);
   const { get } = await cloud.serve();
@@ -62,7 +62,7 @@ it.each<[string, object, object, string | null, boolean | null]>([
   expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: isSecure });
 });
 
-it('reads the properties of the boot volume of a server without an image', async () => {
+it('the service reads the properties of the boot volume of a server without an image', async () => {
   const ids = ['v1', 'v2', 'v3'].map((id) => ({ id }));
   cloud.servers.put(1, { image: '', 'os-extended-volumes:volumes_attached': ids });
   const devices: Readonly<Record<string, string>> = { v1: '/dev/vdb', v2: '/dev/vda', v3: '/dev/vdc' };
@@ -80,7 +80,7 @@ it('reads the properties of the boot volume of a server without an image', async
 it.each<[string, NovaHandler | undefined]>([
   ['without Glance', undefined],
   ['that has deleted the image', (_request, response) => sendJson(response, 404, { message: 'gone' })],
-])('shows boot mode and Secure Boot as null with a cloud %s', async (_, handler) => {
+])('the service shows boot mode and Secure Boot as null with a cloud %s', async (_, handler) => {
   cloud.servers.put(1);
   if (handler !== undefined) cloud.api.others.set('image', handler);
   const { get } = await cloud.serve();
@@ -88,7 +88,7 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: null, SecureBootCurrentBoot: null });
 });
 
-it('answers a read of Bios with 503 and the name of the failed service, and still shows the server', async () => {
+it('the service answers a read of Bios with 503 and the name of the failed service, and still shows the server', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2, { image: '', 'os-extended-volumes:volumes_attached': [{ id: 'v1' }] });
   const fail: NovaHandler = (_request, response) => void response.writeHead(418).end('<b>no</b> tea');
@@ -111,14 +111,14 @@ it.each<[string, object, string, string]>([
   ['the property of the image', { hw_architecture: 'aarch64' }, 'ARM', 'ARM-A64'],
   ['the older name of the property', { architecture: 'aarch64' }, 'ARM', 'ARM-A64'],
   ['the setting', {}, 'x86', 'x86-64'],
-])('derives the architecture from %s', async (_, properties, ProcessorArchitecture, InstructionSet) => {
+])('the service derives the architecture from %s', async (_, properties, ProcessorArchitecture, InstructionSet) => {
   cloud.servers.put(1, { flavor });
   glance(properties);
   const { get } = await cloud.serve();
   expect(await get(`${system}/Processors/CPU0`)).toMatchObject({ ProcessorArchitecture, InstructionSet });
 });
 
-it('reads the boot mode of a server that a client reads alone; a listing shows only modes read before', async () => {
+it('the service requests the boot mode only for a read of a single server; a listing shows the known modes', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2);
   cloud.servers.put(3, { image: '' });
@@ -143,7 +143,7 @@ it('reads the boot mode of a server that a client reads alone; a listing shows o
   expect((await get(system.replace(idOf(1), idOf(3))))['Boot']).not.toHaveProperty(mode);
 });
 
-it('shows a server without its boot mode while Glance fails, and another with its mode afterwards', async () => {
+it('the service shows a server without its boot mode while Glance fails, and then another server with its mode', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2, { image: { id: '00000000-0000-4000-8000-0000000000fe' } });
   cloud.api.others.set('image', (_request, response) => response.writeHead(500).end());

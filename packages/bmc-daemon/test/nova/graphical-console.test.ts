@@ -42,7 +42,7 @@ async function untilShown({ get }: Served): Promise<unknown> {
   );
 }
 
-it('shows graphical consoles if the cloud has them, and returns the URL of a console for an action', async () => {
+it('the service shows graphical consoles if the cloud has them, and returns the URL of a console for an action', async () => {
   cloud.servers.put(1);
   cloud.servers.put(2);
   const asked = offer('spice-html5', spice);
@@ -61,7 +61,7 @@ it('shows graphical consoles if the cloud has them, and returns the URL of a con
   expect(JSON.stringify(await served.get(`${system}/LogServices/EventLog/Entries`))).not.toContain('secret');
 });
 
-it('shows no graphical consoles if the cloud has none, and does not ask Nova again at the next read', async () => {
+it('the service shows no graphical consoles if the cloud has none, and does not ask Nova again at the next read', async () => {
   cloud.servers.put(1);
   const asked = offer('none', spice);
   const { get, send } = await cloud.serve();
@@ -87,7 +87,7 @@ it.each<[string, number, object, number, string]>([
     503,
     'form',
   ],
-])('does not open the graphical console of a server %s', async (_, status, body, expected, reason) => {
+])('the service does not open the graphical console of a server %s', async (_, status, body, expected, reason) => {
   cloud.servers.put(1);
   let answer = spice;
   cloud.answer((_request, response, path) => {

@@ -37,7 +37,7 @@ const untilImages = (count: number) =>
     () => `Glance has ${glance.images.size} images instead of ${count}`,
   );
 
-it('lets Glance fetch an image if this is configured, and reports a failed import', async () => {
+it('the daemon lets Glance fetch an image if this is configured, and reports a failed import', async () => {
   const served = await cloud.serve({ media: { fetchedByGlance: true } });
   glance.content = iso;
   glance.imported = 'queued';
@@ -61,7 +61,7 @@ it.each([
   ['is no ISO image', Buffer.alloc(100_000), iso.length],
   ['is shorter than the signature of an ISO image', Buffer.from('CD001'), iso.length],
 ])(
-  'reports the same error for an image that %s, whether Glance fetches it or the daemon uploads it',
+  'the daemon reports the same error for an image that %s, whether Glance fetches it or the daemon uploads it',
   async (_, content, maxBytes) => {
     const limits = { ...mediaSettings.limits, maxBytes };
     images.contents.set('/boot.iso', content);
@@ -80,7 +80,7 @@ it.each([
   },
 );
 
-it('reads only the beginning of an image that Glance has fetched, and shares no image that it has not checked', async () => {
+it('the daemon reads only the beginning of an image that Glance has fetched, and shares no image that it has not checked', async () => {
   glance.content = iso;
   const unchecked: (readonly unknown[])[] = [];
   cloud.api.others.set('image', (request, response, path) => {
@@ -106,16 +106,19 @@ it.each([
   [413, 507, 'InsufficientStorage'],
   [403, 400, 'ActionNotSupported'],
   [503, 503, 'ServiceTemporarilyUnavailable'],
-])('reports an upload that Glance answers with %d as %d, and deletes the image', async (upload, status, key) => {
-  const served = await cloud.serve();
-  glance.uploadStatus = upload;
-  const answer = await insert(served);
-  expect([answer.status, served.messages(answer)]).toEqual([status, [key]]);
-  await untilImages(0);
-  expect(await served.get(drive)).toMatchObject({ Inserted: false });
-});
+])(
+  'the daemon reports an upload that Glance answers with %d as %d, and deletes the image',
+  async (upload, status, key) => {
+    const served = await cloud.serve();
+    glance.uploadStatus = upload;
+    const answer = await insert(served);
+    expect([answer.status, served.messages(answer)]).toEqual([status, [key]]);
+    await untilImages(0);
+    expect(await served.get(drive)).toMatchObject({ Inserted: false });
+  },
+);
 
-it('deletes a partial image later if Glance fails to delete it after a failed upload', async () => {
+it('the daemon deletes a partial image later if Glance fails to delete it after a failed upload', async () => {
   const served = await cloud.serve();
   await untilSweepLists();
   let isBroken = true;
@@ -131,7 +134,7 @@ it('deletes a partial image later if Glance fails to delete it after a failed up
   await untilImages(0);
 });
 
-it('deletes an image that Glance has created if the answer to the creation was lost', async () => {
+it('the daemon deletes an image that Glance has created if the answer to the creation was lost', async () => {
   const served = await cloud.serve();
   await untilSweepLists();
   let isLost = false;
@@ -150,7 +153,7 @@ it('deletes an image that Glance has created if the answer to the creation was l
   await untilImages(0);
 });
 
-it('keeps the image of a running upload in a sweep, even before Glance answers its creation request', async () => {
+it('the daemon keeps the image of a running upload in a sweep, even before Glance answers its creation request', async () => {
   cloud.servers.put(2);
   const served = await cloud.serve();
   await untilSweepLists();
@@ -181,7 +184,7 @@ it('keeps the image of a running upload in a sweep, even before Glance answers i
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
 });
 
-it('deletes unused images at the start, except foreign images and images that another daemon marked', async () => {
+it('the daemon deletes unused images at the start, except foreign images and images that another daemon marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
   const usedByNewerState = glance.put();
   // A newer state of server 1 is stored with the image `used`. By this state, the CD drive has the other image.
@@ -204,7 +207,7 @@ it('deletes unused images at the start, except foreign images and images that an
   expect(await served.get(drive)).toMatchObject({ Inserted: true });
 });
 
-it('deletes no image that another daemon inserts during a sweep, and sweeps again as images changed', async () => {
+it('the daemon deletes no image that another daemon inserts during a sweep, and then sweeps again', async () => {
   const [used, unused] = [glance.put(), glance.put()];
   const changed = new Set<string>();
   cloud.api.others.set('image', (request, response, path) => {
@@ -225,7 +228,7 @@ it('deletes no image that another daemon inserts during a sweep, and sweeps agai
   expect([...glance.images.keys()]).toEqual([used]);
 });
 
-it('deletes an image that a client ejects during a sweep, after the sweep has read the servers', async () => {
+it('the daemon deletes an image that a client ejects during a sweep, after the sweep has read the servers', async () => {
   cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const unused = glance.put();
   let release: (() => void) | undefined;
@@ -251,7 +254,7 @@ it('deletes an image that a client ejects during a sweep, after the sweep has re
   expect(glance.images.size).toBe(0);
 });
 
-it('deletes the other unused images if Glance does not delete one of them', async () => {
+it('the daemon deletes the other unused images if Glance does not delete one of them', async () => {
   const kept = glance.put({ protected: true });
   glance.put();
   glance.put();
@@ -268,7 +271,7 @@ it.each([
   ['{"target":"usb"}'],
   ['{"enabled":"forever"}'],
   [`{"after":"${'x'.repeat(200)}"}`],
-])('ignores stored settings of an unexpected form: %j', async (text) => {
+])('the daemon ignores stored settings of an unexpected form: %j', async (text) => {
   cloud.servers.put(1, { metadata: { 'rackless:state': text } });
   const served = await cloud.serve();
   expect(await served.get(drive)).toMatchObject({ Inserted: false, Image: null });
@@ -279,7 +282,7 @@ it.each([
   expect(cloud.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
-it('shows servers and their drives, without the URLs of images, while Glance fails', async () => {
+it('the daemon shows servers and their drives, without the URLs of images, while Glance fails', async () => {
   const used = glance.put();
   cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
   cloud.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
@@ -291,7 +294,7 @@ it('shows servers and their drives, without the URLs of images, while Glance fai
   expect(cloud.requestsTo('/image/v2/images?')).toHaveLength(before);
 });
 
-it('boots the image that another daemon inserted after this daemon read the server', async () => {
+it("the daemon boots the image that another daemon inserted after the daemon's last read of the server", async () => {
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
   cloud.servers.put(1, off);
   const rescues: string[] = [];
@@ -314,7 +317,7 @@ it('boots the image that another daemon inserted after this daemon read the serv
   expect(rescues[0]).toContain('after');
 });
 
-it('switches off a server that another daemon booted from its CD drive after this daemon read the server', async () => {
+it("the daemon switches off a server that another daemon booted from its CD drive after the daemon's last read", async () => {
   const served = await cloud.serve();
   expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
   const state = { cd: glance.put(), enabled: 'continuous', target: 'cdrom', after: 'req-1' };
@@ -327,7 +330,7 @@ it('switches off a server that another daemon booted from its CD drive after thi
   expect(await served.get(system)).toMatchObject({ PowerState: 'Off' });
 });
 
-it('reports the failure of an insert whose image other daemons delete again and again', async () => {
+it('the daemon reports the failure of an insert whose image other daemons delete again and again', async () => {
   const served = await cloud.serve();
   cloud.answer((request) => {
     if (request.url?.includes('/metadata/') === true) glance.images.clear();
@@ -339,7 +342,7 @@ it('reports the failure of an insert whose image other daemons delete again and 
   expect(await served.get(drive)).toMatchObject({ Inserted: false });
 });
 
-it('ignores images of an unexpected form, logs each of them once, and serves the others', async () => {
+it('the daemon ignores images of an unexpected form, logs each of them once, and serves the others', async () => {
   const odd = [
     { id: '../../v2/images', status: 'active' },
     { id: idOf(7), status: 5 },
@@ -367,7 +370,7 @@ it('ignores images of an unexpected form, logs each of them once, and serves the
   ]);
 });
 
-it('deletes no image while the form of a server is unexpected, because its drive may contain the image', async () => {
+it('the daemon deletes no image while the form of a server is unexpected, because its drive may contain the image', async () => {
   glance.put();
   cloud.servers.put(2, { flavor: null });
   cloud.servers.put(3, { id: 'odd' });
@@ -387,7 +390,7 @@ it('deletes no image while the form of a server is unexpected, because its drive
   await untilImages(0);
 });
 
-it('shows the image of an insert, even if an older listing of the images arrives late', async () => {
+it('the daemon shows the image of an insert, even if an older listing of the images arrives late', async () => {
   const served = await cloud.serve();
   await untilSweepLists();
   const old = glance.put();
@@ -416,7 +419,7 @@ it('shows the image of an insert, even if an older listing of the images arrives
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image });
 });
 
-it('makes only one listing of the images while Glance hangs, and shows drives without the URLs of images', async () => {
+it('the daemon makes only one listing of the images while Glance hangs, and shows drives without the URLs of images', async () => {
   cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const served = await cloud.serve();
   await untilSweepLists();
@@ -427,7 +430,7 @@ it('makes only one listing of the images while Glance hangs, and shows drives wi
   expect(cloud.requestsTo('/image/v2/images?')).toHaveLength(before + 1);
 });
 
-it('never changes what a newer version has stored for a server, and deletes no image while there is such a server', async () => {
+it('the daemon never changes what a newer version has stored for a server, and deletes no image while there is such a server', async () => {
   const unused = glance.put();
   const newer = '{"v":2,"drives":[]}';
   const textOf = () => {
@@ -457,7 +460,7 @@ it('never changes what a newer version has stored for a server, and deletes no i
   expect(textOf()).toContain('rack-1');
 });
 
-it('looks for changes of servers while the daemon completes an interrupted boot and Glance is silent', async () => {
+it('the daemon looks for changes of servers while it completes an interrupted boot and Glance is silent', async () => {
   const listings = () => cloud.api.requests.filter((line) => line.includes('/servers/detail')).length;
   const used = glance.put();
   cloud.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used, after: 'req-1' }) } });

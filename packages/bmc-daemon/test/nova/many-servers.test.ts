@@ -48,7 +48,7 @@ const singleReads = (): readonly string[] =>
 const reset = (served: Served, index: number, type: string): Promise<ServedAnswer> =>
   served.send('POST', `/redfish/v1/Systems/${idOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
-it('lists 5,000 servers, and expands them without a request for each server', async () => {
+it('the daemon lists 5,000 servers, and expands them without a request for each server', async () => {
   const { served } = await serveMany(COUNT, 120_000);
   expect((await served.get('/redfish/v1/Systems'))['Members']).toHaveLength(COUNT);
   const { Members: members } = await served.get('/redfish/v1/Systems?$expand=.');
@@ -61,7 +61,7 @@ it('lists 5,000 servers, and expands them without a request for each server', as
   expect((await served.get(`/redfish/v1/Systems/${idOf(4999)}`))['Name']).toBe('server-4999');
 });
 
-it('sends at most one request in ten seconds to Nova while the daemon has no clients', async () => {
+it('the daemon sends at most one request in ten seconds to Nova while it has no clients', async () => {
   await serveMany(1000, 120_000);
   const begun = performance.now();
   cloud.requests.length = 0;
@@ -74,7 +74,7 @@ it('sends at most one request in ten seconds to Nova while the daemon has no cli
   expect(cloud.requests.filter((line) => !line.includes('changes-since'))).toEqual([]);
 });
 
-it('executes 1,000 simultaneous power actions over a few connections', async () => {
+it('the daemon executes 1,000 simultaneous power actions over a few connections', async () => {
   // Calls the driver directly: 1,000 simultaneous connections of clients may be more than the host allows.
   const { driver, servers } = await serveMany(1000, 240_000);
   const ids = Array.from({ length: 1000 }, (_, index) => idOf(index));
@@ -86,7 +86,7 @@ it('executes 1,000 simultaneous power actions over a few connections', async () 
   expect(cloud.mostConnections()).toBeLessThan(MANY_CONNECTIONS);
 });
 
-it('waits for many power actions with shared listings, not with a request for each server', async () => {
+it('the daemon waits for many power actions with shared listings, not with a request for each server', async () => {
   const count = 50;
   const { driver, servers } = await serveMany(count, 240_000);
   const ids = Array.from({ length: count }, (_, index) => idOf(index));
@@ -117,7 +117,7 @@ it('waits for many power actions with shared listings, not with a request for ea
   expect([tasks.length, singleReads().length < count]).toEqual([count, true]);
 });
 
-it('reads only the metadata of each server before many boots, and one with stored settings completely', async () => {
+it('the daemon reads only metadata before many boots, and a server completely only if it has stored settings', async () => {
   const count = 50;
   const { driver, servers } = await serveMany(count, 240_000);
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
@@ -141,7 +141,7 @@ it('reads only the metadata of each server before many boots, and one with store
   expect(ofServer30.slice(0, 3)).toEqual([`${idOf(30)}/metadata`, idOf(30), `${idOf(30)}/action`]);
 });
 
-it('powers servers off although the listings of changes fail', async () => {
+it('the daemon powers servers off although the listings of changes fail', async () => {
   const count = 10;
   const { driver, servers } = await serveMany(count, 240_000);
   const { nova } = cloud;
@@ -153,7 +153,7 @@ it('powers servers off although the listings of changes fail', async () => {
   expect([...servers.all.values()].filter(({ body }) => body['OS-EXT-STS:vm_state'] !== 'stopped')).toEqual([]);
 });
 
-it('sends no action of an operation that is cancelled while it waits for a listing', async () => {
+it('the daemon sends no action of an operation that is cancelled while it waits for a listing', async () => {
   const count = 10;
   const { driver, servers } = await serveMany(count, 240_000);
   const { nova } = cloud;
@@ -171,7 +171,7 @@ it('sends no action of an operation that is cancelled while it waits for a listi
   expect(reasons.length).toBeGreaterThanOrEqual(count - 4);
 });
 
-it('needs only two reads of a server for a reset if a listing has shown the server before', async () => {
+it('the daemon needs only two reads of a server for a reset if a listing has shown the server before', async () => {
   const { served } = await serveMany(1, 120_000);
   cloud.requests.length = 0;
   expect((await reset(served, 0, 'ForceOff')).status).toBe(204);
@@ -179,7 +179,7 @@ it('needs only two reads of a server for a reset if a listing has shown the serv
   expect(singleReads()).toHaveLength(2);
 });
 
-it('answers 503 to many resets while the cloud hangs, and needs only a few connections for them', async () => {
+it('the daemon answers 503 to many resets while the cloud hangs, and needs only a few connections for them', async () => {
   const { served } = await serveMany(50, 1000);
   cloud.nova = () => undefined;
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => reset(served, index, 'ForceOff')));
@@ -188,7 +188,7 @@ it('answers 503 to many resets while the cloud hangs, and needs only a few conne
   expect(cloud.mostConnections()).toBeLessThan(MANY_CONNECTIONS);
 });
 
-it('executes a reset even if another client changed the state after the daemon had read it', async () => {
+it('the daemon executes a reset even if another client changed the state after the daemon had read it', async () => {
   const { served, servers } = await serveMany(1, 120_000);
   const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
   for (const { outside, type, result } of [

@@ -54,7 +54,7 @@ const untilOwnImages = (count: number) =>
     () => `Glance has ${JSON.stringify(ownImages())} instead of ${count} images`,
   );
 
-it('offers the boot target Pxe only if an image is configured; otherwise, errors name the setting', async () => {
+it('the daemon offers the boot target Pxe only if an image is configured; otherwise, errors name the setting', async () => {
   const targets = async (served: Served) =>
     ((await served.get(system))['Boot'] as Body)['BootSourceOverrideTarget@Redfish.AllowableValues']; // The schema requires an object.
   const without = await serve(null);
@@ -70,18 +70,21 @@ it('offers the boot target Pxe only if an image is configured; otherwise, errors
   expect([await boot(without), cloud.servers.actions]).toEqual([['Pxe', 'Once'], []]);
 });
 
-it.each([['its name'], ['its id']])('boots the image once (the setting has %s), then the disk', async (reference) => {
-  const served = await serve(reference === 'its id' ? ipxe.toUpperCase() : 'ipxe');
-  await setBoot(served, 'Pxe');
-  await mustReset(served, 'ForceRestart');
-  expect([cloud.servers.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
-  expect(await served.get(drive)).toMatchObject({ Inserted: false });
-  await mustReset(served, 'ForceRestart');
-  expect([cloud.servers.actions, vmState(), item()]).toEqual([[unrescue], 'active', expect.anything()]);
-  expect(await boot(served)).toEqual(['None', 'Disabled']);
-});
+it.each([['its name'], ['its id']])(
+  'a server boots the image once (the setting has %s), then its disk',
+  async (reference) => {
+    const served = await serve(reference === 'its id' ? ipxe.toUpperCase() : 'ipxe');
+    await setBoot(served, 'Pxe');
+    await mustReset(served, 'ForceRestart');
+    expect([cloud.servers.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
+    expect(await served.get(drive)).toMatchObject({ Inserted: false });
+    await mustReset(served, 'ForceRestart');
+    expect([cloud.servers.actions, vmState(), item()]).toEqual([[unrescue], 'active', expect.anything()]);
+    expect(await boot(served)).toEqual(['None', 'Disabled']);
+  },
+);
 
-it('boots the image at each restart, and leaves the server off after a power-off', async () => {
+it('a server boots the image at each restart, and stays off after a power-off', async () => {
   const served = await serve();
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
@@ -93,7 +96,7 @@ it('boots the image at each restart, and leaves the server off after a power-off
   expect([cloud.servers.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
 });
 
-it('keeps changes that are made while a server with an empty drive runs the image; all daemons see them', async () => {
+it('the daemon keeps changes that are made while a server with an empty drive runs the image; all daemons see them', async () => {
   const [first, second] = [await serve(), await serve()];
   await setBoot(first, 'Pxe', 'Continuous');
   await mustReset(second, 'ForceRestart');
@@ -119,7 +122,7 @@ it('keeps changes that are made while a server with an empty drive runs the imag
   await untilOwnImages(0);
 });
 
-it('replaces a boot from the CD drive by a boot from the network, and the other way round', async () => {
+it('the daemon replaces a boot from the CD drive by a boot from the network, and the other way round', async () => {
   const served = await serve();
   expect((await insert(served)).status).toBe(204);
   const cd = ownImages()[0]?.id ?? '';
@@ -137,20 +140,23 @@ it.each([
   ['does not exist', { name: 'other' }, /names the image 'ipxe', which does not exist in Glance/],
   ['is not active', { status: 'queued' }, /names the image 'ipxe', whose status is queued/],
   ['is not for a CD drive', { hw_rescue_device: undefined }, /lacks the property hw_rescue_device=cdrom/],
-])('rejects a boot if the image %s, and changes neither the server nor the override', async (_, parts, why) => {
-  const served = await serve();
-  await setBoot(served, 'Pxe', 'Continuous');
-  await mustReset(served, 'ForceRestart');
-  cloud.servers.actions.length = 0;
-  const image = glance.images.get(ipxe);
-  if (image !== undefined) glance.images.set(ipxe, { ...image, ...parts });
-  const answer = await reset(served, 'ForceRestart');
-  expect(answer).toEqual([409, expect.stringMatching(why)]);
-  expect(answer[1]).toContain('Booting server server-1 from the network: EMULATOR_OS_IPXE_IMAGE');
-  expect([cloud.servers.actions, vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
-});
+])(
+  'the daemon rejects a boot if the image %s, and changes neither the server nor the override',
+  async (_, parts, why) => {
+    const served = await serve();
+    await setBoot(served, 'Pxe', 'Continuous');
+    await mustReset(served, 'ForceRestart');
+    cloud.servers.actions.length = 0;
+    const image = glance.images.get(ipxe);
+    if (image !== undefined) glance.images.set(ipxe, { ...image, ...parts });
+    const answer = await reset(served, 'ForceRestart');
+    expect(answer).toEqual([409, expect.stringMatching(why)]);
+    expect(answer[1]).toContain('Booting server server-1 from the network: EMULATOR_OS_IPXE_IMAGE');
+    expect([cloud.servers.actions, vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
+  },
+);
 
-it('keeps a one-time override if Nova rejects the image', async () => {
+it('the daemon keeps a one-time override if Nova rejects the image', async () => {
   const served = await serve();
   await setBoot(served, 'Pxe');
   cloud.answer((_request, response, path) => {
@@ -163,7 +169,7 @@ it('keeps a one-time override if Nova rejects the image', async () => {
   expect(await boot(served)).toEqual(['Pxe', 'Once']);
 });
 
-it('keeps a one-time override if Nova accepts the image, and the boot then fails without a change of the state', async () => {
+it('the daemon keeps a one-time override if Nova accepts the image, and the boot then fails without a change of the state', async () => {
   const served = await serve();
   await setBoot(served, 'Pxe');
   const failed = { action: 'rescue', request_id: 'req-7', user_id: 'u', start_time: '2026-11-23T01:15:03.960631' };
@@ -190,7 +196,7 @@ it('keeps a one-time override if Nova accepts the image, and the boot then fails
   expect([await boot(served), vmState(), isAccepted]).toEqual([['Pxe', 'Once'], 'active', true]);
 });
 
-it('warns at the start about an image that servers cannot boot, but not if Glance fails', async () => {
+it('the daemon warns at the start about an image that servers cannot boot, but not if Glance fails', async () => {
   const session = createSession(settingsFor(cloud.api.url), { timeoutMs: 120_000 });
   const logged: string[] = [];
   const log = { warn: (text: string) => void logged.push(`warn ${text}`), debug: () => void logged.push('debug') };

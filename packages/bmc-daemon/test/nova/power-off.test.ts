@@ -34,7 +34,7 @@ const storedState = () => (body()['metadata'] as Record<string, string>)['rackle
 const actions = () => cloud.servers.actions.flatMap((action) => Object.keys(action as object));
 const settled = { cd: 0, enabled: 'continuous', target: 'cdrom', n: expect.any(String) };
 
-it('ends the rescue at a power-off, stops the server, and keeps the override', async () => {
+it('the daemon ends the rescue of a server at a power-off, stops the server, and keeps the override', async () => {
   const served = await cloud.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;
   expect((await served.send('POST', reset, { ResetType: 'ForceOff' })).status).toBe(204);
@@ -43,7 +43,7 @@ it('ends the rescue at a power-off, stops the server, and keeps the override', a
   expect(glance.images.get(image)).not.toHaveProperty(`rackless_state_${id}`);
 });
 
-it('switches a server off although Glance answers 500', async () => {
+it('the daemon switches a server off although Glance answers 500', async () => {
   cloud.api.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
   const served = await cloud.serve();
   const reset = `/redfish/v1/Systems/${id}/Actions/ComputerSystem.Reset`;

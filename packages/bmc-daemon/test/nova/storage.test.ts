@@ -28,7 +28,7 @@ const cinderRequests = () => cloud.requestsTo('/volumev3');
 // A collection contains links.
 const members = (body: Body) => (body['Members'] as Body[]).map((link) => link['@odata.id']);
 
-it('shows the disks of the flavor, and volumes with size and name', async () => {
+it('the service shows the disks of the flavor, and volumes with size and name', async () => {
   const flavor = { vcpus: 1, ram: 64, original_name: 'm1', disk: 20, ephemeral: 4, swap: 512 };
   cloud.servers.put(1, { flavor, ...attached('v1') });
   const { get } = await serve((_request, response, path) =>
@@ -52,7 +52,7 @@ it('shows the disks of the flavor, and volumes with size and name', async () => 
   expect(cinderRequests()).toEqual(['GET /volumev3/volumes/v1']);
 });
 
-it('sends requests to Cinder only when a client reads storage', async () => {
+it('the service sends requests to Cinder only when a client reads storage', async () => {
   cloud.servers.put(1, attached('v1'));
   const { get } = await serve((_request, response) => sendJson(response, 200, volumeOf('v1')));
   await get('/redfish/v1/Systems?$expand=.');
@@ -67,7 +67,7 @@ it.each<[string, NovaHandler | undefined]>([
   ['has a Cinder that fails', (_request, response) => sendJson(response, 500, { error: { message: 'down' } })],
   ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],
-])('shows volumes without name and size, and the local disk, if the cloud %s', async (_, cinder) => {
+])('the service shows volumes without name and size, and the local disk, if the cloud %s', async (_, cinder) => {
   cloud.servers.put(1, attached('v1', 'v2'));
   const { get } = await serve(cinder);
   for (const id of ['v1', 'v2']) {
@@ -79,7 +79,7 @@ it.each<[string, NovaHandler | undefined]>([
   expect(await get(`${storage}/local/Volumes/root`)).toMatchObject({ CapacityBytes: 2 ** 30 });
 });
 
-it('sends no further requests for volumes to a Cinder that has answered 400', async () => {
+it('the service sends no further requests for volumes to a Cinder that has answered 400', async () => {
   cloud.servers.put(1, attached('v1', 'v2', 'v3'));
   const { get } = await serve((_request, response) => sendJson(response, 400, { badRequest: { message: 'no' } }));
   await get(`${storage}/volume`);
@@ -89,7 +89,7 @@ it('sends no further requests for volumes to a Cinder that has answered 400', as
   expect(cinderRequests()).toHaveLength(asked);
 });
 
-it('limits the number of volumes and the length of their names, and removes control characters from the names', async () => {
+it('the service limits the number of volumes and the length of their names, and removes control characters from the names', async () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `v${index}`);
   cloud.servers.put(1, attached('../../Managers', 'a b', ...ids));
   const name = `<script>alert(1)</script>\u0000\u001b[31m\ud800\u202e${'x'.repeat(100_000)}`;
@@ -101,7 +101,7 @@ it('limits the number of volumes and the length of their names, and removes cont
   expect(String(volume['Name'])).toHaveLength(255);
 });
 
-it('rejects changes of volumes and drives', async () => {
+it('the service rejects changes of volumes and drives', async () => {
   cloud.servers.put(1);
   const { send, messages } = await serve();
   const rejected = await send('PATCH', `${storage}/local/Drives/root`, { LocationIndicatorActive: true });

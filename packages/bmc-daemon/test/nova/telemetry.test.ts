@@ -35,7 +35,7 @@ const answerWith = (respond: (response: ServerResponse, id: string) => void): vo
     return true;
   });
 
-it('shows the counters of a server, and requests diagnostics only of this server', async () => {
+it('the service shows the counters of a server, and requests diagnostics only of this server', async () => {
   for (const index of [1, 2, 3]) cloud.servers.put(index);
   const served = await cloud.serve();
   expect((await served.get(reports))['Members']).toHaveLength(3);
@@ -53,7 +53,7 @@ it('shows the counters of a server, and requests diagnostics only of this server
   expect(asked()).toEqual([idOf(2)]);
 });
 
-it('derives the load of the processors from two measurements', async () => {
+it('the service derives the load of the processors from two measurements', async () => {
   cloud.servers.put(1);
   let readings = 0;
   answerWith((response) => {
@@ -71,22 +71,25 @@ it('derives the load of the processors from two measurements', async () => {
   expect(load).toBe('0');
 });
 
-it('has no values for a server that is off, and requests no diagnostics from Nova', async () => {
+it('the service has no metric values of a server that is off, and requests no diagnostics from Nova', async () => {
   cloud.servers.put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
   const served = await cloud.serve();
   expect(valuesOf(await reportOf(served, 1))).toEqual({});
   expect(asked()).toEqual([]);
 });
 
-it.each([[400], [404], [409], [501]])('has no values if Nova answers %d', async (status) => {
-  cloud.servers.put(1);
-  answerWith((response) => sendJson(response, status, { fault: { code: status, message: 'it does not run' } }));
-  const served = await cloud.serve();
-  expect(valuesOf(await reportOf(served, 1))).toEqual({});
-  expect(asked()).toEqual([idOf(1)]);
-});
+it.each([[400], [404], [409], [501]])(
+  'the service has no metric values of a server if Nova answers %d',
+  async (status) => {
+    cloud.servers.put(1);
+    answerWith((response) => sendJson(response, status, { fault: { code: status, message: 'it does not run' } }));
+    const served = await cloud.serve();
+    expect(valuesOf(await reportOf(served, 1))).toEqual({});
+    expect(asked()).toEqual([idOf(1)]);
+  },
+);
 
-it('requests no more diagnostics after the policy of the cloud has rejected a request', async () => {
+it('the service requests no more diagnostics after the policy of the cloud has rejected a request', async () => {
   for (const index of [1, 2]) cloud.servers.put(index);
   const message = 'Policy does not allow os_compute_api:os-server-diagnostics to be performed.';
   answerWith((response) => sendJson(response, 403, { forbidden: { code: 403, message } }));
@@ -95,7 +98,7 @@ it('requests no more diagnostics after the policy of the cloud has rejected a re
   expect(asked()).toEqual([idOf(1)]);
 });
 
-it('answers 503 for a server whose host is down, asks Nova once for three reads, and reads other servers', async () => {
+it('the service answers 503 for a server whose host is down, asks Nova once for three reads, and reads other servers', async () => {
   for (const index of [1, 2]) cloud.servers.put(index);
   answerWith((response, id) => {
     if (id === idOf(1)) sendJson(response, 500, { computeFault: { code: 500, message: 'MessagingTimeout' } });
@@ -113,13 +116,13 @@ it.each<[string, object]>([
   ['the form of version 2.47', { cpu0_time: 17, memory: 524_288, vda_read: 262_144 }],
   ['values that a hypervisor does not count', { cpu_details: [{ time: null }], disk_details: [{ read_bytes: -1 }] }],
   ['values of other types', { cpu_details: [5], disk_details: [{ read_bytes: '7' }, null], nic_details: [[]] }],
-])('has no values for %s', async (_, body) => {
+])('the service has no metric values for %s', async (_, body) => {
   cloud.servers.put(1);
   answerWith((response) => sendJson(response, 200, body));
   expect(valuesOf(await reportOf(await cloud.serve(), 1))).toEqual({});
 });
 
-it('requests the diagnostics of at most four servers at the same time', async () => {
+it('the service requests the diagnostics of at most four servers at the same time', async () => {
   for (let index = 0; index < 20; index += 1) cloud.servers.put(index);
   const held = new Set<ServerResponse>();
   let most = 0;

@@ -37,7 +37,7 @@ afterEach(async () => {
 it.each([
   ['fails', () => Promise.reject(new Error('rejected'))],
   ['succeeds', () => Promise.resolve()],
-])('keeps a lock that a wrong password sets during another change of accounts that %s', async (_outcome, end) => {
+])('a service keeps a lock that a wrong password sets during a change of accounts that %s', async (_outcome, end) => {
   const [a, b] = opened;
   const change = a?.shared.change(async () => {
     a.accounts?.countWrongPassword('eve');

@@ -74,7 +74,7 @@ const arrived = (replica: Replica, detail: string): Promise<boolean> =>
 const eventNames = (name: string, count: number) =>
   Array.from({ length: count }, (_value, index) => `${name} ${index}`);
 
-it('loses no event of a burst with more events than the list in Redis can have', async () => {
+it('a replica loses no event of a burst with more events than the list in Redis can have', async () => {
   const [a, b] = [await open(), await open()];
   const burst = eventNames('event', 10 * CAPACITY);
   for (const detail of burst) publish(a, detail);
@@ -84,7 +84,7 @@ it('loses no event of a burst with more events than the list in Redis can have',
   expect(warnings).toEqual([]);
 });
 
-it('reports events that a replica did not read in time, in its log and to its subscribers', async () => {
+it('a replica reports the number of events that it did not read in time, in its log and to its subscribers', async () => {
   const [a, b] = [await open(), await open()];
   publish(a, 'before');
   await arrived(b, 'before');
@@ -101,7 +101,7 @@ redis.call('LTRIM', KEYS[1], -${CAPACITY}, -1)`,
   expect(warnings).toContain('10 events were lost: this replica did not read them in time');
 });
 
-it('delivers an event although Redis rejects its log entry, and stores the entries of other logs', async () => {
+it('a replica delivers an event although Redis rejects its log entry, and stores the entries of other logs', async () => {
   const a = await open();
   await a.store.run(`redis.call('SET', KEYS[1], 'foreign')`, ['log:entries:machine'], []);
   for (const [detail, system] of [
@@ -115,7 +115,7 @@ it('delivers an event although Redis rejects its log entry, and stores the entri
   expect(await createSharedLogs(a.store, 10).ofSystem('other').read()).toHaveLength(1);
 });
 
-it('delivers all later events once, and the last one with the highest number, after Redis has lost events', async () => {
+it('a replica delivers all later events once, and the last one with the highest number, after Redis has lost events', async () => {
   const [a, b] = [await open(), await open()];
   publish(a, 'kept');
   await arrived(b, 'kept');

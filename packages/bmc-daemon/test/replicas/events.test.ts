@@ -91,7 +91,7 @@ async function listen(): Promise<{ readonly server: Server; readonly url: string
   return { server, url: `http://127.0.0.1:${port}/`, bodies };
 }
 
-it('sends an event of one replica to the streams of all replicas, with the same id, and to the listener', async () => {
+it('a service sends an event of one replica to the streams of all replicas, with the same id, and to the listener', async () => {
   const [atA, atB] = await Promise.all([stream(a), stream(b)]);
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish' };
@@ -109,7 +109,7 @@ it('sends an event of one replica to the streams of all replicas, with the same 
   server.close();
 });
 
-it('shows, changes and removes a subscription at every replica', async () => {
+it('a service shows, changes and removes a subscription at every replica', async () => {
   const body = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', Context: 'first' };
   const { headers } = await send(a, 'POST', subscriptions, { body, headers: admin });
   const uri = headers.get('location') ?? '';
@@ -134,7 +134,7 @@ it('shows, changes and removes a subscription at every replica', async () => {
   expect(await statusOf(read(a, uri, admin))).toBe(404);
 });
 
-it('never loses one of many subscriptions that replicas create at the same time', async () => {
+it('a service never loses one of many subscriptions that its replicas create at the same time', async () => {
   const created = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
       send(index % 2 === 0 ? a : b, 'POST', subscriptions, {
@@ -148,7 +148,7 @@ it('never loses one of many subscriptions that replicas create at the same time'
     expect((await read(replica, subscriptions, admin)).body['Members']).toHaveLength(created.length);
 });
 
-it('delivers each event once, and still delivers events when replicas are killed under load', async () => {
+it('a service delivers each event once, and still delivers events when replicas are killed under load', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);
@@ -178,7 +178,7 @@ it('delivers each event once, and still delivers events when replicas are killed
   server.close();
 });
 
-it('keeps the subscriptions and continues the delivery if the store loses its content', async () => {
+it('a service keeps the subscriptions and continues the delivery if the store loses its content', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   const { headers } = await send(a, 'POST', subscriptions, { body, headers: admin });
@@ -196,7 +196,7 @@ it('keeps the subscriptions and continues the delivery if the store loses its co
   server.close();
 });
 
-it('delivers, after an outage of the store, the events that happened during the outage', async () => {
+it('a service delivers, after an outage of the store, the events that happened during the outage', async () => {
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
   expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);
@@ -211,7 +211,7 @@ it('delivers, after an outage of the store, the events that happened during the 
   server.close();
 });
 
-it('continues a stream at another replica after the first one was killed', async () => {
+it('a service continues a stream at another replica after the first one was killed', async () => {
   const before = await stream(a);
   await testEvent(a, 'the first event');
   const { EventId } = await arrived(before, 'the first event');
@@ -222,7 +222,7 @@ it('continues a stream at another replica after the first one was killed', async
   expect(withText(after, 'the first event')).toEqual([]);
 });
 
-it('reports a change of power only once, although all replicas observe the change', async () => {
+it('a service reports a change of power only once, although all replicas observe the change', async () => {
   const events = await stream(a);
   const reset = `${system}/Actions/ComputerSystem.Reset`;
   expect(await statusOf(send(b, 'POST', reset, { body: { ResetType: 'ForceOff' }, headers: admin }))).toBe(204);
@@ -235,7 +235,7 @@ it('reports a change of power only once, although all replicas observe the chang
   expect(events.filter(({ MessageId }) => MessageId.endsWith('.ResourcePoweredOff'))).toHaveLength(1);
 });
 
-it('applies a change of a report definition at every replica', async () => {
+it('a service applies a change of a report definition at every replica', async () => {
   const { body } = await read(a, `${root}/TelemetryService/MetricReportDefinitions`, admin);
   const [{ '@odata.id': uri }] = body['Members'] as [{ '@odata.id': string }]; // the cloud has one server
   const change = { Schedule: { RecurrenceInterval: 'PT7S' } };
@@ -247,7 +247,7 @@ it('applies a change of a report definition at every replica', async () => {
   expect((await read(b, `${root}/TelemetryService`, admin)).body['ServiceEnabled']).toBe(false);
 });
 
-it('shows the same log at all replicas, also at a new one, and shows a clear at one replica at another', async () => {
+it('a service shows the same log at all replicas, also at a new one; a clear at one replica applies at all', async () => {
   await testEvent(a, 'from a');
   await testEvent(b, 'from b');
   const { body } = await waitFor(

@@ -23,7 +23,7 @@ function putBoth(parts: Record<string, unknown> = {}): void {
 const writes = () =>
   cloud.api.requests.filter((line) => line.includes(`/servers/${idOf(2)}`) && !line.startsWith('GET '));
 
-it('answers 404 to reads of a server of another project, and does not add it to the list', async () => {
+it('the service answers 404 to reads of a server of another project, and does not add it to the list', async () => {
   putBoth();
   const served = await cloud.serve();
   for (const path of ['', '/Bios', '/Processors', '/Storage', '/EthernetInterfaces', '/VirtualMedia/Cd']) {
@@ -43,7 +43,7 @@ it.each([
   ['runs an image', { 'OS-EXT-STS:vm_state': 'rescued', metadata: { 'rackless:state': '{"cd":"i","after":"req-1"}' } }],
   ['has a cell that is down', { status: 'UNKNOWN', 'OS-EXT-STS:vm_state': undefined }],
   ['has an unexpected form', { flavor: null }],
-])('sends no action to a server of another project that %s', async (_, parts) => {
+])('the service sends no action to a server of another project that %s', async (_, parts) => {
   putBoth(parts);
   const served = await cloud.serve();
   const types = ['On', 'ForceOff', 'GracefulShutdown', 'ForceRestart', 'GracefulRestart', 'Nmi', 'Pause', 'Suspend'];
@@ -62,7 +62,7 @@ it.each([
   expect([others.map(({ status }) => status), writes()]).toEqual([[404, 404, 404, 404], []]);
 });
 
-it('reads no console, no log and no statistics of a server of another project', async () => {
+it('the service reads no console, no log and no statistics of a server of another project', async () => {
   putBoth();
   const { driver } = await cloud.serve();
   const { statistics } = driver;
@@ -78,7 +78,7 @@ it('reads no console, no log and no statistics of a server of another project', 
   expect(writes()).toEqual([]);
 });
 
-it('does not serve servers of other projects, even if they are in a listing of Nova', async () => {
+it('the service does not serve servers of other projects, even if they are in a listing of Nova', async () => {
   putBoth();
   cloud.answer((_request, response, path) => {
     if (!path.startsWith('/servers/detail')) return false;
@@ -91,7 +91,7 @@ it('does not serve servers of other projects, even if they are in a listing of N
 it.each([
   ['Nova does not name the projects of servers', undefined, 'p'],
   ['Keystone does not name the project of the token', 'other', undefined],
-])('serves servers of all projects if %s', async (_, tenant, project) => {
+])('the service serves servers of all projects if %s', async (_, tenant, project) => {
   putBoth({ tenant_id: tenant });
   cloud.api.keystone = (request, response) => {
     request.resume();

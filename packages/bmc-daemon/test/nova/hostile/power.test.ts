@@ -10,7 +10,7 @@ const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`
 const reset = ({ send }: Served, index: number, type: string) =>
   send('POST', `${systemOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
 
-it('shows PoweringOff as soon as Nova has accepted a stop, although an older listing arrives later', async () => {
+it('the service shows PoweringOff as soon as Nova has accepted a stop, although an older listing arrives later', async () => {
   for (const index of [1, 2, 3, 4, 5, 6]) cloud.servers.put(index);
   const served = await cloud.serve();
   const { nova } = cloud.api;
@@ -67,7 +67,7 @@ it('shows PoweringOff as soon as Nova has accepted a stop, although an older lis
 });
 
 it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_prep', 'pausing'])(
-  'answers 503 to On and sends no action while Nova executes the task %s',
+  'the service answers 503 to On and sends no action while Nova executes the task %s',
   async (task) => {
     cloud.servers.put(1, { 'OS-EXT-STS:task_state': task });
     const served = await cloud.serve();
@@ -79,7 +79,7 @@ it.each(['shelving_image_uploading', 'soft-deleting', 'powering-off', 'resize_pr
 );
 
 it.each(['image_snapshot', 'image_uploading', 'updating_password', 'migrating', 'resize_confirming'])(
-  'answers 204 to On of a running server and sends no action while Nova executes the task %s',
+  'the service answers 204 to On of a running server and sends no action while Nova executes the task %s',
   async (task) => {
     cloud.servers.put(1, { 'OS-EXT-STS:task_state': task });
     const served = await cloud.serve();
@@ -89,7 +89,7 @@ it.each(['image_snapshot', 'image_uploading', 'updating_password', 'migrating', 
   },
 );
 
-it('answers a reset with 503, not with a task, while the cloud hangs, and never sends its action', async () => {
+it('the service answers a reset with 503, not with a task, while the cloud hangs, and never sends its action', async () => {
   for (const index of [1, 2]) cloud.servers.put(index);
   const served = await cloud.serve();
   const held: (() => void)[] = [];
@@ -114,7 +114,7 @@ it('answers a reset with 503, not with a task, while the cloud hangs, and never 
   expect((await served.get(systemOf(1)))['PowerState']).toBe('On');
 });
 
-it('gives up an action that it has sent to a cloud that hangs, and Nova may still execute it', async () => {
+it('the service gives up an action that it has sent to a cloud that hangs, and Nova may still execute it', async () => {
   cloud.servers.put(1);
   const served = await cloud.serve();
   let execute: (() => void) | undefined;
@@ -144,7 +144,7 @@ it('gives up an action that it has sent to a cloud that hangs, and Nova may stil
   expect(executed).toBe(1);
 });
 
-it('answers 202 to a reset if Nova accepts its action after nine seconds, but answers other requests', async () => {
+it('the service answers 202 to a reset if Nova accepts its action after nine seconds, but answers other requests', async () => {
   cloud.servers.put(1);
   const served = await cloud.serve();
   cloud.answer((request, response, path) => {

@@ -27,7 +27,7 @@ const insert = ({ send }: Served, index: number) =>
 const eject = ({ send }: Served, index: number) =>
   send('POST', `${systemOf(index)}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`, {});
 
-it('lists all servers with a token for each page, if each token expires after a page', async () => {
+it('the service lists all servers with a token for each page, if each token expires after a page', async () => {
   for (let index = 1; index <= 2500; index += 1) cloud.servers.put(index, {}, 0);
   let valid = 1;
   cloud.answer((request, response, path) => {
@@ -50,7 +50,7 @@ it.each([
   ['Instance X is not ready', 'building', 'spawning', 503],
   ['Instance X is not ready', 'error', null, 409],
   ['', 'active', null, 409],
-])('answers a ForceOff if Nova says "%s" (%s, task %s) with %d', async (message, vmState, task, status) => {
+])('the service answers a ForceOff if Nova says "%s" (%s, task %s) with %d', async (message, vmState, task, status) => {
   cloud.servers.put(1, { 'OS-EXT-STS:vm_state': vmState, 'OS-EXT-STS:task_state': task });
   cloud.answer((_request, response, path) => {
     if (!path.endsWith('/action')) return false;
@@ -60,7 +60,7 @@ it.each([
   expect((await reset(await cloud.serve(), 1, 'ForceOff')).status).toBe(status);
 });
 
-it('answers 404 if a server is deleted between two requests', async () => {
+it('the service answers 404 if a server is deleted between two requests', async () => {
   const served = await cloud.serve();
   const requests: readonly ((index: number) => Promise<{ readonly status: number }>)[] = [
     (index) => served.send('GET', systemOf(index)),
@@ -84,7 +84,7 @@ it('answers 404 if a server is deleted between two requests', async () => {
   }
 });
 
-it('answers 404 if a server is deleted while Nova executes its action', async () => {
+it('the service answers 404 if a server is deleted while Nova executes its action', async () => {
   cloud.answer((_request, response, path) => {
     if (!path.endsWith('/action')) return false;
     cloud.servers.all.delete(idOf(1));
@@ -94,7 +94,7 @@ it('answers 404 if a server is deleted while Nova executes its action', async ()
   expect((await reset(await cloud.serve(), 1, 'ForceOff')).status).toBe(404);
 });
 
-it("boots and stops a server if Glance allows no changes, and reports Glance's error for an insert", async () => {
+it("the service boots and stops a server if Glance allows no changes, and reports Glance's error for an insert", async () => {
   const cd = glance.put({ rackless_url: `${images.url}/boot.iso` });
   cloud.servers.put(1, {
     metadata: { 'rackless:state': JSON.stringify({ cd, enabled: 'continuous', target: 'cdrom' }) },
@@ -118,7 +118,7 @@ it("boots and stops a server if Glance allows no changes, and reports Glance's e
 });
 
 it.each(['ftp://cloud', 'file:///etc/passwd', 'javascript:0', 'http://['])(
-  'does not start if the catalog has the URL %s for Nova, and names the setting',
+  'the service does not start if the catalog has the URL %s for Nova, and names the setting',
   async (url) => {
     cloud.api.keystone = (request, response) => {
       request.resume();
@@ -131,7 +131,7 @@ it.each(['ftp://cloud', 'file:///etc/passwd', 'javascript:0', 'http://['])(
   },
 );
 
-it('shows the servers even if the catalog has endpoints of an unexpected form, and no Glance', async () => {
+it('the service shows the servers even if the catalog has endpoints of an unexpected form, and no Glance', async () => {
   const compute = { interface: 'public', region_id: 'R1', url: `${cloud.api.url}/compute` };
   cloud.api.keystone = (request, response) => {
     request.resume();

@@ -13,7 +13,7 @@ const LARGEST = 2 ** 31 - 1;
 /** Returns the number of members of a collection. */
 const memberCount = ({ body }: ServedAnswer): number => ((body?.['Members'] ?? []) as Body[]).length; // Every collection has this list.
 
-it('shows a server with the largest flavor that Nova can store', async () => {
+it('the service shows a server with the largest flavor that Nova can store', async () => {
   cloud.servers.put(1, {
     flavor: { ...flavor, vcpus: LARGEST, ram: LARGEST, disk: LARGEST, ephemeral: LARGEST, swap: LARGEST },
   });
@@ -31,7 +31,7 @@ it.each([
   ['vcpus', LARGEST + 1],
   ['ram', -1],
   ['ram', 1e300],
-])('shows no server whose flavor has the %s %d, logs it, and shows the others', async (name, value) => {
+])('the service shows no server whose flavor has the %s %d, logs it, and shows the others', async (name, value) => {
   cloud.servers.put(1, { flavor: { ...flavor, [name]: value } });
   cloud.servers.put(2);
   const { get, send } = await cloud.serve();
@@ -41,14 +41,14 @@ it.each([
   expect([single.status, JSON.stringify(single.body)]).toEqual([503, expect.stringContaining(`server.flavor.${name}`)]);
 });
 
-it('shows a server whose flavor has no valid sizes of disks', async () => {
+it('the service shows a server whose flavor has no valid sizes of disks', async () => {
   cloud.servers.put(1, { flavor: { ...flavor, disk: null, ephemeral: -1, swap: '' } });
   const { get } = await cloud.serve();
   const drives = (await get(`${systemOf(1)}/Storage/local`))['Drives'] as unknown[]; // The schema has this list.
   expect(drives).toHaveLength(1);
 });
 
-it('shortens long names and descriptions, and replaces control characters in them', async () => {
+it('the service shortens long names and descriptions, and replaces control characters in them', async () => {
   const names: Readonly<Record<string, string>> = {
     'a  b/c?d#e': 'a  b/c?d#e',
     ['x'.repeat(1_000_000)]: 'x'.repeat(255),
@@ -69,7 +69,7 @@ it('shortens long names and descriptions, and replaces control characters in the
   expect((await send('GET', '/redfish/v1/Systems/a%20%20b%2Fc%3Fd%23e')).status).toBe(200);
 });
 
-it('ignores invalid MAC addresses, shows at most 128 interfaces, and shortens a state in an error', async () => {
+it('the service ignores invalid MAC addresses, shows at most 128 interfaces, and shortens a state in an error', async () => {
   const mac = (number: number): string => `fa:16:3e:00:00:${number.toString(16).padStart(2, '0')}`;
   const addresses = [
     '../../Accounts',

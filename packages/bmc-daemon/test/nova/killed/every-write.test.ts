@@ -165,7 +165,7 @@ async function repeatAfter(
 }
 
 it.each(cases)(
-  'lets a client repeat its request after a kill at any write: $name for a server that $state',
+  'the daemon lets a client repeat its request after a kill at any write: $name for a server that $state',
   async ({ steps, operation }) => {
     const { nova } = cloud.api;
     const expected = await withoutKill(steps, operation);
@@ -183,7 +183,7 @@ it.each(cases)(
   600_000,
 );
 
-it('inserts again after an eject while Nova stored no metadata, and a kill at a write of a later change', async () => {
+it('the daemon accepts an insert after an eject that Nova could not store, and a kill at a later write', async () => {
   const { nova } = cloud.api;
   for (const when of ['before', 'after'] as const) {
     for (let write = 0; ; write += 1) {

@@ -26,7 +26,7 @@ function answerOutput(status: number, body: unknown): string[] {
   return bodies;
 }
 
-it('shows the output as an attachment of the console log, and its lines as entries', async () => {
+it('the service shows the output as an attachment of the console log, and its lines as entries', async () => {
   cloud.servers.put(1);
   const bodies = answerOutput(200, { output: 'GRUB\n\n\u001b[31mLinux\u001b[0m <b>6.1</b>\n' });
   const { get, send } = await cloud.serve();
@@ -44,7 +44,7 @@ it('shows the output as an attachment of the console log, and its lines as entri
   expect((await send('POST', `${log}/Actions/LogService.ClearLog`, {})).status).toBe(404);
 });
 
-it('gives the entry of a line the time at which the service first read the line', async () => {
+it('the service gives the entry of a line the time at which it first read the line', async () => {
   cloud.servers.put(1);
   let output = 'GRUB\n';
   cloud.answer((request, response, path) => {
@@ -83,14 +83,14 @@ it.each<[string, number, unknown]>([
   ['that does not run', 404, { itemNotFound: { message: 'Guest does not have a console available.' } }],
   ['that was never built', 409, { conflictingRequest: { message: 'Instance is not ready' } }],
   ['without output', 200, { output: null }],
-])('shows an empty console log for a server %s', async (_, status, body) => {
+])('the service shows an empty console log for a server %s', async (_, status, body) => {
   cloud.servers.put(1);
   answerOutput(status, body);
   const { get } = await cloud.serve();
   expect(membersOf(await get(`${log}/Entries`))).toEqual([]);
 });
 
-it('shows only the end of an output of megabytes, within limits', async () => {
+it('the service shows only the end of an output of megabytes, within limits', async () => {
   cloud.servers.put(1);
   const line = `\u001b]0;title\u0007€\u0000\u202e${'x'.repeat(90)}\n`;
   answerOutput(200, { output: line.repeat(50_000) });
@@ -106,7 +106,7 @@ it('shows only the end of an output of megabytes, within limits', async () => {
 it.each<[string, number, unknown, string]>([
   ['rejects the request', 403, { forbidden: { message: 'no' } }, 'Nova answers 403: no'],
   ['sends another form', 200, { output: 7 }, 'unexpected form'],
-])('answers 503 for entries if Nova %s, and shows the console log', async (_, status, answer, reason) => {
+])('the service answers 503 for entries if Nova %s, and shows the console log', async (_, status, answer, reason) => {
   cloud.servers.put(1);
   answerOutput(status, answer);
   const { get, send } = await cloud.serve();
