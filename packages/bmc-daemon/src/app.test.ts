@@ -190,7 +190,7 @@ describe('the log', () => {
     ]);
   });
 
-  it("shares its id with the answer: the client's X-Request-Id if it has at most 64 safe characters", async () => {
+  it("has the same request id as the answer: the client's X-Request-Id if this has at most 64 safe characters", async () => {
     const ids = [];
     for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
       const { headers } = await client.get('/redfish', { 'X-Request-Id': id });

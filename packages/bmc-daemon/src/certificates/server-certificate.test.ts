@@ -130,7 +130,7 @@ describe('a new certificate', () => {
     ).toEqual(before.filter((name) => !name.startsWith('root.pem-')));
   });
 
-  it('uses the key of its request, also after a new openServerCertificate; only this key is removed', async () => {
+  it('uses the key of its signing request, also after a new openServerCertificate; the other keys stay stored', async () => {
     const pem = await certificate.generateSigningRequest(request);
     expect(statSync(state.path).mode & 0o777).toBe(0o600);
     expect(state.state.keys).toHaveLength(1);

@@ -121,7 +121,7 @@ describe('the effective settings', () => {
     });
   });
 
-  it('have None for an empty certificate, key or CA file, with a warning for the file and the command line', () => {
+  it('have None for an empty path of a certificate, key or CA, with a warning unless it is in the environment', () => {
     const { settings, faults, warnings } = load("EMULATOR_SSL_CERT = ''\nEMULATOR_STORAGE_POOL = None\n", {
       flags: { sslKey: '' },
       environment: { EMULATOR_VMEDIA_CA_FILE: '' },

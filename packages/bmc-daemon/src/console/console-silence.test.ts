@@ -101,7 +101,7 @@ describe('a silent console that cannot be checked', () => {
     watch.start();
   });
 
-  it('is suspect 10 s after a change of its machine, and never without one', () => {
+  it('is suspect 10 s after a change of its machine, and never without such a change', () => {
     watch.onOutput();
     watch.onInput();
     // No timer may run, because Node.js runs a timer with an infinite time after 1 ms.

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { changeOfState } from './machine-change.js';
 
 describe('changeOfState', () => {
-  it('returns the change between two states; undefined for equal states, a block and a cancelled shutdown', () => {
+  it('returns the change between two states; undefined for equal states, for blocked and for a cancelled shutdown', () => {
     expect(changeOfState('running', 'shutoff')).toBe('stopped');
     expect(changeOfState('shutoff', 'running')).toBe('started');
     expect(changeOfState('crashed', 'running')).toBe('started');

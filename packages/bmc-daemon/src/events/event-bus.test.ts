@@ -38,7 +38,7 @@ describe('the event bus', () => {
     expect(errors).toEqual([fault]);
   });
 
-  it('ends one subscription of a listener that subscribed twice', () => {
+  it('ends only one of two subscriptions of the same listener', () => {
     const bus = createEventBus(() => undefined);
     let count = 0;
     const listener = () => {

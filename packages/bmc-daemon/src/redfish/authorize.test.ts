@@ -28,13 +28,13 @@ describe('the guard of a resource', () => {
     expect(session(identityWith('ConfigureManager'), 'DELETE', isNotOwn)).toBeNull();
   });
 
-  it('returns null for all properties, otherwise those that a client may change, and throws if there are none', () => {
+  it('returns null if the client may change all properties, otherwise the allowed ones; throws if there are none', () => {
     expect(account(identityWith('ConfigureUsers'), 'PATCH', isNotOwn)).toBeNull();
     expect(account(identityWith('ConfigureSelf'), 'PATCH', isOwn)).toEqual(new Set(['Password']));
     expect(() => account(identityWith('ConfigureSelf'), 'PATCH', isNotOwn)).toThrow(refusal);
   });
 
-  it('allows only the own account while its password must be changed; the error names its URI', () => {
+  it("allows a user who must change their password only their own account; the error has the account's URI", () => {
     const identity = { ...identityWith('ConfigureSelf'), passwordChangeRequired: true };
     expect(account(identity, 'GET', isOwn)).toBeNull();
     expect(() => system(identity, 'GET', isOwn)).toThrow(

@@ -39,7 +39,7 @@ function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
 }
 
 describe('the renderer of a resource', () => {
-  it('returns the same answer until the entity changes, or a volatile property, which keeps the ETag', () => {
+  it('returns the same answer until the entity or a volatile property changes; a volatile one keeps the ETag', () => {
     let clock = '12:00:00';
     const resource = resourceDefiner<object>()({
       entity: 'Manager',

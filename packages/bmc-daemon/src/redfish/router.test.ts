@@ -16,7 +16,7 @@ const matchOf = (path: string) => {
 };
 
 describe('a router', () => {
-  it('finds the target that the caller accepts if a path has several, and the first target if it accepts none', () => {
+  it('finds, if a path has several targets, the one that the caller accepts, or the first if it accepts none', () => {
     const members = createRouter([
       { template: '/Accounts/Members', target: 'creates' },
       { template: '/Accounts/{id}', target: 'account' },

@@ -76,7 +76,7 @@ describe('the event of a PATCH', () => {
     folder.remove();
   });
 
-  it('is the only one and contains all properties; a failed PATCH has no event', async () => {
+  it('is the only event of this PATCH, and contains all its properties; a failed PATCH has no event', async () => {
     const { uuid } = await driver.getSystem('node-2');
     const seen: unknown[] = [];
     const stop = driver.onChange(({ kind }) => seen.push(kind));

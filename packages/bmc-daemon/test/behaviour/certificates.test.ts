@@ -254,7 +254,7 @@ describe('the certificate of HTTPS', () => {
     expect((await get(`${collection}/1`))['Subject']).toMatchObject({ CommonName: 'first' });
   });
 
-  it('is not requested with invalid parameters, and the error names each of them', async () => {
+  it('cannot be requested with invalid parameters, and the error names each of them', async () => {
     const good = { CertificateCollection: { '@odata.id': collection }, CommonName: 'bmc' };
     const keysOf = async (change: object) => {
       const { status, body } = await post(generate, { ...good, ...change });

@@ -292,7 +292,7 @@ describeSpec('an HTTP boot', (spec) => {
     expect(await drive()).toEqual([false, null]);
   });
 
-  it('changes nothing if the image is unavailable, and boots from the network without a URI', async () => {
+  it('changes nothing if its image is unavailable, and boots from the network if it has no URI', async () => {
     const gone = await patch({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: spec().image('gone.iso') });
     expect(gone.status).toBe(400);
     const [said] = spec().objectAt(gone.body ?? {}, 'error')['@Message.ExtendedInfo'] as readonly Body[];

@@ -44,7 +44,7 @@ describe('a session', () => {
     expect((await fixture.client.get(location, tokenHeader(other))).json).toEqual(created.json);
   });
 
-  it('gives the same access as HTTP Basic; a wrong or ended token gets 401, without the token', async () => {
+  it('gives the same access as HTTP Basic; a wrong or ended token gets 401, and no answer repeats a wrong token', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const token = tokenHeader(created);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
@@ -126,7 +126,7 @@ describe('a session', () => {
     expect((await fixture.client.get(fixture.machine, tokenHeader(created))).status).toBe(401);
   });
 
-  it('above the limit of its user, ends the least recently used session of this user', async () => {
+  it('that exceeds the limit of its user ends the least recently used session of this user', async () => {
     const opened = [];
     for (let index = 0; index < 5; index += 1) {
       fixture.advance(1);

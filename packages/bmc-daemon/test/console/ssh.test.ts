@@ -235,7 +235,7 @@ describe('selecting a console', () => {
 });
 
 describe('access to a console', () => {
-  it('is refused for a wrong password, one that must be changed, an unknown user and a disabled account', async () => {
+  it('is refused for a wrong password, a password that must be changed, an unknown user and a disabled account', async () => {
     await start();
     const asked = ['-o', 'PreferredAuthentications=keyboard-interactive', '-o', 'LogLevel=INFO'];
     const once = [...asked, '-o', 'NumberOfPasswordPrompts=1'];
@@ -396,7 +396,7 @@ describe('a console', () => {
     await expect(driver.console.open('node-2')).resolves.toBeDefined();
   });
 
-  it('accepts lines from a pipe, reports them lost if the machine is off, and shows output to silent clients', async () => {
+  it('accepts lines from a pipe, reports lines as lost if the machine is off, and shows output to silent clients', async () => {
     await start();
     const asking = ssh('admin/node-2', { ...admin, options: ['-T'] });
     asking.type('hello\nworld\r\n');
@@ -419,7 +419,7 @@ describe('a console', () => {
     await watching.dispose();
   });
 
-  it('drops output only for a slow client, and tells it how many bytes are missing', async () => {
+  it('drops output only for a slow client, and tells this client how many bytes are missing', async () => {
     const listeners = new Set<ConsoleListener>();
     await start({ hub: hubOf(listeners, () => undefined) });
     const slow = ssh('admin/node-2', { ...admin, options: ['-T'] });
@@ -498,7 +498,7 @@ describe('the SSH server', () => {
     await once(connect(server.port, '127.0.0.1').resume(), 'close');
   });
 
-  it('closes the oldest connection of the network with the most unauthenticated ones, to have room for a client', async () => {
+  it('closes the oldest unauthenticated connection of the network that has most of them, in favor of a new client', async () => {
     await start({ limits: { unauthenticated: 4 } });
     const connectFrom = async (localAddress: string) => {
       const socket = connect({ port: server.port, host: '127.0.0.1', localAddress });

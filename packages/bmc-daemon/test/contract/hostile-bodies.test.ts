@@ -117,7 +117,7 @@ afterAll(async () => {
 });
 
 describe('a body', () => {
-  it('is tried for every PATCH, POST and action, except that of console logs', () => {
+  it('is tried for every PATCH, POST and action, except the action of console logs', () => {
     // Console logs need a recording; their only write has no parameters.
     const listed = resources.filter(({ uri }) => !uri.includes('/ConsoleLog'));
     const served = listed.flatMap(({ uri, patch, post, actions = {} }) => [

@@ -50,7 +50,7 @@ machines:
   });
 
   it.each(['Systems?$expand=.', 'Chassis?$expand=.', 'CertificateService/CertificateLocations'])(
-    'leave the answer to /redfish/v1/%s whole if one of them cannot be read',
+    'are in the answer to /redfish/v1/%s even if they cannot be read, with a message',
     async (path) => {
       const base = await serve(`
 machines:

@@ -106,7 +106,7 @@ describe('a serial console over a WebSocket', () => {
     expect(writer.output).not.toContain('dropped');
   });
 
-  it('rejects clients without a login or without the privilege, of other sites, for unknown machines, and above the limit', async () => {
+  it('rejects clients without login or privilege, pages of other sites, unknown machines, and clients above the limit', async () => {
     const { url } = await startWithAccounts();
     const uri = `${url}${systems}/node-2/SerialConsole`;
     expect(await new WebConsoleClient(uri, []).end()).toMatch(/401$/);

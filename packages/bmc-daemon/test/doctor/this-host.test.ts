@@ -85,7 +85,7 @@ describe('the settings', () => {
 });
 
 describe('the command for a password file', () => {
-  it('creates it in the folder of the configuration file, to which the path in that file is relative', async () => {
+  it('creates it in the folder of the configuration file, because the path in this file is relative to the folder', async () => {
     const file = at('open.conf');
     writeFileSync(file, 'EMULATOR_FAKE_DRIVER = True\n');
     const [finding] = findingsAbout(await doctor(['-i', '0.0.0.0', '--config', file], { cwd: '/' }), 'settings');

@@ -174,7 +174,7 @@ describe('the stream of events', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('does not wait for a client that does not read, and reports its lost events to it', async () => {
+  it('does not wait for a client that does not read, and reports to this client how many events it lost', async () => {
     const slow = await open();
     await until('the first event', () => slow.payloads.length >= 1);
     slow.pause();

@@ -60,7 +60,7 @@ describe('a libvirt host', () => {
     expect(again.facts?.cpuTime?.busySeconds).toBeGreaterThanOrEqual(facts?.cpuTime?.busySeconds ?? Infinity);
   });
 
-  it('counts its machines, and each machine names it', async () => {
+  it('counts its machines, and each of these machines names the host', async () => {
     const guest = await host.guest();
     expect((await driver.getSystem(guest.uuid)).host).toBe('lab-1');
     expect(await driver.listSystems()).toMatchObject([{ uuid: guest.uuid, host: 'lab-1' }]);

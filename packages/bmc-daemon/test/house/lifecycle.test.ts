@@ -157,7 +157,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
 ];
 
 describe('docs/internals/lifecycle.md', () => {
-  it('has the answers of these tests in this order', () => {
+  it('lists the answers that the tests below provoke, in the order of these tests', () => {
     expect(rows).toEqual(provoked.map(([row]) => row));
   });
 

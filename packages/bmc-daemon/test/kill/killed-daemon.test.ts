@@ -67,7 +67,7 @@ async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
 describe.each(chosen(operations).map((operation) => [operation.title, operation] as const))(
   '%s',
   (_title, operation) => {
-    it('leaves the machine in the state before or after it, if the daemon is killed before a change', async () => {
+    it('leaves the machine in the state before or after the operation, if the daemon is killed during it', async () => {
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
@@ -97,7 +97,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
 describe.each(chosen(atomicOperations).map((operation) => [operation.title, operation] as const))(
   '%s',
   (_title, operation) => {
-    it('leaves the machine in the state before it, or succeeds, if libvirt rejects one of its calls', async () => {
+    it('leaves the machine in the state before the operation, or succeeds, if libvirt rejects one of its calls', async () => {
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();

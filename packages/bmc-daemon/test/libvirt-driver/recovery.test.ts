@@ -105,7 +105,7 @@ describe('a restarted daemon', () => {
     }
   });
 
-  it('preserves the override of a machine that was switched off meanwhile, for its next power-on', async () => {
+  it('preserves, for the next power-on, the override of a machine that was switched off while no daemon ran', async () => {
     const guest = await armedAndLeft();
     await host.virsh('destroy', guest.name);
     const next = await host.driver();
@@ -150,7 +150,7 @@ describe('a restarted daemon', () => {
     await next.close();
   });
 
-  it('completes a graceful restart into a changed definition if the earlier daemon ended during it', async () => {
+  it('completes a graceful restart into a changed definition if the earlier daemon ended during the restart', async () => {
     const guest = await host.guest({ ignoresPowerButton: true, cdrom: await host.drive('cd') });
     const first = await host.driver();
     await first.power(guest.uuid, 'create');

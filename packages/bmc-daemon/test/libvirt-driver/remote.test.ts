@@ -39,7 +39,7 @@ afterAll(async () => {
 const volumesInPool = async (): Promise<string> => await host.virsh('vol-list', 'rackless-images');
 
 describeSsh('a libvirt on another host, over ssh', () => {
-  it('stores in its pool an image that the driver sends, and a machine boots from it once', async () => {
+  it('stores in its pool an image that the driver sends, and a machine boots once from this image', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');
     await driver.media.insert(guest.uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true });

@@ -155,7 +155,7 @@ describe.each([
     await redefine(original);
   });
 
-  it('accepts UEFI firmware of its own choice and of a file, and stores the original bytes after Legacy', async () => {
+  it('accepts UEFI firmware that libvirt or a file selects, and stores the original bytes after a change to BIOS', async () => {
     const none = { loaderPath: null, nvramTemplate: null };
     const selected = await redefine(withFirmware(original, 'efi', none));
     expect(readDomain(selected).firmware).toBe('efi');

@@ -52,7 +52,7 @@ describe('the parser of the arguments of bmc-daemon machine', () => {
     for (const text of ['', 'usb', 'disk,disk', 'disk,']) expect(() => args.parseSteps(text)).toThrow('at most once');
   });
 
-  it('rejects names that are empty, too long or with forbidden characters, and counts not from 1 to 10,000', () => {
+  it('rejects names that are empty, too long or with forbidden characters, and counts outside of 1 to 10,000', () => {
     expect(args.parseName('rack-1.node_2')).toBe('rack-1.node_2');
     for (const name of ['', '-x', 'a/b', '../x', 'ä', 'a b', 'a'.repeat(61)])
       expect(() => args.parseName(name)).toThrow();

@@ -145,7 +145,7 @@ describe('the console log', () => {
     expect(heard).toBe(`2: stored ${Array.from({ length: 500 }, (_, turn) => `${turn} `).join('')}`);
   });
 
-  it('gives a follower the text of the last boot if the machine is off, and an empty text without a boot', async () => {
+  it('gives a follower the text of the last boot if the machine is off, and an empty text if there was no boot', async () => {
     ports.restartMachine('1');
     ports.print('the end');
     ports.setState('closed');
@@ -242,7 +242,7 @@ describe('the console log', () => {
     expect((await recordTexts()).slice(-2)).toEqual(['2:', 'second']);
   });
 
-  it('begins a new boot if the machine was restarted while the daemon was down, with a note', async () => {
+  it('begins a new boot, with a note, if the machine was restarted while the daemon was down', async () => {
     ports.restartMachine('1');
     ports.print('before\r\n');
     await logs.close();

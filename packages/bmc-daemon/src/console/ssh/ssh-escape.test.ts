@@ -19,7 +19,7 @@ describe('escapes of a console', () => {
     expect(read('a', '\r', '~', '.')).toEqual(['a', '\r', '<leave>']);
   });
 
-  it('make one tilde of two, and are text if they are unknown', () => {
+  it('send one tilde for two tildes, and are text if they are unknown', () => {
     expect(read('~~.')).toEqual(['~.']);
     expect(read('~root')).toEqual(['~root']);
     // The line is still empty after an escape.

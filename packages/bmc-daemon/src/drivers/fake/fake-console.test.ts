@@ -35,7 +35,7 @@ describe('consoles of the fake driver', () => {
     stream.destroy();
   });
 
-  it('accept one client, and disconnect it when another takes the port by force, and on power-off', async () => {
+  it('accept one client, and disconnect it when another client takes the port by force, and at a power-off', async () => {
     const driver = new FakeDriver();
     const first = await driver.console.open('node-2');
     const inUse = new DriverError(

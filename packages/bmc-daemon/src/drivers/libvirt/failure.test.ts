@@ -85,7 +85,7 @@ describe('driverError', () => {
     expect(driverError('x', full).kind).toBe('noPlace');
   });
 
-  it('keeps the kind and the message of an image error, and adds the field; an aborted one becomes unavailable', () => {
+  it('keeps the kind and the message of an image error, and adds the field; the kind aborted becomes unavailable', () => {
     const error = driverError('x', new ImageError('mediaNotFound', 'reading image http://h/: 404'));
     expect([error.kind, error.message, error.field]).toEqual([
       'mediaNotFound',

@@ -47,7 +47,7 @@ describe('a machine file', () => {
     expect(one?.interfaces[0]?.mac).toMatch(/^[0-9a-f][26ae](:[0-9a-f]{2}){5}$/);
   });
 
-  it('sets hardware and state, and replaces them for single machines', () => {
+  it('sets hardware and state of the machines of an entry; an override replaces them for a single machine', () => {
     const { machines } = read(`
 machines:
   - name: node-{n}

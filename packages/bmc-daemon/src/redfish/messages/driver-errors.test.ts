@@ -136,7 +136,7 @@ describe('toRedfishError', () => {
   });
 
   it.each<DriverErrorKind>(['failed', 'insertFailed', 'conflict', 'storageFull'])(
-    'hides the folders of the host in a text of the hypervisor that comes with %s',
+    "hides the folders of the host in the hypervisor's text of an error of the kind %s",
     (kind) => {
       const text = 'starting machine vm1: qemu: -drive file=/srv/private/a.img: warning: slow';
       const [only] = toRedfishError(new DriverError(kind, text), { path }).messages;

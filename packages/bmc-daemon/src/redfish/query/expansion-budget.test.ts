@@ -54,7 +54,7 @@ describe('the budget of expansions', () => {
     expect(await next).toBe('a1');
   });
 
-  it('rejects a request with 503 and Retry-After if too many of its client, or of all clients, wait', async () => {
+  it('rejects a request with 503 and Retry-After if too many requests of its client, or of all clients, wait', async () => {
     const { run, end } = open({ atOnce: 1, waitingPerClient: 1, waiting: 2 });
     const waits = [run('a', 'a1'), run('a', 'a2'), run('b', 'b1')];
     const fault: unknown = await run('a', 'a3').catch((error: unknown) => error);

@@ -90,7 +90,7 @@ describe('the registries', () => {
     expect(Messages['Success']).not.toHaveProperty('ParamTypes');
   });
 
-  it('answer 404 for an unknown registry, and the JSON schemas for a type that is not served', async () => {
+  it('answer 404 for an unknown registry; the JSON schemas answer 404 for a type that is not served', async () => {
     expect((await client.get('/redfish/v1/Registries/Base.1.1')).status).toBe(404);
     expect((await client.get('/redfish/v1/JsonSchemas/ComputerSystem')).status).toBe(404);
   });

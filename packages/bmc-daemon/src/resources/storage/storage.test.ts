@@ -226,7 +226,7 @@ describe('the drives in a chassis', () => {
     expect((await get(`${chassis(empty.UUID)}/Drives`))['Members']).toEqual([]);
   });
 
-  it('in a shared chassis lack those of a machine that cannot be read, with the reason in a message', async () => {
+  it('in a shared chassis lack the drives of a machine that cannot be read, and a message has the reason', async () => {
     const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
     const { get, send } = await serve({ settings: { chassis: [shelf] } });
     const original = driver.getSystem.bind(driver);

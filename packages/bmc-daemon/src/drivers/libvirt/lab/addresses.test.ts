@@ -50,7 +50,7 @@ describe('chooseAddresses', () => {
     expect(chosen.get('node-129')).toEqual(choose().get('node-129'));
   });
 
-  it('derives MAC addresses with a prefix from the number of the machine, and rejects a prefix with too few', () => {
+  it("derives MAC addresses with a prefix from the machine's number, and rejects a prefix with too few addresses", () => {
     const prefix = choose({ macPrefix: '52:54:00:aa' });
     expect(prefix.get('node-1')?.macs).toEqual(['52:54:00:aa:00:01', '52:54:00:aa:00:02']);
     expect(prefix.get('node-129')?.macs).toEqual(['52:54:00:aa:01:01', '52:54:00:aa:01:02']);

@@ -60,7 +60,7 @@ describe('the record of a process', () => {
     expect(read({ target: 'hd', evidence: 7 })?.armed).toEqual({ target: 'hd', evidence: null });
   });
 
-  it('keeps members of a newer version of the daemon, for the same process only', () => {
+  it('keeps members that a newer version of the daemon has added, but not those of another process', () => {
     const xml = live(`<process version='2'>{"instance":7,"order":[],"newer":{"a":1}}</process>`);
     expect(render({ ...record, armed: null, order: [] }, xml)).toContain(`{"instance":7,"order":[],"newer":{"a":1}}`);
     expect(render({ instance: 8, order: [], armed: null }, xml)).not.toContain('newer');

@@ -24,7 +24,7 @@ describe('withDriveMedia', () => {
     expect(withDriveMedia(filled, 'sda', null)).toBe(q35Xml);
   });
 
-  it('accepts a volume, and sets the type of the drive back to file when it is emptied', () => {
+  it('accepts a volume, and sets the type of the drive back to file when the volume is removed', () => {
     const filled = withDriveMedia(q35Xml, 'sda', volume);
     expect(filled).toContain(
       `<disk type='volume' device='cdrom'>\n      <driver name='qemu' type='raw'/>\n      <source pool='rackless' volume='x.iso'/>\n`,

@@ -7,7 +7,7 @@ const withDevices = (markup: string): string => q35Xml.replace('</devices>', `${
 const portOf = (markup: string) => readDomain(withDevices(markup)).serialPort;
 
 describe('the serial port of a machine', () => {
-  it('is the first serial port that libvirt offers as a stream, or else the first such console', () => {
+  it('is the first serial port that libvirt offers as a stream, or else the first console that it offers as one', () => {
     const file = `<serial type='file'><source path='/log'/><target port='0'/><alias name='serial0'/></serial>`;
     const pty = `<serial type='pty'><target port='1'/><alias name='serial1'/></serial>`;
     const virtio = `<console type='pty'><target type='virtio' port='0'/><alias name='console0'/></console>`;

@@ -58,7 +58,7 @@ describe('the metadata of version 0.1', () => {
     expect(readMetadata(inDomain(old.replace('<media ', `<media device='tape' `))).media).toBeNull();
   });
 
-  it('may have a restart as an attribute', () => {
+  it('may have the intent of a restart as an attribute', () => {
     expect(readMetadata(inDomain(`<machine restarting='7'/>`)).intents).toEqual([
       { kind: 'restart', instance: 7, force: false },
     ]);

@@ -118,7 +118,7 @@ describe('withBootOrder', () => {
     },
   );
 
-  it("changes the user's own order for a second override, not the order of the first override", () => {
+  it("applies a second override to the user's own order, not to the order of the first override", () => {
     for (const source of [unusualXml, q35Xml]) {
       const first = withBootOrder(source, 'cdrom');
       const second = withBootOrder(first.xml, 'network', first.saved);
