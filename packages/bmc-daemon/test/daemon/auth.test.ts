@@ -213,12 +213,12 @@ describe('bmc-daemon htpasswd', () => {
 
   it.each([
     [
-      'the same twice',
+      'the same password twice',
       ['sécret', 'sécret'],
       0,
       /New password: \r?\nRepeat the new password: \r?\nuser admin added to /,
     ],
-    ['two that differ', ['eins', 'zwei'], 1, /the two passwords differ/],
+    ['two passwords that differ', ['eins', 'zwei'], 1, /the two passwords differ/],
     ['Ctrl-C', ['\x03'], 1, /no password was given/],
     ['an erased letter', ['sex\x7fcret', 'secret'], 0, /user admin added to /],
     ['an erased letter where TERM=dumb', ['sex\x7fcret', 'secret'], 0, /user admin added to /, 'dumb'],

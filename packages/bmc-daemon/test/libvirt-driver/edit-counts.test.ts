@@ -126,7 +126,11 @@ describe('a change of a machine that is off', () => {
     ['boot once', change({ boot: once }), nothing],
     ['boot continuously', change({ boot: continuous }), nothing],
     ['boot continuously, own order and asset tag', change(several), nothing],
-    ['the same, over another override', change(several), change({ boot: { ...continuous, target: 'hd' } })],
+    [
+      'boot continuously, own order and asset tag, over another override',
+      change(several),
+      change({ boot: { ...continuous, target: 'hd' } }),
+    ],
     ['no override', change({ boot: { target: 'none' } }), change(several)],
     ['indicator', change({ indicator: 'lit' }), nothing],
     ['firmware settings', settings, nothing],

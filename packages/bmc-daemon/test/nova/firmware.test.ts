@@ -51,7 +51,13 @@ it('the service shows the firmware properties of the image, and rejects changes 
 it.each<[string, object, object, string | null, boolean | null]>([
   ['an image without properties', {}, {}, null, false],
   ['an image for BIOS', { hw_firmware_type: 'bios' }, {}, 'Bios', false],
-  ['an image that leaves it to the host', { hw_firmware_type: 'uefi', os_secure_boot: 'optional' }, {}, 'Uefi', null],
+  [
+    'an image that leaves Secure Boot to the host',
+    { hw_firmware_type: 'uefi', os_secure_boot: 'optional' },
+    {},
+    'Uefi',
+    null,
+  ],
   ['a flavor with Secure Boot', { hw_firmware_type: 'uefi' }, { 'os:secure_boot': 'required' }, 'Uefi', true],
   ['hostile properties', { hw_firmware_type: '__proto__', os_secure_boot: ['required'] }, {}, null, false],
 ])('the service reads boot mode and Secure Boot from %s', async (_, properties, extraSpecs, mode, isSecure) => {

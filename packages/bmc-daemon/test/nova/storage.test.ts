@@ -65,7 +65,7 @@ it.each<[string, NovaHandler | undefined]>([
   ['has no Cinder', undefined],
   ['has a Cinder that is silent', () => undefined],
   ['has a Cinder that fails', (_request, response) => sendJson(response, 500, { error: { message: 'down' } })],
-  ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
+  ['has a Cinder that answers in another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],
 ])('the service shows volumes without name and size, and the local disk, if the cloud %s', async (_, cinder) => {
   cloud.servers.put(1, attached('v1', 'v2'));

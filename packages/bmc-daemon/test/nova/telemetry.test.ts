@@ -113,7 +113,7 @@ it('the service answers 503 for a server whose host is down, asks Nova once for 
 });
 
 it.each<[string, object]>([
-  ['the form of version 2.47', { cpu0_time: 17, memory: 524_288, vda_read: 262_144 }],
+  ['an answer in the form of API version 2.47', { cpu0_time: 17, memory: 524_288, vda_read: 262_144 }],
   ['values that a hypervisor does not count', { cpu_details: [{ time: null }], disk_details: [{ read_bytes: -1 }] }],
   ['values of other types', { cpu_details: [5], disk_details: [{ read_bytes: '7' }, null], nic_details: [[]] }],
 ])('the service has no metric values for %s', async (_, body) => {

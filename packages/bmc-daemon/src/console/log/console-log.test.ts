@@ -377,7 +377,7 @@ describe('the console log', () => {
     expect((await recordTexts()).slice(-2)).toEqual(['3:', 'next']);
   });
 
-  it('is removed with its machine, even if the daemon was down meanwhile', async () => {
+  it('is removed with its machine, even if the machine was removed while the daemon was down', async () => {
     ports.machines = [uuid, other];
     await restart();
     for (const id of ports.machines) {

@@ -12,7 +12,7 @@ const refusedByPolkit = libvirtError('AUTH_UNAVAILABLE', 'authentication unavail
 
 describe('the advice for an account that libvirt rejects', () => {
   it.each([
-    ['a socket that it may not open', refusedBySocket],
+    ['a socket that the account may not open', refusedBySocket],
     ['polkit', refusedByPolkit],
     [
       'a socket, behind other errors',

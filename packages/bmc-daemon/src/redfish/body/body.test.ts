@@ -40,7 +40,7 @@ describe('readBody', () => {
     expect(await readError(incoming)).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
   });
 
-  it('removes members with @odata in their names at any depth', async () => {
+  it('removes members with @odata in their names at any depth, except in links', async () => {
     const body = '{"@odata.id":"/x","a":[{"b@odata.count":1,"c":2}]}';
     expect(await readBody(request(body))).toEqual({ a: [{ c: 2 }] });
   });

@@ -105,7 +105,7 @@ it('the service shows only the end of an output of megabytes, within limits', as
 
 it.each<[string, number, unknown, string]>([
   ['rejects the request', 403, { forbidden: { message: 'no' } }, 'Nova answers 403: no'],
-  ['sends another form', 200, { output: 7 }, 'unexpected form'],
+  ['answers in another form', 200, { output: 7 }, 'unexpected form'],
 ])('the service answers 503 for entries if Nova %s, and shows the console log', async (_, status, answer, reason) => {
   cloud.servers.put(1);
   answerOutput(status, answer);

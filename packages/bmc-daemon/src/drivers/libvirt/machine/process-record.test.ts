@@ -27,9 +27,9 @@ const version1Xml = (name: string): string =>
 describe('the record of a process', () => {
   it.each<[string, ProcessRecord]>([
     ['an armed override', record],
-    ['one of a single device', { ...record, armed: { target: 'disk:vda', evidence: null } }],
-    ['one without evidence', { ...record, armed: { target: 'network', evidence: null } }],
-    ['none', { ...record, armed: null, order: [] }],
+    ['an armed override of a single device', { ...record, armed: { target: 'disk:vda', evidence: null } }],
+    ['an armed override of a kind of device', { ...record, armed: { target: 'network', evidence: null } }],
+    ['no armed override', { ...record, armed: null, order: [] }],
   ])('is the same after a write and a read, with %s', (_what, written) => {
     expect(readProcess({ id: 7, xml: live(render(written)) })).toEqual(written);
   });

@@ -5,11 +5,11 @@ const proxy = 'http://proxy.example:3128';
 
 it.each([
   ['no proxy', {}, undefined],
-  ['an empty one', { https_proxy: '' }, undefined],
-  ['one for the scheme', { https_proxy: proxy }, 'https_proxy'],
-  ['one in capitals', { HTTPS_PROXY: proxy }, 'HTTPS_PROXY'],
-  ['one for another scheme', { http_proxy: proxy }, undefined],
-  ['one for all schemes', { all_proxy: proxy }, 'all_proxy'],
+  ['an empty proxy', { https_proxy: '' }, undefined],
+  ['a proxy for the scheme', { https_proxy: proxy }, 'https_proxy'],
+  ['a variable in capitals', { HTTPS_PROXY: proxy }, 'HTTPS_PROXY'],
+  ['a proxy for another scheme', { http_proxy: proxy }, undefined],
+  ['a proxy for all schemes', { all_proxy: proxy }, 'all_proxy'],
   ['an exception for the host', { https_proxy: proxy, no_proxy: 'other, cloud.example' }, undefined],
   ['an exception for the domain', { https_proxy: proxy, NO_PROXY: '.example' }, undefined],
   ['an exception for everything', { https_proxy: proxy, no_proxy: '*' }, undefined],
