@@ -92,7 +92,7 @@ describe('sessions', () => {
     expect(sessions.list()).toEqual([first, fourth, fifth, sixth, seventh].map(({ session }) => session));
   });
 
-  it('for consoles have no idle time and no limit, and never end other sessions', () => {
+  it('have no idle time and no limit if they are for consoles, and a session for a console never ends others', () => {
     const redfish = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
     const consoles = [1, 2, 3, 4, 5].flatMap(
       () => sessions.create({ user: 'admin', address: '192.0.2.1', type: 'HostConsole' }) ?? [],

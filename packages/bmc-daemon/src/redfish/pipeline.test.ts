@@ -682,7 +682,7 @@ describe('connections', () => {
     await until(() => services.done.includes('gone: 127.0.0.1'));
   });
 
-  it('with 300 writes do not delay the login of a later read until all writes have logged in', async () => {
+  it('do not delay the login of a read that follows 300 writes until all writes have logged in', async () => {
     const writes = Array.from({ length: 300 }, () => {
       const socket = connect(client.port, '127.0.0.1');
       socket.write(

@@ -133,7 +133,7 @@ describe('reports that are read', () => {
     }
   });
 
-  it('with the type onRequest are renewed at each read, at most once a second, with rates since the previous report', async () => {
+  it('are renewed at each read, at most once a second, with rates since the previous report, if the type is onRequest', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     const first = await schedule.read(web);
     await advanceSeconds(0.5);

@@ -228,7 +228,7 @@ describe('accounts', () => {
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
 
-  it('with the reserved name Members can be read, changed and removed, but not created', async () => {
+  it('can be read, changed and removed if their name is the reserved Members, but not created with this name', async () => {
     fixture.htpasswd('Members', 'an old password');
     fixture.advance(60_000);
     const uri = `${accounts}/Members`;

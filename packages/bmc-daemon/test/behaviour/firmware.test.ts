@@ -181,7 +181,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await pendingAttributes())['NumCores']).toBe(1);
   });
 
-  it('for the boot mode are replaced by a later BootSourceOverrideMode, and the value Bios excludes Secure Boot', async () => {
+  it('lose a pending boot mode to a later BootSourceOverrideMode, and the boot mode Bios excludes Secure Boot', async () => {
     await setPending({ BootMode: 'Bios' });
     expect((await pendingAttributes())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });

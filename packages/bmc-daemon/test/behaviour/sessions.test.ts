@@ -126,7 +126,7 @@ describe('a session', () => {
     expect((await fixture.client.get(fixture.machine, tokenHeader(created))).status).toBe(401);
   });
 
-  it('that exceeds the limit of its user ends the least recently used session of this user', async () => {
+  it('ends the least recently used session of its user if it exceeds the limit of this user', async () => {
     const opened = [];
     for (let index = 0; index < 5; index += 1) {
       fixture.advance(1);

@@ -196,7 +196,7 @@ describeSpec(
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
     });
 
-    it('for a power-on that waits for an image are cancelled and removed by a DELETE of the task', async () => {
+    it('are cancelled and removed by a DELETE of the task while their power-on waits for an image', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On')).replace('TaskMonitors', 'Tasks');
       expect((await spec().call('DELETE', powerOn)).status).toBe(204);
@@ -206,7 +206,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
-    it('for an eject cannot be deleted before their end, because they cannot be cancelled', async () => {
+    it('cannot be deleted before their end if they eject an image, because an eject cannot be cancelled', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const ejecting = monitorOf(await eject('Usb'));
       for (const path of [ejecting, ejecting.replace('TaskMonitors', 'Tasks')]) {

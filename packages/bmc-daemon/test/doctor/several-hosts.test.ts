@@ -73,7 +73,7 @@ describe('several hosts', () => {
     ]);
   });
 
-  it('with a fault in their list are reported by the check of the settings', async () => {
+  it('are not examined if their list has a fault, which the check of the settings reports', async () => {
     const report = await examine({ a: tls(libvirtd.tlsPort), b: 'esx://host/' });
     expect(findingsAbout(report, 'settings')).toEqual([
       expect.objectContaining({

@@ -111,7 +111,7 @@ describeSsh('a host behind ssh', () => {
     expect((await examine({ keyfile: at('open') })).findings).toEqual([]);
   });
 
-  it('with an inactive pool is a warning, and the command first creates its folder', async () => {
+  it('is a warning if its pool is inactive, and the command first creates the folder of the pool', async () => {
     // The test driver forgets its pools after the last connection, so this one stays open.
     const hypervisor = Hypervisor.connect(libvirtd.uri);
     try {

@@ -126,7 +126,7 @@ describe('a port', () => {
     ]);
   });
 
-  it('for consoles is a problem if it is in use and a setting names it', async () => {
+  it('is a problem if it is in use and a setting names it as the port of consoles', async () => {
     makeUsers(at('users'));
     const port = await usedPort();
     const wanted = await doctor(['--fake'], {
@@ -137,7 +137,7 @@ describe('a port', () => {
     ]);
   });
 
-  asRoot('of consoles is a warning if the daemon starts without it', async () => {
+  asRoot('is a warning if it is the port of consoles and the daemon starts without it', async () => {
     makeUsers(at('users'));
     const listener =
       'import socket, subprocess, sys; s = socket.create_server(("127.0.0.1", 2222)); ' +
@@ -363,7 +363,7 @@ describe('the command for an unusable password file', () => {
 });
 
 describe('files', () => {
-  it('with secrets are a warning if all accounts can read them, until the command runs, and a problem if all can write', async () => {
+  it('are a warning if all accounts can read secrets in them, until the command runs, and a problem if all can write', async () => {
     makeUsers(at('users'));
     chmodSync(at('users'), 0o644);
     const runDoctor = () => doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: at('users') } });
@@ -383,7 +383,7 @@ describe('files', () => {
     expect(findingsAbout(report, 'password')).toEqual([]);
   });
 
-  it('in a state folder that others may read have a finding; a file as the state folder is a problem', async () => {
+  it('have a finding if other accounts may read the state folder; a file in place of the folder is a problem', async () => {
     mkdirSync(at('state'), { mode: 0o755 });
     const runDoctor = () => doctor(['--fake'], { env: { STATE_DIRECTORY: at('state') } });
     const [finding] = findingsAbout(await runDoctor(), 'state');
@@ -398,7 +398,7 @@ describe('files', () => {
     ]);
   });
 
-  asRoot('in a state folder that the kernel cannot create are a problem of the folder, not of its space', async () => {
+  asRoot('have one finding, about the folder, not its space, if the state folder cannot be created', async () => {
     const report = await doctor(['--fake'], { env: { EMULATOR_STATE_DIR: '/proc/x' } });
     expect(findingsAbout(report, 'state', 'disk')).toEqual([
       expect.objectContaining({
@@ -412,7 +412,7 @@ describe('files', () => {
     ]);
   });
 
-  asRoot('of the state that belong to root are a problem for the service', async () => {
+  asRoot('are a problem if they are in the state folder of the service and belong to root', async () => {
     mkdirSync(at('state'));
     writeFileSync(at('state/roles.json'), '{}', { mode: 0o600 });
     for (const folder of [at(''), at('state')]) execFileSync('chmod', ['711', folder]);
@@ -428,7 +428,7 @@ describe('files', () => {
     ]);
   });
 
-  asRoot('in a state folder on a full disk are a problem', async () => {
+  asRoot('are a problem if their state folder is on a full disk', async () => {
     const disk = at('disk');
     const script = 'mkdir "$0" && mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"';
     const report = await doctor(['--fake'], {

@@ -54,7 +54,7 @@ const patch = (machine: 0 | 1, body: object, headers: Readonly<Record<string, st
   lab.client.send('PATCH', path(machine), { body, headers });
 
 describe('the requests of a machine', () => {
-  it('with the same ETag in If-Match succeed only once', async () => {
+  it('succeed only once if they have the same ETag in If-Match', async () => {
     const { headers } = await lab.client.get(path(0));
     const etag = headers.etag ?? '';
     const answers = await Promise.all(

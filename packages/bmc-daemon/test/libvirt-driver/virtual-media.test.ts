@@ -368,7 +368,7 @@ describe('drives', () => {
     await driver.media.eject(guest.uuid, 'cdrom');
   });
 
-  it('with an image of the user reject another image, and an eject does not delete the file', async () => {
+  it('reject another image if they have an image of the user, and an eject does not delete its file', async () => {
     const guest = await host.guest({ cdrom: await host.drive('mine') });
     const { url } = await host.serveImage('a');
     expect(await media(guest)).toEqual({

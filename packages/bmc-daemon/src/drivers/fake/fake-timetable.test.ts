@@ -100,7 +100,7 @@ describe('a delay', () => {
     expect((await driver.getSystem(uuid)).state).toBe('running');
   });
 
-  it('for a power-on ends when the machine is switched off, and the power-on fails', async () => {
+  it('ends when the machine is switched off during a power-on, which then fails', async () => {
     const driver = await startWith({ delays: { power_on: 30_000 } });
     const starting = outcome(driver.power(uuid, 'create'));
     await untilWaiting();
@@ -110,7 +110,7 @@ describe('a delay', () => {
     expect((await driver.getSystem(uuid)).state).toBe('shutoff');
   });
 
-  it('for a shutdown passes between the request and the power-off, and ends early if the run ends', async () => {
+  it('passes between the request for a shutdown and the power-off, and ends early if the run ends', async () => {
     const driver = await startWith({ delays: { shutdown: 10_000 } });
     await driver.power(uuid, 'create');
     await driver.power(uuid, 'shutdown');
@@ -125,7 +125,7 @@ describe('a delay', () => {
     expect(clock.waiting).toEqual([]);
   });
 
-  it('with bounds depends on seed, machine and call, not on other machines', async () => {
+  it('depends on seed, machine and call if it has bounds, and not on other machines', async () => {
     const delayOf = async (driver: FakeDriver, id: string): Promise<number | undefined> => {
       void outcome(driver.power(id, 'create'));
       await untilWaiting();
@@ -156,18 +156,18 @@ describe('a delay', () => {
 });
 
 describe('a failure', () => {
-  it('for numbered calls affects only these calls', async () => {
+  it('affects only the calls whose numbers it has', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', calls: [2, 3] })] });
     expect(await powerCycles(driver, 4)).toEqual(['done', 'internal', 'internal', 'done']);
   });
 
-  it('for every third call repeats', async () => {
+  it('affects every third call', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'error', every: 3 })] });
     const third = ['done', 'done', 'internal'];
     expect(await powerCycles(driver, 6)).toEqual([...third, ...third]);
   });
 
-  it('for a share of calls affects the same calls with the same seed; for a share of machines, all their calls', async () => {
+  it('affects the same share of the calls with the same seed, or all calls of a share of the machines', async () => {
     const failures = [failure({ effect: 'error', share: 0.3 })];
     const runs = [await startWith({ failures }, 1), await startWith({ failures }, 1), await startWith({ failures }, 2)];
     const [first, same, other] = await Promise.all(runs.map((driver) => powerCycles(driver, 60)));

@@ -95,7 +95,7 @@ describe('driverError', () => {
     expect(driverError('x', new ImageError('aborted', 'given up')).kind).toBe('unavailable');
   });
 
-  it('in attempt keeps a DriverError unchanged, and makes an unexpected error internal', async () => {
+  it('keeps a DriverError unchanged in `attempt`, and makes an unexpected error internal', async () => {
     const own = new DriverError('conflict', 'mine');
     await expect(attempt('x', () => Promise.reject(own))).rejects.toBe(own);
     const cause = new TypeError('a fault of ours');

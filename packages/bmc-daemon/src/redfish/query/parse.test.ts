@@ -44,7 +44,7 @@ describe('a query', () => {
     });
   });
 
-  it('with unsupported protocol parameters is rejected with 501, which reports only these parameters', () => {
+  it('is rejected with 501 for unsupported protocol parameters, and the error reports only these', () => {
     expect(parsed('$fake=1&x=2&$other&$top=x&$fake')).toEqual([
       501,
       'QueryParameterUnsupported $fake',

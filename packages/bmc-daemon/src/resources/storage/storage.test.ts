@@ -92,7 +92,7 @@ describe('a volume', () => {
     ]);
   });
 
-  it('on a running machine waits for the next power-on if its bus has no hot-plug', async () => {
+  it('waits for the next power-on if the machine runs and the bus has no hot-plug', async () => {
     const { send, get } = await serve();
     const waiting = { State: 'StandbyOffline', Health: 'OK' };
     const storage = `/redfish/v1/Systems/${running.uuid}/Storage`;
@@ -105,7 +105,7 @@ describe('a volume', () => {
     expect(virtio.body?.['Status']).toEqual(ok);
   });
 
-  it('outside of a storage pool is not deleted', async () => {
+  it('is not deleted if it is outside of a storage pool', async () => {
     const [machine] = sampleMachines(1);
     if (machine === undefined) throw new Error('a machine expected');
     const disks = machine.disks.map((disk) => ({ ...disk, source: '/home/me/precious.img' }));
@@ -226,7 +226,7 @@ describe('the drives in a chassis', () => {
     expect((await get(`${chassis(empty.UUID)}/Drives`))['Members']).toEqual([]);
   });
 
-  it('in a shared chassis lack the drives of a machine that cannot be read, and a message has the reason', async () => {
+  it('lack, if machines share the chassis, those of a machine that cannot be read; a message has the reason', async () => {
     const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
     const { get, send } = await serve({ settings: { chassis: [shelf] } });
     const original = driver.getSystem.bind(driver);

@@ -67,7 +67,7 @@ describe('an Ethernet interface', () => {
     });
   });
 
-  it('without a link is Enabled and OK, because Ironic ignores interfaces with another status', async () => {
+  it('is Enabled and OK even without a link, because Ironic ignores interfaces with another status', async () => {
     expect(await read(new FakeDriver(), running, 1)).toMatchObject({
       LinkStatus: 'LinkDown',
       Status: { State: 'Enabled', Health: 'OK' },
