@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 
-describeSpec('inventory', (spec) => {
+describeSpec('the inventory of a machine', (spec) => {
   it('returns 404 for components that the machine does not have', async () => {
     const self = `/redfish/v1/Systems/${spec().uuid}`;
     for (const path of [

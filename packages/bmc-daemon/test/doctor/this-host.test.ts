@@ -95,7 +95,7 @@ describe('the command for a password file', () => {
   });
 });
 
-describe('a port', () => {
+describe('a port of the daemon', () => {
   it('is a problem if another process uses it; the finding names this process and another port', async () => {
     const port = await usedPort();
     const file = config(`EMULATOR_LISTEN_PORT = ${port}\n`);
@@ -362,7 +362,7 @@ describe('the command for an unusable password file', () => {
   });
 });
 
-describe('files', () => {
+describe('the files of the daemon', () => {
   it('are a warning if all accounts can read secrets in them, until the command runs, and a problem if all can write', async () => {
     makeUsers(at('users'));
     chmodSync(at('users'), 0o644);
@@ -473,7 +473,7 @@ describe('the clock', () => {
   });
 });
 
-describe('servers', () => {
+describe('servers that the settings name', () => {
   it('without an address are a warning', async () => {
     const env = { EMULATOR_VMEDIA_ALLOWED_HOSTS: "['images.invalid', '*.lab.invalid', '10.0.0.0/8', 'localhost']" };
     expect(findingsAbout(await doctor(['--fake'], { env }), 'name')).toEqual([

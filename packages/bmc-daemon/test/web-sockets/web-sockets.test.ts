@@ -299,7 +299,7 @@ describe('the end of a WebSocket', () => {
   });
 });
 
-describe('the limits', () => {
+describe('the limits of WebSockets', () => {
   const headers = basic('admin');
 
   it('reject further WebSockets of a machine, also if all open at once, but none of another machine', async () => {

@@ -51,7 +51,7 @@ function slowDriver(): { driver: FakeDriver; begun: Promise<void>; finish: (erro
 
 const emptyDrives = MEDIA_DEVICES.map((device) => emptyDrive(device));
 
-describe('fake driver', () => {
+describe('the fake driver', () => {
   it('finds a machine by UUID in any case and by name, and rejects an unknown name', async () => {
     const driver = new FakeDriver();
     const machine = await driver.getSystem(off);
@@ -290,7 +290,7 @@ describe('fake driver', () => {
   });
 });
 
-describe('fake driver with an image server', () => {
+describe('the fake driver with an image server', () => {
   let server: Server;
   let base: string;
   const seen: string[] = [];

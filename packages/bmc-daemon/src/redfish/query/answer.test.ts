@@ -442,7 +442,7 @@ describe('$expand', () => {
   });
 });
 
-describe('only', () => {
+describe('the query parameter only', () => {
   it('returns the only member, or the collection if it has several members or none', async () => {
     expect(await bodyOf(`${path}?only`)).toEqual(await bodyOf(path));
     services.count = 0;

@@ -76,7 +76,7 @@ describe('parseXml', () => {
   });
 });
 
-describe('encoding', () => {
+describe('the encoding of special characters', () => {
   it('is reversible in text and in both kinds of quotes', () => {
     // Characters of XML 1.0: no control characters except tab and line ends.
     const anyText = fc

@@ -328,8 +328,8 @@ describe('the list of servers', () => {
   });
 
   it.each([
-    ['full', false],
-    ['changes only', true],
+    ['a full listing', false],
+    ['a listing of changes', true],
   ])('ignores old data in a late listing if a server was read after the listing began: %s', async (_, isSecond) => {
     const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
     for (const index of [1, 2, 3]) put(index);

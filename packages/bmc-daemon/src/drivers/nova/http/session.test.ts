@@ -213,7 +213,7 @@ describe('tokens', () => {
   });
 });
 
-describe('retries', () => {
+describe('the retries of requests to a cloud', () => {
   it.each([429, 502, 503, 504])('follow the answer %d to a GET, after the time in Retry-After', async (code) => {
     answerInTurn(status(code, { 'retry-after': '1' }), answerOk);
     const begin = performance.now();
@@ -278,7 +278,7 @@ describe('retries', () => {
   });
 });
 
-describe('limits', () => {
+describe('the limits of requests to a cloud', () => {
   /** Starts a server that answers each connection with `start`, and then sends a byte every 20 ms without an end. */
   async function startEndlessServer(start: string): Promise<{ url: string; close: () => void }> {
     const server = createServer((socket) => {
@@ -341,7 +341,7 @@ describe('limits', () => {
   });
 });
 
-describe('reasons', () => {
+describe('the reasons of failed answers', () => {
   it.each([
     ['plain text', 'text/plain', 'Authentication  required\n', '418: Authentication required'],
     [
@@ -396,7 +396,7 @@ describe('the reason of an answer that repeats the request', () => {
   });
 });
 
-describe('TLS', () => {
+describe('a TLS connection to a cloud', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'rackless-cloud-tls-'));
