@@ -369,7 +369,7 @@ describeLab('a daemon that serves a faulty cloud', () => {
     await relay.down();
   });
 
-  it('answers 503 to an action if Nova has another task or answers 504, and does not send it again after the 504', async () => {
+  it('answers 503 to an action if Nova has another task or answers 504, and does not repeat an action after a 504', async () => {
     await serve();
     const id = String((await read(url, `${systems}/lab-2`))['Id']);
     const message = `Cannot 'trigger_crash_dump' instance ${id} while it is in task_state rebooting`;

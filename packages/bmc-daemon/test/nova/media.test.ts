@@ -110,7 +110,7 @@ describeLab('a daemon that serves virtual media in a cloud', () => {
     await cleanUp(url, 'lab-1');
   });
 
-  it('boots a server from the image at each restart, and leaves it off after a power-off', async () => {
+  it('boots a server from the image at each start and restart, and leaves the server off after a power-off', async () => {
     const url = await serve().address();
     const machine = machineAt(url, 'lab-2');
     await cleanUp(url, 'lab-2');
@@ -128,7 +128,7 @@ describeLab('a daemon that serves virtual media in a cloud', () => {
     await cleanUp(url, 'lab-2');
   });
 
-  it('accepts an eject and another boot device while a server runs from the image; all daemons see both', async () => {
+  it('accepts an eject and another boot device while a server runs from the image; all daemons see both changes', async () => {
     const [one, two] = [serve('one'), serve('two')];
     const [first, second] = [machineAt(await one.address(), 'lab-1'), machineAt(await two.address(), 'lab-1')];
     await cleanUp(await one.address(), 'lab-1');
@@ -157,7 +157,7 @@ describeLab('a daemon that serves virtual media in a cloud', () => {
     );
   });
 
-  it('boots a server by the image of EMULATOR_OS_IPXE_IMAGE, and keeps changes that are made meanwhile', async () => {
+  it('boots a server by the image of EMULATOR_OS_IPXE_IMAGE, and keeps changes that clients make while it runs', async () => {
     const url = await serve('state', labFile(), { EMULATOR_OS_IPXE_IMAGE: 'network-boot' }).address();
     const machine = machineAt(url, 'lab-1');
     await cleanUp(url, 'lab-1');

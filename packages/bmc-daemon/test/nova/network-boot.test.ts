@@ -96,7 +96,7 @@ it('a server boots the image at each restart, and stays off after a power-off', 
   expect([cloud.servers.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
 });
 
-it('the daemon keeps changes that are made while a server with an empty drive runs the image; all daemons see them', async () => {
+it('the daemon keeps changes that clients make while a server with an empty drive runs the image; all daemons see them', async () => {
   const [first, second] = [await serve(), await serve()];
   await setBoot(first, 'Pxe', 'Continuous');
   await mustReset(second, 'ForceRestart');

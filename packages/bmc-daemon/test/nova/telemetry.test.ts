@@ -98,7 +98,7 @@ it('the service requests no more diagnostics after the policy of the cloud has r
   expect(asked()).toEqual([idOf(1)]);
 });
 
-it('the service answers 503 for a server whose host is down, asks Nova once for three reads, and reads other servers', async () => {
+it('the service answers 503 to three reads of a server on a host that is down, asks Nova once, and reads other servers', async () => {
   for (const index of [1, 2]) cloud.servers.put(index);
   answerWith((response, id) => {
     if (id === idOf(1)) sendJson(response, 500, { computeFault: { code: 500, message: 'MessagingTimeout' } });

@@ -91,7 +91,7 @@ async function listen(): Promise<{ readonly server: Server; readonly url: string
   return { server, url: `http://127.0.0.1:${port}/`, bodies };
 }
 
-it('a service sends an event of one replica to the streams of all replicas, with the same id, and to the listener', async () => {
+it('a service sends an event of one replica, with the same id, to the streams of all replicas, and to push subscribers', async () => {
   const [atA, atB] = await Promise.all([stream(a), stream(b)]);
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish' };
