@@ -314,7 +314,7 @@ describe('the console at three widths in both themes', () => {
 });
 
 describe('the console on a phone', () => {
-  it('wraps a destination of events at its parts, and not inside a port', async () => {
+  it("breaks no line inside the IP address or the port of a subscription's destination", async () => {
     await openPath('subscriptions');
     await page.setViewportSize({ width: 375, height: 900 });
     await painted(page);

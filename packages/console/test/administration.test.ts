@@ -67,7 +67,7 @@ describe('the accounts', () => {
     await page.context().close();
   });
 
-  it('show a user who may not manage accounts only the own password', async () => {
+  it('let a user who may not manage accounts change only the password of this user', async () => {
     const { page } = await openPage('rick', 'accounts');
     await page.getByRole('button', { name: 'Edit the account rick' }).waitFor();
     expect(await page.getByRole('button', { name: /account/i }).count()).toBe(1);
@@ -140,7 +140,7 @@ describe('the subscriptions', () => {
 });
 
 describe('the certificates', () => {
-  it('show how long they are valid, and are replaced by one for a signing request', async () => {
+  it('show how long they are valid, and can be replaced by the signed certificate of a signing request', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-certificates-'));
     const file = (name: string): string => join(folder, name);
     const openssl = (...words: readonly string[]) => execFileSync('openssl', words, { stdio: 'pipe' });
@@ -229,7 +229,7 @@ describe('the settings', () => {
 });
 
 describe('the configuration', () => {
-  it('shows value, default and source of settings, also of hostile and long values, and a changed source', async () => {
+  it('shows the value, default and source of settings, also of hostile and long ones, and after a reload', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-configuration-'));
     const file = join(folder, 'bmc.conf');
     const files = Array.from({ length: 10_000 }, (_, index) => `'x-${index}': '/${HOSTILE}'`).join(', ');

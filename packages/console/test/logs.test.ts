@@ -122,7 +122,7 @@ it('the telemetry draws the values of the machine, and shows them as a table', a
   await close(opened);
 });
 
-it('the JSON follows links, and shows hostile texts as text', async () => {
+it('the tab JSON follows links, and shows hostile texts as text', async () => {
   await bmc.ask('PATCH', machine, { AssetTag: HOSTILE });
   const opened = await openTab('rick', 'json');
   const { page } = opened;
@@ -135,7 +135,7 @@ it('the JSON follows links, and shows hostile texts as text', async () => {
   await close(opened);
 });
 
-it('the JSON does not show a late answer for a resource that the user has left', async () => {
+it('the tab JSON does not show a late answer for a resource that the user has left', async () => {
   const opened = await openTab('rick', 'json');
   const { page } = opened;
   await page.getByText('#ComputerSystem.v1').waitFor();

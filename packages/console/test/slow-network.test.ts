@@ -138,7 +138,7 @@ describe("a part of a machine's page", () => {
     return () => page.unroute(isReading);
   };
 
-  it('keeps what the user types while its readings fail: the virtual media', async () => {
+  it('keeps what the user types while reads of the machine fail: the virtual media', async () => {
     const page = await openTab('Media');
     const url = page.getByRole('region', { name: 'Virtual CD' }).getByLabel('URL of the image');
     await url.fill('http://192.0.2.1/typed.iso');
@@ -151,7 +151,7 @@ describe("a part of a machine's page", () => {
     await page.context().close();
   });
 
-  it('keeps its terminal while its readings fail: the serial console', async () => {
+  it('keeps its terminal while reads of the machine fail: the serial console', async () => {
     const page = await openTab('Serial');
     await page.locator('.xterm').waitFor();
     await page.locator('.serial-screen').evaluate((element) => Object.assign(element, { isFirst: true }));
@@ -235,7 +235,7 @@ describe('a page', () => {
     await page.context().close();
   });
 
-  it('loads again with "Try again" after the service had no script for it, but only when the service answers', async () => {
+  it('loads again with "Try again" after a script of it got 404, but only when the service answers', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
     await page.getByText('Live').waitFor();
     await page.route('**/assets/hosts-*.js', (route) => route.fulfill({ status: 404 }));

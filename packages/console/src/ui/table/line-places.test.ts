@@ -20,7 +20,7 @@ describe('the places of lines', () => {
     expect([0, 99, 100, 129, 130, 160, 209, 5000].map(places.lineAt)).toEqual([0, 0, 1, 1, 2, 3, 3, 3]);
   });
 
-  it('are 0 in a table without lines, also at a scroll position from before', () => {
+  it('are 0 in a table without lines, also for an index or a scroll position beyond its end', () => {
     const places = linePlaces(rows(), 30, heightOf);
     expect([places.topOf(0), places.topOf(7), places.lineAt(0), places.lineAt(900)]).toEqual([0, 0, 0, 0]);
   });

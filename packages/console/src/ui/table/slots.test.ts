@@ -9,7 +9,7 @@ const slotsOf = (first: string, second: string, isHeld = false): readonly number
 };
 
 describe('assignSlots', () => {
-  it('gives the slots of lines that leave to the lines that scrolling adds', () => {
+  it('reuses the slots of lines that scrolling removes for the lines that scrolling adds', () => {
     expect(slotsOf('abcdefgh', 'bcdefghi')).toEqual([1, 2, 3, 4, 5, 6, 7, 0]);
   });
 
