@@ -11,7 +11,7 @@ const UNCLEAR =
 const unclearBeginnings = (text: string): readonly string[] =>
   Array.from(text.matchAll(UNCLEAR), ([found]) => found.trim());
 
-it('no comment begins with "Starts it" or "Not", or says "Exits 1 above"', () => {
+it('no comment begins with "Not" or with a verb before "it" or "them", or says "Exits 1 above"', () => {
   const files = [
     ...repositoryFiles(
       '*.ts',

@@ -42,7 +42,7 @@ describe('rendered headers', () => {
     expect(rendered.byteLength).toBe(rendered.text.length);
   });
 
-  it('end the connection if a header says so', () => {
+  it('end the connection if they contain Connection: close', () => {
     const rendered = new RenderedHeaders();
     rendered.addList(['connection', 'close', ...date]);
     expect(renderHead(200, rendered, connection)).toMatchObject({ keepsAlive: false, isChunked: true });
@@ -63,7 +63,7 @@ describe('rendered headers', () => {
     ['content-length', '1'],
     ['connection', 'close'],
     ['date', 'now'],
-  ])('reject %s in a block, because it is about one response', (name, value) => {
+  ])('reject %s in a block, because a block is for many responses', (name, value) => {
     expect(() => new HeaderBlock([name, value])).toThrow('a header about one response');
   });
 });

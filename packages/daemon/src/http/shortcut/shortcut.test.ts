@@ -236,7 +236,7 @@ describe('the shortcut', () => {
     expect(await exchange(port, [post('a')])).toMatch(/^HTTP\/1\.1 500 /);
   });
 
-  it('rejects a callback of write, which it would not call', async () => {
+  it('rejects a write with a callback, because the shortcut would never call the callback', async () => {
     const { port } = await listen((_request, response) => {
       response.writeHead(200, ['content-length', '1', 'connection', 'close']);
       expect(() => response.write('a', () => undefined)).toThrow('calls no callback');
@@ -256,7 +256,7 @@ describe('the shortcut', () => {
     expect(handled).toBe(1);
   });
 
-  it('gives a WebSocket handshake after a request to Node', async () => {
+  it('leaves to Node a WebSocket handshake that comes after a plain request', async () => {
     const onUpgrade = (_request: IncomingMessage, socket: { end(text: string): void }, head: Buffer) =>
       socket.end(`HTTP/1.1 101 Switching Protocols\r\n\r\n${head.toString()}`);
     const { port } = await listen(echo, 'always', { onUpgrade });
@@ -447,7 +447,7 @@ describe('an idle connection of the shortcut', () => {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  it('gets the error of a timeout if no byte arrives', async () => {
+  it('causes the clientError ERR_HTTP_REQUEST_TIMEOUT if no byte arrives', async () => {
     const port = await open(60_000, 50);
     const client = await Client.connect(port);
     expect(await client.end()).toBe('ERR_HTTP_REQUEST_TIMEOUT');
