@@ -103,7 +103,7 @@ describe('opening a connection to a local daemon', () => {
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'ENAMETOOLONG' } });
   });
 
-  it('lists all sockets in its error if none of them exists, and it may not start a daemon, as for root', async () => {
+  it('does not start a daemon for root, and lists all missing sockets in its error', async () => {
     const open = openLocal(parseUri('qemu:///session'), {
       environment: { uid: 0, runtimeDir },
       startDaemon: () => Promise.reject(new Error('not to be started')),

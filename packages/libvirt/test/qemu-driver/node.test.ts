@@ -35,7 +35,7 @@ describe('the processors and the memory of a host', () => {
     expect(info.mhz).toBeGreaterThanOrEqual(0);
   });
 
-  it('have CPU times between those of virsh before and after the call; an unknown CPU is INVALID_ARG', async () => {
+  it('have CPU times between those of virsh before and after the call; an unknown CPU causes INVALID_ARG', async () => {
     const before = await values('nodecpustats');
     const stats = await hypervisor.nodeGetCpuStats();
     const after = await values('nodecpustats');
@@ -52,7 +52,7 @@ describe('the processors and the memory of a host', () => {
     expect(await codeOf(hypervisor.nodeGetCpuStats(1_000_000))).toBe('INVALID_ARG');
   });
 
-  it('have statistics with the names and the total of virsh nodememstats; a NUMA cell has only two', async () => {
+  it('have the statistics of virsh nodememstats, with its total; a NUMA cell has only total and free', async () => {
     const stats = await hypervisor.nodeGetMemoryStats();
     const shown = await values('nodememstats');
     expect(Object.keys(stats)).toEqual([...shown.keys()]);

@@ -140,7 +140,7 @@ describe('a volume', () => {
   });
 });
 
-describe('an upload of more than its range', () => {
+describe('an upload of more bytes than its range', () => {
   it('fails', async () => {
     // The test uses a separate libvirtd, and accepts CONNECTION_LOST: libvirtd 11.3 (Debian 13) sometimes crashes here,
     // with a general protection fault.

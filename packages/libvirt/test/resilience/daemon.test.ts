@@ -73,7 +73,7 @@ describe('calls', () => {
     await daemon.stop();
   });
 
-  it('fail at their abort or timeout while libvirtd hangs, block no other work, and succeed afterwards', async () => {
+  it('fail at their abort or timeout while libvirtd hangs, and block no other work; later calls succeed', async () => {
     const hypervisor = await connect(daemon);
     const [domain] = await hypervisor.listAllDomains();
     daemon.signal('SIGSTOP');
@@ -130,7 +130,7 @@ describe('calls', () => {
     expect(await call).not.toBe('');
   });
 
-  it('fail with CONNECTION_LOST if keepalive detects that libvirtd hangs; succeed after a reconnect', async () => {
+  it('fail with CONNECTION_LOST if keepalive detects that libvirtd hangs; later calls succeed', async () => {
     const hypervisor = await connect(daemon, { keepalive: { intervalMs: 1000, count: 3 } });
     daemon.signal('SIGSTOP');
     const errors = await Promise.all(

@@ -27,7 +27,7 @@ describe('a libvirtd with polkit', () => {
     });
   });
 
-  it('checks other users with polkit, and reports its error, if the tests run as root', async () => {
+  it('checks other users with polkit, and reports the error of polkit, if the tests run as root', async () => {
     // Without root, libvirtd runs in a user namespace, where the test cannot become another user. libvirtd then
     // admits the user of this process as root of that namespace.
     const { output } = programs.run('session', [daemon.uri], process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID } : {});
