@@ -20,7 +20,7 @@ it.each<[string, (terminal: Terminal) => void, string]>([
   expect(stream.read()).toBe(`\r\x1b[Kread 1 of 2 machines\r\x1b[K${output}`);
 });
 
-it('the terminal keeps the status lines of two services apart, and shows an older one again', () => {
+it('the terminal shows the status line of the older service again when that of the newer service ends', () => {
   const { stream, terminal } = openTerminal();
   const written = (): unknown => stream.read();
   terminal.showStatus('2 tasks');

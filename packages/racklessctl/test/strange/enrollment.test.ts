@@ -113,7 +113,7 @@ describe('a machine that the service cannot reach', () => {
     },
   );
 
-  it('is in the facts as JSON, because the facts only show the machine', async () => {
+  it('is in the facts as JSON, because the facts describe machines and enroll none', async () => {
     const service = await machines({ good: {}, lost });
     const { code, stdout } = await run(['inventory', '--json', '--url', service.url]);
     expect({ code, facts: JSON.parse(stdout) as unknown }).toEqual({

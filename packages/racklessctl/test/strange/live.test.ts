@@ -90,7 +90,7 @@ describe('watch', () => {
     expect(service.lines.at(-1)).toBe('DELETE /sessions/2');
   });
 
-  it('reports only the broken connection if the service answers 401 to the next one', async () => {
+  it('reports only the broken connection if the service answers 401 when the command connects again', async () => {
     let streams = 0;
     const service = await serve({
       ...withEvents((_, response) => {
@@ -180,7 +180,7 @@ describe('watch', () => {
     expect(stderr).toBe(`racklessctl: ${service.url} has no stream of events: reading its machines again and again\n`);
   });
 
-  it('says that there is no stream if the URI of the stream answers something else', async () => {
+  it('says that there is no stream if the URI of the stream answers with JSON instead', async () => {
     const service = await serve(withEvents({ a: 1 }));
     const watching = start(['watch', '--url', service.url]);
     await watching.waitForOutput('has no stream of events');

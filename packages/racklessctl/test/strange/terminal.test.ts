@@ -68,7 +68,7 @@ it('a service that is busy shows for how long the command waits', async () => {
   expect(output).toContain(`\r\u001b[K${host} is busy (503): trying again in 2 s\r\u001b[K`);
 });
 
-it('asks for a password without showing it', async () => {
+it('the command asks for a password, and does not show what the user types', async () => {
   const service = await serve(oneMachine());
   const { code, output } = await inTerminal(`list -u root --url ${service.url}`, 'calvin\r');
   expect(code).toBe(0);

@@ -286,7 +286,7 @@ describe('inventory for Tinkerbell', () => {
   const reason =
     'Tinkerbell selects a machine by its name, and a machine of the service that could not be read may have the same name';
 
-  it.each([[[]], [['m-1']]])('leaves out machines whose name a machine that fails may have: %j', async (names) => {
+  it.each([[[]], [['m-1']]])('leaves out a machine if one that fails may have the same name: %j', async (names) => {
     const service = await machines(2, { 'm-2': answers503 });
     const { code, stdout, stderr } = await run(['inventory', ...names, '-f', 'tinkerbell', '--url', service.url]);
     expect({ code, names: stdout.match(/systemName/g) }).toEqual({ code: 1, names: null });
