@@ -20,7 +20,7 @@ function granted(now = 0): LimitShare {
 }
 
 describe('a share of limits', () => {
-  it('is used up at the first limit that it reaches, while the whole limits of the key are not', () => {
+  it('is used up as soon as its part of one limit is used up, even if the limits of the key are not', () => {
     const share = granted();
     for (let n = 0; n < 5; n += 1) {
       expect(share.usedUp('share')).toBeUndefined();
@@ -63,7 +63,7 @@ describe('a share of limits', () => {
     expect(reported(share).slice(0, 6)).toEqual([0, 100, 0, 0, 2, 1000]);
   });
 
-  it('does not begin a new minute while its report is on its way', () => {
+  it('does not begin a new minute before its report has an answer', () => {
     const share = granted();
     share.begin();
     share.report('k', 0);

@@ -54,7 +54,7 @@ describe('a large file', () => {
     ['\n', 1_000_001],
     ['\r\n', 1_000_001],
     ['\r', 1_000_001],
-  ])('is a fault with more than a million lines that end with %j', (end, count) => {
+  ])('causes a fault if it has more than a million lines, each with the line end %j', (end, count) => {
     write('lines.yaml', `#${end}`.repeat(count));
     expect(faults(oneModel([], 'include: lines.yaml\n'))).toEqual([
       'config.yaml:6: include: the configuration lines.yaml cannot be read: it has more than a million lines',

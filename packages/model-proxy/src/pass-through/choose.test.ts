@@ -56,7 +56,7 @@ describe('the deployment of a provider', () => {
     expect(chooseForProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss, vllm], env)).deployment).toBe(vllm);
   });
 
-  it('is that of a public name with use_in_pass_through; other names go to the first eligible deployment', () => {
+  it('is the deployment with the requested public name and use_in_pass_through, or else the first eligible one', () => {
     const second = made('second', 'openai', { useInPassThrough: true });
     const all = choosing([gpt, second, marked, oss, vllm]);
     const chosen = (family: 'openai' | 'vllm', model: string) => {

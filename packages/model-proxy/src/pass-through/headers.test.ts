@@ -85,7 +85,7 @@ describe('the headers of a raw request', () => {
 });
 
 describe('the headers of a raw answer', () => {
-  it("are forwarded, with a prefix for the proxy's names, without those that would apply to the proxy", () => {
+  it("are forwarded, except those that would apply to the proxy; names of the proxy's own headers get a prefix", () => {
     const raw = ['Content-Type', 'a/b', 'Content-Length', '3', 'Content-Encoding', 'gzip', 'X-Request-Id', 'req_1'];
     raw.push('Location', 'https://upstream/x', 'ETag', '"1"', 'x-litellm-version', '9', 'Link', 'a', 'Link', 'b');
     const dropped = ['Connection', 'X-Hop', 'X-Hop', '1', 'Set-Cookie', 'a=b', 'Transfer-Encoding', 'chunked'];

@@ -15,7 +15,7 @@ describe('a query', () => {
     ]);
   });
 
-  it('has the first value of several names that is not empty', () => {
+  it('has the first non-empty value of a pair with one of several names', () => {
     const query = queryPairsOf('/x?provider=&custom_llm_provider=openai&provider=vllm');
     expect(valueIn(query, 'provider', 'custom_llm_provider')).toBe('openai');
     expect(valueIn(query, 'model')).toBeUndefined();

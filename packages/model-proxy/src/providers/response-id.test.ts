@@ -13,7 +13,7 @@ describe('the id of a response', () => {
     expect(decodeResponseId(encodeResponseId('openai', stored))).toEqual(stored);
   });
 
-  it.each(['.', '..', ''])("is no id if the upstream's id is '%s'", (upstreamId) => {
+  it.each(['.', '..', ''])("is not decoded if the upstream's id is '%s'", (upstreamId) => {
     expect(decodeResponseId(encodeResponseId('openai', { deploymentId: 'd-1', upstreamId }))).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { makeDeployment } from '../../test/support/deployment.js';
 import { chooseForSession } from './affinity.js';
 
 describe('the choice for a session', () => {
-  it('stays as written here, so that an update keeps the caches of prompts, also for the bytes of a text', () => {
+  it('is the same in every version, so that an update loses no cached prompts, and for a text and its bytes', () => {
     const selections = ['a', 'b', 'c'].map((id) => ({
       deployment: makeDeployment({ id }),
       modelGroup: 'm',

@@ -13,7 +13,7 @@ function flusher(write: () => Promise<void>, closeMs?: number): UsageFlusher {
 }
 
 describe('the last write', () => {
-  it('is repeated until it succeeds, within its time', async () => {
+  it('is repeated until it succeeds, within closeMs', async () => {
     let count = 0;
     const write = () => {
       count += 1;
@@ -27,7 +27,7 @@ describe('the last write', () => {
     ]);
   });
 
-  it('ends after its time, and logs the loss', async () => {
+  it('ends after closeMs, and logs the loss', async () => {
     let fail = (_error: Error): void => undefined;
     const slow = flusher(() => new Promise((_resolve, reject) => (fail = reject)), 300);
     await slow.close();
@@ -39,7 +39,7 @@ describe('the last write', () => {
     expect(logged.at(-1)).toMatch(/^the usage that is not stored is lost: /);
   });
 
-  it('is not repeated without a time', async () => {
+  it('is not repeated without closeMs', async () => {
     let count = 0;
     await flusher(() => {
       count += 1;

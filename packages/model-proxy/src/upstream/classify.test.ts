@@ -161,7 +161,7 @@ describe('the error for a failed answer', () => {
     expect(classOf(status, { message: 'prompt is too long' })).not.toContain('contextWindow');
   });
 
-  it("is a rate limit for Groq's request that is larger than the tokens per minute", () => {
+  it('is a rate limit error if Groq rejects a request with more tokens than its limit per minute', () => {
     expect(classOf(413, { message: 'too large', code: 'rate_limit_exceeded' })).toEqual([429, 'rateLimit']);
   });
 

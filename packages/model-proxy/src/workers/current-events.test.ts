@@ -20,7 +20,7 @@ function eventsAfter(...events: readonly SiblingEvent[]): readonly SiblingEvent[
 }
 
 describe('the events for a worker that starts later', () => {
-  it('have the last check with the failure of an earlier check, if the last check does not count', () => {
+  it('contain the last check, with the failure of the last check that counts', () => {
     expect(eventsAfter(checked(1, { failed }), checked(2, {}), checked(3, {}))).toEqual([checked(3, { failed })]);
   });
 

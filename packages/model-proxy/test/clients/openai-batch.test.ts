@@ -98,7 +98,7 @@ describe('a list of models', () => {
   it.each([
     [{ model: 'one,two', stream: true as const }, 'stream'],
     [{ model: Array.from({ length: 21 }, () => 'one').join(',') }, 'more than 20'],
-  ])('gets 400 as a stream, or with more than 20 models: %j', async (more, text) => {
+  ])('gets 400 if the client requests a stream or more than 20 models: %j', async (more, text) => {
     await expect(client.chat.completions.create({ messages, ...more })).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining(text) as unknown,

@@ -56,7 +56,7 @@ async function beginRequest(url: string, path: string): Promise<() => Promise<st
 }
 
 describe('a proxy that stops at a signal', () => {
-  it('reports as not ready on open connections, lets the stream end, and exits with 0', async () => {
+  it('answers 503 at /health/readiness on open connections, lets the stream end, and exits with 0', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const url = await proxy.address();
     const stream = await beginStream(url, 'readiness');
@@ -74,7 +74,7 @@ describe('a proxy that stops at a signal', () => {
     expect(await proxy.waitForExit()).toBe(0);
   });
 
-  it('still accepts connections during --drain_delay, but reports as not ready', async () => {
+  it('still accepts connections during --drain_delay, but answers 503 at /health/readiness', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '600']);
     const url = await proxy.address();
     proxy.signal('SIGTERM');

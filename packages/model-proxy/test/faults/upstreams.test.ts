@@ -96,7 +96,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('causes a 500 with an invalid chunked encoding', async () => {
+  it('causes a 500 if its chunked encoding is invalid', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
     const { status, text } = await fixture().ask({ raw: `${head}5\r\n{"mod\r\nzz\r\n` }, { cut: 'close' });
     expect([status, errorOf(text).code]).toEqual([500, '500']);
@@ -117,7 +117,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('causes a 502 with an answer that is empty or not JSON', async () => {
+  it('causes a 502 if its answer is empty or not JSON', async () => {
     for (const text of ['', 'plain text', '{"id": "m"', '[1,2', '}', '<html></html>']) {
       const written = text === '' ? [] : [{ write: text }];
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, ...written, end);

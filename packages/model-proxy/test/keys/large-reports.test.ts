@@ -159,7 +159,7 @@ describe('/usage/daily', () => {
     expect(await daily(`start_date=${daysAgo(2)}`)).toMatchObject({ groups: [{ daily: [1_000_000, 0.1, 0] }] });
   });
 
-  it('also has models or tags, by tokens or requests', async () => {
+  it('can have the largest models or tags instead, by tokens or by requests', async () => {
     expect(await daily(`start_date=${daysAgo(2)}&group_by=model&measure=total_tokens`)).toEqual({
       days: [daysAgo(2), daysAgo(1), today],
       groups: [

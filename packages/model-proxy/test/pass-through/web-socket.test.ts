@@ -277,7 +277,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('closes its connection if an earlier request on it has no answer yet, and another one still opens', async () => {
+  it('closes its connection if an earlier request on it has no answer yet, while another WebSocket opens', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;
@@ -649,7 +649,7 @@ describe('a WebSocket', () => {
       },
     );
 
-    it('is closed a second later inside an incomplete frame', async () => {
+    it('is closed inside an incomplete frame if the frame is still incomplete a second later', async () => {
       const { proxy, manage, close } = await keyed();
       try {
         const { key } = await manage('/key/generate', {});

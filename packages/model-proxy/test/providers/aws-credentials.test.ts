@@ -185,7 +185,7 @@ describe('roles of AWS', () => {
     expect(lastKey()).toEqual(['ASIAROLE1', 'role-session-1']);
   });
 
-  it('are assumed again without another request, and later requests use the new keys', async () => {
+  it('are assumed again without a request of a client, and later requests use the new keys', async () => {
     vendors.answers.set(STS, roles(3));
     await serve({ ...keys, aws_role_name: ROLE });
     expect((await ask()).status).toBe(200);
@@ -264,7 +264,7 @@ describe('web identities of AWS', () => {
     ['oidc/circleci_v2/', () => ({ aws_web_identity_token: 'oidc/circleci_v2/' }), { CIRCLE_OIDC_TOKEN_V2: WEB_TOKEN }],
     ['the path of a file', () => ({ aws_web_identity_token: tokenFile() }), {}],
     ['the token', () => ({ aws_web_identity_token: WEB_TOKEN }), {}],
-  ])('are exchanged without a signature, given as %s', async (_name, params, environment) => {
+  ])('are exchanged without a signature if they are given as %s', async (_name, params, environment) => {
     vendors.answers.set(STS, roles());
     await serve({ ...params(), aws_role_name: ROLE, aws_session_name: 'gateway' }, environment);
     expect((await ask()).status).toBe(200);
@@ -372,7 +372,7 @@ describe('hosts at AWS', () => {
   });
   const metadata = { AWS_EC2_METADATA_DISABLED: 'false' };
 
-  it("give keys at the container's address, to a request with the token in the file", async () => {
+  it("give keys at the container's address if the proxy sends the token of the file", async () => {
     const tokenFile = join(vendors.folder, 'pod-identity');
     writeFileSync(tokenFile, 'pod-token');
     host.answer = (_request, response) => response.end(JSON.stringify(credentials()));

@@ -318,7 +318,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     ['nova', 'low', 'adaptive', { thinking: adaptive }, { reasoning_effort: 'low' }],
     ['nova', null, 'enabled', { thinking: enabled }, { reasoning_effort: 'medium' }],
     ['nova', 'max', 'no', {}, { reasoning_effort: 'high' }],
-  ])("get what they have for Anthropic's clients: %s, effort %s, %s thinking", async (...row) => {
+  ])("get effort and thinking of Anthropic's clients as own fields: %s, effort %s, %s thinking", async (...row) => {
     const [model, effort, , thinking, sent] = row;
     vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
     const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0 });
@@ -368,7 +368,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  it('report an error message of the stream, which has its text in the headers', async () => {
+  it('report an error that the stream contains as a message with its text in the headers', async () => {
     const headers = { ':error-code': 'InternalError', ':error-message': 'An internal server error occurred' };
     vendors.answers.set(HOST, stream(Buffer.concat([begun, errorFrame(headers)])));
     await expect(read()).rejects.toThrow('An internal server error occurred');

@@ -304,7 +304,7 @@ describe('the proxy with models of Bedrock', () => {
     expect(vendors.firstRequest().json).toMatchObject({ inputText: 'user: hello\nassistant: Hi\nuser: more' });
   });
 
-  it('ranks texts and objects at the endpoint of the agents', async () => {
+  it('ranks texts and objects with the Rerank API, at the host of bedrock-agent-runtime', async () => {
     vendors.answers.set(AGENTS, json({ results: [{ index: 1, relevanceScore: 0.9 }] }));
     const body = JSON.stringify({ model: 'rank', query: 'q', documents: ['a', { title: 'b' }], top_n: 1 });
     const answer = await fetch(`${proxy.url}/v1/rerank`, { method: 'POST', body });

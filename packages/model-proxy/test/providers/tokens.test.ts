@@ -114,7 +114,7 @@ describe('tokens of Microsoft Entra ID', () => {
     expect(at(LOGIN_HOST)[0]?.body).toContain('client_assertion=ey.pod-token');
   });
 
-  it('are fetched again without another request, and later requests use the new token', async () => {
+  it('are fetched again without a request of a client, and later requests use the new token', async () => {
     vendors.answers.set(LOGIN_HOST, tokens({ expires_in: 2 }));
     vendors.answers.set(AZURE_HOST, json(completion));
     proxy = await vendors.proxy([entra]);
@@ -354,7 +354,7 @@ describe('tokens of Google', () => {
     expect(JSON.parse(request?.body ?? '')).toMatchObject({ model: upstreamModel });
   });
 
-  it('come over the connections of the proxy for a subject token of another provider, also impersonated', async () => {
+  it('come in exchange for a subject token of another provider, also for an impersonated service account', async () => {
     const subject = join(vendors.folder, 'subject');
     writeFileSync(subject, 'subject-token');
     const federated = {

@@ -83,7 +83,7 @@ describe('a cooldown', () => {
     expect(upstreams[0]?.count).toBe(1);
   });
 
-  it('does not begin with disable_cooldowns, or without another deployment', async () => {
+  it('does not begin with disable_cooldowns, nor for the only deployment if allowed_fails is not set', async () => {
     const behavior = { status: 429 };
     const disabled = await setUp([{ behavior, params: { weight: 1 } }, { params: { weight: 0 } }], {
       router_settings: { disable_cooldowns: true },

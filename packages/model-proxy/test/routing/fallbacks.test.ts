@@ -36,7 +36,7 @@ describe('fallbacks', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
   });
 
-  it('end after max_fallbacks with the error of the first group, which lists them', async () => {
+  it('end after max_fallbacks; the client gets the error of the first group, with a list of the fallbacks', async () => {
     const models = ['chat', 'a', 'b', 'c'].map((name) => ({
       name,
       behavior: name === 'c' ? 'works' : name === 'chat' ? { status: 403 } : broken,
@@ -139,7 +139,7 @@ describe('fallbacks', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([1, 1]);
   });
 
-  it('are rejected in the configuration if they have another form', async () => {
+  it('are rejected in the configuration if they are not a list of mappings', async () => {
     for (const fallbacks of [['a'], { chat: ['a'] }, [{ chat: 'a' }], 'a'])
       await expect(setUp([{}], { router_settings: { fallbacks } })).rejects.toThrow(
         /router_settings\.fallbacks: must be a list of mappings such as/,

@@ -55,7 +55,7 @@ describe('a reload', () => {
     expect((await sendToEnd(upstream, after)).text).toBe('"second"');
   });
 
-  it('keeps the connections of a deployment for any provider, and those of deployments on demand', async () => {
+  it('keeps used connections, also of a deployment for any provider and of deployments in `onDemand`', async () => {
     const [first, second, third] = await Promise.all(
       ['"first"', '"second"', '"third"'].map(async (text) =>
         closing(await ScriptedServer.start(answering(() => answerOf(text)))),

@@ -145,7 +145,7 @@ describe('the usage of a group', () => {
     expect((await exported(next))[0]?.requests).toBe(22);
   });
 
-  it('MP-139 loses at most a second when the first process is killed, and no key', async () => {
+  it('MP-139 loses at most its last second when the first process is killed, and no key is lost', async () => {
     const group = await startGroup(configuration());
     const key = await group.createKey();
     const connections = await group.connectToAll(2);

@@ -46,7 +46,7 @@ describe('an entry with the model "*"', () => {
     expect(targetOf(groq, 'gpt-4o')?.[3]).toBe('openai-key');
   });
 
-  it.each(['sk-literal', 'os.environ/MY_KEY'])('prevents the start with a key of an unknown provider: %s', (key) => {
+  it.each(['sk-literal', 'os.environ/MY_KEY'])('prevents the start if its key has an unknown provider: %s', (key) => {
     const text = `model_list: [{model_name: "*", litellm_params: {model: "*", api_key: ${key}}}]\n`;
     expect(faults(text, { environment: { MY_KEY: 'k' } })).toEqual([
       'config.yaml:1: model_list[0].litellm_params.api_key: the provider of this key is unknown, because the entry is for any model: set custom_llm_provider or api_base, or remove api_key, so that each provider gets the key of its own variable',
@@ -82,7 +82,7 @@ describe('an entry with the model "*"', () => {
     expect(targetOf(params, 'humanloop/a')).toEqual(['openai', 'humanloop/a', 'http://own/v1', 'own', '*']);
   });
 
-  it('reads no provider from the name if its params name one; a prefix of model_name is removed first', () => {
+  it('reads no provider from a requested name if its params name one; removes a prefix of model_name first', () => {
     expect(targetOf('{model: "openai/*"}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(targetOf('{model: "*", custom_llm_provider: openai}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(targetOf('{model: "*"}', 'any/groq/a', 'any/*')?.slice(0, 2)).toEqual(['groq', 'a']);

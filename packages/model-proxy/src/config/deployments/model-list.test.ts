@@ -32,7 +32,7 @@ describe('supported_environments of model_info', () => {
       ({ modelName }) => modelName,
     );
 
-  it('selects the entries that the environment of the process has', () => {
+  it('selects the entries whose list contains the value of LITELLM_ENVIRONMENT', () => {
     expect([namesIn('development'), namesIn('production')]).toEqual([['dev'], ['both']]);
   });
 
@@ -142,7 +142,7 @@ describe('params', () => {
     ['api_base: https://u:p@up/v1', 'the string "https://up/v1"'],
     ['api_base: https://up/v1?secret', 'the string "https://up/v1?******"'],
     ['api_base: 5', 'the number 5'],
-  ])('with %s prevent the start without showing secrets', (line, found) => {
+  ])('with %s prevent the start, and the fault contains no secret', (line, found) => {
     const text = oneModel([line]).replace('      api_base: https://up/v1/\n', '');
     expect(faults(text)).toEqual([
       `config.yaml:5: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and fragment, not ${found}`,

@@ -156,7 +156,7 @@ describe("LiteLLM's settings that restrict access", () => {
     ]);
   });
 
-  it('cause only a warning in a wrong block if the master key comes from the variable that applies anyway', () => {
+  it('cause only a warning in a wrong block for the master key that LITELLM_MASTER_KEY sets anyway', () => {
     const text = oneModel([], 'litellm_settings: {master_key: os.environ/LITELLM_MASTER_KEY}\n');
     const environment = { LITELLM_MASTER_KEY: 'k' };
     expect(warnings(text, { environment })).toEqual([

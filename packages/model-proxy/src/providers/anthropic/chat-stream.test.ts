@@ -121,7 +121,7 @@ describe("a stream of Anthropic's API", () => {
     expect(textIn(chunks)).toBe('hi');
   });
 
-  it('gives chunks with the input of the tool for JSON as the text', () => {
+  it('gives chunks whose text is the input of the tool json_tool_call', () => {
     const { chunks } = whole(
       eventsText([
         start,
