@@ -247,7 +247,7 @@ describe('a WebSocket', () => {
     },
   );
 
-  it('is refused with 426 for a request without a handshake, and another path ignores a handshake', async () => {
+  it('needs a handshake: another GET at its path gets 426, and other paths ignore a handshake', async () => {
     await start();
     const url = `http://${host()}/redfish/v1/Systems/one/Echo`;
     const plain = await fetch(url, { headers: basic('admin') });
