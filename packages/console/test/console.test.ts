@@ -62,7 +62,7 @@ describe('the login', () => {
     await page.context().close();
   });
 
-  it('appears over the page when the session ends, and the page continues after it', async () => {
+  it('appears over the page when the session ends, and the page continues after the login', async () => {
     const { page } = await open(`${bmc.address}/ui/`);
     await logIn(page, 'admin');
     await row(page, 'node-1').getByRole('link').click();

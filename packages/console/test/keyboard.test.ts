@@ -210,7 +210,7 @@ describe('the focus', () => {
     await page.context().close();
   });
 
-  it('keeps a message open for 30 seconds while it is at its button, and goes to the content afterwards', async () => {
+  it('keeps a message open for 30 seconds while it is on "Dismiss", and goes to the content afterwards', async () => {
     const { page } = await open('about:blank');
     await page.clock.install();
     await page.goto(`${bmc.address}/ui/subscriptions`);
@@ -228,7 +228,7 @@ describe('the focus', () => {
 });
 
 describe('a menu', () => {
-  it('opens with an arrow key, moves the focus with the arrow keys, and gives it back with Escape', async () => {
+  it('opens with an arrow key, moves the focus with the arrow keys, and returns the focus with Escape', async () => {
     const { page } = await openList();
     const menu = page.getByText('Columns', { exact: true });
     await menu.focus();

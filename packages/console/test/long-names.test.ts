@@ -131,7 +131,7 @@ describe('a machine with hidden characters in its name', () => {
 });
 
 describe('a hostile name', () => {
-  it('has visible codes in the question before a volume is deleted, which accepts the name with the codes', async () => {
+  it('has visible codes in the question before a volume is deleted; the user types it with the codes', async () => {
     const { page, faults } = await open(`${bmc.address}/ui/`);
     await page.getByRole('link', { name: 'short', exact: true }).click();
     await page.getByRole('link', { name: 'Storage', exact: true }).click();
@@ -149,7 +149,7 @@ describe('a hostile name', () => {
     await page.context().close();
   });
 
-  it('is shortened in the question before an image is ejected, which stays inside of the window', async () => {
+  it('is shortened in the question before an image is ejected, so that the question fits into the window', async () => {
     const { page, faults } = await open('about:blank');
     await page.route('**/VirtualMedia?*', async (route) => {
       const answer = await route.fetch();

@@ -8,7 +8,7 @@ const [script = ''] = readdirSync(join(import.meta.dirname, '../../dist/assets/b
   /^main-.*\.js$/.test(file),
 );
 
-it('the console lets browsers keep only files whose names change with their content', () => {
+it('the console lets browsers reuse without a request only files whose names change with their content', () => {
   const cached = (path: string) => files({ path })?.headers['Cache-Control'];
   expect(cached(`/ui/assets/${script}`)).toBe('public, max-age=31536000, immutable');
   expect(['/ui/', '/ui/systems/1', '/ui/assets/index.html', '/ui/assets/licenses.txt'].map(cached)).toEqual(

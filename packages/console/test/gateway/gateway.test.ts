@@ -81,7 +81,7 @@ describe('the console of model-proxy', () => {
     },
   );
 
-  it('creates a key with limits, which an SDK uses, and shows what it spends', async () => {
+  it('creates a key with limits, and shows what an SDK spends with this key', async () => {
     const key = await createKey(page, 'team-a', async (picture) =>
       expect(await dialogFaults(page, picture)).toEqual([]),
     );
