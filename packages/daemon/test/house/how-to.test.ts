@@ -15,7 +15,7 @@ const check = (...options: readonly string[]): string =>
     encoding: 'utf8',
   }).stderr;
 
-it('the recipes name files that exist, places that exist in them, and the right number of files', () => {
+it('the recipes name files that exist, lines that exist in these files, and the right number of files', () => {
   expect(check()).toBe('');
 });
 
