@@ -132,14 +132,14 @@ describeSsh('a network between client and server', () => {
     await relay?.stop();
   });
 
-  it.each(['end', 'reset'] as const)('causes a reconnect with events if it breaks connections (%s)', async (how) => {
+  it.each(['end', 'reset'] as const)('causes a reconnect with events if it cuts connections (%s)', async (how) => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
     hypervisor = await Hypervisor.open(uriOf({}, relay.port), persistent);
     await expectReconnect(hypervisor, relay, how);
   });
 
-  it('causes the end of the connection by keepalive if it stalls, and a reconnect when bytes flow again', async () => {
+  it('lets keepalive end a connection if no bytes flow, and causes a reconnect when bytes flow again', async () => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
     hypervisor = await Hypervisor.open(uriOf({}, relay.port), {
