@@ -31,7 +31,7 @@ describe('a table', () => {
     expect(renderTable(rows, columns).text.split('\n')).toHaveLength(200_001);
   });
 
-  it('omits the last columns in a terminal that is too narrow for all', () => {
+  it('omits its last columns if the terminal is too narrow for all columns', () => {
     const rows = [['a'.repeat(60), 4, 'b'.repeat(60)]];
     expect(renderTable(rows, columns, 24)).toEqual({
       text: `NAME      CPUS  MODEL\naaaaaaa…  4     bbbbbbb…`,
