@@ -130,7 +130,7 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('may define anchors in blocks whose names begin with "x-" or ".", which have no effect', () => {
+  it('may define anchors in blocks whose names begin with "x-" or "."; these blocks have no other effect', () => {
     const text = oneModel([], 'x-one: &one {ssl_verify: false}\n.two: {drop_params: true}\n');
     expect(warnings(text)).toEqual([]);
     expect(deployment(text).tls.verify).toBe(true);

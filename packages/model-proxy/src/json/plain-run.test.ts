@@ -61,7 +61,7 @@ describe.each(ways)('a plain run, found %s,', (_, found) => {
     );
   });
 
-  it('ends at the same byte at nine addresses of the chunk, with zeros, quotes or backslashes around it', () => {
+  it('ends at the right byte at nine addresses of a chunk with zeros, quotes or backslashes around it', () => {
     const property = fc.property(pieces, fc.nat(8), fc.constantFrom(0, 0x22, 0x5c), (bytes, shift, around) => {
       const memory = Buffer.alloc(bytes.length + 32, around);
       bytes.copy(memory, shift);
@@ -70,7 +70,7 @@ describe.each(ways)('a plain run, found %s,', (_, found) => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('ends at the same byte if the previous chunk contained special bytes at these positions', () => {
+  it('ends at the right byte even if the previous chunk had the same special byte at each position', () => {
     const before = fc.constantFrom('"', '\\', '\0', 'n', 'u', '0').map((byte) => Buffer.alloc(4096, byte));
     const property = fc.property(pieces, before, (bytes, earlier) => {
       found(earlier);

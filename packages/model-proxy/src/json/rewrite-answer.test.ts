@@ -62,7 +62,7 @@ describe('rewriting an answer', () => {
     }
   });
 
-  it('replaces the model at the first of several paths at which there is a name', () => {
+  it('replaces only the model at the first of several paths that has a name', () => {
     const modelPaths = [['model'], ['response', 'model']];
     expect(rewrite('{"response":{"model":"a"}}', { modelPaths })).toBe('{"response":{"model":"vllm/a"}}');
     expect(rewrite('{"model":null,"response":{"model":"a"}}', { modelPaths })).toBe(

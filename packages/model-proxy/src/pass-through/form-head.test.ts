@@ -22,7 +22,7 @@ function read(text: string, size: number): { head: FormHead; pushed: number } {
 
 describe('the head of a form', () => {
   it.each([1, 7, 10_000])(
-    'has the wanted fields before the file, and the bytes so far without them, with chunks of %d bytes',
+    'has the wanted fields before the file, and apart from them the other bytes so far, in chunks of %d bytes',
     (size) => {
       const text = `${field('purpose', 'batch')}${field('model', ' gpt ')}${field('custom_llm_provider', 'openai')}${file('{}')}`;
       const { head, pushed } = read(`${text}\r\n--b o--\r\n`, size);

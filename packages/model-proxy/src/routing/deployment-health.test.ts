@@ -74,7 +74,7 @@ describe('a deployment cools down', () => {
     expect(setUp().fail('timeout', alone)).toBe(5000);
   });
 
-  it('never for a fault of the request, with disable_cooldowns, or alone if allowed_fails is not set', () => {
+  it('never after a fault of the request, never with disable_cooldowns, nor alone if allowed_fails is not set', () => {
     const { fail, health } = setUp();
     for (let count = 0; count < 100; count += 1) {
       expect(fail('badRequest') + fail('contextWindow') + fail('contentPolicy')).toBe(0);

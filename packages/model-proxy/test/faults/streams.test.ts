@@ -77,7 +77,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(`data: ${last.replace(SAMPLE_MODEL, ANSWERED_MODEL)}\n\n`);
   });
 
-  it('gets an error event if the upstream ends it without a break in the middle of an answer', async () => {
+  it('gets an error event if the upstream ends it properly, but in the middle of an answer', async () => {
     const answer = await fixture().stream(event(chunk('a')), end);
     expect(await answer.ended).toBe('whole');
     const [first, error = ''] = eventData(answer.text);

@@ -194,7 +194,7 @@ describe('a failing deployment', () => {
     }
   });
 
-  it('gets a request again that never reached it', async () => {
+  it('is tried again if it refused the connection', async () => {
     const { proxy, ask, upstreams } = await setUp([{}], { litellm_settings: { num_retries: 1 } });
     await upstreams[0]?.close();
     const { status, headers } = await ask();

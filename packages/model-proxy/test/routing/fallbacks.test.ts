@@ -36,7 +36,7 @@ describe('fallbacks', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
   });
 
-  it('end after max_fallbacks; the client gets the error of the first group, with a list of the fallbacks', async () => {
+  it('end after max_fallbacks; the client gets the error of the first group, with a list of fallbacks', async () => {
     const models = ['chat', 'a', 'b', 'c'].map((name) => ({
       name,
       behavior: name === 'c' ? 'works' : name === 'chat' ? { status: 403 } : broken,

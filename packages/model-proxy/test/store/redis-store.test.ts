@@ -200,7 +200,7 @@ describe('a Redis that does not answer for a while', () => {
     expect([spend(store), spend(await open())]).toEqual([4, 4]);
   });
 
-  it('has at most 10,000 tags for the requests of this time, and all of these requests', async () => {
+  it('counts all requests of this time, with at most 10,000 different tags', async () => {
     const store = await open();
     redis.pause();
     for (let n = 0; n < 10_100; n += 1) store.addUsage(requestOf({ tags: [`t${n}`] }));

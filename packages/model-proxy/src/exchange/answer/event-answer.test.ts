@@ -201,7 +201,7 @@ describe('a stream', () => {
     expect([answer.status, answer.text]).toEqual([200, renamed(`data: ${data}\n\n`)]);
   });
 
-  it('ends with an error event if it breaks off, without an incomplete event before it', async () => {
+  it('ends with an error event if it breaks off, and contains no incomplete event before it', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.write(chunk('1'));
@@ -353,7 +353,7 @@ describe('a stream with model_name_in_response: upstream', () => {
     expect([answer.status, answer.text]).toEqual([200, text]);
   });
 
-  it('ends with an error event if it breaks off, without an incomplete event before it', async () => {
+  it('ends with an error event if it breaks off, and contains no incomplete event before it', async () => {
     const { text } = await askUnchanged((_asked, response) => {
       response.writeHead(200, events);
       response.write(chunk('1'));

@@ -77,7 +77,7 @@ describe('the cost of an answer', () => {
     expect(cost(usage, { input_cost_per_token: 10, cache_read_input_token_cost: '1e0' })).toBe(415);
   });
 
-  it("counts the first and the last usage of Anthropic's stream, or an estimated output without the last one", () => {
+  it("counts the first and the last usage of Anthropic's stream, or an estimated output if the last is missing", () => {
     const first = usageOf({
       input_tokens: 5,
       cache_creation_input_tokens: 30,
