@@ -180,7 +180,7 @@ describe('the boot override', () => {
 });
 
 describe('the boot order', () => {
-  it('is sorted with the keyboard, which keeps the focus, and with the mouse', async () => {
+  it('is sorted with the mouse, and with the keyboard without a loss of the focus', async () => {
     const page = await openTab('node-1', '/boot');
     const form = card(page, 'Boot order');
     const first = (name: RegExp): Promise<void> => form.locator('ol li:first-child').getByText(name).waitFor();
@@ -207,7 +207,7 @@ describe('the boot order', () => {
 });
 
 describe('firmware settings', () => {
-  it('wait for the next start, show the current value until then, and return to their defaults', async () => {
+  it('wait for the next start, show the current value until then, and can be reset to their defaults', async () => {
     await reset('node-2', 'On');
     const settingsUri = `${uriOf('node-2')}/Bios/Settings`;
     const attributes = async (): Promise<unknown> =>

@@ -47,7 +47,7 @@ async function untilText(guest: Guest, wanted: string): Promise<string> {
 }
 
 describe('the screen of a machine', () => {
-  it('shows the firmware, takes keys and a pasted text, and can be saved and fill the whole display', async () => {
+  it('shows the firmware, sends keys and a pasted text, is saved as a PNG, and fills the whole display', async () => {
     const guest = await typingGuest();
     const { page, faults } = await openTab(guest, 'olga');
     await page.getByText('The machine is off').waitFor();
@@ -100,7 +100,7 @@ describe('the screen of a machine', () => {
     await page.context().close();
   });
 
-  it('takes keys from a phone: its soft keyboard, special keys and modifiers', async () => {
+  it('sends keys of a phone: of its soft keyboard, special keys and modifiers', async () => {
     const guest = await typingGuest();
     await host.virsh('start', guest.name);
     const phone = { hasTouch: true, isMobile: true, viewport: { width: 375, height: 800 } };
@@ -147,7 +147,7 @@ describe('the screen of a machine', () => {
     await page.context().close();
   });
 
-  it('shows two users the same picture, and takes keys only from the user whose role permits it', async () => {
+  it('shows two users the same picture, and sends only the keys of the user whose role permits it', async () => {
     const guest = await typingGuest();
     await host.virsh('start', guest.name);
     const [operator, reader] = [await openTab(guest, 'olga'), await openTab(guest, 'rick')];

@@ -46,7 +46,7 @@ describeEndToEnd('the serial console of a machine', () => {
   const shows = (page: Page, text: RegExp | string) => page.locator('.xterm-rows').getByText(text).first().waitFor();
   const status = (page: Page, text: RegExp | string) => page.getByText(text).first().waitFor();
 
-  it('shows the boot, takes what the user types, and hands the keyboard to another user', async () => {
+  it('shows the boot, sends what the user types, and hands the keyboard to another user', async () => {
     const first = await openTab('admin');
     await status(first.page, 'Closed: the machine is off');
     await virsh('start', NAME);

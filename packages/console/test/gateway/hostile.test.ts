@@ -111,7 +111,7 @@ describe('the console of model-proxy under attack', () => {
     expect(opened.faults).toEqual([]);
   }
 
-  it('lets the right key in during 1,000 guesses, which the proxy rejects and does not log', async () => {
+  it('accepts the right key during 1,000 wrong ones, which the proxy rejects and does not log', async () => {
     const guesses = Array.from({ length: 1000 }, (_, n) => `sk-guess-${n}-${'x'.repeat(n)}`);
     const statuses = new Set<number>();
     const guess = async (key: string) => {
