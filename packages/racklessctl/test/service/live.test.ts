@@ -12,7 +12,7 @@ afterAll(() => bmc.close());
 const { json, run, start, write } = commandFixture();
 
 describe('racklessctl watch', () => {
-  it('prints events of the stream, and ends at Ctrl-C without an open session', async () => {
+  it('prints events of the stream; Ctrl-C ends the command, which leaves no open session', async () => {
     const watching = start(['watch'], bmc.env);
     // The first event is about the subscription of the stream itself.
     await watching.waitForOutput('EventService/Subscriptions');

@@ -303,7 +303,7 @@ describe('inventory for Tinkerbell', () => {
 });
 
 describe('watch', () => {
-  it('does not show a machine that fails for some time as removed', async () => {
+  it('does not report the removal of a machine that fails for some time', async () => {
     let reads = 0;
     const sometimes: ScriptedAnswer = (request, response) => {
       reads += 1;
@@ -321,7 +321,7 @@ describe('watch', () => {
 
   const watchArgs = ['watch', '--poll', '--interval', '0.2', '--count', '1', '--timeout', '5', '--json'];
 
-  it('does not show a machine that failed at the start as new', async () => {
+  it('does not report a machine as new if its first read failed', async () => {
     let reads = 0;
     const later: ScriptedAnswer = (request, response) => {
       reads += 1;
