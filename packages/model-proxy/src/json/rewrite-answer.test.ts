@@ -147,7 +147,7 @@ describe('rewriting an answer', () => {
     expect(rewrite(text, { nullable: chat })).toBe(text);
   });
 
-  it('adds nothing to an answer that is not a completion', () => {
+  it('adds nothing to an answer that is not a completion, and nothing to a choice that is no object', () => {
     for (const text of [
       '{"error":{"message":"m"}}',
       '{"choices":null}',

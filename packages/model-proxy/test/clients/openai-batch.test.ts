@@ -47,7 +47,7 @@ describe('a list of models', () => {
     expect(bodies.map((body) => body.messages)).toEqual([messages, messages]);
   });
 
-  it('gets the error of a model in its place', async () => {
+  it('gets the error of a failed model at the position of that model', async () => {
     const answers: unknown = await client.chat.completions.create({ model: 'broken,one,unknown', messages });
     expect(answers).toMatchObject([
       { error: { message: expect.stringContaining('not today'), code: '400' } },

@@ -152,7 +152,7 @@ describe('a file that PyYAML reads', () => {
   const output = execFileSync('/usr/bin/python3', ['-c', PYTHON], { input, encoding: 'utf8', maxBuffer: 1 << 26 });
   const expected = JSON.parse(output) as ({ readonly value: unknown } | null)[]; // the script prints this list
 
-  it(`is read here with the same values, in ${SAMPLES} seeded samples`, () => {
+  it(`has the same values in our parser, in ${SAMPLES} seeded samples`, () => {
     const different = samples.flatMap((text, index) => {
       const wanted = expected[index];
       if (wanted === null || wanted === undefined) return [];

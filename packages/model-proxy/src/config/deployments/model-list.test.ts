@@ -36,7 +36,7 @@ describe('supported_environments of model_info', () => {
     expect([namesIn('development'), namesIn('production')]).toEqual([['dev'], ['both']]);
   });
 
-  it('prevents the start without a valid variable, or with an unknown environment', () => {
+  it('prevents the start if LITELLM_ENVIRONMENT is not set, or if the list has an unknown environment', () => {
     expect(faults(yaml)).toEqual([
       expect.stringContaining('supported_environments: needs the environment variable LITELLM_ENVIRONMENT'),
       expect.stringContaining('supported_environments: needs the environment variable LITELLM_ENVIRONMENT'),
