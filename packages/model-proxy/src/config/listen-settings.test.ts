@@ -119,7 +119,7 @@ describe('a proxy', () => {
     ['3f7a90c2d45b816e', []],
     ['sk-3f7a90c2d45b816e', []],
     ['sk-12341234123412341234', [weak]],
-  ])('with a public address and a key that is easy to guess causes a warning, without the key: %s', (key, expected) => {
+  ])('with a public address and a weak key causes a warning, which does not contain the key: %s', (key, expected) => {
     const environment = { LITELLM_MASTER_KEY: key };
     expect(warnings(oneModel(), { flags: { host: '0.0.0.0' }, environment })).toEqual(expected);
     expect(warnings(oneModel(), { flags: { host: '127.0.0.1' }, environment })).toEqual([]);

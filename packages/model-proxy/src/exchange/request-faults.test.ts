@@ -125,7 +125,7 @@ describe('a body', () => {
 describe('a body that is too large', () => {
   const tooLarge = (size: string) => fault(`Request size is too large.${size} Max size is 0.063 MB.`, null, '413');
 
-  it('is rejected by its announced length, and its client gets the error although it has not sent all', async () => {
+  it('is rejected by its announced length, and its client gets the error, not a reset connection', async () => {
     // This body is more than all buffers can store: after an early close, the client would see a reset.
     const body = Buffer.alloc(20_000_000, 0x20);
     const answer = await post(body);

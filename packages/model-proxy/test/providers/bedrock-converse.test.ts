@@ -318,7 +318,7 @@ describe('models of Bedrock with Converse, as OpenAI chat', () => {
     ['nova', 'low', 'adaptive', { thinking: adaptive }, { reasoning_effort: 'low' }],
     ['nova', null, 'enabled', { thinking: enabled }, { reasoning_effort: 'medium' }],
     ['nova', 'max', 'no', {}, { reasoning_effort: 'high' }],
-  ])("get effort and thinking of Anthropic's clients as own fields: %s, effort %s, %s thinking", async (...row) => {
+  ])("get effort and thinking from Anthropic's clients in their form: %s, effort %s, %s thinking", async (...row) => {
     const [model, effort, , thinking, sent] = row;
     vendors.answers.set(HOST, json(answer([{ text: 'Hi!' }])));
     const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: 'any', maxRetries: 0 });

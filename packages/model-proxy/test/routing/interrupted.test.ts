@@ -42,7 +42,7 @@ describe('a stream that breaks off', () => {
       { events: `${FIRST_EVENT}data: {"error":"x"}\n\n${DONE}`, end: 'closed' },
     ],
     ['has an error in its dialect', 'anthropic/claude', { events: begunMessage + overloaded, end: 'never' }],
-  ])('frees the slot, and counts as tokens and a failure of the deployment: %s', async (_how, model, behavior) => {
+  ])('frees the slot; the deployment counts its tokens and a failure: %s', async (_how, model, behavior) => {
     const setup = await setUp([{ behavior, params: { model, max_parallel_requests: 1, tpm: 1000 } }], {
       router_settings: { num_retries: 0, allowed_fails: 1, cooldown_time: 600 },
     });

@@ -78,7 +78,7 @@ describe('a journal', () => {
     expect(await reopened()).toEqual({ b: { n: 1 } });
   });
 
-  it('loses only the write that a crash interrupted, after any of its bytes', async () => {
+  it('loses only the write that a crash interrupted, whichever byte of this write was the last', async () => {
     const { journal } = await openJournal();
     await journal.append([thing('a', 1)], { sync: true });
     const before = statSync(file).size;
