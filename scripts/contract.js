@@ -80,8 +80,8 @@ function readSourceTables(text) {
 }
 
 /**
- * Returns the subject of a row: the first cell. Exceptions: a transition (chapter 3) is a state and a trigger, an endpoint
- * (chapter 4) a method and a path.
+ * Returns the subject of a row of the source document: the first cell. Exceptions: the subject of a transition
+ * (chapter 3) is its state and its trigger, the subject of an endpoint (chapter 4) is its method and its path.
  */
 function subjectOf(chapter, [first, second]) {
   if (chapter === '3') return `${first}, ${second}`;

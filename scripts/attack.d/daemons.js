@@ -123,7 +123,7 @@ export class Daemon {
 
   /**
    * Checks that the process lives, and answers a GET with 200 within a time limit.
-   * @throws {Error} if it does not.
+   * @throws {Error} if the process has ended, if the status is not 200, or if the answer is late.
    */
   async check(seconds = PATIENCE) {
     if (!this.isAlive) throw new Error(`${this.#ended()}: ${this.output.slice(-1000)}`);

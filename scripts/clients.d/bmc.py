@@ -47,7 +47,10 @@ class Bmc:
         return body
 
     def write(self, method, path, body, busy=()):
-        """Sends a write, and repeats it for at most 120 s while the status is one of `busy`. Raises Unexpected if it fails."""
+        """Sends a write, and repeats it while the status is one of `busy`.
+
+        Raises Unexpected for any other status from 300, and after 120 s.
+        """
         what = f'the answer to {method} {path}'
         status, answer = wait_for(what, lambda: self.ask(method, path, body)[::2], lambda found: found[0] not in busy)
         if status >= 300:
@@ -104,7 +107,10 @@ class Machine:
         return wait_for(f"{self.name}'s power state", lambda: self.power, state, seconds)
 
     def reset_machine(self):
-        """Brings the machine into the state in which each client starts: off, no media, no override (sushy-tools: the disk)."""
+        """Brings the machine into the state in which each client starts: off, no media, no override.
+
+        With sushy-tools, the override is the disk.
+        """
         if self.power != 'Off':
             self.bmc.write('POST', f'{self.path}/Actions/ComputerSystem.Reset', {'ResetType': 'ForceOff'}, BUSY)
             self.wait_for_power('Off')

@@ -54,7 +54,7 @@ class ImageServer:
 
     @staticmethod
     def _pace(path):
-        """/slow-20/x.iso: (20, /x.iso); /x.iso: (0, /x.iso)."""
+        """Returns the seconds and the file of a path: (20, /x.iso) for /slow-20/x.iso, (0, /x.iso) for /x.iso."""
         first, _, rest = path.lstrip('/').partition('/')
         if first.startswith('slow-'):
             return int(first[len('slow-'):]), '/' + rest

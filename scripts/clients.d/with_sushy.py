@@ -33,7 +33,7 @@ def run(lab):
     sushy, python_path = import_sushy(lab.folder)
     import urllib3
     urllib3.disable_warnings()
-    # sushy also logs each failure, which the step reports.
+    # Disables the log, because sushy logs each failure, and the step reports it anyway.
     logging.disable()
     for machine in lab.machines:
         machine.reset_machine()

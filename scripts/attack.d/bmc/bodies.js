@@ -76,8 +76,8 @@ const bodies = {
 
 /**
  * The promise is 50 ms on the event loop, and `bench:hostile` measures it. This limit is higher, because it includes
- * the CPU of all threads, and because the host may be busy. Older versions exceeded this limit too, so the attack finds
- * their fault.
+ * the CPU of all threads, and because the host may be busy. The faults of older versions exceeded even this
+ * limit, so the attack finds such faults.
  */
 const CPU_MS = 300;
 

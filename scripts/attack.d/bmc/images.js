@@ -17,7 +17,7 @@ const limits = {
 /** Returns the shared daemon with these limits. */
 const limited = (arena) => arena.share('image limits', () => arena.startBmc({ settings: limits }));
 
-/** Returns the URIs of a system and of the actions of its CD drive (without `.InsertMedia`). */
+/** Returns the URI of a system, and the beginning of the URIs of its CD drive's actions; callers add `.InsertMedia`. */
 async function driveOf(daemon, index = 0) {
   const { json } = await daemon.request({ path: '/redfish/v1/Systems' });
   const system = json.Members[index]['@odata.id'];
