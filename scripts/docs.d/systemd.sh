@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command at the same time as a systemd, which is process 1 of new namespaces: `systemd.sh WORK UNITS COMMAND...`,
-# as root. The caller has already replaced /etc and /run in its own mount and network namespaces. Only this
-# call uses the folder WORK. systemd knows no unit of the host except UNITS, separated by spaces, and starts none of them.
+# as root. The caller has already replaced /etc and /run in its own mount and network namespaces. Only this call uses
+# the folder WORK. systemd knows no unit of the host except UNITS, separated by spaces, and starts none of them.
 # Ends with the status of the command.
 set -euo pipefail
 work=$1 wanted=$2
