@@ -199,7 +199,7 @@ async function tried(service: Service, path: string): Promise<Resource | undefin
     const body = status >= 400 ? undefined : parseJson(text);
     return body === undefined ? undefined : asResource(body);
   } catch (error) {
-    // Not a failure of the collection: the service may wait for a silent member before it answers.
+    // This error is no failure of the collection: the service may wait for a silent member before it answers.
     const hasNoAnswer =
       error instanceof CommandFailure && (error.code === exitCode.timeout || error.code === exitCode.unavailable);
     if (!hasNoAnswer || service.signal.aborted) throw error;
