@@ -1,6 +1,7 @@
 /** Reads the state of a machine and its host that an operation can change, for comparisons. */
 import { readFile } from 'node:fs/promises';
 import { variableNames } from '../../src/drivers/libvirt/firmware/variable-store.js';
+import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
 import type { Bmc } from '../e2e/bmc.js';
 
 /** The pool that the daemon stores images in. */
@@ -23,7 +24,7 @@ export interface Fingerprint {
   readonly volumes: readonly string[];
   readonly pools: readonly string[];
   /** Operations and volumes that the machine's metadata still contains. */
-  readonly unfinished: readonly string[];
+  readonly unfinished: readonly unknown[];
 }
 
 /** A machine, and access to its state. */
@@ -55,6 +56,7 @@ async function readState(subject: Subject): Promise<Fingerprint> {
   const disks = isOff ? '' : await subject.virsh('domblklist', name);
   const system = (await bmc.get(path)) as Record<string, unknown>; // The schema requires an object.
   const bios = (await bmc.get(`${path}/Bios/Settings`)) as Record<string, unknown>; // The schema requires an object.
+  const record = readMetadata(inactive);
   const { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary } = system;
   return {
     power,
@@ -68,7 +70,7 @@ async function readState(subject: Subject): Promise<Fingerprint> {
     variables: await variablesIn(subject.variablesFile),
     volumes: (await volumesOf(subject)).map(withoutVaryingParts).sort(),
     pools: await poolsOf(subject),
-    unfinished: inactive.match(/<\w+:(intent|unattached)\b[^>]*>/g) ?? [],
+    unfinished: [...(record.intents ?? []), ...(record.unattached ?? [])],
   };
 }
 
