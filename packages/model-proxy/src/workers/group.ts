@@ -156,7 +156,7 @@ export class Group {
   async #startWorker(number: number): Promise<{ readonly worker: WorkerProcess; readonly result: StartResult }> {
     for (;;) {
       const worker = new WorkerProcess(number, cluster.fork(), (one) => this.#services.answersFor(one));
-      worker.passConnectionsTo(() => this.#serving().find((one) => one !== worker));
+      worker.passConnectionsOn(() => this.#serving().length > 0);
       this.#workers.add(worker);
       const result = await this.#begin(worker);
       // A SIGHUP to all processes of the service ends a process that does not run its first line yet. Start another.

@@ -77,19 +77,15 @@ export class WorkerProcess {
   }
 
   /**
-   * When the process ends, sends the connections that it has not accepted to another worker.
-   * @param another returns the other worker; undefined: there is none, so the connections close.
+   * When the process has ended, sends the connections that it has not confirmed to other workers, or closes them.
+   * @param canPassOn whether there are other workers.
    */
-  passConnectionsTo(another: () => WorkerProcess | undefined): void {
-    const pass = (): void => {
-      const other = another();
-      this.#connections.passTo(other === undefined ? undefined : other.#process);
-    };
-    // From the end of the channel on, no confirmation can arrive. Node does not always emit `disconnect` for a killed
-    // process. `exit` may come before it, while the channel still has confirmations.
-    this.#process.once('disconnect', pass);
-    this.#process.once('exit', () => {
-      if (!this.#process.isConnected()) pass();
+  passConnectionsOn(canPassOn: () => boolean): void {
+    // All confirmations have arrived when the process emits `close`, but not yet when it emits `exit`.
+    this.#process.process.once('close', () => {
+      // node:cluster must not choose the ended worker again. It does not always notice the end of a killed worker.
+      this.#process.disconnect();
+      this.#connections.answer(canPassOn());
     });
   }
 

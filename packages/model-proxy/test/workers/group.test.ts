@@ -108,6 +108,17 @@ describe('a group of workers', () => {
     expect(await answers).toEqual([200, 200, 200, 200]);
   });
 
+  it('MP-134 answers requests whose connections two killed workers have not accepted', async () => {
+    const group = await startGroup(configuration(), ['--num_workers', '3']);
+    const stopped = group.workers().slice(0, 2);
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    // The first process sends each stopped worker one connection, and waits for its confirmation.
+    const answers = Promise.all([1, 2, 3, 4, 5].map(() => group.chat(MASTER)));
+    await until(() => requestCount() === 3, 'the third worker has not got three requests');
+    for (const pid of stopped) process.kill(pid, 'SIGKILL');
+    expect(await answers).toEqual([200, 200, 200, 200, 200]);
+  });
+
   it('replaces a worker that is killed, after a pause that doubles, and keeps the other worker', async () => {
     const group = await startGroup(configuration());
     const [toKill = 0, other = 0] = group.workers();
