@@ -12,10 +12,8 @@ import { sendHeaders } from './header-sink.js';
 import { endAnswer } from './refusal.js';
 import { withResponseId, withResponseIdInText } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
-import { findUsage, findUsageInText } from './usage.js';
+import { findUsageInChunks, findUsageInText } from './usage.js';
 
-/** The proxy looks for `usage` only in this number of last bytes of an answer. */
-const TAIL_BYTES = 8192;
 /** Answers up to this size are read as a text, and sent in one write with their head. */
 const JOINED_BYTES = 16_384;
 /** Number of bytes at each end of an answer in which the proxy looks for a character other than white space. */
@@ -75,7 +73,7 @@ export class JsonAnswer implements Answer {
       this.fail(notJsonFault(status, bytesBetween(chunks, this.#length, 0, MAX_REPORTED_BYTES), selection));
       return;
     }
-    exchange.usage = text === null ? findUsage(this.#lastBytes(TAIL_BYTES)) : findUsageInText(text);
+    exchange.usage = text === null ? findUsageInChunks(chunks, this.#length) : findUsageInText(text);
     if (bytes !== null && text !== null && exchange.request.complete) this.#sendText(bytes, text, found);
     else this.#sendChunks();
   }

@@ -1,13 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
-import { findUsage, findUsageInText } from './usage.js';
+import { findUsage, findUsageInChunks, findUsageInText } from './usage.js';
 
-/** Returns what `findUsage` finds, and expects the same from `findUsageInText`. */
+/** Returns what `findUsage` finds, and expects the same from the functions for texts and for chunks. */
 function found(text: string) {
   const bytes = Buffer.from(text);
   const usage = findUsage(bytes);
   expect(findUsageInText(bytes.toString('latin1'))).toEqual(usage);
+  for (const size of [7, 4096, 65_536]) {
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+      bytes.subarray(index * size, (index + 1) * size),
+    );
+    expect(findUsageInChunks(chunks, bytes.length)?.totalTokens).toBe(usage?.totalTokens);
+  }
   return usage;
 }
+
+/** Makes an answer with members after its usage, which some upstreams send on the request of the client. */
+const answerWith = (after: object) =>
+  JSON.stringify({ id: 'a', usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7 }, ...after });
 
 describe('findUsage', () => {
   it.each([
@@ -29,5 +39,25 @@ describe('findUsage', () => {
     '{"kind":"usage","prompt_tokens":1}',
   ])('finds no usage in %s', (text) => {
     expect(found(text)).toBeNull();
+  });
+
+  it.each([
+    ['names and texts of the metadata', { usage: 'x', a: 'usage', b: '{"total_tokens":1}' }],
+    [
+      'as many names as a client may send',
+      Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'usage'])),
+    ],
+    ['9 KB of metadata', Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, '\u0001'.repeat(512)]))],
+  ])('finds the usage before %s', (_what, metadata) => {
+    expect(found(answerWith({ user: null, metadata }))).toMatchObject({ inputTokens: 3, outputTokens: 4 });
+  });
+
+  it.each([2040, 8192, 65_536, 73_728, 300_000])('finds the usage before %d bytes', (size) => {
+    for (let shift = -40; shift <= 40; shift += 1)
+      expect(found(answerWith({ logprobs: 'x'.repeat(size + shift) }))).toMatchObject({ totalTokens: 7 });
+  });
+
+  it('finds no usage before more names than a client can cause', () => {
+    expect(found(answerWith({ list: Array.from({ length: 100_000 }, () => 'usage') }))).toBeNull();
   });
 });

@@ -1,6 +1,7 @@
 /**
  * Reads the number of tokens that the upstream counted, for metrics, limits and the cost of an answer.
  */
+import { bytesBetween } from '../../json/text.js';
 
 /** Tokens of a request and its answer. */
 export interface Usage {
@@ -16,28 +17,64 @@ export interface Usage {
 
 const USAGE_KEY = '"usage"';
 const usageKey = Buffer.from(USAGE_KEY);
-/** The proxy looks for `usage` only in this number of last bytes. */
-const MAX_TAIL_BYTES = 8192;
 /** Maximum size of `usage`. */
 const MAX_USAGE_BYTES = 2048;
+/** The number of bytes at the end of an answer in which most answers have their usage. */
+const TAIL_BYTES = 8192;
+/** The number of bytes that the search then adds each time. */
+const WINDOW_BYTES = 65_536;
+/**
+ * Maximum number of `"usage"` that the search rejects because no usage follows. A client can cause about 20: its
+ * `metadata` has up to 16 names and texts, and upstreams send them back after the usage.
+ */
+const MAX_REJECTED = 64;
 
 /**
- * Finds `usage` at the end of an answer or of a stream's last event, without parsing the rest. The
- * search cannot match inside a longer JSON string, because quotes are escaped there. Exception: a later
- * string that is exactly `usage` hides the real `usage`, so the result is null.
- * @param end the last bytes of the answer. Only the last 8 KiB are searched.
+ * Finds the last `usage` of an answer, without parsing the rest. The search cannot match inside a longer JSON string,
+ * because quotes are escaped there.
+ * @param bytes the whole answer, or the last event of a stream.
  * @returns null if there is no `usage`, or its members have unknown names.
  */
-export function findUsage(end: Buffer): Usage | null {
-  const tail = end.length > MAX_TAIL_BYTES ? end.subarray(end.length - MAX_TAIL_BYTES) : end;
-  return usageAt(tail, tail.lastIndexOf(usageKey));
+export function findUsage(bytes: Buffer): Usage | null {
+  let end = bytes.length;
+  for (let rejected = 0; rejected < MAX_REJECTED && end > 0; rejected += 1) {
+    const at = bytes.lastIndexOf(usageKey, end - 1);
+    if (at === -1) return null;
+    const usage = usageAt(bytes, at);
+    if (usage !== null) return usage;
+    end = at;
+  }
+  return null;
 }
 
 /** Finds `usage` as {@link findUsage}. @param text the whole answer as latin1. */
 export function findUsageInText(text: string): Usage | null {
-  const at = text.lastIndexOf(USAGE_KEY);
-  if (at === -1 || at < text.length - MAX_TAIL_BYTES) return null;
-  return usageIn(text.slice(at + USAGE_KEY.length, at + MAX_USAGE_BYTES));
+  let end = text.length;
+  for (let rejected = 0; rejected < MAX_REJECTED && end > 0; rejected += 1) {
+    const at = text.lastIndexOf(USAGE_KEY, end - 1);
+    if (at === -1) return null;
+    const usage = usageIn(text.slice(at + USAGE_KEY.length, at + MAX_USAGE_BYTES));
+    if (usage !== null) return usage;
+    end = at;
+  }
+  return null;
+}
+
+/**
+ * Finds `usage` as {@link findUsage} in an answer of any size. Some upstreams send large members after the usage, such
+ * as the `prompt_logprobs` of vLLM.
+ * @param length sum of the lengths of all chunks.
+ */
+export function findUsageInChunks(chunks: readonly Buffer[], length: number): Usage | null {
+  let end = length;
+  for (let size = TAIL_BYTES; end > 0; size = WINDOW_BYTES) {
+    const start = Math.max(0, end - size);
+    // A usage may begin at the end of this window.
+    const usage = findUsage(bytesBetween(chunks, length, start, Math.min(length, end + MAX_USAGE_BYTES)));
+    if (usage !== null) return usage;
+    end = start;
+  }
+  return null;
 }
 
 /**
