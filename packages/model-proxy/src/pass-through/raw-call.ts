@@ -11,6 +11,7 @@ import type { TracedCall } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
 import { sendHead } from './raw-answer.js';
+import type { UsageScanner } from './usage-scanner.js';
 
 /** The body of a raw request. */
 export type RawBody =
@@ -33,14 +34,16 @@ interface RawCallOptions {
   readonly request: Omit<UpstreamRequest, 'body' | 'isRaw'>;
   readonly body: RawBody;
   readonly traced: TracedCall | null;
+  /** Reads the tokens of the answer; null: they do not count. */
+  readonly scanner: UsageScanner | null;
 }
 
 /** Sends a raw request, and the answer or an error to the client. */
-export function sendRaw({ exchange, request, body, traced }: RawCallOptions): void {
+export function sendRaw({ exchange, request, body, traced, scanner }: RawCallOptions): void {
   exchange.sentAt = performance.now();
   // A streamed body arrives while the upstream works, so the time of receiving ends here.
   exchange.receivedAt ||= exchange.sentAt;
-  const handler = new RawAnswerHandler(exchange, traced);
+  const handler = new RawAnswerHandler(exchange, traced, scanner);
   const bytes = body.kind === 'buffered' ? body.chunks : streamOf(exchange, body);
   const call = exchange.proxy.upstream.send({ ...request, body: bytes, isRaw: true }, handler);
   handler.call = call;
@@ -84,10 +87,12 @@ class RawAnswerHandler implements UpstreamHandler {
   call: UpstreamCall | undefined;
   readonly #exchange: Exchange;
   readonly #traced: TracedCall | null;
+  readonly #scanner: UsageScanner | null;
 
-  constructor(exchange: Exchange, traced: TracedCall | null) {
+  constructor(exchange: Exchange, traced: TracedCall | null, scanner: UsageScanner | null) {
     this.#exchange = exchange;
     this.#traced = traced;
+    this.#scanner = scanner;
   }
 
   onHead(status: number, headers: readonly string[]): void {
@@ -105,8 +110,19 @@ class RawAnswerHandler implements UpstreamHandler {
     if (call === undefined) return;
     this.#guard(() => {
       this.#traced?.data(chunk);
+      this.#count(chunk);
       pass({ exchange: this.#exchange, call }, chunk);
     });
+  }
+
+  /** Counts the events of a stream, and stores the latest usage: the client may leave at any time. */
+  #count(chunk: Buffer): void {
+    const scanner = this.#scanner;
+    const exchange = this.#exchange;
+    if (scanner === null) return;
+    if (exchange.streamed) exchange.eventCount += linesOfData(chunk);
+    scanner.add(chunk);
+    exchange.usage = scanner.usage;
   }
 
   onEnd(): void {
@@ -141,4 +157,13 @@ class RawAnswerHandler implements UpstreamHandler {
       breakOff(this.#exchange, toProxyError(error));
     }
   }
+}
+
+const dataLine = Buffer.from('\ndata:');
+
+/** Returns the number of lines with data in a part of a stream, which model servers send once for each token. */
+function linesOfData(chunk: Buffer): number {
+  let count = chunk.indexOf('data:') === 0 ? 1 : 0;
+  for (let at = chunk.indexOf(dataLine); at !== -1; at = chunk.indexOf(dataLine, at + 1)) count += 1;
+  return count;
 }

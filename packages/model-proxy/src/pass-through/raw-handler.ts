@@ -18,13 +18,14 @@ import { sendContinue } from './body-reader.js';
 import { decide, decideWebSocket, type Decision, type RawTask } from './decide.js';
 import type { CloseReason } from './frames/frames.js';
 import { flatHeaders, rawRequestHeaders } from './headers.js';
-import { rawMethods, rawTarget, upstreamUrl } from './paths.js';
+import { rawMethods, rawTarget, upstreamUrl, type RawTarget } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
 import { queryText, withPairs } from './query.js';
 import { queryWithoutKeys } from './query-key.js';
 import { sendRaw } from './raw-call.js';
 import { sendStored } from './stored-response.js';
 import type { UpgradePlan } from './upgrade-request.js';
+import { findGeminiUsage, UsageScanner } from './usage-scanner.js';
 import { WebSocketCall } from './web-socket.js';
 
 /** Forwards raw requests and WebSockets. */
@@ -148,22 +149,36 @@ function taskOf(exchange: Exchange): RawTask {
 
 /** Sends an HTTP request. @throws {ProxyError} 429: a limit is reached. */
 function send(task: RawTask, { selection, query, body, streams }: Decision): void {
-  const { exchange } = task;
+  const { exchange, target } = task;
   const { url, headers } = headOf(task, selection, query);
   admit(exchange, selection);
   exchange.receivedAt = performance.now();
   sendContinue(exchange);
   // The upstream client sets this header.
   delete headers.host;
+  const method = exchange.request.method ?? 'GET';
+  const scanner = usageScannerOf(target, method);
+  if (scanner !== null) {
+    // The proxy could not read a compressed answer.
+    headers['accept-encoding'] = 'identity';
+    exchange.requestBytes = Number(exchange.request.headers['content-length'] ?? 0);
+  }
   const request = {
     deployment: selection.deployment,
-    method: exchange.request.method ?? 'GET',
+    method,
     url,
     headers: flatHeaders(headers),
     timeouts: timeoutsOf(exchange, selection, streams),
   };
   const tracedBody = body.kind === 'buffered' ? body.chunks : [body.head];
-  sendRaw({ exchange, request, body, traced: traceCall(exchange, { ...request, body: tracedBody }) });
+  sendRaw({ exchange, request, body, scanner, traced: traceCall(exchange, { ...request, body: tracedBody }) });
+}
+
+/** Returns the reader of the tokens of an answer. null for a GET, which would count the tokens of a stored answer again. */
+function usageScannerOf(target: RawTarget, method: string): UsageScanner | null {
+  if (target.kind !== 'provider' || method !== 'POST') return null;
+  const isGemini = target.family === 'gemini' && !target.rest.includes('openai/');
+  return isGemini ? new UsageScanner(findGeminiUsage) : new UsageScanner();
 }
 
 /**
@@ -182,6 +197,8 @@ function upgradePlan(
   const authorization = connector.absolute?.authorization ?? null;
   if (authorization !== null) headers['proxy-authorization'] = authorization;
   if (connector.accessToken !== undefined) headers.authorization = `Bearer ${connector.accessToken}`;
+  // The proxy reads the tokens in messages, so they must not be compressed.
+  delete headers['sec-websocket-extensions'];
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket' };
   return { connector, url, headers: { ...headers, ...upgrade } as UpgradePlan['headers'] };
 }

@@ -12,7 +12,8 @@ import type { Usage } from './usage.js';
 export function costOf(deployment: Deployment, usage: Usage): number | null {
   const { inputToken, outputToken, tokens, tiers, hasKinds } = pricesOf(deployment);
   if (inputToken === null && outputToken === null && !hasKinds) return null;
-  const { inputTokens, outputTokens, sources = [] } = usage;
+  const { inputTokens, outputTokens, sources = [], cost } = usage;
+  if (cost !== undefined) return cost;
   const prices = tiers.find(({ above }) => inputTokens > above)?.tokens ?? tokens;
   if (!hasKinds || sources.length === 0) return inputTokens * prices.input + outputTokens * prices.output;
   const kinds = tokenKinds(usage);

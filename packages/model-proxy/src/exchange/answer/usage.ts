@@ -13,12 +13,14 @@ export interface Usage {
    * a usage object, and may continue after the object. Absent: the tokens are an estimate or a sum.
    */
   readonly sources?: readonly string[];
+  /** The cost, if it is already known: that of several answers. Absent: it follows from the other members. */
+  readonly cost?: number;
 }
 
 const USAGE_KEY = '"usage"';
 const usageKey = Buffer.from(USAGE_KEY);
-/** Maximum size of `usage`. */
-const MAX_USAGE_BYTES = 2048;
+/** Maximum size of `usage` with its name, in bytes. */
+export const MAX_USAGE_BYTES = 2048;
 /** The number of bytes at the end of an answer in which most answers have their usage. */
 const TAIL_BYTES = 8192;
 /** The number of bytes that the search then adds each time. */

@@ -40,6 +40,36 @@ describe('the position in a direction of a WebSocket', () => {
   });
 });
 
+describe('the text messages of a direction', () => {
+  it.each([1, 3, 1000])('come in pieces, without frames between their parts, with chunks of %d bytes', (size) => {
+    const message = (first: number, text: string) => Buffer.from([first, text.length, ...Buffer.from(text)]);
+    const bytes = Buffer.concat([
+      message(0x81, 'whole'),
+      message(0x82, 'binary'),
+      message(0x01, 'be'),
+      message(0x89, 'ping'),
+      message(0x00, 'gi'),
+      message(0x80, 'n'),
+      message(0xc1, 'compressed'),
+      message(0x01, 'part'),
+      message(0x80, ''),
+      message(0x81, ''),
+      message(0x88, ''),
+    ]);
+    const texts: string[] = [];
+    let text = '';
+    const cursor = new FrameCursor({
+      onPiece: (piece) => (text += piece.toString()),
+      onEnd: () => {
+        texts.push(text);
+        text = '';
+      },
+    });
+    for (let at = 0; at < bytes.length; at += size) cursor.push(bytes.subarray(at, at + size));
+    expect([texts, text, cursor.isClosed]).toEqual([['whole', 'begin', 'part', ''], '', true]);
+  });
+});
+
 describe('a close frame', () => {
   const end = (reason: string) => ({ code: 1001, reason });
   const payload = Buffer.from([0x03, 0xe9, ...Buffer.from('bye')]);

@@ -4,15 +4,39 @@
  */
 import { randomBytes } from 'node:crypto';
 
+const OPCODE_TEXT = 0x1;
 const OPCODE_CLOSE = 0x8;
+/** The bit that only control frames have in their opcode. */
+const CONTROL = 0x8;
+const FINAL = 0x80;
+/** The bit of a compressed message (RFC 7692 §6). */
+const COMPRESSED = 0x40;
 const MASKED = 0x80;
+
+/** Gets the text messages of a direction. */
+export interface TextListener {
+  /** Called with each piece of a message. The piece is only valid during the call. */
+  onPiece(piece: Buffer): void;
+  /** Called after the last piece of a message. */
+  onEnd(): void;
+}
 
 /** Follows the bytes of one direction of a WebSocket, to find the ends of frames. */
 export class FrameCursor {
+  readonly #texts: TextListener | undefined;
+  /** Whether the message in progress is a text that is not compressed. */
+  #isText = false;
+  /** The opcode and the flags of the frame in progress. */
+  #first = 0;
   /** The received part of a frame's head; at most 14 bytes. */
   #head: number[] = [];
   #payloadLeft = 0;
   #closed = false;
+
+  /** @param texts gets the text messages, without removing a mask: only those of a server can be read. */
+  constructor(texts?: TextListener) {
+    this.#texts = texts;
+  }
 
   /** Reads the next bytes. */
   push(chunk: Buffer): void {
@@ -21,7 +45,9 @@ export class FrameCursor {
       if (this.#payloadLeft > 0) {
         const taken = Math.min(this.#payloadLeft, chunk.length - at);
         this.#payloadLeft -= taken;
+        if (this.#isTextFrame) this.#texts?.onPiece(chunk.subarray(at, at + taken));
         at += taken;
+        if (this.#payloadLeft === 0) this.#endFrame();
         continue;
       }
       this.#head.push(chunk[at] ?? 0);
@@ -54,8 +80,21 @@ export class FrameCursor {
       lengthBytes === 0
         ? shortLength
         : this.#head.slice(2, 2 + lengthBytes).reduce((length, byte) => length * 256 + byte, 0);
-    if ((first & 0x0f) === OPCODE_CLOSE) this.#closed = true;
+    const opcode = first & 0x0f;
+    if (opcode === OPCODE_CLOSE) this.#closed = true;
+    // A continuation frame has the opcode 0.
+    if (opcode !== 0 && (opcode & CONTROL) === 0) this.#isText = opcode === OPCODE_TEXT && (first & COMPRESSED) === 0;
+    this.#first = first;
     this.#head = [];
+    if (this.#payloadLeft === 0) this.#endFrame();
+  }
+
+  get #isTextFrame(): boolean {
+    return this.#isText && (this.#first & CONTROL) === 0;
+  }
+
+  #endFrame(): void {
+    if (this.#isTextFrame && (this.#first & FINAL) !== 0) this.#texts?.onEnd();
   }
 }
 

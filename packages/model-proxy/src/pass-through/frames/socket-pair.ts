@@ -1,6 +1,6 @@
 /** The two sockets of a WebSocket after its handshake. */
 import type { Socket } from 'node:net';
-import { closeFrame, FrameCursor, maskedCloseFrame, type CloseReason } from './frames.js';
+import { closeFrame, FrameCursor, maskedCloseFrame, type CloseReason, type TextListener } from './frames.js';
 
 /** Milliseconds in which a side can read the last bytes and close its connection, after the other side has ended. */
 const LAST_BYTES_MS = 30_000;
@@ -11,6 +11,8 @@ interface SocketPairHooks {
   onBytes(): void;
   onUpstreamClosed(): void;
   onClientClosed(): void;
+  /** Gets the text messages of the upstream. */
+  readonly texts: TextListener;
 }
 
 /** Copies bytes in both directions. When a side closes, the other side is closed, too. */
@@ -18,7 +20,7 @@ export class SocketPair {
   readonly #client: Socket;
   readonly #upstream: Socket;
   readonly #hooks: SocketPairHooks;
-  readonly #toClient = new FrameCursor();
+  readonly #toClient: FrameCursor;
   readonly #toUpstream = new FrameCursor();
   /** The content of the close frame for both sides; null: they get none. */
   #end: CloseReason | null = null;
@@ -31,6 +33,7 @@ export class SocketPair {
     this.#client = client;
     this.#upstream = upstream;
     this.#hooks = hooks;
+    this.#toClient = new FrameCursor(hooks.texts);
     upstream.pipe(client);
     client.pipe(upstream);
     // These listeners run after those of the pipes, so the other side has all bytes that the

@@ -1,0 +1,121 @@
+/** The tokens of raw requests and WebSockets, which count for the limits and the budget of their key. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { WebSocket } from 'ws';
+import { call } from '../harness/call.js';
+import { waitFor } from '../harness/wait.js';
+import { useRawProxy } from './fixture.js';
+import { RAW_KEY } from './raw-upstream.js';
+
+const MASTER = 'sk-master-0123456789';
+const fixture = useRawProxy({
+  config: ({ apiBase, caFile, folder }) => `
+model_list:
+  - model_name: oss
+    litellm_params: {model: hosted_vllm/oss-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, use_in_pass_through: true}
+    model_info: {input_cost_per_token: 0.001, output_cost_per_token: 0.002, input_cost_per_audio_token: 0.1}
+litellm_settings:
+  ssl_verify: ${caFile}
+general_settings:
+  master_key: ${MASTER}
+  store: ${folder}/store
+`,
+});
+
+const asMaster = async (method: string, path: string, body?: object) => {
+  const headers = { authorization: `Bearer ${MASTER}` };
+  return (await call(fixture().proxy.url + path, { method, headers, ...(body === undefined ? {} : { body }) })).json();
+};
+
+async function createKey(settings: object = {}): Promise<string> {
+  const made = (await asMaster('POST', '/key/generate', settings)) as { readonly key: string }; // as LiteLLM answers
+  return made.key;
+}
+
+/** Waits until a key has spent something. @returns its spend. */
+const spendOf = (key: string) =>
+  waitFor(
+    async () => {
+      const { info } = (await asMaster('GET', `/key/info?key=${key}`)) as { readonly info: { readonly spend: number } };
+      return info.spend > 0 ? Number(info.spend.toFixed(9)) : undefined;
+    },
+    () => 'the key has spent nothing',
+  );
+
+const ask = (key: string, path: string, body: object = { model: 'oss', messages: [] }) =>
+  call(fixture().proxy.url + path, { headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' }, body });
+
+const answerWith = (answer: (response: ServerResponse) => void) => {
+  fixture().upstream.intercept = (request, response) => {
+    request.resume().on('end', () => answer(response));
+    return true;
+  };
+};
+
+describe('the tokens of a raw request', () => {
+  it('count for the budget of its key', async () => {
+    const key = await createKey({ max_budget: 0.05 });
+    answerWith((response) => response.end(JSON.stringify({ usage: { prompt_tokens: 10, completion_tokens: 20 } })));
+    expect((await ask(key, '/vllm/v1/chat/completions')).status).toBe(200);
+    expect(fixture().upstream.last.headers['accept-encoding']).toBe('identity');
+    expect(await spendOf(key)).toBe(0.05);
+    expect((await ask(key, '/vllm/v1/chat/completions')).status).toBe(429);
+  });
+
+  it('count if the answer is a stream with a usage, and are estimated if it has none', async () => {
+    const stream = (events: readonly object[]) => (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const event of events) response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.end('data: [DONE]\n\n');
+    };
+    const key = await createKey();
+    answerWith(stream([{ usage: null }, { usage: { prompt_tokens: 1, completion_tokens: 3 } }]));
+    await ask(key, '/vllm/v1/chat/completions');
+    expect(await spendOf(key)).toBe(0.007);
+    const other = await createKey();
+    answerWith(stream([{ choices: [] }, { choices: [] }]));
+    const body = { model: 'oss', messages: [], stream: true };
+    await ask(other, '/vllm/v1/chat/completions', body);
+    // A quarter of the request's bytes, and one token for each event.
+    expect(await spendOf(other)).toBe(Number((Math.ceil(JSON.stringify(body).length / 4) * 0.001 + 0.006).toFixed(9)));
+  });
+
+  it('do not count again when a client reads a stored answer', async () => {
+    const key = await createKey();
+    answerWith((response) => response.end('{"usage":{"prompt_tokens":10}}'));
+    await call(`${fixture().proxy.url}/vllm/v1/x`, { method: 'GET', headers: { authorization: `Bearer ${key}` } });
+    await ask(key, '/vllm/v1/chat/completions');
+    expect(await spendOf(key)).toBe(0.01);
+  });
+});
+
+describe('the tokens of a WebSocket', () => {
+  it('are the sum of its responses, each with its own prices', async () => {
+    const key = await createKey();
+    const response = (text: number, audio: number) => ({
+      type: 'response.done',
+      response: {
+        usage: {
+          total_tokens: text + audio + 1,
+          input_tokens: text + audio,
+          output_tokens: 1,
+          input_token_details: { text_tokens: text, audio_tokens: audio },
+        },
+        metadata: { usage: 'x' },
+      },
+    });
+    const options = { headers: { authorization: `Bearer ${key}` } };
+    const socket = new WebSocket(`ws://127.0.0.1:${fixture().proxy.port}/v1/realtime?model=oss`, options);
+    await once(socket, 'open');
+    expect([socket.extensions, fixture().upstream.last.headers['sec-websocket-extensions']]).toEqual(['', undefined]);
+    // The upstream sends all messages back.
+    for (const message of [{ type: 'session.updated', usage: null }, response(4, 2), response(1, 3)]) {
+      socket.send(JSON.stringify(message));
+      await once(socket, 'message');
+    }
+    socket.close();
+    await once(socket, 'close');
+    expect(await spendOf(key)).toBe(0.005 + 0.5 + 0.004);
+  });
+});
