@@ -11,7 +11,7 @@ import { PATIENCE, sendRequest } from './wire.js';
 const PASSWORD_HASH = '$2b$08$K9y/KIvz24jbdE2TXe5FGer/qBEwxZUFLuYBuMH9FVPOv4N1mmsB6';
 /** The password of each user of {@link startBmc}. */
 export const PASSWORD = 'the right password';
-/** The key of the proxy's upstreams. No log may contain it. Clients may see it only in bodies of upstreams. */
+/** The key of the proxy's upstreams. No log may contain it. A client may see it only if an upstream answers with it. */
 export const UPSTREAM_KEY = 'sk-upstream-key-of-the-attacks';
 
 /** Running processes, which this process kills at its end. */
@@ -189,6 +189,7 @@ function literal(value) {
 
 /**
  * Starts a bmc-daemon with machines in memory.
+ * @param tree the folder of the built clone.
  * @param options `{settings, users, folder, through}`. `users` log in with {@link PASSWORD};
  *   without users, all requests are allowed. `folder` has the files of the daemon. `through`: a command that
  *   gets the command of the daemon as its last arguments, and executes it.
@@ -219,6 +220,7 @@ export async function startBmc(tree, { settings = {}, users = [], folder = makeF
 
 /**
  * Starts a model-proxy with a configuration text.
+ * @param tree as for {@link startBmc}.
  * @param options `{env, through}`, as for {@link Daemon} and {@link startBmc}.
  * @returns the daemon, with `file`: the path of the configuration.
  */

@@ -9,8 +9,8 @@ import urllib.request
 from page import block, environment
 from steps import Unexpected, wait_for
 
-# The programs of the packages ironic-api and ironic-conductor. Only their library is installed, so
-# that no service remains.
+# The programs of Debian's packages ironic-api and ironic-conductor. Only python3-ironic, their library, is
+# installed: the two packages would also start the programs as services of the host.
 PROGRAMS = {'ironic-dbsync': 'dbsync', 'ironic-conductor': 'conductor', 'ironic-api': 'api'}
 
 # The addresses and folders of the page are examples. These settings replace them with those of this run, and

@@ -49,7 +49,7 @@ const noCredentials = {
 };
 
 const smallRole = {
-  name: 'every write by an account with the role ReadOnly, except to its own account, the login and subscriptions',
+  name: 'every write by an account with the role ReadOnly, except to its own account, the login and existing subscriptions',
   expected: 'each gets 403, and a change of its own role a 4xx',
   seconds: 90,
   run: async (arena) => {
@@ -105,7 +105,7 @@ async function logIn(daemon, user, from, seconds) {
 const guessers = {
   name: 'guessers of passwords at one address and at many addresses, while users log in for the first time',
   expected:
-    'every user logs in (the promise is 10 s, the limit here 60 s), no correct password gets another error than 503, and no guess succeeds',
+    'every user logs in (docs/reference/security.md promises 10 s, the limit here is 60 s), no correct password gets another error than 503, and no guess succeeds',
   seconds: 120,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
