@@ -114,7 +114,7 @@ function openArena(target) {
       /** Returns the number of rounds for a short or a long run. */
       rounds: (short, long) => (flags.long ? long : short),
       random: seededRandom(seed, `${target} ${name}`),
-      /** Returns a shared bmc-daemon without accounts. An attack changes nothing there that other attacks need. */
+      /** Returns a shared bmc-daemon without accounts. An attack changes nothing in it that other attacks need. */
       bmc: () => share('bmc', () => startBmc(tree)),
       /** Starts a bmc-daemon that ends with the attack. */
       startBmc: (options) => started(startBmc(tree, options)),

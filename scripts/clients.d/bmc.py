@@ -120,7 +120,7 @@ class Machine:
                     self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {}, BUSY)
         if self.boot[0] not in (None, 'Disabled'):
             without = {'BootSourceOverrideEnabled': 'Disabled'}
-            # sushy-tools rejects this value. There, the disk becomes the override.
+            # sushy-tools rejects Disabled. With sushy-tools, the disk becomes the override.
             disk = {'BootSourceOverrideEnabled': 'Continuous', 'BootSourceOverrideTarget': 'Hdd'}
             if self.bmc.ask('PATCH', self.path, {'Boot': without})[0] >= 300:
                 self.bmc.write('PATCH', self.path, {'Boot': disk})

@@ -71,7 +71,7 @@ def main():
     parser.add_argument('--images', required=True, help='folder with boot.iso and other.iso')
     parser.add_argument('--image')
     parser.add_argument('--consoles')
-    parser.add_argument('--backend', choices=('nova', 'sushy-tools'), help='skip steps that Nova does not offer')
+    parser.add_argument('--backend', choices=('nova', 'sushy-tools'), help='report SKIP, not FAIL, for steps that Nova does not offer')
     parser.add_argument('--quick', action='store_true')
     parser.add_argument('--folder', required=True)
     arguments = parser.parse_args()

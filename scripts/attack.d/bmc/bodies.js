@@ -75,9 +75,9 @@ const bodies = {
 };
 
 /**
- * The promise is 50 ms on the event loop, and `bench:hostile` measures it. This limit is higher, because it includes
- * the CPU of all threads, and because the host may be busy. The faults of older versions exceeded even this
- * limit, so the attack finds such faults.
+ * docs/reference/security.md promises 50 ms on the event loop, and `bench:hostile` measures this time. This limit is
+ * higher, because it includes the CPU of all threads, and because the host may be busy. The faults of older versions
+ * exceeded even this limit, so the attack finds such faults.
  */
 const CPU_MS = 300;
 

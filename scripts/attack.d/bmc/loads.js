@@ -13,8 +13,8 @@ const withMachines = (arena) =>
 
 const deep = `GET ${root}?$expand=*($levels=6) HTTP/1.1\r\nHost: x\r\n\r\n`;
 /**
- * Time limit of a GET of another client. The promise is 1 s for 99 of 100 GETs, and `bench:storm` measures it. This
- * limit is higher, because the host may be busy.
+ * Time limit of a GET of another client. docs/reference/security.md promises 1 s for 99 of 100 GETs, and `bench:storm`
+ * measures this time. This limit is higher, because the host may be busy.
  */
 const BYSTANDER_SECONDS = 10;
 /**
@@ -23,7 +23,10 @@ const BYSTANDER_SECONDS = 10;
  */
 const KEPT_MIB = 150;
 
-/** Waits until the memory is near its value before an attack. @throws {Error} if this takes more than about 20 s. */
+/**
+ * Waits until the memory is at most {@link KEPT_MIB} above its value before an attack.
+ * @throws {Error} if this takes more than about 20 s.
+ */
 async function settle(daemon, before) {
   let now = daemon.memoryMiB();
   for (let left = 100; left > 0 && now > before + KEPT_MIB; left -= 1) {

@@ -55,7 +55,7 @@ async function openStream(daemon, user, from) {
 }
 
 const rightsAttack = {
-  name: 'accounts that give themselves rights, a role and an account with the reserved name Members, and an open stream',
+  name: 'accounts that give themselves rights; a role and an account with the reserved name Members; an open stream',
   expected:
     '403 for more rights, 400 for the name Members; a stream of events ends within 60 s after the password of its account changes',
   seconds: 120,

@@ -1,6 +1,6 @@
 /**
- * Attacks on the key of an upstream: the upstream repeats the key in texts of errors, and in status 200 and
- * headers that a client gets.
+ * Attacks on the key of an upstream: the upstream repeats the key in texts of errors, in answers with status 200, and
+ * in headers.
  */
 import { oneModel, UPSTREAM_KEY } from '../daemons.js';
 import { exchange, listen } from '../wire.js';
