@@ -1,7 +1,7 @@
 /**
  * Compares docs/reference/contract.md with the tests. Reports rows without a test whose title
- * begins with the row's id, ids with two rows, and ids in titles and pages that have no row. Ends with status 1
- * if it reports anything.
+ * begins with the row's id, ids with two rows, and ids without a row that a title or a page cites. Ends with
+ * status 1 if it reports anything.
  *
  * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in the source
  * document FILE that the page lacks. Two rows are the same if their headings and their subjects are the same

@@ -99,7 +99,7 @@ if [ -n "$port" ]; then flags+=(--port "$port"); fi
 if [ -n "$interface" ]; then
   flags+=(--interface "$interface")
 elif [ "$config" = no ]; then
-  # The daemon's default is every address (row RF-1 of the contract). A first trial stays on this host.
+  # By default, the daemon listens at every address (row RF-1 of the contract). This script keeps it on loopback.
   flags+=(--interface 127.0.0.1)
 fi
 if [ "$fake" = yes ]; then flags+=(--fake); fi

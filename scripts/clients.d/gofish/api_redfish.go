@@ -17,7 +17,7 @@ type (
 	VirtualMedia   = redfish.VirtualMedia
 )
 
-// Each PATCH and POST has the object's ETag from the answer's header in If-Match.
+// With each PATCH and POST of an object, this version sends If-Match with the ETag that it read with the object.
 const sendsIfMatch = true
 
 func readTasks(service *gofish.Service) error {

@@ -7,7 +7,7 @@ const goals = { collectionMs: 50, expandMs: 2_000, stormMs: 100, memoryMiB: 350 
 
 /**
  * Prints the figures.
- * @param few the figures of the same daemon with few machines, in the same run.
+ * @param few the figures of another daemon with few machines, in the same run.
  * @returns whether all figures are within their goals, and no GET of the daemon and no start has failed.
  */
 export function report(what: string, figures: Figures, few?: Figures): boolean {
