@@ -1,7 +1,8 @@
 /**
  * Measures model-proxy against nginx, a naive proxy and a `node:http` pipe. The current target has
- * one core; the load and the upstream share the other. Targets take turns, and the median of the
- * rounds' ratios counts. CPU per request is the most stable value on a busy host.
+ * one core; the load and the upstream share the other. In `workers` and `limits`, all processes may use
+ * all cores. Targets take turns, and the median of the rounds' ratios counts. CPU per request is the
+ * most stable value on a busy host.
  *
  *     npm run bench -w @rackless/model-proxy [-- PART… --rounds N --seconds N --soak-requests N]
  *

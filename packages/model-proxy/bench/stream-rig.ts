@@ -24,7 +24,7 @@ export interface StreamOrder {
 
 /** The result of a load; times in microseconds. */
 export interface StreamResult {
-  /** Missing events, streams that broke off, and streams that never began. */
+  /** Missing events, plus one for each stream that ended early, plus the number of streams that never began. */
   readonly lost: number;
   readonly events: number;
   /** Streams in whose first event the proxy had put the provider before the model's name. */

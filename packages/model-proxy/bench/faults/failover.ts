@@ -36,12 +36,12 @@ export async function benchFailover({ folder, print }: Bench): Promise<readonly 
   try {
     await sendAll(reference.port, WARM_CALLS);
     for (const fault of faults) {
-      const { failures, without, within } = await measure(folder, fault, portOf(working), reference.port);
-      const differences = within.map((p50, phase) => p50 - (without[phase] ?? NaN)).toSorted((a, b) => a - b);
+      const { failures, withoutFault, withFault } = await measure(folder, fault, portOf(working), reference.port);
+      const differences = withFault.map((p50, phase) => p50 - (withoutFault[phase] ?? NaN)).toSorted((a, b) => a - b);
       const at = (share: number) => short(differences[Math.floor(differences.length * share)] ?? NaN);
       failed += failures;
       added.push(median(differences));
-      rows.push([fault, String(failures), short(median(without)), short(median(within)), at(0.5)]);
+      rows.push([fault, String(failures), short(median(withoutFault)), short(median(withFault)), at(0.5)]);
       rows.at(-1)?.push(`${at(0.25)} to ${at(0.75)}`);
     }
   } finally {
@@ -68,8 +68,8 @@ export async function benchFailover({ folder, print }: Bench): Promise<readonly 
 async function measure(folder: string, fault: Fault, workingPort: number, referencePort: number) {
   const faulty = await startUpstream();
   const group = await startGroup(folder, [portOf(faulty), workingPort]);
-  const without: number[] = [];
-  const within: number[] = [];
+  const withoutFault: number[] = [];
+  const withFault: number[] = [];
   let failures = 0;
   try {
     await sendAll(group.port, WARM_CALLS);
@@ -79,12 +79,12 @@ async function measure(folder: string, fault: Fault, workingPort: number, refere
       faulty.server.closeAllConnections();
     }
     for (let phase = 0; phase < PHASES; phase += 1) {
-      without.push((await sendAll(referencePort, CALLS / PHASES)).p50Ms);
+      withoutFault.push((await sendAll(referencePort, CALLS / PHASES)).p50Ms);
       const sent = await sendAll(group.port, CALLS / PHASES);
-      within.push(sent.p50Ms);
+      withFault.push(sent.p50Ms);
       failures += sent.failures;
     }
-    return { failures, without, within };
+    return { failures, withoutFault, withFault };
   } finally {
     await stop(group.process);
     faulty.server.close();

@@ -1,6 +1,6 @@
 /**
  * Measures a model while requests of another model wait for an upstream that does not answer: its p99 must stay near
- * its p99 without these requests. A round has three short phases in changing order: two without these requests, and
+ * its p99 without these requests. A triple has three short phases in changing order: two without these requests, and
  * one with them. The ratio of the two phases without them shows the noise. All times are without waits for a CPU.
  */
 import { once } from 'node:events';
@@ -46,10 +46,10 @@ export async function benchIsolation({ folder, rounds, print }: Bench): Promise<
   try {
     await warmUp(folder, target, { body: request1KB, connections: 1 });
     await phase();
-    for (let round = 0; round < rounds * TRIPLES; round += 1) {
+    for (let triple = 0; triple < rounds * TRIPLES; triple += 1) {
       const values: number[] = [];
       for (let place = 0; place < 3; place += 1) {
-        if (place !== round % 3) values.push(await phase());
+        if (place !== triple % 3) values.push(await phase());
         else beside.push(await besideSlow(target, slow, phase));
       }
       const [first = NaN, second = NaN] = values;
@@ -63,7 +63,7 @@ export async function benchIsolation({ folder, rounds, print }: Bench): Promise<
     slow.close();
     slow.closeAllConnections();
   }
-  const both = alone.map((value, round) => (value + (again[round] ?? NaN)) / 2);
+  const both = alone.map((value, triple) => (value + (again[triple] ?? NaN)) / 2);
   const row = (what: string, values: readonly number[], others: readonly number[]) => [
     what,
     median(values).toFixed(2),

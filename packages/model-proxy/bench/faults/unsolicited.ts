@@ -90,7 +90,7 @@ const worker = async (name: Name) => {
     await delay(Math.random() * LATEST_MS);
   }
 };
-// In parallel, so that a busy host delays all of them alike.
+// Runs the clients in parallel, so that a busy host delays all of them alike.
 await Promise.all(names.map(worker));
 
 const percent = (value: number) => `${((100 * value) / requests).toFixed(2)} %`;
