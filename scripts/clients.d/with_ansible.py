@@ -1,4 +1,4 @@
-"""Ansible's redfish modules: the playbook of docs/guides/clients.md, and one with all other functions."""
+"""Ansible's redfish modules: the playbook of docs/guides/clients.md, and one with most other functions."""
 import json
 import subprocess
 from pathlib import Path

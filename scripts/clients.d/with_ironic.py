@@ -1,4 +1,4 @@
-"""Ironic: from enrolling to booting an ISO as in docs/guides/clients.md, and all its other requests to a BMC."""
+"""Ironic: from enrolling to booting an ISO as in docs/guides/clients.md, and other requests of Ironic to a BMC."""
 import re
 
 from ironic_service import Ironic, Node

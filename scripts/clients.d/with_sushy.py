@@ -1,4 +1,4 @@
-"""sushy, OpenStack's library: the session of docs/guides/clients.md, then each function of the library."""
+"""sushy, OpenStack's library: the session of docs/guides/clients.md, then functions of the library, by area."""
 import logging
 import sys
 
