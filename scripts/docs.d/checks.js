@@ -36,8 +36,8 @@ export function checkForm(page) {
 }
 
 /**
- * Checks that each HTML comment before a block is a mark (a comment with a meaning, see scripts/docs-commands
- * --help), and that each mark for a block is before a block.
+ * Checks that each HTML comment before a block is a mark, and that each mark for a block is before a block. A mark is
+ * a comment with a meaning: see scripts/docs-commands --help.
  */
 export function checkMarks(page) {
   return page.wrongMarks.map(({ line, text, reason }) => `${page.path}:${line}: ${text.split('\n')[0]} ${reason}`);

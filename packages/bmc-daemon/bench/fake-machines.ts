@@ -4,10 +4,10 @@
  *
  *     npm run bench:fake -w @rackless/bmc-daemon [-- --machines N] [--rounds N] [--clients N]
  *
- * Needs `npm run build` first. Compares the start with a start with the three sample machines, and a GET of
- * the collection with a bare `node:http` server that sends the same bytes, both by CPU time. Exits 1 if it
- * misses a goal, if a power-on has an unexpected status, or if the share of failed power-ons is not
- * between 3 % and 7 %.
+ * Needs `npm run build` first. Compares the start with a start with the three sample machines. Compares a GET
+ * of the collection with a bare `node:http` server that sends the same bytes. Both comparisons are by CPU
+ * time. Exits 1 if it misses a goal, or if a power-on has an unexpected status. Also exits 1 if the share of
+ * failed power-ons is not between 3 % and 7 %.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';

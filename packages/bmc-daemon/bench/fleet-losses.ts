@@ -13,9 +13,9 @@
  *
  * Needs libvirtd, and `npm run build` first. Starts private libvirtds with their test driver. Takes a
  * minute for the start, and `--every` seconds (default: 60) for each loss. Exits 1 if an event is missing
- * or extra, if the last event of a machine has the wrong state, if the 99th percentile of the GETs of the
- * collection misses its goal, or if one of them fails. Prints the events of the first ten machines whose
- * events differ from their changes.
+ * or extra, or if the last event of a machine has the wrong state. Also exits 1 if the 99th percentile of
+ * the GETs of the collection misses its goal, or if one of these GETs fails. Prints the events of the first
+ * ten machines whose events differ from their changes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hypervisor, type Domain } from '@rackless/libvirt';

@@ -1,6 +1,6 @@
 /**
- * Measures GET of a system, of its manager and of the collection, without authentication, with
- * Basic and with a session's token, against a bare `node:http` server that sends the same bytes.
+ * Measures GET of a system, of its manager and of the collection: without authentication, with
+ * Basic and with a session's token. Compares with a bare `node:http` server that sends the same bytes.
  * Daemon and bare server take turns within one run, so that a busy host slows both alike. Each ratio
  * is the median of the ratios of all rounds. Without `--libvirt-uri`, the machines are in memory.
  *

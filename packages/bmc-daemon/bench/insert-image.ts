@@ -1,6 +1,6 @@
 /**
- * Measures the time to insert an image of 300 MiB into 10 machines at once, and the time of one
- * download of the same URL to the same disk with curl. Each round measures both, so that load on the
+ * Measures the time to insert an image of 300 MiB into 10 machines at once. Compares it with the time
+ * of one download of the same URL to the same disk with curl. Each round measures both, so that load on the
  * host affects both. Compares the medians. A second insert into all machines but one measures only
  * the attachments, because the image is in the pool already.
  *

@@ -1,7 +1,7 @@
 /**
  * Measures the daemon in front of Nova: its start, the list of servers, an idle minute, and power
- * operations at a constant rate, against direct calls to the same Nova in the same run. Counts the
- * requests to Nova, and prints the CPU time and the memory of the daemon.
+ * operations at a constant rate. Compares the power operations with direct calls to the same Nova in
+ * the same run. Counts the requests to Nova, and prints the CPU time and the memory of the daemon.
  *
  *     npm run bench:nova -w @rackless/bmc-daemon [-- --servers N] [--rate N] [--seconds N] [--idle
  * SECONDS] [--clouds clouds.yaml]

@@ -1,6 +1,6 @@
 /**
- * Attacks on rights, on the limited places for streams and SSH connections, on the state folder, and by web
- * pages in the browser of an operator.
+ * Attacks on rights, on the limited places for streams and SSH connections, and on the state folder. Attacks by
+ * web pages in the browser of an operator.
  */
 import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';

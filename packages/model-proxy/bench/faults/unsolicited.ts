@@ -1,8 +1,8 @@
 /**
  * Counts how often a client treats an unsolicited answer as the answer to its next request: our
  * client, Node's agent and undici (Node's `fetch`), in parallel. The upstream sends the unsolicited
- * answer 0 to 20 ms after a real one; the next request follows after 0 to 20 ms, and its answer
- * takes 3 ms. After a request is sent, HTTP/1.1 cannot distinguish the unsolicited answer from the
+ * answer 0 to 20 ms after a real one. The next request follows 0 to 20 ms after the real answer, and its
+ * answer takes 3 ms. After a request is sent, HTTP/1.1 cannot distinguish the unsolicited answer from the
  * real one, so no client reaches 0. Exits 1 if our client is worse than the better of the others
  * beyond chance.
  *
