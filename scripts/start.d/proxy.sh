@@ -74,7 +74,7 @@ esac
 print_lines() {
   local model curl=$curl
   model=$(sed -n 2p <<<"$1")
-  # The configuration has a key for clients. Without this key, ask.js cannot read the names of the models.
+  # `locked`: the configuration has a key for clients, so ask.js cannot read the names of the models.
   if [ "$1" = locked ]; then
     curl="$curl -H 'Authorization: Bearer KEY'"
     model=MODEL
