@@ -138,13 +138,13 @@ export class Daemon {
    */
   async attackWhileServing(seconds, attack) {
     let isOver = false;
-    const bystander = async () => {
+    const otherClient = async () => {
       do {
         await this.check(seconds);
         await delay(50);
       } while (!isOver);
     };
-    const watched = bystander();
+    const watched = otherClient();
     // Handles the rejection now, because the attack may still run.
     watched.catch(() => undefined);
     try {

@@ -37,8 +37,8 @@ def commands(name):
 
 
 def environment(**more):
-    kept = {name: value for name, value in os.environ.items() if name not in NOT_FOR_CLIENTS}
-    return {**kept, 'NO_PROXY': '*', 'LANG': 'C.UTF-8', **more}
+    inherited = {name: value for name, value in os.environ.items() if name not in NOT_FOR_CLIENTS}
+    return {**inherited, 'NO_PROXY': '*', 'LANG': 'C.UTF-8', **more}
 
 
 def run(command, env, seconds=300, cwd=None):

@@ -22,10 +22,10 @@ class Processes:
     """Mixin that runs the services of a lab. The subclass sets `dir`, `root`, `ports` and `bridge`."""
 
     def environment(self):
-        kept = {name: value for name, value in os.environ.items() if name in ('HOME', 'LANG', 'TMPDIR', 'TERM')}
+        inherited = {name: value for name, value in os.environ.items() if name in ('HOME', 'LANG', 'TMPDIR', 'TERM')}
         configurations = self.dir / 'etc'
         return {
-            **kept,
+            **inherited,
             'PATH': f'{self.root}/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin',
             'PYTHONPATH': f'{HERE}:{HERE}/plugins:{self.root}/usr/lib/python3/dist-packages',
             'PYTHONPYCACHEPREFIX': f'{self.root}/pycache',

@@ -134,11 +134,11 @@ async function measure(
 ): Promise<boolean> {
   console.log(`\n${title}: ms of CPU for each request`);
   console.log(`  ${'request'.padEnd(52)} status   bytes  daemon   bare   ratio`);
-  let reached = true;
+  let isReached = true;
   for (const shape of shapes.filter(({ name }) => name.includes(flags.only))) {
     const cost = await costOf(server, shape);
     const plain = await costOf(bare, shape);
-    if (cost.cpuMs > goal) reached = false;
+    if (cost.cpuMs > goal) isReached = false;
     const ratio = plain.cpuMs === 0 ? '-' : (cost.cpuMs / plain.cpuMs).toFixed(1);
     console.log(
       `  ${shape.name.padEnd(52)} ${String(cost.status).padStart(6)} ${String(cost.bytes).padStart(7)} ` +
@@ -146,7 +146,7 @@ async function measure(
         (cost.cpuMs > goal ? `  above ${goal} ms` : ''),
     );
   }
-  return reached;
+  return isReached;
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));

@@ -71,7 +71,7 @@ const unreadAttack = {
   seconds: 600,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
-    const { client: deaf, protocol } = await logIn(port, 'admin');
+    const { client: paused, protocol } = await logIn(port, 'admin');
     let output = '';
     let connect;
     const connected = new Promise((resolve) => (connect = resolve));
@@ -83,18 +83,18 @@ const unreadAttack = {
     protocol._handlers.CHANNEL_OPEN_CONFIRMATION = () => protocol.exec(0, 'node-2', false);
     protocol.session(7, 2 ** 32 - 1, 32_768);
     await connected;
-    deaf._sock.pause();
+    paused._sock.pause();
     const before = daemon.memoryMiB();
     const client = await printMuch(port, arena.rounds(1600, 16_000));
     const grown = Math.round(daemon.memoryMiB() - before);
     if (grown > 64) throw new Error(`memory grew by ${grown} MiB`);
-    deaf._sock.resume();
+    paused._sock.resume();
     for (const end = Date.now() + PATIENCE * 1000; !output.includes('bytes are missing here');) {
       if (Date.now() > end) throw new Error(`the client got no line about missing bytes: ${JSON.stringify(output)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     client.destroy();
-    deaf.destroy();
+    paused.destroy();
   },
 };
 
@@ -115,15 +115,15 @@ const unreadSocketAttack = {
   seconds: 600,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
-    const deaf = await Promise.all(Array.from({ length: 10 }, () => openSocket(daemon)));
-    for (const socket of deaf) socket.pause();
+    const paused = await Promise.all(Array.from({ length: 10 }, () => openSocket(daemon)));
+    for (const socket of paused) socket.pause();
     const before = daemon.memoryMiB();
     const client = await printMuch(port, arena.rounds(800, 8_000));
     const grown = Math.round(daemon.memoryMiB() - before);
     if (grown > 64) throw new Error(`memory grew by ${grown} MiB`);
     const ends = [];
     await Promise.all(
-      deaf.map(async (socket) => {
+      paused.map(async (socket) => {
         const notified = new Promise((resolve, reject) => {
           socket.on('message', (data, isBinary) => {
             if (!isBinary && data.includes('bytes are missing here')) resolve();
@@ -142,7 +142,7 @@ const unreadSocketAttack = {
       }),
     );
     for (const end of ends) end();
-    for (const socket of deaf) socket.terminate();
+    for (const socket of paused) socket.terminate();
     client.destroy();
   },
 };

@@ -16,24 +16,24 @@ const deep = `GET ${root}?$expand=*($levels=6) HTTP/1.1\r\nHost: x\r\n\r\n`;
  * Time limit of a GET of another client. docs/reference/security.md promises 1 s for 99 of 100 GETs, and `bench:storm`
  * measures this time. This limit is higher, because the host may be busy.
  */
-const BYSTANDER_SECONDS = 10;
+const OTHER_CLIENT_SECONDS = 10;
 /**
  * Allowed growth of the daemon's memory during or after an attack, in MiB. The allocator does not return all
  * freed memory.
  */
-const KEPT_MIB = 150;
+const MAX_GROWTH_MIB = 150;
 
 /**
- * Waits until the memory is at most {@link KEPT_MIB} above its value before an attack.
+ * Waits until the memory is at most {@link MAX_GROWTH_MIB} above its value before an attack.
  * @throws {Error} if this takes more than about 20 s.
  */
 async function settle(daemon, before) {
   let now = daemon.memoryMiB();
-  for (let left = 100; left > 0 && now > before + KEPT_MIB; left -= 1) {
+  for (let left = 100; left > 0 && now > before + MAX_GROWTH_MIB; left -= 1) {
     await delay(200);
     now = daemon.memoryMiB();
   }
-  if (now > before + KEPT_MIB)
+  if (now > before + MAX_GROWTH_MIB)
     throw new Error(`memory was ${before.toFixed(0)} MiB before and is ${now.toFixed(0)} MiB after`);
 }
 
@@ -46,14 +46,14 @@ async function settle(daemon, before) {
  */
 const storm = (name, count, bytes, openMs) => ({
   name,
-  expected: `GETs meanwhile take at most ${BYSTANDER_SECONDS} s, and within 20 s afterwards memory is at most ${KEPT_MIB} MiB above its value before`,
+  expected: `GETs meanwhile take at most ${OTHER_CLIENT_SECONDS} s, and within 20 s afterwards memory is at most ${MAX_GROWTH_MIB} MiB above its value before`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
     const before = daemon.memoryMiB();
     const end = await openMany(daemon.port, arena.isLong ? count.long : count.short, bytes);
     try {
-      await daemon.attackWhileServing(BYSTANDER_SECONDS, () => delay(arena.isLong ? openMs * 5 : openMs));
+      await daemon.attackWhileServing(OTHER_CLIENT_SECONDS, () => delay(arena.isLong ? openMs * 5 : openMs));
     } finally {
       end();
     }
@@ -67,7 +67,7 @@ const upload = (path) =>
 
 const slowUploads = {
   name: 'at least 300 connections that send 900 KiB of a body in chunks (the limit is 1 MiB), and stop',
-  expected: `memory grows by at most ${KEPT_MIB} MiB, and GETs meanwhile take at most ${BYSTANDER_SECONDS} s`,
+  expected: `memory grows by at most ${MAX_GROWTH_MIB} MiB, and GETs meanwhile take at most ${OTHER_CLIENT_SECONDS} s`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -78,9 +78,9 @@ const slowUploads = {
       await openMany(daemon.port, count / 2, upload(`${root}/EventService/Subscriptions`)),
     ];
     try {
-      await daemon.attackWhileServing(BYSTANDER_SECONDS, () => delay(5000));
+      await daemon.attackWhileServing(OTHER_CLIENT_SECONDS, () => delay(5000));
       const grown = daemon.memoryMiB() - before;
-      if (grown > KEPT_MIB) throw new Error(`memory grew by ${grown.toFixed(0)} MiB`);
+      if (grown > MAX_GROWTH_MIB) throw new Error(`memory grew by ${grown.toFixed(0)} MiB`);
     } finally {
       for (const end of ends) end();
     }
@@ -89,7 +89,7 @@ const slowUploads = {
 
 const unreadEvents = {
   name: 'at least 50 event streams that no client reads, and at least 100 events',
-  expected: `no event gets 500, GETs meanwhile take at most ${BYSTANDER_SECONDS} s, and memory grows by at most ${KEPT_MIB} MiB`,
+  expected: `no event gets 500, GETs meanwhile take at most ${OTHER_CLIENT_SECONDS} s, and memory grows by at most ${MAX_GROWTH_MIB} MiB`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -99,14 +99,14 @@ const unreadEvents = {
     const event = { MessageId: 'Base.1.0.Success', Message: 'x'.repeat(2000), EventId: '1' };
     const path = `${root}/EventService/Actions/EventService.SubmitTestEvent`;
     try {
-      await daemon.attackWhileServing(BYSTANDER_SECONDS, async () => {
+      await daemon.attackWhileServing(OTHER_CLIENT_SECONDS, async () => {
         for (let left = arena.rounds(100, 5000); left > 0; left -= 1) {
           const { status } = await daemon.request({ method: 'POST', path, body: event });
           if (status === 500) throw new Error(`SubmitTestEvent was answered with ${status}`);
         }
       });
       const grown = daemon.memoryMiB() - before;
-      if (grown > KEPT_MIB) throw new Error(`memory grew by ${grown.toFixed(0)} MiB`);
+      if (grown > MAX_GROWTH_MIB) throw new Error(`memory grew by ${grown.toFixed(0)} MiB`);
     } finally {
       end();
     }
