@@ -1,6 +1,6 @@
 /** Parses the values of options. A wrong value is an error of the command line. */
 import { InvalidArgumentError } from 'commander';
-import { BOOT_STEPS, type LabBootDevice } from '../../drivers/libvirt/lab/machine-spec.js';
+import { BOOT_DEVICES, type LabBootDevice } from '../../drivers/libvirt/lab/machine-spec.js';
 
 const UNITS: Readonly<Record<string, number>> = { M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 
@@ -71,9 +71,9 @@ export function parseMacPrefix(text: string): string {
 
 /** Parses a boot order, `network,disk`. @throws {InvalidArgumentError} */
 export function parseSteps(text: string): readonly LabBootDevice[] {
-  const steps = text.split(',').flatMap((name) => BOOT_STEPS.find((step) => step === name.trim()) ?? []);
+  const steps = text.split(',').flatMap((name) => BOOT_DEVICES.find((step) => step === name.trim()) ?? []);
   if (steps.length === text.split(',').length && new Set(steps).size === steps.length) return steps;
-  throw new InvalidArgumentError(`Use each of ${BOOT_STEPS.join(', ')} at most once, separated by commas.`);
+  throw new InvalidArgumentError(`Use each of ${BOOT_DEVICES.join(', ')} at most once, separated by commas.`);
 }
 
 function parseUnicast(mac: string): string {

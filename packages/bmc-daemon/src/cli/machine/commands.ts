@@ -1,7 +1,7 @@
 /** Defines `bmc-daemon machine`. The code of a command is loaded only when it runs. */
 import { Option, type Command } from 'commander';
 import type { LoadedSettings } from '../../config/load.js';
-import { BOOT_STEPS, DISK_BUSES, NIC_MODELS, type NetworkLink } from '../../drivers/libvirt/lab/machine-spec.js';
+import { BOOT_DEVICES, DISK_BUSES, NIC_MODELS, type NetworkLink } from '../../drivers/libvirt/lab/machine-spec.js';
 import {
   parseBridge,
   parseCount,
@@ -43,7 +43,7 @@ export interface CreateFlags extends HostFlags, NamingFlags {
   readonly bios?: boolean;
   readonly secureBoot?: boolean;
   readonly tpm?: boolean;
-  readonly boot: readonly (typeof BOOT_STEPS)[number][];
+  readonly boot: readonly (typeof BOOT_DEVICES)[number][];
   readonly emulate?: boolean;
   readonly cpuModel?: string;
 }
@@ -165,7 +165,7 @@ const macPrefixOption = (): Option =>
   ).argParser(parseMacPrefix);
 
 const bootOption = (): Option =>
-  new Option('--boot <order>', `boot order, of ${BOOT_STEPS.join(', ')}`)
+  new Option('--boot <order>', `boot order, of ${BOOT_DEVICES.join(', ')}`)
     .argParser((text) => parseSteps(text))
     .default(['network', 'disk'], 'network,disk');
 

@@ -24,7 +24,7 @@ describe('driverError', () => {
     expect([error.kind, error.message, error.cause]).toEqual([kind, 'doing x on y: why', cause]);
   });
 
-  it('recognizes a full disk in the message of libvirt, and puts the message on one line', () => {
+  it('recognizes a full disk from the message of libvirt, and puts the message on one line', () => {
     const { kind, message } = driverError(
       'x',
       libvirtError('SYSTEM_ERROR', 'cannot write:\n  No space left on device\n'),
@@ -80,7 +80,7 @@ describe('driverError', () => {
     expect(driverError('x', libvirtError('INTERNAL_ERROR', words)).kind).toBe(kind);
   });
 
-  it('recognizes a machine without a free slot in the message of libvirt', () => {
+  it('recognizes from the message of libvirt that a machine has no free slot', () => {
     const full = libvirtError('INTERNAL_ERROR', 'internal error: No more available PCI slots');
     expect(driverError('x', full).kind).toBe('noPlace');
   });

@@ -203,8 +203,8 @@ class LibvirtDriver implements CompleteDriver {
 
   /**
    * Finds and reconciles a machine, and runs a change. Then the reader forgets the state of the machine. Exception: if
-   * libvirt did not answer, and the machine was silent before, the reader keeps the last state, so that it need not
-   * wait.
+   * libvirt did not answer, and the machine was silent before, the reader keeps the last state, so that the next read
+   * need not wait.
    */
   async #withMachine<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);
@@ -222,7 +222,7 @@ class LibvirtDriver implements CompleteDriver {
   }
 
   /**
-   * Throws at once if the last attempt to connect has failed. The link retries in the background.
+   * Throws at once if the last attempt to connect has failed. The libvirt client retries in the background.
    */
   #assertReachable(): void {
     const { hypervisor } = this.#host;

@@ -1,8 +1,8 @@
 /**
- * Detects when the firmware has used the boot order after a reset. SeaBIOS resets the machine a
- * second time: on an idle host within 50 ms, on a busy host later. QEMU reads the order at each
+ * Detects when the firmware has used the boot order after a reset. After each reset, SeaBIOS resets the machine
+ * once or twice more: within 100 ms on an idle host, later on a busy host. QEMU reads the order at each
  * reset. So if the daemon removed the order after the first reset, it would be missing at the
- * second. Firmware that reads its boot drive has passed both resets.
+ * later ones. Firmware that reads its boot drive has passed all these resets.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainState, type Domain, type DomainInfo } from '@rackless/libvirt';
@@ -91,8 +91,8 @@ export async function resetWhenFirmwareRuns(
 /**
  * Waits after a start until the firmware reads a drive, or until a time limit. SeaBIOS hangs
  * permanently if it is reset in its first moments (seen on QEMU 7.2). Once it looks for a boot
- * device, a reset is safe. Without a drive (network boot), the CPU time of QEMU shows the progress
- * of the firmware, which a busy host delays.
+ * device, a reset is safe. If the firmware reads no drive (network boot), the CPU time of QEMU shows the
+ * progress of the firmware, which a busy host delays.
  * @param drives target names of all drives that the firmware may read.
  * @returns false if the machine has stopped, or if the signal has aborted.
  * @throws {DriverError} notFound.

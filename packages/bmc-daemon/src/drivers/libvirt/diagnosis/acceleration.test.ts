@@ -19,7 +19,7 @@ describe('KVM', () => {
   it.each([
     ['660', 0o660],
     ['666', 0o666],
-  ])('with mode %s and the group of QEMU is usable', (_, mode) => {
+  ])('is usable with mode %s and the group of QEMU', (_, mode) => {
     expect(examineAcceleration(capabilities, local, device(mode))).toEqual([]);
   });
 

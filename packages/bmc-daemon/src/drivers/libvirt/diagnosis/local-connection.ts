@@ -89,7 +89,7 @@ function rejectedByPolkit(error: unknown, host: ExaminedHost): Finding {
   return problem('polkit', message, joinCommand('libvirt', host));
 }
 
-/** Returns the command that adds the account to a group and starts a process, because running ones do not get it. */
+/** Returns the command that adds the account to a group, and starts a process: a running one does not get the group. */
 function joinCommand(group: string, host: ExaminedHost): string {
   return `${host.asRoot(commandLine('usermod', '-aG', group, host.account.name))} && ${renewCommand(host.account.name)}`;
 }

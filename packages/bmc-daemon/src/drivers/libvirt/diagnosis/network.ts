@@ -44,7 +44,7 @@ export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost)
 function missingNetwork(host: ExaminedHost): Finding {
   const message = `The host has no network ${NAME}, so "bmc-daemon machine create" needs --network or --bridge.`;
   const startCommands = ['net-start', 'net-autostart'].map((command) => [command, NAME]);
-  // virsh reads the file on this host, also if libvirt runs on another host.
+  // virsh reads the file on the host where it runs. This is the host of the daemon, except for a URI with known_hosts.
   const fix = existsSync(DEFINITION) ? host.virshEach(['net-define', DEFINITION], ...startCommands) : null;
   return note(SUBJECT, message, fix);
 }

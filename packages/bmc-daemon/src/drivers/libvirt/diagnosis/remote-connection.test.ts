@@ -151,7 +151,7 @@ describe('the finding about the certificate of a host with TLS', () => {
     "libvirtd closed the connection, perhaps because it does not accept this client's certificate",
     'libvirtd does not accept the certificate of this client',
     'the TLS handshake failed: tlsv1 alert unknown ca',
-  ])('names the certificate of this account instead, if libvirtd rejects that one (%s)', (text) => {
+  ])('names the certificate of this account, if libvirtd rejects that certificate (%s)', (text) => {
     expect(remoteConnectionFinding(text, examinedHost('qemu+tls://root@kvm-1/system', account, 1000))).toMatchObject({
       message:
         'libvirtd on the host does not accept the certificate of this account, so the daemon answers 503 for its machines.',

@@ -81,7 +81,7 @@ const trustAuthority = (host: ExaminedHost): string => {
   return `${host.ssh('cat', SYSTEM_AUTHORITY)} | ${asRoot(commandLine('tee', '-a', file), uid)}`;
 };
 
-/** In the order of their precedence, because several patterns can match the lines that ssh prints. */
+/** All reasons. The first match applies, because several patterns can match the lines that ssh prints. */
 const reasons: readonly Reason[] = [
   {
     pattern: /REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .* has changed/i,

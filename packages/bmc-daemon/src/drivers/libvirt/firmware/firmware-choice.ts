@@ -166,7 +166,7 @@ export class FirmwareChooser {
    * Returns the files that a definition must name for a mode: the image of the map, or `currentLoader`
    * if the settings name a template. The template comes from the settings or from the descriptors; a
    * template without keys may also come from the folder of the image. Returns null if libvirt must select
-   * the files: no image or no template is known, or the image has no Secure Boot for the modes `on` and `setup`.
+   * the files: no image or no template is known, or a mode other than `off` needs an image with Secure Boot.
    * @param currentLoader the image that the definition names now; null: it names none.
    * @throws {DriverError} invalid, if a file of the map does not exist.
    */
@@ -190,7 +190,7 @@ export class FirmwareChooser {
     if (mode === 'off' || (template !== null && requiresSmm)) {
       return template === null ? null : { loaderPath, template, requiresSmm };
     }
-    // The image has no Secure Boot, or no template with keys is known. So libvirt must select an
+    // The image has no Secure Boot, or no template for the mode is known. So libvirt must select an
     // image and a template that match.
     return null;
   }

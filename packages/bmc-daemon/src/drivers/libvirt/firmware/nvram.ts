@@ -40,8 +40,8 @@ export class Variables {
 
   /**
    * Recreates the variables of a machine at once after a change of its definition, if its record requires
-   * this. The reason: the host may start the machine itself. If the machine runs or is saved, does nothing:
-   * `ColdStart` recreates the variables before the next start. Never rejects.
+   * this. The reason: the host may start the machine itself. If the machine runs or is saved, does nothing.
+   * `ColdStart` recreates the variables before the next start, also after a failure. Never rejects.
    */
   async recreateNow(machine: Machine): Promise<void> {
     const { host } = this.#options;
@@ -49,20 +49,20 @@ export class Variables {
       const { xml, instance } = await readDefinition(machine, host.timeoutMs);
       const record = readMetadata(xml);
       if (instance !== null || !record.resetNvram || (await hasSavedState(machine, host.timeoutMs))) return;
-      if (!(await this.recreate(machine, xml))) return;
+      if (!(await this.#recreate(xml))) return;
       await saveRecord(host, machine, xml, withoutVariablesReset(record));
     };
-    // `ColdStart` retries before the next start.
     await host.queue.edit(machine.uuid, recreateIfNeeded).catch((error: unknown) => {
-      host.log.debug(`replacing the UEFI variables of machine ${machine.name} failed: the next start retries`, {
+      host.log.warn(`recreating the UEFI variables of machine ${machine.name} failed: the next start retries`, {
         error,
       });
     });
   }
 
   /**
-   * Completes a change of firmware that was in progress when the daemon ended. Otherwise, if a client reverts
-   * the change later, the old firmware could get the new variables. Repeating the change is safe, even if
+   * Completes a change of firmware that was in progress when the daemon ended. The daemon may have uploaded the new
+   * variables without saving this in the record. If a client then reverted the change, the old firmware would
+   * start with the new variables. Repeating the change is safe, even if
    * the daemon ended during its upload. The first message of an upload contains all variables, so the file
    * has either the old variables or the new ones. Never rejects.
    */
@@ -71,10 +71,10 @@ export class Variables {
   }
 
   /**
-   * Recreates the variables of a machine with their old entries, if its record says that the
+   * Recreates the variables of a machine with their old entries just before its start, if its record says that the
    * variables do not fit the firmware. Never rejects.
    * @returns false if it recreated nothing. If the record requires new variables, `ColdStart` then lets libvirt create
-   *   them from their template, and the old entries are lost. {@link recreateNow} changes nothing then.
+   *   them from their template. After a failure, this loses the old entries, so the failure is logged.
    */
   async recreate(machine: Machine, xml: string): Promise<boolean> {
     const { log } = this.#options.host;
@@ -99,10 +99,10 @@ export class Variables {
     const template = (await catalog()).templateOfDefinition(domain.os);
     if (template === null) throw new Error('the template of the new variables is unknown');
     const path = domain.os.nvram?.path ?? join(variablesDirectory(this.#options.uri), `${domain.name}_VARS.fd`);
-    const empty = await files.read(template);
+    const templateBytes = await files.read(template);
     return await withPoolOfDirectory(hypervisor, dirname(path), timeoutMs, async (pool) => {
       const old = await readVolume(pool, basename(path), timeoutMs);
-      const merged = mergeVariables(empty, old, { maxEnd: STREAM_CHUNK_BYTES });
+      const merged = mergeVariables(templateBytes, old, { maxEnd: STREAM_CHUNK_BYTES });
       if (merged === null) {
         throw new Error(`${path} and ${template} have different layouts, or the variables have no room`);
       }

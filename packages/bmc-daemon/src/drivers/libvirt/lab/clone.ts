@@ -136,8 +136,8 @@ function planned(source: string, identity: CloneIdentity, volumes: readonly Plan
 }
 
 /**
- * Checks that the source is complete and off, and has no saved state. Otherwise its disks could change during
- * the copy.
+ * Checks that the source is complete and off, and has no saved state. The disks of any other source may be incomplete,
+ * or may change during the copy.
  * @throws {LabError} the first problem; {DriverError} if libvirt fails.
  */
 async function checkSource({ name, machine, created }: KnownMachine, timeoutMs: number): Promise<void> {

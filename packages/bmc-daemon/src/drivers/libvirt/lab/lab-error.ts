@@ -1,4 +1,4 @@
-/** Problems that stop a command before it creates or deletes a complete machine. */
+/** Problems that stop a command, usually before it creates or deletes a complete machine. */
 export class LabError extends Error {
   override readonly name = 'LabError';
 

@@ -31,8 +31,8 @@ export interface PlannedVolume {
 
 /**
  * Opens a storage pool.
- * @param name null: `default` if the host has such a pool, otherwise the pool of the daemon. This is
- *   EMULATOR_STORAGE_POOL, which must exist, or the default pool, which is created if necessary.
+ * @param name null: the pool `default` if the host has it, otherwise the pool of EMULATOR_STORAGE_POOL, which must
+ *   exist. Without this setting: the daemon's own pool, which is created if necessary.
  * @throws {LabError} if there is no pool with this name.
  * @throws {DriverError} unsupported, if the pool of EMULATOR_STORAGE_POOL is missing; other kinds, if libvirt fails.
  */

@@ -18,8 +18,8 @@ export function serialLogOf(uri: string, machine: string): string | null {
 }
 
 /**
- * Returns the names of the logs of a machine. Two machines can use one name: the serial log of `a` has the name
- * of QEMU's log of a machine `a-serial0`.
+ * Returns the names of the logs of a machine. Logs of two machines can have the same name: the serial log of `a` has
+ * the name of QEMU's log of a machine `a-serial0`.
  */
 const logsOf = (machine: string): readonly string[] => [`${machine}.log`, `${machine}-serial0.log`];
 

@@ -14,11 +14,11 @@ export const NIC_MODELS = ['virtio', 'e1000e', 'e1000', 'igb', 'rtl8139', 'vmxne
 
 type DiskBus = (typeof DISK_BUSES)[number];
 
-/** Kinds of devices in a boot order. */
-export const BOOT_STEPS = ['network', 'disk', 'cdrom'] as const;
+/** The kinds of devices that a boot order can contain. */
+export const BOOT_DEVICES = ['network', 'disk', 'cdrom'] as const;
 
-/** A kind of devices in a boot order. */
-export type LabBootDevice = (typeof BOOT_STEPS)[number];
+/** One of {@link BOOT_DEVICES}. */
+export type LabBootDevice = (typeof BOOT_DEVICES)[number];
 
 /** The firmware of a machine. */
 export type LabFirmware = 'bios' | 'uefi' | 'secure-boot';
@@ -49,9 +49,9 @@ export interface Naming {
   readonly name: string;
   /** Null: one machine with this name. A number: machines `name-1` to `name-<count>`. */
   readonly count: number | null;
-  /** Addresses of the interfaces of a single machine; null: derived. */
+  /** Addresses of the interfaces of a single machine; null: derived from the names of the host and the machine. */
   readonly macs: readonly string[] | null;
-  /** The first bytes of all addresses, `52:54:00:aa`; the other bytes count up from 1. Null: derived. */
+  /** The first bytes of all addresses, `52:54:00:aa`; the other bytes count up from 1. Null: as for `macs`. */
   readonly macPrefix: string | null;
 }
 

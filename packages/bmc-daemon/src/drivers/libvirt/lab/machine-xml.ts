@@ -62,8 +62,8 @@ function domain(plan: DefinitionPlan, disks: readonly DiskVolume[]): Markup {
     element('features', {}, [element('acpi'), isX86 ? element('apic') : null]),
     cpu(spec, platform),
     element('clock', { offset: 'utc' }),
-    // Behaves like a server: restarts after a reboot or a crash of the guest, and stays off after a
-    // power-off.
+    // The machine behaves like a server: it restarts after a reboot or a crash of the guest, and stays off after
+    // a power-off.
     element('on_poweroff', {}, 'destroy'),
     element('on_reboot', {}, 'restart'),
     element('on_crash', {}, 'restart'),
@@ -87,7 +87,7 @@ function devices(plan: DefinitionPlan, disks: readonly DiskVolume[], isX86: bool
   const cdBus = isX86 ? 'sata' : 'scsi';
   const prefix = spec.diskBus === 'virtio' ? 'vd' : 'sd';
   const letter = (index: number): string => String.fromCharCode('a'.charCodeAt(0) + index);
-  // The drive comes after the disks, so that a guest names the disks first.
+  // The CD drive comes after the disks, so that a guest names the disks first.
   const cdTarget = spec.diskBus === 'virtio' ? 'sda' : `sd${letter(spec.diskBytes.length)}`;
   return [
     ...disks.map((volume, index) =>
@@ -119,14 +119,14 @@ function devices(plan: DefinitionPlan, disks: readonly DiskVolume[], isX86: bool
  * Returns the numbers for the `<boot order>` of the devices, by kind. Devices of a kind that the boot order
  * omits get no number. `<os><boot dev>` would select only the first device of each kind.
  */
-function bootNumbers({ bootOrder: steps, networks, diskBytes }: MachineSpec) {
+function bootNumbers({ bootOrder: kinds, networks, diskBytes }: MachineSpec) {
   const numbers = { network: [] as number[], disk: [] as number[], cdrom: null as number | null };
   let next = 1;
-  for (const step of steps) {
-    if (step === 'cdrom') numbers.cdrom = next++;
+  for (const kind of kinds) {
+    if (kind === 'cdrom') numbers.cdrom = next++;
     else
-      for (let left = step === 'disk' ? diskBytes.length : networks.length; left > 0; left -= 1)
-        numbers[step].push(next++);
+      for (let left = kind === 'disk' ? diskBytes.length : networks.length; left > 0; left -= 1)
+        numbers[kind].push(next++);
   }
   return numbers;
 }

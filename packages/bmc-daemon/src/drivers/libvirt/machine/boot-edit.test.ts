@@ -53,7 +53,7 @@ describe('the variables of UEFI', () => {
     expect(mustBeRecreated(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);
   });
 
-  it('are recreated after a change from BIOS to UEFI if no record tells their template', () => {
+  it('are recreated after a change from BIOS to UEFI if no record names their template', () => {
     const unrecorded = withMetadata(mode(uefi, 'bios'), emptyRecord);
     expect(mustBeRecreated(mode(unrecorded, 'efi'))).toBe(true);
     expect(mustBeRecreated(secure(mode(unrecorded, 'efi'), true))).toBe(true);

@@ -1,7 +1,7 @@
 /**
  * The record of a machine's QEMU process, in its LIVE metadata only. It ends with the process, and
- * survives a restart of the daemon and of libvirtd. It says which boot order the process has. It has the
- * format of the records in `xml/metadata/`, but those survive the process:
+ * survives a restart of the daemon and of libvirtd. It says which boot order the process has. Its format is
+ * that of the records in `xml/metadata/`, which survive the process. An example:
  *
  * ```xml
  * <process xmlns='https://rackless.dev/xmlns/bmc/process/1' version='2'>

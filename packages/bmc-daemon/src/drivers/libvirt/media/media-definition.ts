@@ -24,7 +24,8 @@ export interface Insertion {
  * Inserts the image into its drive, and adds the record of the image. Adds a drive if there is none. For a
  * transient machine, adds only the record.
  * @returns the target of the drive.
- * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full.
+ * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full; conflict, as
+ *   {@link ejectMedia}.
  */
 export function insertMedia(
   machine: Pick<Machine, 'name' | 'persistent'>,

@@ -32,7 +32,7 @@ export class PoolContents {
 
   /**
    * Returns the names of the images and disks that machines of other hosts use. The same image may have another
-   * path there, so this returns only the last segment of each path.
+   * path on another host, so this returns only the last segment of each path.
    * @throws {DriverError} if a host does not answer.
    */
   async usedElsewhere(user: PoolUser): Promise<ReadonlySet<string>> {

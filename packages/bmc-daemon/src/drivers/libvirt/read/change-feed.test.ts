@@ -90,7 +90,7 @@ it('a feed reports the removal of a machine once, even if the event comes during
   expect(changes).toEqual(['web undefined']);
 });
 
-it('a feed reports several resets between two starts once, and a reset after a stop again', async () => {
+it('a feed reports several resets within two seconds once, and a reset after a stop again', async () => {
   const { feed, changes, send } = startFeed();
   await feed.catchUp();
   for (let count = 0; count < 3; count += 1) send('reboot');

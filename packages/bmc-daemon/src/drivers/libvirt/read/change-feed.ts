@@ -26,7 +26,7 @@ import { describeLifecycle, type LifecycleChange } from './lifecycle-change.js';
 
 /**
  * The feed ignores resets within this time after a reset that it reported. After each reset, SeaBIOS resets the
- * machine two more times, usually within 100 ms. libvirt reports all three resets.
+ * machine once or twice more, within 100 ms on an idle host. libvirt reports all these resets.
  */
 const RESET_WINDOW_MS = 2_000;
 

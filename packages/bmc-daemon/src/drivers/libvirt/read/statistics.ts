@@ -94,7 +94,7 @@ export class LibvirtStatistics implements AllStatistics {
     try {
       return { interfaceKey, macs: await this.#readMacs(domain) };
     } catch {
-      // This sample has no interfaces of the machine. The next one reads the XML again.
+      // The result lacks the interfaces of this machine. The next call reads the XML again.
       return undefined;
     }
   }

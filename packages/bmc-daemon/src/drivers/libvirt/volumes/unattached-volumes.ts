@@ -41,7 +41,7 @@ export class UnattachedVolumes {
     }
   }
 
-  /** Ends the creation: the volume is attached, or was abandoned. */
+  /** Ends the creation: the volume is attached, or one of the steps has failed. */
   end({ volume }: UnattachedRecord): void {
     this.#creating.delete(volume);
   }

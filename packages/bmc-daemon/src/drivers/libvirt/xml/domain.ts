@@ -158,8 +158,8 @@ function readOperatingSystem(os: XmlElement | undefined): OperatingSystem {
 }
 
 /**
- * Returns the firmware type. If libvirt selects the firmware, the definition contains the type. Otherwise, a
- * loader in flash memory is UEFI, because only UEFI firmware is mapped in this way.
+ * Returns the firmware type. If libvirt selects the firmware, the definition contains the type. If the definition
+ * names a loader, a loader in flash memory (`pflash`) is UEFI, because a BIOS is loaded as ROM.
  */
 function firmwareType(os: OperatingSystem): FirmwareType {
   if (os.firmware !== null) return os.firmware === 'efi' ? 'efi' : 'bios';

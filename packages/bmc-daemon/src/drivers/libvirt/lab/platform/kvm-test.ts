@@ -19,7 +19,7 @@ import { removeLogs } from '../logs.js';
 
 /** Time that the guest with KVM may need in addition to the emulated one, in milliseconds. */
 const ALLOWANCE_MS = 3_000;
-/** Limit for a host on which even the emulated guest hangs. */
+/** Time limit of the test, for a host on which even the emulated guest hangs. */
 const TIMEOUT_MS = 60_000;
 
 /**

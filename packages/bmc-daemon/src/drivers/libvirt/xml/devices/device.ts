@@ -7,7 +7,7 @@ import { urlHost } from '../../../../host/ip-network.js';
 
 interface Bootable {
   /**
-   * Identifies the device within its domain while other devices come and go: `disk:vda`,
+   * Identifies the device within its domain, also after other devices change: `disk:vda`,
    * `interface:52:54:00:12:34:56`, `hostdev:0x0000/0x06/0x00/0x0`. Exception: of devices with equal keys, the second
    * and later ones also have a number by their order, such as `#1`.
    */

@@ -123,7 +123,7 @@ function setBootOrder(xml: XmlEdit, device: XmlElement, order: number): void {
     xml.setAttribute(boot, 'order', String(order));
     return;
   }
-  // After <target>, as libvirt does; the position has no meaning.
+  // Adds <boot> after <target>, as libvirt does. The position has no meaning.
   const after = child(device, 'target') ?? child(device, 'model') ?? child(device, 'mac') ?? child(device, 'source');
   xml.insert(device, `<boot order='${order}'/>`, after);
 }

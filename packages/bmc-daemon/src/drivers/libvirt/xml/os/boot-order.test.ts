@@ -66,8 +66,11 @@ describe('availableBootDevices', () => {
 
 describe('withBootOrder', () => {
   it('uses the order of orderWithFirst: every device of the kind first, and the others in their order', () => {
-    const keys = (target: 'cdrom' | 'hd' | 'usb' | 'network'): readonly string[] =>
-      deviceKeys(orderWithFirst(readDomain(q35Xml), target));
+    const keys = (target: 'cdrom' | 'hd' | 'usb' | 'network'): readonly string[] => {
+      const wanted = deviceKeys(orderWithFirst(readDomain(q35Xml), target));
+      expect(deviceKeys(effectiveBootOrder(readDomain(withBootOrder(q35Xml, target).xml)))).toEqual(wanted);
+      return wanted;
+    };
     expect(keys('cdrom')).toEqual([
       'disk:sda',
       'interface:52:54:00:aa:bb:cc',

@@ -31,7 +31,7 @@ describe('setFirmware', () => {
     );
   });
 
-  it('loads a file as ROM for Legacy', () => {
+  it('loads a BIOS file as ROM', () => {
     const bios = withFirmware(q35Xml, 'bios', { loaderPath: '/fw/seabios.bin', nvramTemplate: null });
     expect(bios).toBe(q35Xml.replace(type, `${type}\n    <loader type='rom'>/fw/seabios.bin</loader>`));
   });

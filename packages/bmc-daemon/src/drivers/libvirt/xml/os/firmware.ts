@@ -40,11 +40,11 @@ export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType
 
 /**
  * Sets the firmware. Changes nothing if the definition already has this type and, if a file is given, this
- * file. So if no file is given, a UEFI image that the user has chosen is not replaced. After a change the old
- * variables do not fit, so the next start needs VIR_DOMAIN_START_RESET_NVRAM.
+ * file. So if no file is given, a UEFI image that the user has chosen is not replaced. After a change, the old
+ * UEFI variables may not fit the firmware: `changeFirmware` records this.
  *
- * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware with enrolled
- * keys, which boots nothing unsigned.
+ * If libvirt selects the firmware, the definition requires firmware without Secure Boot. By default, libvirt would
+ * select firmware with enrolled keys, which boots nothing unsigned.
  * @throws {DriverError} unsupported: the architecture has no BIOS, the machine type has no System Management
  *   Mode although the firmware requires it, or the definition has no `<os><type>`.
  */

@@ -14,7 +14,7 @@ interface SecureBootState {
   readonly enrolled: boolean | null;
 }
 
-/** Firmware files for a definition; null: libvirt selects them. */
+/** The firmware files that a definition names. */
 export interface SecureBootFiles {
   readonly loaderPath: string;
   readonly template: string;
