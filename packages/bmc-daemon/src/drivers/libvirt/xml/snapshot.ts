@@ -143,7 +143,7 @@ function bootSnapshot({ own, defined }: OwnDefinition, { boot }: MachineRecord):
   const { enabled, target, option, httpUri } = override;
   const first = option ?? effectiveBootOrder(defined)[0]?.device.key;
   return {
-    // A server offers network boot even without a network card, and Ironic expects all three kinds.
+    // Ironic expects these three kinds, so they are offered even without a network card, a CD drive or a disk.
     available: ['network', 'cdrom', 'hd', ...(['fd', 'usb'] as const).filter((kind) => kinds.has(kind))],
     enabled,
     target,

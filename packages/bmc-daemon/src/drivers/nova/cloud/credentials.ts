@@ -15,7 +15,7 @@ interface AuthRequest {
   readonly scope?: { readonly project: Named };
 }
 
-/** Credentials with the places of their fields. */
+/** Credentials, with the place of their secret. */
 export interface Credentials {
   readonly auth: AuthRequest;
   /** Texts that must not appear in a message. */
@@ -38,7 +38,8 @@ const methods = {
  * then recorded a fault. An invalid `auth_type` is a fault too, but the other fields then decide about the kind.
  */
 export function readCredentials(entry: EntryReader): Credentials | undefined {
-  const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // `methods` is a literal.
+  // Object.keys returns string[], but `methods` has no other keys.
+  const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]);
   const hasCredential = entry.has('auth.application_credential_id') || entry.has('auth.application_credential_name');
   const implied = hasCredential ? 'application_credential' : entry.has('auth.token') ? 'token' : 'password';
   switch (type === undefined ? implied : methods[type]) {

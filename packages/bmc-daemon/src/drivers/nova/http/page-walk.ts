@@ -1,4 +1,4 @@
-/** Limits of a list that a service sends in pages. A faulty service must neither block nor fill the daemon. */
+/** Limits of a list that a service sends in pages. A faulty service must neither block the daemon nor fill its memory. */
 import { queryOf } from './answer-text.js';
 import { CloudFailure } from './cloud-failure.js';
 

@@ -26,7 +26,7 @@ const pauses = {
 };
 const MAX_PAUSE_MS = 600_000;
 /**
- * Pause after a complete sweep. No event tells this daemon about some unused images: another daemon was killed
+ * Pause after a complete sweep. No event reports the unused images of these cases: another daemon was killed
  * during an upload, or Glance created an image and its answer was lost.
  */
 const PERIOD_MS = 600_000;

@@ -1,6 +1,6 @@
 /**
  * Reads a server before an action that switches it on or off. Many operations share a listing, which may lack
- * changes of metadata. The metadata tell which image a server boots. So the read before a boot also reads the
+ * changes of metadata. The metadata name the image that a server boots. So the read before a boot also reads the
  * metadata.
  */
 import type { OperationOptions } from '../../operation-options.js';
