@@ -68,7 +68,7 @@ export interface OpenFeature<Own extends object> {
    * Leave it out if the feature has no data of machines: such requests then get `services`.
    */
   readonly forMachine?: (uuid: string) => Partial<Own>;
-  /** Called after each write of a client. */
+  /** Called after each successful write of a client. See {@link ChangeListener} for the exceptions. */
   readonly onWrite?: ChangeListener;
   /**
    * Listens at another address, for a feature with its own protocol. Never rejects.

@@ -6,7 +6,7 @@ import type { HostsControl } from './hosts-control.js';
 import type { StatisticsControl } from './statistics-control.js';
 
 /**
- * Returns a function that tells whether a machine is in a list.
+ * Returns a function that returns whether a machine is in a list.
  * @param allowed UUIDs (any case) and names.
  */
 export function isAmong(allowed: readonly string[]): (machine: SystemRef) => boolean {

@@ -16,9 +16,9 @@ export interface ConsoleControl {
    *   stops, or when another client takes the port by force. It emits `error` if the hypervisor
    *   reports a reason. The caller destroys the stream.
    * @throws {DriverError} conflict: the machine is off; unsupported: it has no usable serial port;
-   *   consoleInUse: a client is connected, perhaps by an earlier call of `open`. By this error,
-   *   `ConsoleLine` finds streams that were lost. The error does not occur with
-   *   {@link acceptsSecondClient};
+   *   consoleInUse: a client is connected, perhaps by an earlier call of `open`. So `ConsoleLine` calls
+   *   `open` to check a silent stream: if the call succeeds, the hypervisor has lost the stream. The error
+   *   does not occur with {@link acceptsSecondClient};
    *   consoleNotReady: the machine is starting or stopping;
    *   consoleUnreachable: the proxy of the console does not answer.
    */
@@ -37,7 +37,7 @@ export interface ConsoleControl {
   instance(id: string): Promise<string>;
   /**
    * True: `open` also succeeds if the port has another client. The new stream has no output until that
-   * client leaves. `ConsoleLine` then cannot find lost streams by an error. Instead, it replaces
+   * client leaves. So `ConsoleLine` cannot check a silent stream by a second `open`. Instead, it replaces
    * a stream that stays silent after a change of the machine.
    */
   readonly acceptsSecondClient?: true | undefined;

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Returns the number of a draw, from 0 (inclusive) to 1 (exclusive). The same arguments give the same number.
- * @param keys identify the draw, such as the machine and the number of its call.
+ * Returns a pseudo-random number from 0 (inclusive) to 1 (exclusive). The same arguments give the same number.
+ * @param keys what the number is for, such as the machine and the number of its call.
  */
 export function drawOf(seed: number, ...keys: readonly (string | number)[]): number {
   const hash = createHash('sha256')

@@ -40,7 +40,8 @@ function withFirstDevice(boot: BootSnapshot): BootSnapshot {
 
 /**
  * Returns the boot settings without the optional members of an override. Call this before the members of a
- * new override are added: it omits members that no longer apply, so their old values would remain.
+ * new override are added. The new override omits members that no longer apply, so their old values would
+ * otherwise remain.
  */
 export function withoutOverride(boot: BootSnapshot): BootSnapshot {
   return without(boot, 'option', 'httpUri');
@@ -66,7 +67,7 @@ export function afterFirmwareStop({
 
 /**
  * Restores Secure Boot of the current run, if the boot mode of a running machine was changed to
- * Legacy and back. A change of the definition does not affect the run.
+ * BIOS and back. A change of the definition does not affect the run.
  * @param atStart Secure Boot at the start of the run; undefined: the run has no UEFI.
  */
 export function withCurrentRun(machine: CompleteSnapshot, atStart: boolean | undefined): CompleteSnapshot {

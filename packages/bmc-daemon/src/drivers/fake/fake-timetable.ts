@@ -92,7 +92,7 @@ export class FakeTimetable {
 
   /**
    * Returns how long the guest needs to shut down. Call it after {@link before}, which counts the
-   * shutdown: the number of the call selects a random time.
+   * shutdowns of the machine: a random time depends on their number.
    */
   shutdownMs(uuid: string): number {
     const delay = this.#options.plan.machines.get(uuid)?.delays.shutdown ?? 0;

@@ -54,7 +54,7 @@ export interface MachineSettings {
   readonly firmware: FirmwareType | null;
   /** Null: BIOS, or unknown. */
   readonly secureBoot: boolean | null;
-  /** Whether the first network interface is in the boot order; null without an interface. */
+  /** Whether the first network interface is in the boot order; null without an interface, or if unknown. */
   readonly networkBoot: boolean | null;
   /** Stored values from clients, by name. They have no effect on the machine. */
   readonly kept: Readonly<Record<string, StoredValue>>;

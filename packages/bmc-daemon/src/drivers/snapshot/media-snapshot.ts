@@ -6,7 +6,7 @@
  */
 export const MEDIA_DEVICES = ['cdrom', 'floppy', 'usb'] as const;
 
-/** A device for virtual media. A machine has at most one of each. */
+/** A device for virtual media. The daemon uses at most one of each in a machine. */
 export type MediaDevice = (typeof MEDIA_DEVICES)[number];
 
 /**

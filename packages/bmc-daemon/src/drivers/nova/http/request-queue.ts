@@ -41,7 +41,7 @@ export class RequestQueue {
    * Runs a request when its turn has come.
    * @param doing the request, for the message.
    * @param deadline time of {@link performance.now} until which it may wait.
-   * @throws {CloudFailure} timeout, if the deadline passes before the turn or the queue is full. The
+   * @throws {CloudFailure} timeout, if the deadline passes before the turn, or the queue is full. The
    *   service has then not seen the request. The errors of `request`.
    */
   async run<T>(doing: string, deadline: number, request: () => Promise<T>): Promise<T> {
@@ -57,15 +57,15 @@ export class RequestQueue {
   #turn(doing: string, deadline: number): Promise<void> {
     const { waiting } = this.#limits;
     return new Promise((resolve, reject) => {
-      const refuse = (): void => reject(new CloudFailure('timeout', `${doing}: too many requests wait for the cloud`));
+      const refuse = (why: string): void => reject(new CloudFailure('timeout', `${doing}: ${why}`));
       if (this.#waiting.size >= waiting) {
-        refuse();
+        refuse('too many requests wait for the cloud');
         return;
       }
       const timer = setTimeout(
         () => {
           this.#waiting.delete(begin);
-          refuse();
+          refuse('its time limit passed while it waited for earlier requests');
         },
         Math.max(0, deadline - performance.now()),
       );

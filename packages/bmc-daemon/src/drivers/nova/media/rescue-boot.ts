@@ -1,6 +1,6 @@
 /**
  * Power actions of servers that boot an image: the image in their virtual CD drive, or iPXE for a
- * boot from the network. The only way is Nova's rescue mode. To rescue a server, Nova stops it, and
+ * boot from the network. Nova boots an image only in its rescue mode. To rescue a server, Nova stops it, and
  * starts it with the image in a CD drive before the disks. Nova rejects most actions in rescue
  * mode. So most power actions first end the rescue mode, which boots the server from its disks.
  */

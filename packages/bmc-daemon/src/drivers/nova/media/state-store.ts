@@ -191,7 +191,7 @@ export class StateStore {
 
   /**
    * Returns the ids of the images that servers of the project use, including servers that this
-   * daemon does not expose. Returns all given images if it cannot know this.
+   * daemon does not expose. Returns the ids of all given images if it cannot know this.
    */
   async imagesInUse(images: readonly CloudImage[]): Promise<ReadonlySet<string>> {
     const { servers, isIncomplete } = await this.#options.api.listServers();

@@ -10,7 +10,7 @@ export interface DiskRecord {
    */
   readonly source: string | null;
   readonly indicator: IndicatorState | null;
-  /** For a volume that was created over Redfish: its name, its size and its configured storage. */
+  /** For a volume that was created over Redfish: its name, its size and the Id of the storage that shows it. */
   readonly name: string | null;
   readonly capacityBytes: number | null;
   readonly storage: string | null;
