@@ -45,8 +45,8 @@ interface MinimalDriver {
    * Runs a power action. Resolves when the hypervisor has completed it. If `shutdown`, `reboot` or
    * `pressButton` needs the guest, it resolves after the request to the guest. If the guest ignores a `reboot`,
    * the driver later forces the restart. `create` of a running machine and `destroy` of a stopped machine
-   * do nothing. `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert,
-   * and fail if it fails, so that a guest never boots from an empty drive.
+   * do nothing. `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail
+   * if the insert fails. So a guest never boots from an empty drive.
    * @throws {DriverError} conflict, if the state of the machine does not allow the action; transient, if
    *   the machine would be lost; unsupported; insertFailed; the reason of the signal.
    */

@@ -79,8 +79,8 @@ export interface HostsControl {
 }
 
 /**
- * Reads all hosts. A host whose read fails counts as unreachable since now and without facts, so that the others
- * are still shown.
+ * Reads all hosts. If the read of a host fails, returns it as unreachable from now on and without facts, so that the
+ * others are still shown.
  */
 export async function readHostSnapshots(hosts: HostsControl): Promise<readonly HostSnapshot[]> {
   const read = async (ref: HostRef): Promise<HostSnapshot> => {

@@ -47,8 +47,8 @@ export interface SystemChange {
    */
   readonly resetSettings?: MachineSettings['kept'];
   /**
-   * Secure Boot from the next start on. If the mode needs other UEFI variables, the driver recreates them at once, or
-   * before the next start of a machine that runs or is saved.
+   * Secure Boot from the next start on. If the mode needs other UEFI variables, the driver recreates them: at once,
+   * or, if the machine runs or is saved, before its next start.
    */
   readonly secureBoot?: SecureBootMode;
   /** Firmware version that the next start installs. */

@@ -32,7 +32,7 @@ class ManualClock implements FakeClock {
   }
 }
 
-/** Returns a failure of each power-on of each machine, at any time, except for the given members. */
+/** Returns a failure of each power-on of each machine, at any time. The given members replace these defaults. */
 const failure = (given: Partial<PlannedFailure> & Pick<PlannedFailure, 'effect'>): PlannedFailure => ({
   place: 'failures[0]',
   operation: 'power_on',
@@ -167,7 +167,7 @@ describe('a failure', () => {
     expect(await powerCycles(driver, 6)).toEqual([...third, ...third]);
   });
 
-  it('affects the same share of the calls with the same seed, or all calls of a share of the machines', async () => {
+  it('affects a share of the calls, the same for the same seed, or all calls of a share of the machines', async () => {
     const failures = [failure({ effect: 'error', share: 0.3 })];
     const runs = [await startWith({ failures }, 1), await startWith({ failures }, 1), await startWith({ failures }, 2)];
     const [first, same, other] = await Promise.all(runs.map((driver) => powerCycles(driver, 60)));
@@ -253,7 +253,7 @@ describe('a machine that vanishes', () => {
     ]);
   });
 
-  it('fails the planned call and all later calls with notFound', async () => {
+  it('makes the planned call and all later calls fail with notFound', async () => {
     const driver = await startWith({ failures: [failure({ effect: 'vanish', calls: [2] })] });
     expect(await powerCycles(driver, 1)).toEqual(['done']);
     expect(await outcome(driver.power(name, 'create'))).toBe('notFound');

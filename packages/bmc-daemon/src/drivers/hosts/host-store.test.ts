@@ -57,7 +57,7 @@ const stateOnDisk = (): string | undefined =>
 const isOnDisk = (state: string) => (): boolean => existsSync(file) && readFileSync(file, 'utf8').includes(state);
 
 describe('the store of the last known machines', () => {
-  it('writes the machines of a host without a pause of other work', async () => {
+  it('lets other work run during a write, and writes all machines of a host', async () => {
     const opened = openStore(2_000);
     change(opened, 'started');
     // The timer has started the write. A write that blocks other work would have ended already.

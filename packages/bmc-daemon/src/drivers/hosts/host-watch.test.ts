@@ -48,7 +48,7 @@ describe('a watched host', () => {
     expect(reported).toEqual([null]);
   });
 
-  it('fails all reads when a check has taken a second, and is reported as lost when the check fails', async () => {
+  it('fails running and new reads when a check takes a second, and is reported as lost when the check fails', async () => {
     await connect();
     const reading = expect(watch.whileReachable(never)).rejects.toMatchObject({
       kind: 'unavailable',

@@ -108,7 +108,7 @@ export class HostWatch {
     const since = new Date();
     const silent = setTimeout(() => {
       // A host is not silent before the end of its first check: a first connection takes longer, for example
-      // over ssh, and there may be no known data yet. A lost host is silent already.
+      // over ssh, and the daemon may have no data of the host yet. A lost host is silent already.
       if (this.#loss !== null || this.#closed) return;
       this.#unanswered = { reason: null, since };
       this.#failReads(this.#unanswered);

@@ -86,7 +86,7 @@ describe('a machine of several hosts', () => {
     await service.driver.close();
   });
 
-  it('accepts power actions during its migration', async () => {
+  it('accepts a power-off during its migration', async () => {
     const service = await startService();
     service.migrate();
     await service.driver.power(uuid, 'destroy');

@@ -202,9 +202,9 @@ class LibvirtDriver implements CompleteDriver {
   }
 
   /**
-   * Finds and reconciles a machine, and runs a change. Then the reader forgets the state of the machine. Exception: if
-   * libvirt did not answer, and the machine was silent before, the reader keeps the last state, so that the next read
-   * need not wait.
+   * Finds and reconciles a machine, and runs a change. Then the reader forgets the state of the machine. Exception:
+   * libvirt did not answer now, and did not answer the last read. The reader then keeps the last state, so that the
+   * next read need not wait.
    */
   async #withMachine<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);

@@ -1,6 +1,6 @@
 /**
- * Limits how many machines are reconciled or read in the background at once: after the start, after a new connection,
- * and after a list with new machines. Parsing the XML of a machine costs about 2 ms of CPU time.
+ * Limits how many machines are reconciled or read in the background at once. This work begins after the start, after
+ * a new connection, and after a list with new machines. Parsing the XML of a machine costs about 2 ms of CPU time.
  * Without a limit, the answers of 20 hosts arrive together, and a request of a client waits until all of
  * them are parsed.
  */

@@ -35,7 +35,7 @@ export interface BootSnapshot {
   readonly firmware: FirmwareType | null;
   /**
    * UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if there is no boot device, if the device has
-   * no address yet, or if the daemon does not know the UEFI path of such an address.
+   * no address yet, or if the daemon does not know the UEFI path of its address.
    */
   readonly firstDevicePath: string | null;
   /**

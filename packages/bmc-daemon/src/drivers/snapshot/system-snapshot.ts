@@ -46,7 +46,7 @@ interface SystemState extends SystemRef {
   /** The hypervisor's report of the failure; absent if it reports none. */
   readonly fault?: MachineFault;
   /**
-   * The time from which the service has no answer about the machine, while the host does not count as lost: its
+   * The time from which the service has no answer about the machine, although its host does not count as lost. The
    * hypervisor hangs, or the check of the host still runs. The snapshot is then old. Absent if the hypervisor answers.
    */
   readonly unansweredSince?: Date;

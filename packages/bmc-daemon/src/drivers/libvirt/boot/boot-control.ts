@@ -79,8 +79,8 @@ export class BootControl {
   }
 
   /**
-   * Stops the wait that follows a restart of the guest. Call this when a client has set another override: the earlier
-   * restart has not used the new override, so it must not end the new one.
+   * Stops the wait that follows a restart of the guest. Call this when a client has set another override: the restart
+   * has not used it, so it must not end it.
    */
   stopResetWait(uuid: string): void {
     this.#forgetReset(uuid);
@@ -89,7 +89,7 @@ export class BootControl {
   /**
    * Removes a one-time order from QEMU and ends its override, as soon as the firmware has used it. Call this after a
    * restart or a reset of the guest. Ignores a machine without a one-time order, but only after {@link reconcile} has
-   * read it: before, the daemon does not know the order in its QEMU.
+   * read the machine. Before, the daemon does not know the order in QEMU.
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);
@@ -130,7 +130,7 @@ export class BootControl {
     });
   }
 
-  /** Sets a pending one-time order in QEMU. Returns the instance; null if it is off, or if there is no such order. */
+  /** Sets a pending one-time order in QEMU. Returns the instance; null if the machine is off or has no such order. */
   async #setPendingOrder(machine: Machine): Promise<Instance | null> {
     // Most machines have no one-time override, so reads the XML of the running machine only with one.
     if (onceDevice(readMetadata(await readInactiveXml(machine, this.#host.timeoutMs))) === null) return null;

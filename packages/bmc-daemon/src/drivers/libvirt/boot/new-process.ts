@@ -7,8 +7,8 @@ import { bootableDevices, deviceKeys, effectiveBootOrder, isSameOrder } from '..
 
 /**
  * Returns whether the definition or its record has settings that the QEMU process of the instance does not
- * use. These are a boot order, firmware, reset UEFI variables, new devices, pending settings, or a staged firmware
- * version.
+ * use. These are a boot order, firmware, a reset of the UEFI variables, new devices, pending settings, or a staged
+ * firmware version.
  * @param resetUsesOnceOrder whether a reset is enough for a one-time order that this QEMU already
  *   has. False: a one-time order always needs a new process.
  */

@@ -93,7 +93,7 @@ async function examineConnected(
   const findings = Promise.all([
     settled('network', network, host),
     settled('pool', examinePool(hypervisor, host, { configured: storagePool, capabilities }), host),
-    // If libvirt is slow, examine the device alone: libvirt can be slow because only root may open
+    // If libvirt is slow, examines the device alone: libvirt can be slow because only root may open
     // /dev/kvm.
     settled('kvm', kvm, host, () => examineDevice(host)),
     settled('firmware', firmware, host),

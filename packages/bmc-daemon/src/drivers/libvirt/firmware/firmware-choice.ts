@@ -163,8 +163,8 @@ export class FirmwareChooser {
   }
 
   /**
-   * Returns the files that a definition must name for a mode: the image of the map, or `currentLoader`
-   * if the settings name a template. The template comes from the settings or from the descriptors; a
+   * Returns the files that a definition must name for a mode: the image of the map, or `currentLoader` if the map
+   * has none and the settings name a template. The template comes from the settings or from the descriptors; a
    * template without keys may also come from the folder of the image. Returns null if libvirt must select
    * the files: no image or no template is known, or a mode other than `off` needs an image with Secure Boot.
    * @param currentLoader the image that the definition names now; null: it names none.

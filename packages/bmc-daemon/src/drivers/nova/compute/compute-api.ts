@@ -60,8 +60,8 @@ export interface Rejected {
 export interface ComputeApi {
   /**
    * Lists the servers of the project.
-   * @param changesSince lists only servers that changed or were deleted since then. Nova's time in
-   *   milliseconds since 1970.
+   * @param changesSince Nova's time in milliseconds since 1970: lists only servers that changed or were
+   *   deleted since then. Default: lists all servers.
    */
   listServers(changesSince?: number): Promise<Listing>;
   /** Returns one server of the project; undefined if there is none. */

@@ -96,7 +96,7 @@ export function endpointOf(service: CloudService, { catalog }: CloudToken, setti
   if (override !== undefined) return withoutVersion(service, override);
   const { region, place } = settings;
   const types: readonly string[] = cloudServices[service].types;
-  // A catalog may list a service under several types. The first type in our list has precedence.
+  // A catalog may list a service under several types. The first type in `types` has precedence.
   const type = types.find((name) => catalog.some((entry) => entry.type === name)) ?? types.join(' or ');
   const offered = catalog.filter((entry) => entry.type === type).flatMap(({ endpoints }) => endpoints);
   if (offered.length === 0) {

@@ -41,9 +41,10 @@ export class Silence {
   }
 
   /**
-   * Runs an operation. If no request has got an answer since the operation began, and a request waits for too long
-   * since then, aborts the signal and does not wait for the operation. After the first answer, the operation may take
-   * any time. The signal stops no request that is already sent: the service may still execute it.
+   * Runs an operation. Aborts the signal and does not wait for the operation, if the service is silent: since the
+   * operation began, no request has got an answer, and one has waited for {@link SilenceTimes.silentMs}. After the
+   * first answer, the operation may take any time. The signal stops no request that is already sent: the service may
+   * still execute it.
    * @throws {DriverError} unavailable, if the service is silent; the failure of the operation.
    */
   async guard<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -69,8 +70,8 @@ export class Silence {
   }
 
   /**
-   * Returns how long the oldest request has been waiting since a time. A slow listing may have begun long before
-   * that time. It then proves nothing about the requests of the operation.
+   * Returns how long the oldest pending request has waited, counted from `since` at the earliest. The wait of a slow
+   * listing before that time proves nothing about the requests of the operation.
    */
   #waitedMs(since: number): number {
     const [oldest] = this.#pending;

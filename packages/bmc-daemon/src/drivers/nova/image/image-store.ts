@@ -253,7 +253,7 @@ export class CloudImageStore {
 
   /**
    * Deletes an image, unless it has a lease now or has changed since the listing.
-   * @returns false if the image was kept because it changed without a lease: a daemon may have
+   * @returns false if the image has changed and has no lease, so that it stays: a daemon may have
    *   inserted it meanwhile. True if it was deleted, is gone or has a lease.
    */
   async #removeUnused(image: CloudImage): Promise<boolean> {

@@ -143,8 +143,8 @@ export function formatChange(state: ServerState, item: string | undefined): stri
 
 /**
  * Parses the property of an image; undefined if there is none, or if this version cannot read it.
- * Also undefined if the item has another text now: then the change has already moved to the item,
- * and a killed daemon has not removed the property.
+ * Also undefined if the item has another text now: a daemon has moved the change to the item, and was
+ * killed before it removed the property.
  * @param item the current text of the metadata item.
  */
 export function parseChange(text: string | undefined, item: string | undefined): ServerState | undefined {

@@ -1,6 +1,6 @@
 /**
- * Tests whether guests run with KVM. libvirt's capabilities only report that the host offers it:
- * inside some virtual machines, a guest with KVM starts and then hangs, or is much slower than an
+ * Tests whether guests run with KVM. libvirt's capabilities only report that the host offers KVM. If the
+ * host is itself a virtual machine, a guest with KVM may hang after its start, or be much slower than an
  * emulated one.
  */
 import { randomBytes } from 'node:crypto';

@@ -9,7 +9,7 @@ const iso: MediaSource = { type: 'file', path: `/pool/it's & "x".iso` };
 const isoMarkup = `<source file='/pool/it&apos;s &amp; "x".iso'/>`;
 const volume: MediaSource = { type: 'volume', pool: 'rackless', volume: 'x.iso' };
 
-describe('withDriveMedia', () => {
+describe('setDriveMedia', () => {
   it('replaces the medium in a drive and keeps all other bytes', () => {
     const old = `<source file="/iso/user's.iso" startupPolicy='optional'/>`;
     expect(unusualXml).toContain(old);
@@ -142,7 +142,7 @@ describe('newCdromMarkup', () => {
   });
 });
 
-describe('withCdrom', () => {
+describe('addCdrom', () => {
   it('adds a drive after the disks of the machine', () => {
     const drive = /\n {4}<disk type='file' device='cdrom'>[\s\S]*?<\/disk>/.exec(q35Xml)?.[0] ?? '';
     const without = q35Xml.replace(drive, '');

@@ -1,7 +1,7 @@
 /**
  * The format of the daemon's records in metadata: an element that contains one JSON text and has a
  * version. The version does not change when a member is added. A member with an unknown format is
- * ignored, as if it was never set: a mistake of a user who edits metadata must not make a machine
+ * ignored, as if it was never set. So a mistake of a user who edits metadata does not make a machine
  * unreadable.
  */
 import type { z } from 'zod';

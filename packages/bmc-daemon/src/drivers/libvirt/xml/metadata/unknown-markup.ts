@@ -1,6 +1,6 @@
 /**
- * Converts unknown elements inside our metadata element: their markup must not depend on the prefix
- * of our element.
+ * Converts unknown elements inside the daemon's metadata element: their markup must not depend on the prefix
+ * of this element.
  */
 import { copyElement, markupOf, type EditedElement } from '../edited-element.js';
 import { XmlParser, type ParsedElement, type XmlDocument } from '../parse.js';

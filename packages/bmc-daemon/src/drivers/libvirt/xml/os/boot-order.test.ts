@@ -64,7 +64,7 @@ describe('availableBootDevices', () => {
   });
 });
 
-describe('withBootOrder', () => {
+describe('overrideBootOrder', () => {
   it('uses the order of orderWithFirst: every device of the kind first, and the others in their order', () => {
     const keys = (target: 'cdrom' | 'hd' | 'usb' | 'network'): readonly string[] => {
       const wanted = deviceKeys(orderWithFirst(readDomain(q35Xml), target));

@@ -83,7 +83,7 @@ describe('secureBootState', () => {
   });
 });
 
-describe('withSecureBoot', () => {
+describe('setSecureBoot', () => {
   it('lets libvirt select the firmware, and keeps the path of the variables', () => {
     const xml = machine(
       `\n    <loader readonly='yes' type='pflash'>/fw/plain.fd</loader>\n    <nvram template='/fw/plain-vars.fd'>/own/n.fd</nvram>`,
