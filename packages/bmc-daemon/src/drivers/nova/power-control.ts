@@ -40,7 +40,7 @@ type Parts = Pick<PowerControlOptions, 'api' | 'list' | 'polls'>;
 
 /**
  * Executes a power action. Resolves when the server has reached the expected state. If the guest
- * decides about the result, it resolves when Nova has accepted the action. Resolves at once if there is nothing to do.
+ * decides about the result, it resolves when Nova has accepted the action. Sends no action if there is nothing to do.
  * @param id the UUID.
  * @param known the server, if the operation has just read it.
  * @throws {DriverError} if the state does not allow the action, if Nova rejects it, or as {@link settle};

@@ -69,6 +69,6 @@ export async function forgetRestart(host: Host, machine: Machine): Promise<void>
     ...record,
     intents: withoutPowerIntent(record.intents),
   })).catch((error: unknown) => {
-    host.log.warn(`removing the restart record of machine ${machine.name} failed`, { error });
+    host.log.warn(`removing the record of a start or restart of machine ${machine.name} failed`, { error });
   });
 }

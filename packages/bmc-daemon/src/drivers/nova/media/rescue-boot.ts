@@ -36,7 +36,7 @@ interface RescueBootOptions extends PowerControlOptions, EditParts {
   readonly daemon: string;
   /**
    * Returns the id of the image that boots from the network.
-   * @throws {DriverError} if there is none.
+   * @throws {DriverError} conflict, if servers cannot boot it, or if none is configured; {CloudFailure}.
    */
   readonly networkImage: () => Promise<string>;
 }
@@ -179,6 +179,7 @@ export class RescueBoot {
     if (isMarked(server) && (await states.endStop(server))) server = await read(id);
     if (!isBoot(action, server)) return executeAction(id, action, { known: server, ...options }, this.#options);
     const state = await states.settle(server);
+    // Finds the image before any action, so that the server continues as before if there is none.
     const image = await this.#imageOf(server, state);
     if (image === undefined) {
       if (server.vmState === 'rescued') await this.#endRescue(server, options);
@@ -196,8 +197,9 @@ export class RescueBoot {
   }
 
   /**
-   * Returns the image for the next boot; undefined if the server boots its disks.
-   * @throws {DriverError} conflict, if the image does not exist. The server continues as before.
+   * Returns the image for the next boot; undefined if the server boots its disks. Does not check that an image in the
+   * CD drive exists.
+   * @throws the errors of `networkImage`, for a boot from the network.
    */
   async #imageOf({ name }: Server, state: ServerState): Promise<BootImage | undefined> {
     const device = imageToBoot(state);

@@ -93,7 +93,7 @@ export class StateStore {
         throw new DriverError('unavailable', `${doing}: another client has changed them meanwhile`);
       if (await this.#writeItem(current, state)) return;
     }
-    const why = 'Nova stores no settings of a server in this state, and its drive holds no image';
+    const why = 'Nova stores no settings of a server in this state, and no image could store them instead';
     throw new DriverError('conflict', `${doing}: ${why}`);
   }
 
