@@ -49,13 +49,13 @@ export class HostMember {
   #used = 0;
   /** A list that takes longer than {@link LIST_WAIT_MS}. Until it ends, no other list and no lookup starts. */
   #overdue: Promise<void> | undefined;
-  #surveying = false;
+  #isSurveying = false;
   /** True while lists fail although the host answers. */
   #failsToList = false;
   /** The last report of the host. */
   #facts: HostFacts | null = null;
   readonly #openedAt = new Date();
-  #closed = false;
+  #isClosed = false;
   #ending: DriverError | undefined;
 
   constructor(options: HostMemberOptions) {
@@ -88,7 +88,7 @@ export class HostMember {
 
   /** @param ending the error for calls that end because of this close. Default: the error of the driver. */
   async close(ending?: DriverError): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#ending = ending;
     this.#unsubscribe?.();
     this.watch.close();
@@ -250,7 +250,7 @@ export class HostMember {
 
   /** Reads a machine whose data is unknown, unless a client has read it meanwhile, or the host is lost or closed. */
   async #readFirst(uuid: string): Promise<void> {
-    if (this.#closed || this.#isLost || this.known.isRead(uuid)) return;
+    if (this.#isClosed || this.#isLost || this.known.isRead(uuid)) return;
     await this.read(uuid).catch((error: unknown) => this.reportFault(`reading machine ${uuid}`, error));
   }
 
@@ -259,15 +259,15 @@ export class HostMember {
    * stops answering. Ends early if it does.
    */
   async #survey(): Promise<void> {
-    if (this.#surveying || !this.known.hasUnread) return;
-    this.#surveying = true;
+    if (this.#isSurveying || !this.known.hasUnread) return;
+    this.#isSurveying = true;
     try {
       for (const uuid of this.known.refs.keys()) {
-        if (this.#closed || this.#isLost) return;
+        if (this.#isClosed || this.#isLost) return;
         if (!this.known.isRead(uuid)) await this.#options.backgroundWork.run(() => this.#readFirst(uuid));
       }
     } finally {
-      this.#surveying = false;
+      this.#isSurveying = false;
       this.#options.onListed();
     }
   }

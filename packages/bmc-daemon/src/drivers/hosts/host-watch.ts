@@ -35,7 +35,7 @@ export class HostWatch {
   #loss: Loss | null | undefined;
   #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+  #isClosed = false;
   /** The silence of a host that has answered before, while a check takes longer than {@link SILENT_MS}; else null. */
   #unanswered: Silence | null = null;
   /** Running reads: each function rejects one read. */
@@ -73,7 +73,7 @@ export class HostWatch {
 
   /** Ends the checks. */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 
@@ -109,7 +109,7 @@ export class HostWatch {
     const silent = setTimeout(() => {
       // A host is not silent before the end of its first check: a first connection takes longer, for example
       // over ssh, and the daemon may have no data of the host yet. A lost host is silent already.
-      if (this.#loss !== null || this.#closed) return;
+      if (this.#loss !== null || this.#isClosed) return;
       this.#unanswered = { reason: null, since };
       this.#failReads(this.#unanswered);
     }, SILENT_MS).unref();
@@ -120,7 +120,7 @@ export class HostWatch {
     }
     clearTimeout(silent);
     this.#unanswered = null;
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#set(reason);
     this.#timer = setTimeout(() => void this.check(), reason === null ? PAUSE_MS : RETRY_MS).unref();
   }

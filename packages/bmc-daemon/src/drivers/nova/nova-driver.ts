@@ -86,7 +86,7 @@ export function createNovaDriver({
   const watch = createWatch(refresh, { name: cloud.name, log });
   const getSystem: HypervisorDriver['getSystem'] = async (id, shown = [], { maxAgeMs } = {}) => {
     const uuid = await uuidOf(id);
-    const reading = await reader.read(uuid, { ports: shown.includes('interfaces'), maxAgeMs });
+    const reading = await reader.read(uuid, { wantsPorts: shown.includes('interfaces'), maxAgeMs });
     const known = list.find(uuid);
     if (reading === undefined || known === undefined) {
       throw new DriverError('notFound', `looking up server ${id}: no such server`);

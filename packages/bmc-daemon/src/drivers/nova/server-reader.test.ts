@@ -38,7 +38,9 @@ function open(neutronMs: number) {
   /** Reads the interfaces of servers, each one in a turn of its own. */
   const read = async (...indexes: readonly number[]): Promise<void> => {
     for (const index of indexes) {
-      void reader.read(idOf(index), { ports: true }).then((found) => seen.push(found?.snapshot.interfaces?.length));
+      void reader
+        .read(idOf(index), { wantsPorts: true })
+        .then((found) => seen.push(found?.snapshot.interfaces?.length));
       await jest.advanceTimersByTimeAsync(1);
     }
   };

@@ -15,7 +15,7 @@ interface ServerReading {
 
 /** See {@link ServerReader.read}. */
 interface Wanted {
-  readonly ports: boolean;
+  readonly wantsPorts: boolean;
   readonly maxAgeMs?: number | undefined;
 }
 
@@ -23,9 +23,9 @@ interface Wanted {
 interface ServerReader {
   /**
    * Returns the present snapshot; undefined if the server is not served.
-   * @param wanted `ports`: whether to read the ports too. Nova asks Neutron for them, which takes much longer
-   *   than the read of a server. `maxAgeMs`: a known state of at most this age needs no request, also if `ports` is
-   *   true; default: none.
+   * @param wanted `wantsPorts`: whether to read the ports too. Nova asks Neutron for them, which takes much longer
+   *   than the read of a server. `maxAgeMs`: a known state of at most this age needs no request, even with
+   *   `wantsPorts`; default: none.
    */
   read(id: string, wanted?: Wanted): Promise<ServerReading | undefined>;
 }
@@ -97,14 +97,14 @@ export function createReader({
     return list.find(id)?.snapshot;
   };
   return {
-    read: (id, wanted = { ports: false }) => {
+    read: (id, wanted = { wantsPorts: false }) => {
       const { maxAgeMs } = wanted;
       const known = maxAgeMs === undefined ? undefined : list.findSince(id, performance.now() - maxAgeMs);
       if (known !== undefined) return Promise.resolve({ snapshot: known.snapshot, isSingleRead: false });
       const members = (batch ??= new Map<string, JoinedRead>());
       const joined = members.get(id);
       if (joined !== undefined) {
-        joined.wantsPorts ||= wanted.ports;
+        joined.wantsPorts ||= wanted.wantsPorts;
         return joined.result;
       }
       const result = endOfTurn().then(async () => {
@@ -114,7 +114,7 @@ export function createReader({
         if (isSingleRead && snapshot !== undefined) onSingleRead?.(snapshot);
         return snapshot && { snapshot, isSingleRead };
       });
-      const read: JoinedRead = { wantsPorts: wanted.ports, result };
+      const read: JoinedRead = { wantsPorts: wanted.wantsPorts, result };
       members.set(id, read);
       return result;
     },

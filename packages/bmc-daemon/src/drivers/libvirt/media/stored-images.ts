@@ -135,10 +135,10 @@ export class StoredImages {
    */
   async lease(name: string, images: ImageVolumes): Promise<ImageLease> {
     this.#contents.leases.set(name, (this.#contents.leases.get(name) ?? 0) + 1);
-    let released = false;
+    let isReleased = false;
     const release = (): void => {
-      if (released) return;
-      released = true;
+      if (isReleased) return;
+      isReleased = true;
       const remaining = (this.#contents.leases.get(name) ?? 1) - 1;
       if (remaining === 0) this.#contents.leases.delete(name);
       else this.#contents.leases.set(name, remaining);

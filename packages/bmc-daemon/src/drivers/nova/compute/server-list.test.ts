@@ -485,7 +485,7 @@ describe('the reader of servers', () => {
     put(7);
     const { list } = open();
     const reader = createReader({ api, list, freshMs: -1 });
-    const ports = { ports: true };
+    const ports = { wantsPorts: true };
     const singleReads = async (...reads: readonly Promise<unknown>[]) => {
       cloud.requests.length = 0;
       await Promise.all(reads);

@@ -197,14 +197,14 @@ const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the service
 /** Waits for the whole answer, or for its first `headBytes`. @throws {CloudFailure} if no usable answer comes. */
 function receive(request: ClientRequest, doing: string, headBytes?: number): Promise<CloudAnswer> {
   return new Promise((resolve, reject) => {
-    let connected = false;
-    const fail = (error: unknown): void => reject(asCloudFailure(error, { doing, connected }));
+    let isConnected = false;
+    const fail = (error: unknown): void => reject(asCloudFailure(error, { doing, isConnected }));
     request.on('socket', (socket) => {
       // Node marks a connection as reused only if it was idle, not if the request waited for it. So the state
       // of the connection counts too.
-      if (request.reusedSocket || isOpen(socket)) connected = true;
+      if (request.reusedSocket || isOpen(socket)) isConnected = true;
       // With TLS, the service receives the request only after the handshake.
-      else socket.once(request.protocol === 'https:' ? 'secureConnect' : 'connect', () => void (connected = true));
+      else socket.once(request.protocol === 'https:' ? 'secureConnect' : 'connect', () => void (isConnected = true));
     });
     limitInterimAnswers(request, () => new Error(`more than ${MAX_INTERIM_ANSWERS} 1xx answers`));
     request.on('upgrade', (_response, socket) => {
@@ -212,12 +212,12 @@ function receive(request: ClientRequest, doing: string, headBytes?: number): Pro
       fail(new Error('it answered 101'));
     });
     request.on('error', fail);
-    let answered = false;
+    let isAnswered = false;
     request.on('close', () => {
-      if (!answered) fail(new Error('the connection ended before the answer'));
+      if (!isAnswered) fail(new Error('the connection ended before the answer'));
     });
     request.on('response', (response) => {
-      answered = true;
+      isAnswered = true;
       readBody(response, headBytes).then(
         (text) => resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response), text }),
         (error: unknown) => {
@@ -263,7 +263,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function asCloudFailure(
   error: unknown,
-  { doing, connected }: { readonly doing: string; readonly connected: boolean },
+  { doing, isConnected }: { readonly doing: string; readonly isConnected: boolean },
 ): CloudFailure {
   if (error instanceof CloudFailure) return error;
   const code = errorCode(error);
@@ -273,7 +273,7 @@ function asCloudFailure(
   const isSystem = error instanceof Error && 'syscall' in error;
   const unknown = code === undefined ? text : isSystem ? code : `${code}: ${text}`;
   const reason = reasons[code ?? ''] ?? unknown;
-  return new CloudFailure(connected ? 'interrupted' : 'unreachable', `${doing}: ${reason}`, { cause: error });
+  return new CloudFailure(isConnected ? 'interrupted' : 'unreachable', `${doing}: ${reason}`, { cause: error });
 }
 
 /** Adds the address of the service to the cause. The log shows causes, clients do not see them. */

@@ -22,7 +22,7 @@ export interface CloudImage {
   /** Undefined until the image is complete. */
   readonly sizeBytes: number | undefined;
   /** Whether Glance could not import the image, and set its status back to `queued`. */
-  readonly importFailed: boolean;
+  readonly hasImportFailed: boolean;
   /** All properties that are texts. */
   readonly properties: ReadonlyMap<string, string>;
 }
@@ -195,7 +195,15 @@ function imageOf(image: z.infer<typeof imageSchema>): CloudImage {
   const failed = properties.get('os_glance_failed_import') ?? '';
   const { id, name, status, size } = image;
   const url = properties.get(URL_PROPERTY);
-  return { id, name: name ?? '', status, url, sizeBytes: size ?? undefined, importFailed: failed !== '', properties };
+  return {
+    id,
+    name: name ?? '',
+    status,
+    url,
+    sizeBytes: size ?? undefined,
+    hasImportFailed: failed !== '',
+    properties,
+  };
 }
 
 function errorOfStatus(message: string, status: number): DriverError {

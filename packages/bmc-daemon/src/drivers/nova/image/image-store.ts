@@ -174,7 +174,7 @@ export class CloudImageStore {
           return;
         }
         // Glance reports no reason for a failed import. It only sets the status back to `queued`.
-        if (known.importFailed || known.status === 'killed')
+        if (known.hasImportFailed || known.status === 'killed')
           throw unreadableImageError(url, 'Glance could not fetch it');
         await delay(pause, undefined, { signal }).catch((error: unknown) => {
           signal.throwIfAborted();

@@ -38,7 +38,7 @@ function serverWith(vmState: string): Server {
 }
 
 const imageOf = (id: string, properties: Readonly<Record<string, string>>): CloudImage => ({
-  ...{ id, name: 'note', status: 'queued', url: undefined, sizeBytes: undefined, importFailed: false },
+  ...{ id, name: 'note', status: 'queued', url: undefined, sizeBytes: undefined, hasImportFailed: false },
   properties: new Map(Object.entries(properties)),
 });
 
