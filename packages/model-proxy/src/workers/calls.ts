@@ -26,9 +26,9 @@ export interface WorkerStart {
   /** The flags of the command line. */
   readonly flags: Flags;
   readonly texts: FileTexts;
-  /** null: the first process has no store. */
+  /** null: the group has no store in files. */
   readonly store: OwnerState | null;
-  /** Earlier observations of other workers. */
+  /** Events that workers published earlier, and that still apply. */
   readonly events: readonly SiblingEvent[];
 }
 
@@ -77,6 +77,6 @@ export interface GroupCalls {
   readonly usageDays: Call<{ readonly from: string; readonly to: string }, readonly string[]>;
   readonly usageOf: Call<{ readonly day: string }, readonly UsageRow[]>;
   readonly publish: Call<SiblingEvent, null>;
-  /** Returns the metrics of the other and of ended workers. The parameter has the metrics of the calling worker. */
+  /** Returns the metrics of the other workers, and of ended ones. The parameter is the metrics of the caller. */
   readonly snapshots: Call<MetricsSnapshot, readonly MetricsSnapshot[]>;
 }

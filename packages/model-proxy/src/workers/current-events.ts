@@ -1,7 +1,7 @@
 /** Stores the events of workers for workers that start later. */
 import type { SiblingEvent } from '../routing/siblings.js';
 
-/** The oldest event beyond this number is dropped. */
+/** Above this number, the oldest events are dropped. */
 const MAX_EVENTS = 20_000;
 
 /** The workers' events that still apply. */

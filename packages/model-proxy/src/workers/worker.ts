@@ -1,6 +1,7 @@
 /**
  * The program of a worker, which `worker-entry.ts` loads. It serves clients like a proxy without workers. The first
- * process of the group watches the files, handles signals, and owns the store.
+ * process of the group watches the files, handles signals, and owns the store in files. To Redis, each worker connects
+ * itself.
  */
 import { createLog, outputFormat, type Log } from '@rackless/daemon/log/log.js';
 import { CommandOutput } from '@rackless/daemon/process/command-output.js';
@@ -18,7 +19,7 @@ import { ownerLink } from './owner-calls.js';
 
 class Worker {
   /** Whether the first process has asked this worker to stop. */
-  hasStopped = false;
+  isAskedToStop = false;
   readonly #channel: Channel<GroupCalls, WorkerCalls>;
   readonly #listeners: ((event: SiblingEvent) => void)[] = [];
   /** Events that arrived before the proxy had started. */
@@ -75,7 +76,7 @@ class Worker {
       },
       ping: () => null,
       stop: async () => {
-        this.hasStopped = true;
+        this.isAskedToStop = true;
         await this.#proxy?.close();
         this.#log?.flush();
         return null;
@@ -109,12 +110,12 @@ class Worker {
   async #start(options: WorkerStart): Promise<StartResult> {
     this.#options = options;
     const { number, texts, store: state } = options;
-    const late: Pick<Log, 'info' | 'error'> = {
+    const logOnceCreated: Pick<Log, 'info' | 'error'> = {
       info: (message) => this.#log?.info(message),
       error: (message) => this.#log?.error(message),
     };
-    // Creates the store at once, because changes of the keys can arrive from now on.
-    if (state !== null) this.#store = new WorkerStore(ownerLink(this.#channel), state, late);
+    // Creates the store before the log, because changes of the keys can arrive from now on.
+    if (state !== null) this.#store = new WorkerStore(ownerLink(this.#channel), state, logOnceCreated);
     try {
       const config = await this.#load(texts);
       const { logLevel: level, jsonLogs } = config.listen;
@@ -164,5 +165,5 @@ class Worker {
 new CommandOutput('model-proxy').becomeLog();
 const worker = new Worker();
 // The connection ends when the first process has stopped this worker, or has ended itself. In the second case, no other
-// process would stop this worker, which uses the port. So the worker exits in both cases.
-process.on('disconnect', () => process.exit(worker.hasStopped ? exitCode.done : exitCode.failed));
+// process would stop this worker, and no new connection would reach it. So the worker exits in both cases.
+process.on('disconnect', () => process.exit(worker.isAskedToStop ? exitCode.done : exitCode.failed));
