@@ -37,8 +37,8 @@ export class EventEnds {
   /** The last byte was a CR. If the next byte is an LF, both are a single line end. */
   #afterCr = false;
 
-  /** Returns whether the next byte certainly begins an event. */
-  get atStart(): boolean {
+  /** Returns whether the next byte certainly begins a line. It may be a line of an event that a chunk before began. */
+  get atLineStart(): boolean {
     return this.#lineIsEmpty && !this.#afterCr;
   }
 
@@ -89,10 +89,10 @@ export class EventEnds {
 }
 
 /**
- * Returns whether the bytes end with the line that contains `from` and an empty line, as the most common kind of
- * chunk does. Returns false for lines that end with a CR alone.
+ * Returns whether the bytes contain only the rest of the line at `from` and an empty line, which ends the event. The
+ * most common kind of chunk does. Returns false for lines that end with a CR alone.
  */
-export function endsWithLine(bytes: Buffer, from: number): boolean {
+export function endsEventAfterLine(bytes: Buffer, from: number): boolean {
   const lineEnd = endOfLine(bytes, from);
   // LF LF, or CR LF CR LF.
   if (lineEnd === -1 || bytes[lineEnd] === LF) return lineEnd === bytes.length - 2 && bytes[lineEnd + 1] === LF;
@@ -133,7 +133,7 @@ export function dataRanges(event: Buffer): Span[] {
 /**
  * Joins the values of an event's `data` lines. Copies them into one buffer, because an event may have millions of
  * lines.
- * @param ranges of these lines.
+ * @param ranges the ranges of the values, from {@link dataRanges}.
  * @returns the values, with a line feed after each one.
  */
 export function dataOf(event: Buffer, ranges: readonly Span[]): Buffer {

@@ -8,7 +8,7 @@ import { errorBody, type Api } from '../errors/error-body.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
-import { dataOf, dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
+import { dataOf, dataRanges, endsEventAfterLine, EventEnds, startsWith } from './event-lines.js';
 import { joined } from './join-pieces.js';
 import { isComplete, isDoneMark, RecentChunks, type Interruption } from './stream-end.js';
 import { isOnlyUsage, usageKey } from './usage-event.js';
@@ -65,10 +65,7 @@ const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const MIN_EVENT_BYTES = 7;
 /** Longer prefixes are not cached. */
 const MAX_PREFIX_BYTES = 2048;
-/**
- * After this number of different prefixes, the rewriter caches no more: some servers write the name
- * last.
- */
+/** After this number of different prefixes, the rewriter caches no more: some servers write the name last. */
 const MAX_DIFFERENT_PREFIXES = 16;
 
 /**
@@ -138,9 +135,10 @@ class Rewriter implements EventRewriter {
 
   pushLikely(chunk: Buffer): string | undefined {
     const known = this.#known;
-    if (known === null || this.#isForwardedUnchanged || this.#pendingBytes > 0 || !this.#ends.atStart) return undefined;
+    if (known === null || this.#isForwardedUnchanged || this.#pendingBytes > 0 || !this.#ends.atLineStart)
+      return undefined;
     const { prefix, text } = known;
-    if (!startsWith(chunk, 0, prefix) || !endsWithLine(chunk, prefix.length)) return undefined;
+    if (!startsWith(chunk, 0, prefix) || !endsEventAfterLine(chunk, prefix.length)) return undefined;
     if (this.#options.hidesUsage === true && chunk.includes(usageKey)) return undefined;
     this.eventCount += 1;
     this.#recent.add(chunk);
