@@ -46,13 +46,13 @@ export function textBetween(chunks: readonly Buffer[], length: number, start: nu
  * Returns the text of a member's value as it is spelled, for example `"gpt-4o"` including the
  * quotes.
  */
-export function textOf({ chunks, length }: JsonObject, { valueStart, valueEnd }: JsonMember): string {
+export function spelledText({ chunks, length }: JsonObject, { valueStart, valueEnd }: JsonMember): string {
   return textBetween(chunks, length, valueStart, valueEnd);
 }
 
 /** Parses the value of one member with `JSON.parse`. */
 export function valueOf(object: JsonObject, member: JsonMember): unknown {
-  return JSON.parse(textOf(object, member));
+  return JSON.parse(spelledText(object, member));
 }
 
 /**

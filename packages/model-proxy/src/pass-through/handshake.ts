@@ -4,7 +4,7 @@ import { badHandshake, webSocketVersion } from '../errors/path.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 
 /** Matches 16 bytes in base64. */
-const key = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
+const keyPattern = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 
 /**
  * Checks a request for a WebSocket. Client and upstream must agree on whether a WebSocket begins. Otherwise, the
@@ -16,7 +16,7 @@ export function handshakeFault({ headers, httpVersion, method }: IncomingMessage
   if (method !== 'GET') return undefined;
   if (httpVersion !== '1.1') return badHandshake('HTTP/1.1');
   if (headers['sec-websocket-version'] !== '13') return webSocketVersion();
-  if (!key.test(headers['sec-websocket-key'] ?? '')) return badHandshake('a Sec-WebSocket-Key of 16 bytes');
+  if (!keyPattern.test(headers['sec-websocket-key'] ?? '')) return badHandshake('a Sec-WebSocket-Key of 16 bytes');
   // The upstream would read a body as the first frames.
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
   return hasBody ? badHandshake('no body') : undefined;

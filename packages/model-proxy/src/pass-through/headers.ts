@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
-import { isHeaderText, upstreamsOwn } from '../exchange/answer/answer-headers.js';
+import { isHeaderText, hiddenHeaders } from '../exchange/answer/answer-headers.js';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 
@@ -88,7 +88,7 @@ export function rawAnswerHeaders(
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     const value = rawHeaders[index + 1] ?? '';
-    if (upstreamsOwn.test(name) || connectionHeaders.has(name) || !isHeaderText(value)) continue;
+    if (hiddenHeaders.test(name) || connectionHeaders.has(name) || !isHeaderText(value)) continue;
     headers.push(ours.has(name) || name.startsWith('x-litellm-') ? `llm_provider-${name}` : name, mask(value));
   }
   return headers;

@@ -6,7 +6,7 @@ import { ambiguousMember } from '../errors/body.js';
 import { JsonError, type JsonMember, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { memberEdits, spliceJson, type MemberChanges } from '../json/splice.js';
-import { isInOtherCase, memberNamed, textOf, valueOf } from '../json/text.js';
+import { isInOtherCase, memberNamed, spelledText, valueOf } from '../json/text.js';
 
 /** The top-level members of a body. */
 interface JsonChoice {
@@ -57,7 +57,7 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
       const items: readonly unknown[] = Array.isArray(memberValue) ? memberValue : [];
       return items.filter((item) => typeof item === 'string').filter((item) => item !== '');
     },
-    streams: object !== undefined && stream !== undefined && textOf(object, stream) === 'true',
+    streams: object !== undefined && stream !== undefined && spelledText(object, stream) === 'true',
     replaced: (name, text) => {
       const member = onlyMember(name);
       return member === undefined ? chunks : changed({ replaced: new Map([[member, JSON.stringify(text)]]) });

@@ -13,7 +13,7 @@ import { Attempt } from '../exchange/attempts/attempt.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { requestTimeouts, shownTimeout } from '../exchange/request-timeouts.js';
 import { upstreamHeaders } from '../exchange/request/upstream-headers.js';
-import { urlTo } from '../exchange/request/upstream-request.js';
+import { endpointUrl } from '../exchange/request/upstream-request.js';
 import { decodeResponseId } from '../providers/response-id.js';
 import type { Selection } from '../routing/router.js';
 import { sendContinue } from './body-reader.js';
@@ -54,7 +54,7 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
   const timeouts = requestTimeouts(exchange.clientTimeouts, deployment, streams);
   const { settings, version } = proxy;
   const endpoint = { path: `${responses.path}/${encodeURIComponent(upstreamId)}${rest}`, besideVersion: false };
-  const url = urlTo(deployment, endpoint, null, { model: selection.upstreamModel, streams });
+  const url = endpointUrl(deployment, endpoint, null, { model: selection.upstreamModel, streams });
   const more = queryText(query.filter(({ name }) => name !== 'api-version'));
   const outgoing = {
     deployment,

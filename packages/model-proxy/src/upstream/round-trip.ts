@@ -242,11 +242,11 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   }
 
   /**
-   * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that only if the upstream
-   * certainly did not process the request. There are two such cases: the connection ends before the request
-   * is written, or a reused connection ends within {@link STALE_WITHIN_MS} and without a byte. In the second
-   * case the upstream had closed the idle connection, which is the most common failure. The request
-   * is repeated only once, because it may have crashed the server. A stream cannot be repeated.
+   * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that only if the upstream did not process the
+   * request. The proxy assumes this in two cases: the connection ends before the request is written, or a reused
+   * connection ends within {@link STALE_WITHIN_MS} and without a byte. The second case is the most common failure: the
+   * upstream has usually closed the idle connection. The assumption may be wrong, and the request may have crashed the
+   * server, so the proxy repeats it only once. A stream cannot be repeated.
    */
   #mayRepeat(error: Error): boolean {
     if (this.#context.upload !== null || this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;

@@ -167,7 +167,7 @@ export function shownApiBase(deployment: Deployment): string {
  * Matches the upstream's headers that clients do not get: headers about the connection between
  * proxy and upstream, and headers that change how a browser treats this proxy.
  */
-export const upstreamsOwn =
+export const hiddenHeaders =
   /^(?:connection|keep-alive|transfer-encoding|trailer|upgrade|via|te|alt-svc|set-cookie2?|www-authenticate|proxy-.*|access-control-.*|strict-transport-security|content-security-policy.*|date)$/;
 /** Matches headers about the upstream's body, which the proxy may change. */
 const aboutBody = /^content-(?:length|type|encoding)$/;
@@ -182,7 +182,7 @@ const MAX_CACHED_NAMES = 1000;
 function shownName(name: string): string | null {
   const cached = cachedNames.get(name);
   if (cached !== undefined) return cached;
-  const shown = upstreamsOwn.test(name) || aboutBody.test(name) ? null : `llm_provider-${name}`;
+  const shown = hiddenHeaders.test(name) || aboutBody.test(name) ? null : `llm_provider-${name}`;
   if (cachedNames.size < MAX_CACHED_NAMES) cachedNames.set(name, shown);
   return shown;
 }

@@ -12,7 +12,7 @@ import { HeldEvents } from '../../sse/held-events.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { breakOff, endAnswer } from './refusal.js';
-import { withResponseIds } from './response-ids.js';
+import { withClientIdsInEvents } from './response-ids.js';
 import { MAX_SUCCESS_ERROR_BYTES, statusOfErrorEvent } from './error-in-success.js';
 import { findUsage, joinUsage, takeFirstUsage, type Usage } from './usage.js';
 
@@ -49,7 +49,7 @@ export class EventAnswer implements Answer {
       model: rename ?? ((reported) => reported),
       hidesUsage: context.exchange.hidesUsage,
     });
-    this.#rewriter = withResponseIds(context, rewriter);
+    this.#rewriter = withClientIdsInEvents(context, rewriter);
     context.exchange.streamed = true;
   }
 

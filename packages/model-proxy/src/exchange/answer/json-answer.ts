@@ -10,7 +10,7 @@ import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answe
 import { addAnswerHeaders } from './answer-headers.js';
 import { sendHeaders } from './header-sink.js';
 import { endAnswer } from './refusal.js';
-import { withResponseId, withResponseIdInText } from './response-ids.js';
+import { withClientIds, withClientIdsInText } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
 import { findUsageInChunks, findUsageInText } from './usage.js';
 
@@ -83,7 +83,7 @@ export class JsonAnswer implements Answer {
     const { response } = this.#context.exchange;
     const rewrite = this.#rewrite();
     const rewritten = rewrite === null ? text : rewriteText(bytes, text, rewrite, found);
-    const body = withResponseIdInText(this.#context, rewritten);
+    const body = withClientIdsInText(this.#context, rewritten);
     this.#writeHead(body.length);
     // `write` joins the text with the head. `end` with a text would make two writes.
     response.write(body, 'latin1');
@@ -96,7 +96,7 @@ export class JsonAnswer implements Answer {
     const { exchange } = this.#context;
     const { chunks } = this.#received;
     const rewrite = this.#rewrite();
-    const body = withResponseId(this.#context, rewrite === null ? [...chunks] : rewriteAnswer(chunks, rewrite));
+    const body = withClientIds(this.#context, rewrite === null ? [...chunks] : rewriteAnswer(chunks, rewrite));
     let length = 0;
     for (const piece of body) length += piece.length;
     this.#writeHead(length);

@@ -41,12 +41,12 @@ const inAnswer = ({ member, toClientId }: IdRewrite): AnswerRewrite => ({
 });
 
 /** Changes the ids of a JSON answer if the endpoint stores answers. */
-export function withResponseId(context: IdContext, chunks: Buffer[]): Buffer[] {
+export function withClientIds(context: IdContext, chunks: Buffer[]): Buffer[] {
   return rewritesOf(context).reduce((answer, rewrite) => rewriteAnswer(answer, inAnswer(rewrite)), chunks);
 }
 
-/** Changes the ids as {@link withResponseId}. @param text a small answer, as latin1. */
-export function withResponseIdInText(context: IdContext, text: string): string {
+/** Changes the ids as {@link withClientIds}. @param text a small answer, as latin1. */
+export function withClientIdsInText(context: IdContext, text: string): string {
   return rewritesOf(context).reduce(
     (answer, rewrite) => rewriteText(Buffer.from(answer, 'latin1'), answer, inAnswer(rewrite)),
     text,
@@ -54,7 +54,7 @@ export function withResponseIdInText(context: IdContext, text: string): string {
 }
 
 /** Returns a rewriter that also changes the ids in events if the endpoint stores answers, otherwise `rewriter`. */
-export function withResponseIds(context: IdContext, rewriter: EventRewriter): EventRewriter {
+export function withClientIdsInEvents(context: IdContext, rewriter: EventRewriter): EventRewriter {
   return rewritesOf(context).reduce(
     (first, { member, toClientId }) =>
       chainedRewriter(first, createEventRewriter({ modelPaths: [['response', member]], model: toClientId })),

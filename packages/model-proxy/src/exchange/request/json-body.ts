@@ -5,7 +5,7 @@ import { ambiguousMember, invalidJson } from '../../errors/body.js';
 import { KeySketch } from '../../json/key-sketch.js';
 import { JsonError, type JsonObject } from '../../json/object.js';
 import { JsonObjectScanner } from '../../json/scanner.js';
-import { bytesBetween, isInOtherCase, memberNamed, textOf, valueOf } from '../../json/text.js';
+import { bytesBetween, isInOtherCase, memberNamed, spelledText, valueOf } from '../../json/text.js';
 import { prepareRequestBody } from '../../providers/request-body.js';
 import type { DialectRequest } from '../../providers/dialect.js';
 import type { TranslatedCall } from '../../providers/translation.js';
@@ -80,7 +80,7 @@ class JsonBody implements RequestBody {
       found = member;
     }
     if (found === undefined) return undefined;
-    const text = textOf(this.#object, found);
+    const text = spelledText(this.#object, found);
     if (text === 'null') return undefined;
     if (!text.startsWith('"')) throw modelNotText(path);
     // The scanner has verified the string. Without escapes, its value is the text between the
@@ -91,12 +91,12 @@ class JsonBody implements RequestBody {
   get streams(): boolean {
     const member = memberNamed(this.#object, 'stream');
     if (member === undefined || member.valueEnd - member.valueStart !== 4) return false;
-    return textOf(this.#object, member) === 'true';
+    return spelledText(this.#object, member) === 'true';
   }
 
   get asksForUsage(): boolean {
     const member = memberNamed(this.#object, 'stream_options');
-    return member !== undefined && /"include_usage"\s*:\s*true/.test(textOf(this.#object, member));
+    return member !== undefined && /"include_usage"\s*:\s*true/.test(spelledText(this.#object, member));
   }
 
   get tags(): readonly string[] {
@@ -106,7 +106,7 @@ class JsonBody implements RequestBody {
     return names.flatMap((name) => {
       const member = memberNamed(this.#object, name);
       if (member === undefined || member.valueEnd - member.valueStart > MAX_METADATA_BYTES) return [];
-      return tagsOf(parseJson(textOf(this.#object, member)));
+      return tagsOf(parseJson(spelledText(this.#object, member)));
     });
   }
 

@@ -45,7 +45,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   const prepared = body.forUpstream(selection, endpoint, settings, translated);
   const own = prepared instanceof DialectRequest ? prepared : undefined;
   const traits = { model: selection.upstreamModel, streams };
-  const url = own === undefined ? urlTo(deployment, endpoint, translated, traits) : ownUrl(deployment, own);
+  const url = own === undefined ? endpointUrl(deployment, endpoint, translated, traits) : ownUrl(deployment, own);
   const jsonType = own?.contentType ?? 'application/json';
   const headers = upstreamHeaders({
     deployment,
@@ -79,7 +79,7 @@ const ownUrl = ({ apiBase, query }: Deployment, { path }: DialectRequest): strin
  * Returns the URL of a request. Adds the query of the deployment, unless the path that the provider's `pathOf` returns
  * has a query. Do not call this for a {@link DialectRequest}, which has its own path.
  */
-export function urlTo(
+export function endpointUrl(
   { apiBase, query, pathOf }: Deployment,
   endpoint: Pick<Endpoint, 'path' | 'besideVersion'>,
   translated: TranslatedCall | null,
@@ -87,7 +87,7 @@ export function urlTo(
 ): string {
   const { path, besideVersion } =
     translated === null ? endpoint : { path: pathOfDialect(translated), besideVersion: false };
-  if (pathOf === undefined) return withQuery(urlOf(apiBase, { path, besideVersion }), query);
+  if (pathOf === undefined) return withQuery(urlOfPath(apiBase, { path, besideVersion }), query);
   const own = pathOf(path, traits);
   return withQuery(`${apiBase}/${own}`, own.includes('?') ? undefined : query);
 }
@@ -104,7 +104,7 @@ function withQuery(url: string, query: string | undefined): string {
  * Returns the URL of a path. As in LiteLLM, an `api_base` that ends with the endpoint's path is the complete URL. For
  * an endpoint beside `/v1`, the path replaces a `/v1` at the end.
  */
-function urlOf(apiBase: string, { path, besideVersion }: Pick<Endpoint, 'path' | 'besideVersion'>): string {
+function urlOfPath(apiBase: string, { path, besideVersion }: Pick<Endpoint, 'path' | 'besideVersion'>): string {
   if (besideVersion && apiBase.endsWith('/v1')) return `${apiBase.slice(0, -'/v1'.length)}/${path}`;
   return apiBase.endsWith(`/${path}`) ? apiBase : `${apiBase}/${path}`;
 }

@@ -42,7 +42,7 @@ export class SocketPair {
     client.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
     upstream.once('close', () => this.#upstreamClosed());
     // A WebSocket has no half-closed state (RFC 6455 §7.1.7). An upstream that ignores the end of the client, or
-    // continues to send, must not occupy the places of that client.
+    // continues to send, must not keep the client's request open.
     client.once('end', () => destroyLater(upstream));
     client.once('close', () => {
       // The close frame for the upstream may not be written yet.

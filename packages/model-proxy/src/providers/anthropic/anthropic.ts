@@ -26,7 +26,7 @@ const dialect: Dialect = {
     ['messages', 'unchanged'],
     ['messages/count_tokens', 'unchanged'],
   ]),
-  // An error event has no status, so the proxy passes 500. The type of the error then tells the status.
+  // An error event has no status, so the proxy passes 500. The type of the error then gives the status.
   // A real 500 of Anthropic has the type `api_error`, which means 500 too.
   error: (status, body) => (status === 500 ? errorWithStatus(body) : errorIn(body)),
 };

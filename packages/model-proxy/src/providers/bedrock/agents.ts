@@ -64,13 +64,13 @@ function inputOf(members: RequestMembers, sessionExists: boolean): string {
   return messages.map(({ role, text }) => `${role}: ${text}`).join('\n');
 }
 
-const PARAMETER = 'sessionID';
+const SESSION_PARAMETER = 'sessionID';
 
 const chat: DialectEndpoint = {
   path: () => 'agents',
   request: (members, { model }) => {
     const [agent = '', alias = ''] = model.split('/');
-    const session = textOf(memberValue(members, PARAMETER));
+    const session = textOf(memberValue(members, SESSION_PARAMETER));
     const body = jsonMembers({ inputText: inputOf(members, session !== undefined), enableTrace: false });
     const path = `agents/${segmentOf(agent)}/agentAliases/${segmentOf(alias)}/sessions/${segmentOf(session ?? randomUUID())}/text`;
     return new DialectRequest(path, {

@@ -11,16 +11,16 @@ export function openaiErrorIn(value: object): (UpstreamError & { readonly status
   const status = statusOfError(value);
   if (error === null || status === undefined) return undefined;
   if (typeof error === 'string') return { status, message: error };
-  const textOf = (name: string): string | null => {
+  const memberText = (name: string): string | null => {
     const member = Reflect.get(error, name) as unknown; // the value is any JSON
     return typeof member === 'string' ? member : null;
   };
   return {
     status,
-    message: textOf('message') ?? jsonWithinDepth(error) ?? '',
-    type: textOf('type'),
-    param: textOf('param'),
-    code: textOf('code'),
+    message: memberText('message') ?? jsonWithinDepth(error) ?? '',
+    type: memberText('type'),
+    param: memberText('param'),
+    code: memberText('code'),
   };
 }
 

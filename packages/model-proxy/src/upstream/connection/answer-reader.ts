@@ -58,7 +58,7 @@ export class AnswerReader {
   #lineStart = 0;
   #lastByte = 0;
   /** Whether the connection ends after this answer. */
-  #endsByConnection = false;
+  #closesAfterAnswer = false;
   /** Whether this is the answer to a HEAD request, without a body. */
   #isToHead = false;
   #begun = false;
@@ -82,7 +82,7 @@ export class AnswerReader {
     this.#isToHead = isToHead;
     this.#begun = false;
     this.#interimHeads = this.#interimBytes = this.#smallChunks = 0;
-    this.#endsByConnection = false;
+    this.#closesAfterAnswer = false;
   }
 
   /**
@@ -137,7 +137,7 @@ export class AnswerReader {
     }
     // If the server announced `connection: close`, it ended the answer itself, so the announced
     // length was wrong. Without that announcement, the connection failed.
-    if (this.#state === BODY && this.#endsByConnection)
+    if (this.#state === BODY && this.#closesAfterAnswer)
       throw new AnswerFault('length', 'shorter than its Content-Length');
     throw new AnswerFault('closed', 'the connection closed before the end of the answer');
   }
@@ -160,7 +160,7 @@ export class AnswerReader {
     // request had no header `Upgrade`.
     if (status === 101) throw new AnswerFault('http', 'a 101 without a request for an upgrade');
     if (status < 200) return true;
-    this.#endsByConnection = !head.keepsAlive;
+    this.#closesAfterAnswer = !head.keepsAlive;
     this.#left = framing === 'chunked' ? 0 : framing === 'connection' ? Infinity : framing;
     this.#state = BODY;
     const mayContinue = this.#sink.onHead(head);

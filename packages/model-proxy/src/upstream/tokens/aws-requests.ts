@@ -35,7 +35,7 @@ export class AwsRequests {
       headers: Object.fromEntries(
         Object.entries(request.headers).filter(([name]) => !/^(?:host|content-length)$/i.test(name)),
       ),
-      body: textOf(request.body),
+      body: bodyText(request.body),
     });
     this.#lastStatus = status;
     this.#isUnanswered = false;
@@ -62,7 +62,7 @@ function urlOf({ protocol, hostname, port, path, query }: HttpRequest): string {
 }
 
 /** Returns a body as text. The requests are forms, JSON texts, or have no body. */
-function textOf(body: unknown): string {
+function bodyText(body: unknown): string {
   if (typeof body === 'string') return body;
   return body instanceof Uint8Array ? Buffer.from(body).toString() : '';
 }

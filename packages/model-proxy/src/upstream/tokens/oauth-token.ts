@@ -17,7 +17,7 @@ const granted = z.object({
 });
 const rejected = z.object({ error: z.string(), error_description: z.string().optional() });
 
-/** Lifetime of a token if the server does not tell it. */
+/** Lifetime of a token if the server does not send it. */
 const UNKNOWN_LIFETIME_SECONDS = 300;
 
 /**

@@ -139,7 +139,7 @@ export class TokenSources {
     return new TokenSource({
       fetch: (signal) => fetchToken(token, { upstream, deployment, tls: token.tls, signal }),
       onFault: (fault) =>
-        log.warn('no access token for a deployment', { model: deployment.modelName, why: textOf(token, fault) }),
+        log.warn('no access token for a deployment', { model: deployment.modelName, why: reasonOf(token, fault) }),
     });
   }
 }
@@ -203,14 +203,14 @@ function keyOf(token: DeploymentToken): string {
 /** No request for a token takes this long, so a longer timeout needs no timer. */
 const MAX_WAIT_MS = 3_600_000;
 
-const textOf = ({ settings }: DeploymentToken, { message }: TokenFault) => `${settings.issuer} ${message}`;
+const reasonOf = ({ settings }: DeploymentToken, { message }: TokenFault) => `${settings.issuer} ${message}`;
 
 /**
  * Makes the error of a request without a token: 401 if the credentials are missing, invalid or rejected, otherwise
  * 503. The text has no secret.
  */
 function tokenError({ provider, modelName }: Deployment, token: DeploymentToken, fault: TokenFault): ProxyError {
-  const text = textOf(token, fault);
+  const text = reasonOf(token, fault);
   if (fault.isRejection) {
     const message = `litellm.AuthenticationError: AuthenticationError: ${provider.exceptionName} - the access token: ${text}`;
     return new ProxyError({
