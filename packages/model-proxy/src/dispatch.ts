@@ -152,12 +152,12 @@ export function headFault(request: IncomingMessage): ProxyError | undefined {
 
 /**
  * Authenticates the client. If that fails, answers with the error.
- * @param open whether the path needs no key.
+ * @param isPublic whether the path needs no key.
  * @param elsewhere a key in another place than the usual headers.
  * @returns whether the request may proceed.
  */
-export function authorize(exchange: Exchange, open: boolean, elsewhere?: string): boolean {
-  if (open) return true;
+export function authorize(exchange: Exchange, isPublic: boolean, elsewhere?: string): boolean {
+  if (isPublic) return true;
   const client = exchange.proxy.authenticate(exchange.request, elsewhere);
   if (client instanceof ProxyError) {
     refuse(exchange, client);
@@ -177,11 +177,11 @@ const pagesOfKeys: ReadonlySet<string> = new Set([
  * Authenticates a client for a page, as {@link authorize}. Pages that the configuration closes need the master key.
  * Also rejects a virtual key that may not request the page.
  */
-function authorizePage(exchange: Exchange, path: string, open: boolean): boolean {
+function authorizePage(exchange: Exchange, path: string, isPublic: boolean): boolean {
   const { masterKeyRoutes } = exchange.proxy.settings;
   const isClosed = (modelPagePaths(path) ?? [path]).some((spelling) => masterKeyRoutes.has(spelling));
-  if (!authorize(exchange, open && !isClosed)) return false;
-  const kind = open || pagesOfKeys.has(exchange.routeLabel) ? 'info' : null;
+  if (!authorize(exchange, isPublic && !isClosed)) return false;
+  const kind = isPublic || pagesOfKeys.has(exchange.routeLabel) ? 'info' : null;
   const fault = isClosed && exchange.client?.key !== undefined ? adminOnly(path) : pathFault(exchange, kind);
   if (fault !== undefined) refuse(exchange, fault);
   return fault === undefined;

@@ -57,7 +57,7 @@ const START_TIME = 'process_start_time_seconds';
 
 /**
  * Merges the counters of the workers of a group that have ended; numbers of a current state become 0. Without the
- * counters of ended workers, the sums would become smaller, and Prometheus would take this for a restart.
+ * counters of ended workers, the sums would become smaller, and Prometheus would treat this as a restart.
  */
 export async function mergeEnded(all: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
   // prom-client is CommonJS: all its exports are on `default`.

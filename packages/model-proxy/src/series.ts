@@ -79,8 +79,7 @@ export class Series {
     const { errorKind } = record;
     if (errorKind !== null) {
       count(this.failures, record.status, errorKind);
-      // A request has no failed attempts if it went through raw pass-through, or if the client caused the error.
-      // Then its own failure counts as the attempt.
+      // A raw request has no attempts of its own, so its failure counts as one.
       if (isUpstreamFault(errorKind) && record.failedAttempts.length === 0)
         count(this.attempts, record.status, errorKind);
     }

@@ -34,7 +34,7 @@ export class LimitShare {
   isReporting = false;
   /**
    * A limit of which the last grant left nothing. Until the next heartbeat or the next minute, the proxy rejects
-   * requests without a report.
+   * requests at once, and sends no report for them.
    */
   refused: LimitType | undefined;
   /** The share, and the sum of the shares of all other proxies, by the last grant. */

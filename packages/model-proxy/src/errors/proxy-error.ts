@@ -35,8 +35,8 @@ interface ProxyErrorOptions {
   /** Groups errors in metrics and logs. */
   readonly kind: ErrorKind;
   /**
-   * How the upstream failed, or `rateLimit` for a limit of the deployment. Absent: neither, so no other attempt follows
-   * a request that was sent.
+   * How the upstream failed. `rateLimit` also stands for deployments that are at a limit or cool down. Absent: no
+   * upstream failed, so no other attempt follows a request that was sent.
    */
   readonly failure?: FailureKind;
   readonly cause?: unknown;
@@ -63,7 +63,7 @@ export class ProxyError extends Error {
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly kind: ErrorKind;
-  /** As {@link ProxyErrorOptions.failure}; null: neither. */
+  /** As {@link ProxyErrorOptions.failure}; null: absent. */
   readonly failure: FailureKind | null;
 
   constructor(options: ProxyErrorOptions) {

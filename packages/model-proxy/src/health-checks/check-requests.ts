@@ -45,7 +45,7 @@ const checkBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
   audio_speech: { input: 'Hi', voice: 'alloy' },
 };
 
-/** Modes whose requests may have `max_tokens`. */
+/** Modes whose requests may have `max_tokens` and `reasoning_effort`. */
 const generates: ReadonlySet<string> = new Set(['chat', 'completion']);
 
 /**

@@ -12,7 +12,7 @@ const MAX_NAMES = 1000;
 const MAX_METADATA_LENGTH = 16_384;
 /** Maximum nesting depth of `metadata`. JSON.stringify exceeds the stack only at a few thousand levels. */
 const MAX_METADATA_DEPTH = 100;
-/** Maximum length of a key as JSON. In UTF-8 it stays below the limit for a line of the store. */
+/** Maximum length of a key as JSON, in characters. In UTF-8, such a key stays below the limit for a line of the store. */
 const MAX_KEY_LENGTH = 262_144;
 
 // Control characters could forge lines of a log in text form.

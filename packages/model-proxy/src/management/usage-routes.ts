@@ -1,4 +1,7 @@
-/** Our own reports of usage: all rows as a file, and the largest keys, models or tags with their values of each day. */
+/**
+ * Our own reports of usage: all rows as a file, and the keys, models or tags with the highest spend, tokens or
+ * requests, with their values of each day.
+ */
 import { invalidParameter } from '../errors/model.js';
 import { daysBetween, DAY_MS, type UsageRow } from '../store/usage.js';
 import { integerIn, type ManagementRequest } from './request.js';
@@ -63,7 +66,7 @@ const MAX_GROUPS = 100;
 const MAX_DAYS = 366;
 
 /**
- * `GET /usage/daily`: the keys, models or tags (`group_by`) with the largest `measure` between the dates, and the sum
+ * `GET /usage/daily`: the keys, models or tags (`group_by`) with the highest `measure` between the dates, and the sum
  * of all others. `daily` is the measure of each day of `days`.
  * @throws {ProxyError} 400: a parameter is invalid, a filter is not implemented, or the period is longer than
  *   {@link MAX_DAYS}.

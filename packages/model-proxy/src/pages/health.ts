@@ -1,8 +1,8 @@
 /**
  * `/health`: the results of the checks in the background. Without such checks, the proxy sends a short request to
  * each deployment of the configuration, or to those that the query selects. With
- * `health_check_skip_disabled_background_models`, deployments without a check in the background get none. These
- * requests cost tokens, as LiteLLM's do.
+ * `health_check_skip_disabled_background_models`, it sends none to deployments whose `model_info` disables checks in
+ * the background. These requests cost tokens, as LiteLLM's do.
  * Probes should use `/health/liveliness`, for which the proxy sends no request.
  */
 import type { ProxyState } from '../exchange/exchange.js';

@@ -171,9 +171,9 @@ export function createDeploymentHealth(
       const state = states.all.get(id);
       if (state?.isOnProbation !== true) return;
       const time = now();
-      const isOther = state.trialUntil > time;
+      const isOnTrial = state.trialUntil > time;
       state.trialUntil = time + TRIAL_MS;
-      if (!isOther) publish({ kind: 'tried', id, until: state.trialUntil });
+      if (!isOnTrial) publish({ kind: 'tried', id, until: state.trialUntil });
     },
     applyEvent(event) {
       if (configured?.has(event.id) === false) return;

@@ -1,7 +1,7 @@
 /** The stored responses whose usage is not counted yet, by the upstream's ids. All workers of a group know them. */
 import type { Siblings } from './siblings.js';
 
-/** The oldest id beyond this number is dropped: its response is not counted. */
+/** Above this number, the oldest ids are dropped: their responses are not counted. */
 const MAX_IDS = 10_000;
 
 /** The ids of the stored responses whose usage is not counted yet. */

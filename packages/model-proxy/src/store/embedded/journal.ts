@@ -132,7 +132,7 @@ export class Journal {
     let text = '';
     for (const entry of entries) {
       const line = lineOf(entry);
-      // A reader would take the line for a damaged one.
+      // A reader would treat the line as damaged.
       if (Buffer.byteLength(line) > MAX_LINE_BYTES)
         return Promise.reject(new Error(`an entry has more than ${MAX_LINE_BYTES} bytes`));
       text += line;

@@ -15,7 +15,7 @@ export interface OwnerAudience {
 }
 
 /** The error if a proposed change depends on keys that have changed meanwhile. */
-class Outdated extends Error {}
+class OutdatedChangeError extends Error {}
 
 /** The store, for workers. */
 export class KeyOwner {
@@ -41,11 +41,11 @@ export class KeyOwner {
       aliases.every(([alias, digest]) => (keys.withAlias(alias) ?? null) === digest);
     try {
       await this.#store.changeKeys((keys) => {
-        if (!isUnchanged(keys)) throw new Outdated();
+        if (!isUnchanged(keys)) throw new OutdatedChangeError();
         return { changes: new Map(changes), result: undefined };
       });
     } catch (error) {
-      if (error instanceof Outdated) return false;
+      if (error instanceof OutdatedChangeError) return false;
       throw error;
     }
     await this.#audience.keysChanged(changes, this.#spendsOf(changes.map(([digest]) => digest)));
