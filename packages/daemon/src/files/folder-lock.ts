@@ -58,7 +58,7 @@ const MAX_ADDRESS_LENGTH = 107;
  * The errors after which the daemon runs without a lock: the folder cannot be written, the path is no folder, the lock
  * file is no socket, or the file system has no sockets.
  */
-const unlockable: ReadonlySet<string> = new Set([
+const cannotLockCodes: ReadonlySet<string> = new Set([
   ...['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST', 'ENOTSOCK'],
   ...['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],
 ]);
@@ -95,7 +95,7 @@ export async function lockFolder(
     }
   } catch (error) {
     if (error instanceof FolderInUseError) throw error;
-    if (!unlockable.has(errorCode(error) ?? '')) {
+    if (!cannotLockCodes.has(errorCode(error) ?? '')) {
       throw new Error(`${folder} cannot be locked: ${fileReason(error)}`, { cause: error });
     }
     log.warn(`${folder} cannot be locked, so the daemon cannot detect a second one there: ${fileReason(error)}`);
