@@ -15,7 +15,7 @@ interface RowControl {
 
 /** The row with the focus. */
 interface FocusedRow extends RowControl {
-  /** `data-line` of the row. */
+  /** `data-line-id` of the row. */
   readonly id: string;
 }
 
@@ -34,7 +34,7 @@ export function focusedRow(region: Element | null): FocusedRow | null {
   const row = region?.querySelector<HTMLElement>('tbody tr:focus-within') ?? null;
   if (row === null) return null;
   return {
-    id: row.dataset['line'] ?? '',
+    id: row.dataset['lineId'] ?? '',
     line: lineOf(row),
     isCheckbox: document.activeElement?.matches('input[type=checkbox]') === true,
   };
@@ -42,7 +42,7 @@ export function focusedRow(region: Element | null): FocusedRow | null {
 
 /**
  * Keeps the focus of a table over its renderings.
- * @param ids `data-line` of all lines, in order.
+ * @param ids `data-line-id` of all lines, in order.
  * @param onScroll called after `moveTo` has scrolled the table.
  */
 export function useRowFocus(
@@ -113,10 +113,10 @@ function scrollToLine(region: HTMLElement, line: number, places: LinePlaces): vo
 /** Lets Tab lead to one row: the row with the focus, the latest one, or the first one in the window. */
 function offerRow(region: HTMLElement | null, latest: string, places: LinePlaces): void {
   if (region === null) return;
-  const rows = [...region.querySelectorAll<HTMLElement>('tbody tr[data-line]')];
+  const rows = [...region.querySelectorAll<HTMLElement>('tbody tr[data-line-id]')];
   const offered =
     rows.find((row) => row.contains(document.activeElement)) ??
-    rows.find((row) => row.dataset['line'] === latest) ??
+    rows.find((row) => row.dataset['lineId'] === latest) ??
     rows.find((row) => places.topOf(lineOf(row)) >= region.scrollTop) ??
     rows.at(-1);
   for (const row of rows) {

@@ -263,7 +263,7 @@ function TableLine<Row>({
 }) {
   const attributes = {
     'aria-rowindex': rowIndex,
-    'data-line': idOf(line),
+    'data-line-id': idOf(line),
     'data-kept': isKept ? '' : undefined,
     style: { height: `${height}px` },
   };

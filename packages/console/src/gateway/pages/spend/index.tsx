@@ -161,8 +161,8 @@ function useUsage(days: number, grouping: Grouping, measure: Measure) {
     let isStopped = false;
     const poll = async (): Promise<void> => {
       const begin = performance.now();
-      const isRead = document.hidden || (await read());
-      const pauseMs = pauseAfter(performance.now() - begin, isRead);
+      const hasSucceeded = document.hidden || (await read());
+      const pauseMs = pauseAfter(performance.now() - begin, hasSucceeded);
       if (!isStopped) timer = setTimeout(() => void poll(), pauseMs);
     };
     void poll();

@@ -7,7 +7,7 @@ describe('the pause between two reads of the usage', () => {
     ['20 times the duration of a slow answer', 2000, true, 40_000],
     ['five minutes after a very slow answer', 120_000, true, 300_000],
     ['five seconds after a read that failed slowly', 120_000, false, 5000],
-  ])('is %s', (_what, durationMs, isRead, pauseMs) => {
-    expect(pauseAfter(durationMs, isRead)).toBe(pauseMs);
+  ])('is %s', (_what, durationMs, hasSucceeded, pauseMs) => {
+    expect(pauseAfter(durationMs, hasSucceeded)).toBe(pauseMs);
   });
 });

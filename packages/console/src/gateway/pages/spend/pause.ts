@@ -9,6 +9,6 @@ const PAUSE_FACTOR = 20;
  * Returns the pause after a read, in milliseconds. After a failed read, it is the shortest one: the failure says nothing
  * about the duration of a report.
  */
-export function pauseAfter(durationMs: number, isRead: boolean): number {
-  return isRead ? Math.min(Math.max(MIN_PAUSE_MS, durationMs * PAUSE_FACTOR), MAX_PAUSE_MS) : MIN_PAUSE_MS;
+export function pauseAfter(durationMs: number, hasSucceeded: boolean): number {
+  return hasSucceeded ? Math.min(Math.max(MIN_PAUSE_MS, durationMs * PAUSE_FACTOR), MAX_PAUSE_MS) : MIN_PAUSE_MS;
 }
