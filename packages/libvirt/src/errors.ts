@@ -8,8 +8,8 @@ import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js'
  *   state again before you retry. `mayHaveRun` is true if the call was sent.
  * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call if it
  *   was sent: see `mayHaveRun`.
- * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed:
- *   with `retry: false`, and for the connection of a stream, there is one. `cause` is the error of the last attempt.
+ * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed. With `retry: false`, and
+ *   for the connection of a stream, the client makes a single attempt. `cause` is the error of the last attempt.
  * - `CONNECTION_LOST`: the connection ended during the call or stream: libvirtd closed it, keepalive failed, or too
  *   many calls had no reply. Also: the caller wrote to a stream that libvirtd has ended.
  * - `LINK_CLOSED`: the caller called `close()`.

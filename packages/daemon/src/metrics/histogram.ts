@@ -13,12 +13,12 @@ export class Histogram {
   }
 
   /** Counts a value, which must have the unit of the bounds. */
-  observe(seconds: number): void {
+  observe(value: number): void {
     const { bounds, counts } = this;
     let index = 0;
-    while (index < bounds.length && seconds > (bounds[index] ?? 0)) index += 1;
+    while (index < bounds.length && value > (bounds[index] ?? 0)) index += 1;
     counts[index] = (counts[index] ?? 0) + 1;
-    this.sum += seconds;
+    this.sum += value;
   }
 }
 

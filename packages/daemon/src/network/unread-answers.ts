@@ -55,7 +55,7 @@ interface Handle {
  * single write can have many megabytes, and only its handle shows how much of it is left.
  */
 function progressOf(socket: Socket): string {
-  // `Handle` says why this member is read.
+  // Node's declarations of a socket lack `_handle`.
   const handle = (socket as unknown as { readonly _handle?: Handle | null })._handle;
   const { bytesWritten = 0, writeQueueSize = 0 } = handle?._parent ?? handle ?? {};
   return `${bytesWritten} ${writeQueueSize}`;

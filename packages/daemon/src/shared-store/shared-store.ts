@@ -15,7 +15,7 @@ import { rejectionOf, StoreUnavailable } from './store-unavailable.js';
 export interface SharedStore {
   /** Identifies this run of this replica. */
   readonly replica: string;
-  /** Brings the copy up to date. @throws {StoreUnavailable} in a few seconds; at once if the last read failed. */
+  /** Brings the copy up to date. @throws {StoreUnavailable} after a few seconds; at once if the last read failed. */
   sync(): Promise<void>;
   /** Returns an entry of the copy; undefined if there is none. */
   get(kind: string, id: string): StoredEntry | undefined;
@@ -55,7 +55,7 @@ export interface SharedStore {
   listen(channel: string, listener: (message: string) => void): Promise<void>;
   /** Milliseconds since 1970 by the clock of the store, which is the same for all replicas. */
   now(): number;
-  /** Tells the other replicas that this replica has ended, and closes the connection. */
+  /** Informs the other replicas that this replica has ended, and closes the connection. */
   close(): Promise<void>;
 }
 
@@ -192,7 +192,7 @@ class RedisStore implements SharedStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    // Tells the other replicas at once, before the lease ends.
+    // Informs the other replicas at once, before the lease ends.
     await this.#link.command(['DEL', this.#keyOf(`replica:${this.replica}`)]).catch(ignored);
     this.#link.close();
   }

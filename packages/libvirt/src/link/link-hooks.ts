@@ -5,7 +5,7 @@ import { isLibvirtError, type LibvirtError } from '../errors.js';
 /** A hook that `Link.onConnected` has added. */
 export interface HookHandle {
   /**
-   * Resolves after the first successful run. If a run before it fails, rejects with its error and
+   * Resolves after the first successful run. If an earlier run fails, rejects with its error and
    * removes the hook. Exceptions: if the connection is lost, or if a call times out while the link
    * opens a connection, the hook runs again on the next connection. Rejects with LINK_CLOSED if the
    * link is closed before a run has succeeded.

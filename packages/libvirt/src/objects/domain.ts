@@ -167,7 +167,7 @@ export class Domain implements DomainRef {
   /**
    * Requests the guest to power off. Resolves when the request is sent.
    * @param flags `DomainShutdownFlags`.
-   * @throws {LibvirtError} With GUEST_AGENT only: ARGUMENT_UNSUPPORTED without an agent channel;
+   * @throws {LibvirtError} If GUEST_AGENT is the only flag: ARGUMENT_UNSUPPORTED without an agent channel;
    *   AGENT_UNRESPONSIVE without an agent.
    */
   shutdownFlags(flags: number, options?: CallOptions): Promise<void> {

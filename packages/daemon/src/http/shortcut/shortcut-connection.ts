@@ -68,7 +68,7 @@ export class ShortcutConnection {
     return this.#response === null && this.#left === 0;
   }
 
-  /** Returns whether no response runs and nothing has happened since a time. */
+  /** Returns whether no response is due, and nothing has happened since a time. */
   isInactiveSince(time: number): boolean {
     return this.#response === null && this.#activeAt < time;
   }
