@@ -83,7 +83,7 @@ export async function complete(
 
 async function candidatesAt(position: Position, current: string, sources: NameSources): Promise<Candidates> {
   const { definition, commands, positional, pendingOption, options } = position;
-  if (pendingOption !== undefined) return namesOf(pendingOption.completes, position, sources);
+  if (pendingOption !== undefined) return candidatesFor(pendingOption.completes, position, sources);
   if (current.startsWith('-')) {
     const all = definition === undefined ? [] : optionsOf(definition);
     const left = all.filter(({ name }) => options[name] === undefined);
@@ -93,7 +93,7 @@ async function candidatesAt(position: Position, current: string, sources: NameSo
   if (commands.length > 0) {
     return commands.map(({ name, summary }) => ({ value: name, summary }));
   }
-  return namesOf(argumentAt(definition, positional.length)?.completes, position, sources);
+  return candidatesFor(argumentAt(definition, positional.length)?.completes, position, sources);
 }
 
 function argumentAt(definition: CommandDefinition | undefined, index: number): ArgumentDefinition | undefined {
@@ -102,7 +102,7 @@ function argumentAt(definition: CommandDefinition | undefined, index: number): A
   return all[index] ?? (last?.isList === true ? last : undefined);
 }
 
-async function namesOf(
+async function candidatesFor(
   completion: Completion | undefined,
   { options, positional }: Position,
   sources: NameSources,

@@ -10,7 +10,7 @@ import { configFile } from './remote.js';
 
 const nameArgument = { name: 'name', summary: 'name of the context', completes: 'contexts' } as const;
 
-function missing(call: Call, name: string): CommandFailure {
+function missingFailure(call: Call, name: string): CommandFailure {
   return new CommandFailure(exitCode.noMatch, `${configFile(call)} has no context '${name}'`);
 }
 
@@ -59,7 +59,7 @@ const useContext = defineCommand({
   run: async (call) => {
     const name = call.argument('name');
     await changeContexts(configFile(call), ({ contexts }) => {
-      if (!contexts.has(name)) throw missing(call, name);
+      if (!contexts.has(name)) throw missingFailure(call, name);
       return { contexts, current: name };
     });
     call.terminal.print(`${name} is the current context`);
@@ -149,7 +149,7 @@ const removeContext = defineCommand({
     const name = call.argument('name');
     await changeContexts(configFile(call), ({ contexts, current }) => {
       const others = new Map(contexts);
-      if (!others.delete(name)) throw missing(call, name);
+      if (!others.delete(name)) throw missingFailure(call, name);
       return { contexts: others, current: current === name ? undefined : current };
     });
     call.terminal.print(`context ${name} removed`);

@@ -21,7 +21,7 @@ const logOption: OptionDefinition = {
 
 const listLogs = defineCommand({
   name: 'list',
-  summary: 'List the logs of a machine and of its manager',
+  summary: 'List the logs of a machine, of its managers and of its chassis',
   arguments: [machineArgument],
   isRemote: true,
   run: (call) =>

@@ -69,7 +69,7 @@ async function insert(call: Call): Promise<void> {
 const insertCommand = defineCommand({
   name: 'insert',
   summary: 'Insert an image into a virtual drive',
-  description: ['The BMC downloads the image, so the URL must be reachable from there.'],
+  description: ['The BMC downloads the image, so the BMC must be able to reach the URL.'],
   arguments: [
     { name: 'url', summary: 'URL of the image, for example https://192.0.2.9/installer.iso' },
     machinesArgument,

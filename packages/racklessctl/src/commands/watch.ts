@@ -4,7 +4,7 @@ import { eventsBetween, type MachineEvent } from '../machines/events.js';
 import type { Machine } from '../machines/machine.js';
 import { WatchedMachines } from '../machines/watched-machines.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
-import { NoEventStream, readEvents } from '../redfish/event-stream.js';
+import { NoEventStreamError, readEvents } from '../redfish/event-stream.js';
 import { linkAt, textAt } from '../redfish/resource.js';
 import { wait } from '../redfish/wait.js';
 import { defineCommand, type Call } from './command.js';
@@ -82,7 +82,7 @@ async function watchService(
       for await (const body of readEvents(service, stream, { signal: printer.signal, onInterruption }))
         for (const event of await watched.eventsIn(body)) show(event);
     } catch (error) {
-      if (!(error instanceof NoEventStream)) throw error;
+      if (!(error instanceof NoEventStreamError)) throw error;
     }
   }
   if (!call.flag('poll'))

@@ -59,7 +59,7 @@ async function hasVirtualMedia({ service, resource }: Machine, managers: readonl
   return false;
 }
 
-/** Names of the Linux kernel for Redfish's instruction sets. */
+/** The Linux kernel's names of Redfish's instruction sets. */
 const architectures: Readonly<Record<string, string>> = {
   'x86-64': 'x86_64',
   x86: 'i686',

@@ -38,7 +38,7 @@ export interface MachineList {
 }
 
 /** Sorts `node-2` before `node-10`. */
-const names = new Intl.Collator('en', { numeric: true });
+const nameOrder = new Intl.Collator('en', { numeric: true });
 
 /**
  * Reads the machines of a service. A machine that the service does not return is in `unread`. Leaves out
@@ -65,8 +65,8 @@ export async function readMachines(service: Service, context: string | undefined
     return { context, uri, id: lastSegment(uri), failure };
   });
   return {
-    machines: machines.sort((a, b) => names.compare(a.name, b.name)),
-    unread: unread.sort((a, b) => names.compare(a.id, b.id)),
+    machines: machines.sort((a, b) => nameOrder.compare(a.name, b.name)),
+    unread: unread.sort((a, b) => nameOrder.compare(a.id, b.id)),
     failedContexts: [],
   };
 }

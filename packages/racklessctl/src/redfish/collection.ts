@@ -158,7 +158,7 @@ const isExpanded = (member: Resource): boolean => Object.keys(member).some((name
 
 /** Reads the links of a collection. Those that the service has expanded are complete members. */
 async function readLinks(service: Service, path: string): Promise<PartialMembers> {
-  const first = await expanded(service, path);
+  const first = await readExpanded(service, path);
   if (first === undefined) return await readPages(service, await service.get(path));
   const pages = await readPages(service, first, { isOptional: true });
   const { members, isRefused } = pages;
@@ -175,13 +175,13 @@ async function readLinks(service: Service, path: string): Promise<PartialMembers
  * wait after a 503, because the caller can read the page without `$expand`.
  * @returns undefined if no such request is possible, or if each one fails.
  */
-async function expanded(service: Service, path: string): Promise<Resource | undefined> {
+async function readExpanded(service: Service, path: string): Promise<Resource | undefined> {
   const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
   if (!path.includes('?') && (flagAt(offered, 'NoLinks') ?? false)) {
     const query = `$expand=.${flagAt(offered, 'Levels') === true ? '($levels=1)' : ''}`;
     const canPage = flagAt(service.root, 'ProtocolFeaturesSupported', 'TopSkipQuery') === true;
     for (const size of ['', ...(canPage ? [`&$top=${PAGE_MEMBERS}`] : [])]) {
-      const answer = await tried(service, `${path}?${query}${size}`);
+      const answer = await tryRead(service, `${path}?${query}${size}`);
       // Some services offer `$expand`, but do not implement it for all collections.
       if (answer !== undefined && 'Members' in answer) return answer;
     }
@@ -193,7 +193,7 @@ async function expanded(service: Service, path: string): Promise<Resource | unde
  * Reads a resource; undefined if the service refuses, or does not answer completely. Does not repeat
  * the request after a 503.
  */
-async function tried(service: Service, path: string): Promise<Resource | undefined> {
+async function tryRead(service: Service, path: string): Promise<Resource | undefined> {
   try {
     const { status, text } = await service.receive(path, -Infinity);
     const body = status >= 400 ? undefined : parseJson(text);
@@ -256,7 +256,7 @@ async function addPages(
     if (seen.size >= MAX_PAGES)
       throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_PAGES} pages`);
     seen.add(next);
-    const following = isOptional ? await tried(service, next) : await service.get(next);
+    const following = isOptional ? await tryRead(service, next) : await service.get(next);
     if (following === undefined) return false;
     page = following;
   }

@@ -9,8 +9,8 @@ import type { Service } from './service.js';
 import { wait } from './wait.js';
 
 /** The service has no stream of events at this URI. */
-export class NoEventStream extends Error {
-  override readonly name = 'NoEventStream';
+export class NoEventStreamError extends Error {
+  override readonly name = 'NoEventStreamError';
 }
 
 /** Options of {@link readEvents}. */
@@ -32,7 +32,7 @@ const PROBE_MS = 30_000;
  * Yields the objects of a stream, until the signal aborts. Connects again after an interruption. If the
  * events have ids, requests the events since the last one.
  * @throws the reason of the signal when it aborts.
- * @throws {NoEventStream} if the first connection shows that there is no stream.
+ * @throws {NoEventStreamError} if the first connection shows that there is no stream.
  * @throws {CommandFailure} if the first connection fails, or if the service rejects the credentials
  *   at any time.
  */
@@ -100,7 +100,7 @@ async function openStream(
       exitCode.denied,
       `reading ${path}: the service rejects the credentials (${answer.status})`,
     );
-  throw new NoEventStream(`${path} is not a stream of events (${answer.status} ${type})`);
+  throw new NoEventStreamError(`${path} is not a stream of events (${answer.status} ${type})`);
 }
 
 async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerator<Resource> {

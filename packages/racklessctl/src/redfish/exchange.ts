@@ -102,7 +102,7 @@ export class Exchange {
     try {
       return await readAnswer(await this.#open(request));
     } catch (error) {
-      if (request.method !== 'GET' || !(error instanceof StaleConnection)) throw error;
+      if (request.method !== 'GET' || !(error instanceof StaleConnectionError)) throw error;
       return readAnswer(await this.#open(request));
     }
   }
@@ -173,7 +173,7 @@ export class Exchange {
       if (signal.aborted) abort();
       sent.on('error', (error) => {
         const isStale = sent.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
-        reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
+        reject(isStale ? new StaleConnectionError(error.message, { cause: error }) : error);
       });
       sent.end(text);
     });
@@ -199,8 +199,8 @@ export class Exchange {
 }
 
 /** The service closed an idle connection while racklessctl sent the next request on it. */
-class StaleConnection extends Error {
-  override readonly name = 'StaleConnection';
+class StaleConnectionError extends Error {
+  override readonly name = 'StaleConnectionError';
 }
 
 async function readAnswer({ status, headers, stream }: OpenAnswer): Promise<Answer> {
