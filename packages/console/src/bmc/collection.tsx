@@ -149,7 +149,7 @@ export function CollectionPage<Row extends Member>(props: CollectionPageProps<Ro
   );
 }
 
-/** Compares two rows by a text, in natural order. An absent text comes first. */
+/** Returns a function that compares two rows by a text, in natural order. An absent text comes first. */
 export const byText =
   <Row,>(textOf: (row: Row) => string | null | undefined) =>
   (a: Row, b: Row): number =>

@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   const close = useRef(onClose);
   close.current = onClose;
   const id = useId();
-  // Opens the dialog together with its rendering. `useEffect` runs later: an earlier key press would go to the page.
+  // Opens the dialog together with its rendering. `useEffect` runs later: until then, a key press would go to the page.
   useLayoutEffect(() => {
     const dialog = element.current;
     const restoreFocus = rememberFocus();

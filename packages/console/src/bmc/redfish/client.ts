@@ -135,7 +135,7 @@ async function repeatAfterLogin<T>(
   request: (token: string | null) => Promise<T>,
 ): Promise<T> {
   for (;;) {
-    // After the login dialog has opened, further requests wait behind it.
+    // While the login dialog is open, further requests wait for the login.
     if (loginState.value.kind === 'loggedOut') await renewLogin(null, signal);
     const used = token();
     try {

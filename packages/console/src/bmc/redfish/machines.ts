@@ -98,7 +98,7 @@ let updateTimer: ReturnType<typeof setTimeout> | null = null;
 /** Number of machines that are being read. */
 let running = 0;
 let reading: Promise<void> | null = null;
-let isReadAgain = false;
+let mustReadAgain = false;
 
 /** Starts to read the machines and to follow their events. Returns a function that stops both. */
 export function startMachines(): () => void {
@@ -140,13 +140,13 @@ export function forgetMachines(): void {
 /** Reads all machines. Calls during a reading return its promise, and cause one further reading. */
 export function readMachines(): Promise<void> {
   if (reading !== null) {
-    isReadAgain = true;
+    mustReadAgain = true;
     return reading;
   }
   reading = readAll().finally(() => {
     reading = null;
-    if (!isReadAgain) return;
-    isReadAgain = false;
+    if (!mustReadAgain) return;
+    mustReadAgain = false;
     void readMachines();
   });
   return reading;

@@ -182,7 +182,7 @@ async function readPrivileges({ token, user }: Session): Promise<ReadonlySet<str
 }
 
 let refreshing: Promise<void> | null = null;
-let isRefreshedAgain = false;
+let mustRefreshAgain = false;
 
 /**
  * Reads the privileges of the user again, after another administrator may have changed the role. Calls during a
@@ -190,13 +190,13 @@ let isRefreshedAgain = false;
  */
 export function refreshPrivileges(): Promise<void> {
   if (refreshing !== null) {
-    isRefreshedAgain = true;
+    mustRefreshAgain = true;
     return refreshing;
   }
   refreshing = readPrivilegesAgain().finally(() => {
     refreshing = null;
-    if (!isRefreshedAgain) return;
-    isRefreshedAgain = false;
+    if (!mustRefreshAgain) return;
+    mustRefreshAgain = false;
     void refreshPrivileges();
   });
   return refreshing;

@@ -33,7 +33,7 @@ export function postForStream(path: string, body: object, signal: AbortSignal): 
 
 async function repeatAfterLogin<T>(request: (key: string | null) => Promise<T>): Promise<T> {
   for (;;) {
-    // After the login dialog has opened, further requests wait behind it.
+    // While the login dialog is open, further requests wait for the login.
     if (loginState.value.kind === 'loggedOut') await renewLogin(null);
     const used = currentKey();
     try {

@@ -87,24 +87,24 @@ type BarsProps = Pick<BarChartProps, 'categories' | 'series' | 'format'> & {
 /** The drawing. Screen readers use the table instead. */
 function Bars({ categories, series, totals, top, format }: BarsProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [full, setFull] = useState(800);
+  const [fullWidth, setFullWidth] = useState(800);
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const observer = new ResizeObserver(() => setFull(Math.max(element.clientWidth, 2 * LEFT)));
+    const observer = new ResizeObserver(() => setFullWidth(Math.max(element.clientWidth, 2 * LEFT)));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const slot = (full - LEFT) / categories.length;
+  const slot = (fullWidth - LEFT) / categories.length;
   const width = Math.min(slot * 0.72, 44);
-  const labelStep = Math.ceil((LABEL_WIDTH * categories.length) / (full - LEFT));
+  const labelStep = Math.ceil((LABEL_WIDTH * categories.length) / (fullWidth - LEFT));
   const y = (value: number): number => TOP + PLOT * (1 - value / top);
   return (
     <div ref={box}>
       <svg height={HEIGHT} aria-hidden="true" focusable="false">
         {[0, 0.5, 1].map((share) => (
           <g key={share}>
-            <line class="grid" x1={LEFT} x2={full} y1={y(share * top)} y2={y(share * top)} />
+            <line class="grid" x1={LEFT} x2={fullWidth} y1={y(share * top)} y2={y(share * top)} />
             <text x={LEFT - 8} y={y(share * top) + 4} text-anchor="end">
               {format(share * top)}
             </text>

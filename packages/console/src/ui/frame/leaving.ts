@@ -96,8 +96,8 @@ export function leave(end: Work['end'], go: () => void): void {
 
 /**
  * Decides about a step through the history. A step closes the topmost dialog, like Escape, and the page stays. Without
- * a dialog, a step to another page may lose work: then this asks. If the topmost dialog cannot close, the page and
- * the dialog stay, unless the step loses neither work nor a dialog that can close.
+ * a dialog, a step to another page may lose work: then the function asks. If the topmost dialog cannot close, the page
+ * and the dialog stay, unless the step loses neither work nor a dialog that can close.
  * @param isSamePage whether the step changes only the query or the fragment of the address. Such a step loses no work.
  * @param go repeats the step.
  * @returns whether the page stays.

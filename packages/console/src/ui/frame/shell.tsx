@@ -77,7 +77,7 @@ export function Shell({ product, pages, bar, notices }: ShellProps) {
 }
 
 /**
- * The button that opens the menu on narrow windows. There, the menu closes with Escape, with a click beside it,
+ * The button that opens the menu on narrow windows. This menu closes with Escape, with a click beside it,
  * and when the focus leaves it.
  */
 function MenuButton({ menu }: { readonly menu: RefObject<HTMLElement | null> }) {

@@ -13,7 +13,7 @@ document.documentElement.classList.add('scripts');
 
 let hasFailed = false;
 
-/** Waits until the service answers, and loads the page again. The pause grows with each failure, also after a load. */
+/** Waits until the service answers, and loads the page again. The pause grows with each failure, also over reloads. */
 async function loadAgain(failures: number): Promise<void> {
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS);
   await new Promise((resolve) => setTimeout(resolve, pauseMs));

@@ -46,7 +46,7 @@ const idOf = ({ kind, key }: Line<unknown>): string => `${kind} ${key}`;
 /**
  * The table. It fills the height of its parent, a flex column, and scrolls by itself. Tab leads to the controls of one
  * row. The arrow keys, PageUp, PageDown, Home and End lead to the same control in another row. With Shift, they select
- * the rows up to this row. Ctrl+A selects all rows.
+ * all rows up to that row. Ctrl+A selects all rows.
  */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { label, columns, rows, keyOf, selection, rowHeight, grouping, onVisible } = props;

@@ -17,7 +17,7 @@ type Service = Readonly<Record<string, unknown>> & { readonly '@Redfish.Writeabl
 /** The parts of the page: a title, a resource, and the properties that are settings. */
 const parts: readonly (readonly [title: string, uri: string, properties: readonly string[]])[] = [
   [
-    texts.parts.log,
+    texts.parts.login,
     '/redfish/v1/AccountService',
     [
       'HTTPBasicAuth',

@@ -9,7 +9,7 @@ interface SecureBootChange {
 }
 
 const variables =
-  'Signed UEFI variables. If the service cannot copy the others, also those, such as the boot entries of the guest';
+  'Signed UEFI variables, and all other variables (such as boot entries) if the service cannot copy them';
 
 /** The English texts of the tab Firmware. */
 export const firmwareTexts = {

@@ -22,7 +22,7 @@ export default function ScreenTab({ machine }: TabProps) {
     return error === null ? <Loading /> : <ErrorState message={messageOf(error)} onRetry={() => void reload()} />;
   }
   const screen = body.GraphicalConsole;
-  // Without `MaxConcurrentSessions`, this service serves no screens. At most, the hypervisor has a proxy for them.
+  // Without `MaxConcurrentSessions`, this service serves no screens. The hypervisor may have a proxy for them.
   if (screen?.MaxConcurrentSessions === undefined) {
     return <EmptyState title={texts.unsupported}>{texts.unsupportedHint}</EmptyState>;
   }

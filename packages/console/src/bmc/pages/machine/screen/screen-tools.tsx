@@ -39,8 +39,8 @@ export function ScreenTools({ name, screen, mayType, picture, hasKeys }: ToolsPr
       const shown = hasKeys.value ? picture.current?.parentElement : picture.current;
       await shown?.requestFullscreen();
       screen.focus();
-      // With the lock, Esc, Alt+Tab and the like also reach the machine. Only some browsers can lock the keyboard, and
-      // only over HTTPS or on localhost.
+      // With the lock, keys such as Esc and Alt+Tab also reach the machine. Only some browsers can lock the keyboard,
+      // and only over HTTPS or on localhost.
       await (navigator as NavigatorWithKeyboard).keyboard?.lock();
     } catch {
       showToast('bad', texts.noFullScreen);

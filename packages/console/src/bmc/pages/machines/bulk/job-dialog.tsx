@@ -45,7 +45,7 @@ const heightIn =
     if (text.length <= beside) return ROW_HEIGHT;
     return ROW_HEIGHT + REASON_LINE_HEIGHT * Math.min(MAX_REASON_LINES, Math.ceil(text.length / characters));
   };
-/** About the characters of a line in the narrowest dialog with three columns, and on the narrowest phone. */
+/** The approximate characters of a line in the narrowest dialog with three columns, and on the narrowest phone. */
 const heights = { wide: heightIn(60, 24), narrow: heightIn(33, 0) };
 
 const columns: readonly Column<Outcome>[] = [

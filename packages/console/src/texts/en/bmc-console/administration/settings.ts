@@ -9,7 +9,7 @@ export const settingsTexts = {
   on: 'On',
   off: 'Off',
   parts: {
-    log: 'Login',
+    login: 'Login',
     sessions: 'Sessions',
     tasks: 'Tasks',
     events: 'Events',
