@@ -32,8 +32,8 @@ function createProgram(): Command {
 }
 
 /**
- * Runs one command line. Without `key`, `--validate_config`, `--help` and `--version`, this runs the proxy until a
- * signal ends it.
+ * Runs one command line. Without `key`, `--validate_config`, `--help` and `--version`, it runs the proxy until a
+ * signal ends the proxy.
  * @param argv as `process.argv`.
  * @param early the signals that arrive before the proxy handles them. Absent: there are none.
  * @returns the exit code.

@@ -186,10 +186,7 @@ function maskedKey(key: string): string {
   return key.length < 16 ? '****' : `${key.slice(0, 2)}****${key.slice(-2)}`;
 }
 
-/**
- * Matches JSON members that clients and configurations use for keys, but not `max_tokens` and the
- * like.
- */
+/** Matches JSON members that clients and configurations use for keys, but not members such as `max_tokens`. */
 const secretMember =
   /("[\w-]*(?:api_?key|secret|password|authorization|credential|token)"\s*:\s*)"(?:[^"\\]|\\.)*("|$)/gi;
 
@@ -198,7 +195,7 @@ function masked(text: string, secrets: readonly string[]): string {
   return plain.replace(secretMember, '$1"****"');
 }
 
-/** A shorter beginning of a key tells nothing: many keys begin with `sk-`. */
+/** A shorter beginning of a key reveals nothing: many keys begin with `sk-`. */
 const MIN_CUT_SECRET_LENGTH = 4;
 
 /** Masks the beginning of a secret at the end of a text. The rest of the secret was cut off. */

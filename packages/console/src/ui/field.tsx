@@ -60,7 +60,7 @@ interface ValueProps extends Omit<FieldProps, 'children'> {
 /** Properties of `TextField`: further attributes go to `<input>`. */
 type TextFieldProps = ValueProps & Omit<AllHTMLAttributes<HTMLInputElement>, keyof ValueProps>;
 
-/** A field for one line of text; `type` makes it a field for passwords, numbers and so on. */
+/** A field for one line of text; `type` makes it a field for passwords or numbers, for example. */
 export function TextField({ label, hint, error, isRequired = false, value, onValue, ...rest }: TextFieldProps) {
   return (
     <Field label={label} hint={hint} error={error} isRequired={isRequired}>

@@ -13,10 +13,7 @@ import type { EventProcedure } from '../protocol/procedure.js';
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainEventID
  */
 export interface DomainEventMap {
-  /**
-   * `event`: `DomainEventType`; `detail`: `DomainEventStartedDetail`, `DomainEventStoppedDetail`
-   * and so on.
-   */
+  /** `event`: `DomainEventType`; `detail`: the enumeration of this event, such as `DomainEventStartedDetail`. */
   readonly lifecycle: { readonly event: number; readonly detail: number };
   /** The guest was reset or restarted. One restart may cause several events. */
   readonly reboot: object;

@@ -35,7 +35,7 @@ export function agentOf(connector: Connector): HttpAgent {
 /**
  * Accepts heads up to {@link MAX_HEAD_BYTES} in the answers to an agent's requests, as for other
  * requests. `maxHeaderSize` is an option of `http.request`, but http-proxy does not set it. Node
- * stores the option in the request before the agent gets the request, so the agent can set it there.
+ * stores the option in the request before the agent gets the request, so the agent can change it.
  */
 function acceptLongHeads(agent: HttpAgent): void {
   // Missing in Node's declarations: `http.request` gives its request to the agent with this method.

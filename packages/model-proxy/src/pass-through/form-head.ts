@@ -1,6 +1,6 @@
 /**
  * Finds and removes wanted fields that come before the file in a form. LiteLLM's clients name the
- * deployment there. The proxy does not wait for the file.
+ * deployment in such fields. The proxy does not wait for the file.
  */
 import { boundaryOf, dispositionOf, MultipartError, type Disposition } from '../exchange/request/multipart.js';
 

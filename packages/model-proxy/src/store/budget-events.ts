@@ -25,8 +25,8 @@ const thresholds = [
 
 /**
  * Returns an event for each threshold that the spend of a key crosses. Within a period, a spend shrinks only if
- * an administrator sets it, so otherwise each threshold is crossed once. If the spend crosses several parts of
- * `maxBudget` at once, returns only the event of the largest part.
+ * an administrator sets it. So without such a change, each threshold is crossed once. If the spend crosses several
+ * parts of `maxBudget` at once, returns only the event of the largest part.
  */
 export function budgetEvents(digest: string, key: StoredKey, before: Period, after: Period): readonly BudgetEvent[] {
   const { maxBudget, softBudget } = key;

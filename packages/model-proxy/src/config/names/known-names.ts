@@ -16,8 +16,8 @@ export const upstreamParameters: ReadonlySet<string> = namesIn(`
 `);
 
 /**
- * LiteLLM's providers that do not accept OpenAI's API and for which the proxy has no translation, so that
- * requests would fail there.
+ * LiteLLM's providers that do not accept OpenAI's API and for which the proxy has no translation, so requests
+ * to them would fail.
  */
 export const foreignProviders: ReadonlySet<string> = namesIn(`
   azure_text anthropic_text palm

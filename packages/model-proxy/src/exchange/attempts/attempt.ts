@@ -116,8 +116,8 @@ export class Attempt implements UpstreamHandler, AttemptState {
 
   /**
    * Ends the attempt after an exception: the answer cannot be forwarded, or this proxy has a bug. After a failure of
-   * the upstream, another attempt may follow if no answer has begun. Otherwise, also ends the request. Without this
-   * function, an exception in a callback of the upstream client would end the process.
+   * the upstream, another attempt may follow if no answer has begun. In all other cases, also ends the request. Without
+   * this function, an exception in a callback of the upstream client would end the process.
    */
   #fault(thrown: unknown): void {
     const { exchange } = this.#context;

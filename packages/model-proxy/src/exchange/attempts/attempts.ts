@@ -1,7 +1,7 @@
 /**
  * The attempts of a model request. If an attempt fails before a byte of its answer has reached the client, the proxy
- * makes another attempt if it can. It tries another deployment of the group at once, the same one later, or another
- * model group. Otherwise the client gets the error.
+ * makes another attempt if it can: at another deployment of the group at once, at the same one later, or in another
+ * model group. If it cannot, the client gets the error.
  */
 import { performance } from 'node:perf_hooks';
 import { missingModel } from '../../errors/model.js';

@@ -187,8 +187,8 @@ export class ConnectionPool {
 
   /**
    * Takes an idle connection, or makes a new one if none is idle. Prefers a connection that the pool
-   * would otherwise close soon, because opening another costs time. Otherwise takes the most
-   * recently used connection, because the upstream is the least likely to have closed it.
+   * would close soon if it stayed idle, because opening another costs time. If there is none, takes the
+   * most recently used connection, because the upstream is the least likely to have closed it.
    */
   take(): PooledConnection {
     const now = this.#now();
