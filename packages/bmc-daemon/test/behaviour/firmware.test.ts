@@ -41,7 +41,7 @@ describeSpec('Secure Boot', (spec) => {
     expect(await state()).toEqual([false, null, 'SetupMode']);
     await spec().reset('On');
     expect(await state()).toEqual([false, 'Disabled', 'SetupMode']);
-    // The service cannot edit UEFI variables, so it cannot remove only one key.
+    // The service takes the keys from a template, with all keys or none, so it cannot remove only one key.
     const refused = await keys('DeletePK');
     expect([refused.status, spec().messageIds(refused)]).toEqual([400, ['ActionParameterValueNotInList']]);
     expect(JSON.stringify(refused.body)).toContain('ResetAllKeysToDefault, DeleteAllKeys');
@@ -65,7 +65,7 @@ describeSpec('BIOS attributes', (spec) => {
   const currentAttributes = async () => spec().objectAt(await spec().get(path()), 'Attributes');
   const pendingAttributes = async () => {
     const settings = await spec().get(`${path()}/Settings`);
-    // The annotation is outside of Attributes, because clients would read it there as an attribute.
+    // The annotation is not in Attributes, because clients would read it as an attribute.
     expect(settings['@Redfish.WriteableProperties']).toEqual(['Attributes']);
     return spec().objectAt(settings, 'Attributes');
   };
@@ -140,7 +140,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect(await currentAttributes()).toEqual(first);
   });
 
-  it('are rejected by name if they are unknown, read-only, of the wrong type or out of range', async () => {
+  it('are rejected if unknown, read-only, of the wrong type or out of range, and the error names each', async () => {
     const answer = await setPending({
       Foo: 1,
       SerialNumber: 'X',
@@ -181,7 +181,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await pendingAttributes())['NumCores']).toBe(1);
   });
 
-  it('lose a pending boot mode to a later BootSourceOverrideMode, and the boot mode Bios excludes Secure Boot', async () => {
+  it('drop a pending BootMode when BootSourceOverrideMode changes, and reject Secure Boot with a pending Bios', async () => {
     await setPending({ BootMode: 'Bios' });
     expect((await pendingAttributes())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });
@@ -295,12 +295,13 @@ describeSpec('an HTTP boot', (spec) => {
   it('changes nothing if its image is unavailable, and boots from the network if it has no URI', async () => {
     const gone = await patch({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: spec().image('gone.iso') });
     expect(gone.status).toBe(400);
-    const [said] = spec().objectAt(gone.body ?? {}, 'error')['@Message.ExtendedInfo'] as readonly Body[];
-    expect([said?.['MessageArgs'], said?.['RelatedProperties']]).toEqual([
+    const [message] = spec().objectAt(gone.body ?? {}, 'error')['@Message.ExtendedInfo'] as readonly Body[];
+    expect([message?.['MessageArgs'], message?.['RelatedProperties']]).toEqual([
       [spec().image('gone.iso')],
       ['#/Boot/HttpBootUri'],
     ]);
     expect(await boot()).toEqual(['Hdd', null]);
+    expect(await drive()).toEqual([false, null]);
     await patch({ BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Continuous' });
     await spec().reset('On');
     await expect(spec().startedFrom()).resolves.toBe('network');

@@ -25,7 +25,7 @@ describeSpec('a machine', (spec) => {
     await expect(power()).resolves.toBe('On');
   });
 
-  it('is On after a ForceRestart while it is off', async () => {
+  it('is On after a ForceRestart from Off', async () => {
     expect((await reset('ForceRestart')).status).toBe(204);
     await expect(power()).resolves.toBe('On');
   });
@@ -46,7 +46,7 @@ describeSpec('a machine', (spec) => {
     await expect(power()).resolves.toBe('On');
   });
 
-  it('is On after a PowerCycle while it is off, runs or is paused', async () => {
+  it('is On after a PowerCycle from Off, On or Paused', async () => {
     for (const before of ['ForceOff', 'On', 'Pause']) {
       await spec().reset(before);
       await spec().reset('PowerCycle');
@@ -54,7 +54,7 @@ describeSpec('a machine', (spec) => {
     }
   });
 
-  it('is On after PushPowerButton while it is off, and accepts PushPowerButton while it runs', async () => {
+  it('is On after PushPowerButton from Off, and accepts PushPowerButton while it runs', async () => {
     await spec().reset('PushPowerButton');
     await expect(power()).resolves.toBe('On');
     expect((await reset('PushPowerButton')).status).toBe(204);

@@ -117,7 +117,7 @@ describeSpec(
       expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'Hdd' });
     });
 
-    it('fail for a power-on if the insert that it waits for fails; a later power-on succeeds', async () => {
+    it('fail at a start if the insert that the start waits for fails; a later power-on succeeds', async () => {
       const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
       const ejecting = monitorOf(await eject('Usb'));
