@@ -1,4 +1,4 @@
-/** Follows all links from the service root, and reports faults on the way. */
+/** Follows all links from the service root ({@link crawl}), and finds faults in the answers ({@link faultsOf}). */
 import { Agent, request } from 'node:http';
 
 /** The JSON object of an answer. */
@@ -12,7 +12,7 @@ export interface Crawled {
   readonly body: Body;
 }
 
-/** Maximum number of concurrent requests. ilorest reads a whole tree in this way. */
+/** Maximum number of concurrent requests. ilorest also reads a whole tree with concurrent requests. */
 const atOnce = 16;
 
 /**

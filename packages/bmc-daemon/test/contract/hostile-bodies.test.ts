@@ -145,8 +145,8 @@ describe('a body', () => {
     const extended = (json as { error: { '@Message.ExtendedInfo': readonly Record<string, unknown>[] } }).error[
       '@Message.ExtendedInfo'
     ];
-    const said = extended.filter(({ RelatedProperties }) => String(RelatedProperties) === `#/${name}`);
-    expect([status, said.map(({ MessageId }) => MessageId)]).toEqual([400, [`Base.1.22.${key}`]]);
+    const ofProperty = extended.filter(({ RelatedProperties }) => String(RelatedProperties) === `#/${name}`);
+    expect([status, ofProperty.map(({ MessageId }) => MessageId)]).toEqual([400, [`Base.1.22.${key}`]]);
   });
 
   it('never causes a 500', async () => {

@@ -10,7 +10,7 @@ interface HostileValues {
 }
 
 /**
- * JSON texts instead of values, because `__proto__` is an ordinary name only in JSON. Objects imitate
+ * Hostile values as JSON texts, because `__proto__` is an ordinary name only in JSON. Objects imitate
  * strings, arrays and promises, and have names that JavaScript calls. scripts/attack uses the same
  * values.
  */

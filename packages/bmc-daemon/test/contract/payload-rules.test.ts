@@ -171,7 +171,7 @@ describe('every payload', () => {
   });
 });
 
-/** docs/reference/conformance.md has the reasons. */
+/** The deprecated properties and paths of each machine. docs/reference/conformance.md has the reasons. */
 const deprecated = [
   '/redfish/v1/Chassis/{id} Power',
   '/redfish/v1/Chassis/{id} Thermal',

@@ -1,6 +1,6 @@
 /**
- * Runs the whole daemon as DMTF's validators see it: strict, with an account, and with machines in
- * memory.
+ * Runs the whole daemon for the tests of rules (`*-rules.test.ts`) as DMTF's validators see it:
+ * strict, with an account, and with machines in memory.
  */
 import { clientAt, type Received, type Sent } from '../support/client.js';
 import { ConfigurationFolder } from '../spec/configured.js';

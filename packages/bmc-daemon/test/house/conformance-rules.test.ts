@@ -38,7 +38,7 @@ describe('docs/internals/conformance-rules.md', () => {
       const titles = [...textOf(path).matchAll(/(?:\bit|\))\(\s*'([^'\n]+)', /g)].map(([, title = '']) => title);
       expect(titles.length).toBeGreaterThan(3);
       const listed = rows.filter((row) => row.file === path).map(({ title }) => title);
-      // The first title is that of a test that only looks for payloads, and `%s` is the title of a suite.
+      // The first title is that of a test of the crawl itself, and `%s` is the title of a suite.
       const withoutRow = new Set([
         'comes from a crawl of more than 100 resources, with actions and list members',
         '%s',

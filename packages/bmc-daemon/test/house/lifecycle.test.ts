@@ -166,11 +166,11 @@ describe('docs/internals/lifecycle.md', () => {
   });
 
   it('has the stages in the order in which a request with several faults reports them', async () => {
-    const said: string[] = [];
+    const answers: string[] = [];
     let path = `${fixture.machine.replace(/[^/]+$/, 'nobody')}/Nowhere?$unheard=1`;
     let headers: Record<string, string> = { 'OData-Version': '4.1', 'If-Match': '"another"', ...json };
     const ask = async (body: string) =>
-      void said.push(statusAndKeys(await fixture.client.send('PATCH', path, { headers, body })));
+      void answers.push(statusAndKeys(await fixture.client.send('PATCH', path, { headers, body })));
 
     await ask('{');
     headers = { 'If-Match': '"another"', ...json };
@@ -188,7 +188,7 @@ describe('docs/internals/lifecycle.md', () => {
     headers = { ...headersOf('admin'), ...json };
     await ask('{');
     await ask('{"AssetTag":"x"}');
-    expect(said).toEqual([
+    expect(answers).toEqual([
       '412 HeaderInvalid',
       '401 AccessUnauthorized',
       '404 ResourceMissingAtURI',

@@ -35,7 +35,7 @@ describe('a resource whose PATCH depends on the entity', () => {
     for (const machine of variants) {
       const patch = system?.patch;
       const shape = patch?.shape?.(machine, services);
-      if (typeof patch?.body !== 'function' || shape === undefined) throw new Error('a system accepts no PATCH');
+      if (typeof patch?.body !== 'function' || shape === undefined) throw new Error('a PATCH without a shape');
       const writeable = writeableOf(patch.body(machine, services));
       expect(writeable).toEqual(byShape.get(shape) ?? writeable);
       byShape.set(shape, writeable);
