@@ -1,4 +1,4 @@
-/** Runs independent clients as programs: sushy (through our script), redfishtool, curl. */
+/** Runs independent clients as programs: sushy (by sushy_session.py), redfishtool, curl. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir } from 'node:fs/promises';

@@ -513,7 +513,7 @@ describe('the SSH server', () => {
     await client.waitFor('Connected to node-2');
     await oldest;
     expect([alone, ...crowd].map(({ closed }) => closed)).toEqual([false, true, false, false]);
-    // With `next`, both networks have two connections, so the server closes a further one at once.
+    // With `next`, both networks have two connections. So the server closes a new connection at once.
     const next = await connectFrom('127.0.0.3');
     const full = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.2' }).resume();
     await once(full, 'close');

@@ -39,7 +39,7 @@ async function powerOn(name: string, devices: string): Promise<{ status: number;
   return { status: response.status, text: await response.text() };
 }
 
-/** A server that never answers, so that a QEMU with a disk on it waits at its start. Returns the XML of the disk. */
+/** Starts a server that never answers, so that a QEMU waits at its start. Returns the XML of a disk on the server. */
 async function silentDisk(onConnection: () => Promise<void>): Promise<{ disk: string; close: () => Promise<void> }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -59,7 +59,7 @@ async function silentDisk(onConnection: () => Promise<void>): Promise<{ disk: st
 }
 
 describe('a start that fails', () => {
-  it('gets 409 if another program ends QEMU meanwhile, because QEMU did not fail', async () => {
+  it('gets 409 if another program ends QEMU during the start, because QEMU did not fail', async () => {
     const { disk, close } = await silentDisk(async () => {
       process.kill(await libvirtd.guestPid('ended'), 'SIGKILL');
     });

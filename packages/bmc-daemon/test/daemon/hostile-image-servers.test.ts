@@ -1,5 +1,5 @@
 /**
- * Inserts images from servers that never send one. No operation and no shutdown may wait for them
+ * Inserts images from servers that never send a whole image. No operation and no shutdown may wait for them
  * without a limit.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -44,7 +44,7 @@ const { start } = daemonFixture();
 const sockets = new Set<Socket>();
 let servers: readonly Server[] = [];
 const urls = new Map<string, string>();
-/** Functions to call at the next request of an attack, by the name of the attack. */
+/** The functions that a server calls after a request, by the name of its attack. */
 const asked = new Map<string, () => void>();
 
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../bin');
-/** The limit of all waits. A healthy daemon needs a fraction of it. */
+/** The time limit of each wait. A healthy daemon needs a fraction of it. */
 const TIMEOUT_MS = 240_000;
 
 /** The result of a process. `code` is null if a signal ended the process. */

@@ -89,6 +89,7 @@ describe('reading the configuration again', () => {
     await daemon.waitForLog(/EMULATOR_TASK_AFTER_SECONDS must be a number/);
     await daemon.waitForLog(/^reloading the configuration failed: the old one stays in use$/);
     expect(daemon.messages().join('\n')).not.toContain('configuration reloaded: ');
-    expect((await ask(`${address}/redfish/v1`)).status).toBe(200);
+    const reset = `${address}/redfish/v1/Systems/node-2/Actions/ComputerSystem.Reset`;
+    expect((await ask(reset, 'POST', { ResetType: 'ForceOff' })).status).toBe(204);
   });
 });

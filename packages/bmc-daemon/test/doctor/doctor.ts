@@ -26,7 +26,7 @@ export interface JsonReport {
   readonly findings: readonly ReportedFinding[];
 }
 
-/** Flags without findings on most hosts: no port that another process may use, and no warning about accounts. */
+/** Flags that cause no findings on most hosts: a free port, and an address that needs no accounts. */
 export const QUIET = ['-i', '127.0.0.1', '-p', '0'];
 
 /** Runs the doctor with a long time limit. @throws {Error} if it prints anything on standard error. */
