@@ -1,4 +1,4 @@
-/** Adds UEFI variables to a store in the format of EDK II, as an operating system does. */
+/** Adds a UEFI variable to an empty store in the format of EDK II, as an operating system does. */
 const globalVendorGuid = Buffer.from('61dfe48bca93d211aa0d00e098032b8c', 'hex');
 
 /** Returns a copy of an empty store (OVMF_VARS_4M.fd) with a variable of the global vendor GUID. */

@@ -18,7 +18,9 @@ let lost: LabHost;
 let lab: LabDriver;
 let folder: string;
 
+/** The machine of the host `good`. */
 const here = uuidOf(1);
+/** The machine of the host `lost`. */
 const there = uuidOf(2);
 const log = { warn: () => undefined, error: () => undefined };
 

@@ -60,7 +60,7 @@ describe('a machine of one of several hosts', () => {
     await volumes?.provideVolume(uuidOf(1), { pool: null, name: 'configured' }, 1024 ** 2);
     expect(await left.virsh('vol-list', 'rackless-images')).toContain('configured');
     await volumes?.removeVolume(uuidOf(1), target ?? '');
-    expect(await right.virsh('pool-list', '--all', '--name')).not.toContain('configured');
+    expect(await right.virsh('pool-list', '--all', '--name')).not.toContain('rackless-images');
   });
 
   it('can be paused and resumed', async () => {

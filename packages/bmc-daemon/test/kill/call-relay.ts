@@ -1,6 +1,6 @@
 /**
- * Relays messages between a daemon and libvirtd. A test decides about each call, for example to kill the daemon before
- * a call that changes something, which then never reaches libvirtd.
+ * Relays messages between a daemon and libvirtd. A test decides about each call. For example, it kills the daemon
+ * before a call that changes something, and discards the call.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -63,7 +63,7 @@ export class CallRelay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #decide: Decide = () => 'forward';
-  #dropping = false;
+  #isDropping = false;
 
   private constructor(
     readonly path: string,
@@ -85,7 +85,7 @@ export class CallRelay {
 
   /** Ends the effect of `drop`, and lets `decide` decide about later calls. */
   decideBy(decide: Decide): void {
-    this.#dropping = false;
+    this.#isDropping = false;
     this.#decide = decide;
   }
 
@@ -121,7 +121,7 @@ export class CallRelay {
   }
 
   #decideOn({ program, procedure, type, status }: Header, message: Buffer): ReturnType<Decide> {
-    if (this.#dropping) return 'drop';
+    if (this.#isDropping) return 'drop';
     if (program === PROGRAM.keepalive) return 'forward';
     const name = names.get(`${program} ${procedure}`) ?? `${program} ${procedure}`;
     // The chunks and the end of an upload.
@@ -131,7 +131,7 @@ export class CallRelay {
     const changes = name === 'domainQemuMonitorCommand' ? message.includes('qom-set') : !READS.test(name);
     const concerns = (uuid: string): boolean => message.includes(Buffer.from(uuid.replaceAll('-', ''), 'hex'));
     const decision = this.#decide({ name: isPart ? `${name} part` : name, changes, concerns });
-    this.#dropping = decision === 'drop';
+    this.#isDropping = decision === 'drop';
     return decision;
   }
 }

@@ -1,4 +1,4 @@
-/** Starts machines of `bmc-daemon machine create` over Redfish. They try the network, and then boot a disk. */
+/** Machines of `bmc-daemon machine create` over Redfish: their list, boots and volumes. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

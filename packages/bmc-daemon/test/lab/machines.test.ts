@@ -1,4 +1,4 @@
-/** Tests `bmc-daemon machine` on a private libvirtd. Some tests start a machine, but none needs its boot. */
+/** Tests `bmc-daemon machine` on a private libvirtd. No test waits for the boot of a machine. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { stat, unlink, writeFile } from 'node:fs/promises';

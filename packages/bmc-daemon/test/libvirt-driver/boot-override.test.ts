@@ -117,7 +117,7 @@ describe('a one-time boot of a guest that virsh has started', () => {
     await until('the driver to see the start', () => Promise.resolve(host.messages.includes(started)));
     const begin = performance.now();
     await driver.change(guest.uuid, { assetTag: 'a' });
-    // The driver waits 30 s for the firmware of the paused guest. The change must not wait with it.
+    // The driver waits 30 s for the firmware of the paused guest. The change must not wait for this.
     expect(performance.now() - begin).toBeLessThan(15_000);
     await host.virsh('resume', guest.name);
     await until('the one-time boot', () => Promise.resolve(guest.serial.events.includes('boot late')));

@@ -206,7 +206,7 @@ describe('a machine for which libvirt does not answer', () => {
     const { asked, end } = holdXml(machine);
     const last = await reader.read(machine);
     expect(last).toEqual({ ...firstReading, unansweredSince: expect.any(Date) });
-    // If these waited for the pending read, the test would hang.
+    // If one of the next reads waited for the pending read, the test would hang.
     for (let count = 0; count < 3; count += 1) expect(await reader.read(machine)).toBe(last);
     expect(asked()).toBe(4);
     await host.virsh('desc', guest.name, '--config', 'mine');

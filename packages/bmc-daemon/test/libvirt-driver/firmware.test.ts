@@ -22,10 +22,10 @@ async function bootAs(driver: CompleteDriver, guest: Guest, firmware: FirmwareTy
   expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
   const before = guest.serial.events.length;
   await driver.power(guest.uuid, 'create');
-  const story = await guest.serial.reaches(before + 2);
+  const events = await guest.serial.reaches(before + 2);
   await driver.power(guest.uuid, 'destroy');
   await reaches(driver, guest, 'shutoff');
-  return story.at(-1);
+  return events.at(-1);
 }
 
 describe.each([
@@ -40,7 +40,7 @@ describe.each([
     const guest = await host.guest({ disk, memoryMiB: 128 });
     expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
     expect(await bootAs(driver, guest, 'bios')).toBe(booted('pc'));
-    // The first variable store is deleted.
+    // The file with the variables of the first UEFI boot still exists.
     expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
     await driver.close();
   });

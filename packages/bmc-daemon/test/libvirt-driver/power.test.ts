@@ -157,7 +157,7 @@ describe('a real guest', () => {
   });
 
   it.concurrent.each(['reset', 'injectNmi', 'suspend'] as const)(
-    'rejects %s as a conflict if its QEMU process ends meanwhile',
+    'rejects %s as a conflict if its QEMU process ends during the action',
     async (action) => {
       const guest = await host.guest();
       await driver.power(guest.uuid, 'create');
@@ -190,10 +190,10 @@ describe('a real guest', () => {
     await reaches(driver, guest, state);
     expect((await driver.getSystem(guest.uuid)).failure).toBe('crashed');
     await driver.power(guest.uuid, 'create');
-    const story = ['<power on>', 'boot disk', 'power button', ...afterPowerOn];
-    expect(await guest.serial.reaches(story.length)).toEqual(story);
+    const expectedEvents = ['<power on>', 'boot disk', 'power button', ...afterPowerOn];
+    expect(await guest.serial.reaches(expectedEvents.length)).toEqual(expectedEvents);
     await driver.power(guest.uuid, 'reset');
-    expect((await guest.serial.reaches(story.length + 1)).at(-1)).toMatch(/<power on>|boot disk/);
+    expect((await guest.serial.reaches(expectedEvents.length + 1)).at(-1)).toMatch(/<power on>|boot disk/);
     await reaches(driver, guest, 'running');
     expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
     await driver.power(guest.uuid, 'destroy');

@@ -97,7 +97,7 @@ describe('the requests of a machine', () => {
         mixed.client.send(method, path(round % 2 === 0 ? 0 : 1) + below, body === undefined ? {} : { body }),
       ),
     );
-    // 409: a start fails if another request switches the machine off meanwhile.
+    // 409: a start fails if another request switches the machine off at the same time.
     const unexpected = answers.filter(({ status }) => ![200, 204, 409].includes(status));
     expect(unexpected.map(({ status, text }) => [status, text])).toEqual([]);
     await mixed.close();

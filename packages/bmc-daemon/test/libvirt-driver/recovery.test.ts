@@ -40,7 +40,7 @@ describe('a restarted daemon', () => {
     guest.serial.send('r');
     expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
     const next = await host.driver();
-    await until('the override to be taken back', async () => (await override(next, guest)).enabled === 'disabled');
+    await until('the override to be disabled', async () => (await override(next, guest)).enabled === 'disabled');
     guest.serial.send('r');
     expect((await guest.serial.reaches(4)).at(-1)).toBe('boot disk');
     await next.power(guest.uuid, 'destroy');
@@ -145,7 +145,7 @@ describe('a restarted daemon', () => {
     await host.virsh('define', host.file('off.xml'));
     const next = await host.driver();
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
-    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);
+    await until('the intent to be removed', async () => readMetadata(await host.inactiveXml(guest)).intents === null);
     await next.power(guest.uuid, 'destroy');
     await next.close();
   });
@@ -170,7 +170,7 @@ describe('a restarted daemon', () => {
     // the restart, so the test checks only the last events.
     await until('the restart', () => Promise.resolve(guest.serial.events.at(-1) === 'boot cd'));
     expect(guest.serial.events.slice(-2)).toEqual(['<power on>', 'boot cd']);
-    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);
+    await until('the intent to be removed', async () => readMetadata(await host.inactiveXml(guest)).intents === null);
     await next.power(guest.uuid, 'destroy');
     await next.close();
   });

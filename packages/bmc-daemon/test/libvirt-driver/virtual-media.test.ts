@@ -268,7 +268,7 @@ describe.each([
     const reason = new Error('the client disconnected');
     controller.abort(reason);
     expect(await outcome).toBe(reason);
-    await until('the part to be removed', async () => (await volumes()).length === 0);
+    await until('the partial image to be removed', async () => (await volumes()).length === 0);
   });
 
   it('are rejected if they do not fit into the pool', async () => {

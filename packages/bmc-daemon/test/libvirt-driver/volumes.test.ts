@@ -272,7 +272,7 @@ describe('a volume of a running guest', () => {
     expect(await disks()).toMatchObject([{ target: 'vda' }]);
   });
 
-  it('stays attached to the definition and the guest as it was if libvirt refuses to delete it', async () => {
+  it('stays in the definition and the guest as before if libvirt refuses to delete it', async () => {
     const { uuid, name } = await qemu.guest({ cdrom: '', devices: "<controller type='usb' model='qemu-xhci'/>" });
     await qemu.virsh('start', name);
     const guests = await qemu.driver();

@@ -331,7 +331,7 @@ describe('devicePath', () => {
       let bootedAt = 0;
       const last = texts.at(-1) ?? '';
       const serial = connect(socket);
-      const late = setTimeout(() => serial.destroy(new Error(`the firmware printed only: ${output}`)), 240_000);
+      const timeout = setTimeout(() => serial.destroy(new Error(`the firmware printed only: ${output}`)), 240_000);
       serial.setEncoding('latin1');
       serial.on('data', (chunk: string) => {
         output += chunk;
@@ -345,7 +345,7 @@ describe('devicePath', () => {
       });
       serial.once('error', reject);
       serial.once('close', () => {
-        clearTimeout(late);
+        clearTimeout(timeout);
         resolve(output);
       });
     });
