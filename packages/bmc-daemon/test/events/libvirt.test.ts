@@ -102,7 +102,7 @@ describe("events of libvirt's test driver", () => {
     expect(stream.records().at(-1)?.['OriginAddress']).toBeUndefined();
     const answer = await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Blinking' } });
     expect(answer.status).toBe(200);
-    await until('our own', () => stream.records().length >= 3);
+    await until('the event of the PATCH', () => stream.records().length >= 3);
     expect(stream.records().at(-1)).toMatchObject({
       MessageId: 'ResourceEvent.1.4.ResourceChanged',
       Message: 'A resource was changed. IndicatorLED Blinking.',
@@ -121,7 +121,7 @@ describe("events of libvirt's test driver", () => {
   });
 
   it('report a changed definition only after a running edit of the machine, but a start at once', async () => {
-    // The feed waits for the edit, so that the event of the client that made the edit comes first.
+    // `ChangeFeed` waits for the edit, so that the event of the client that made the edit comes first.
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     await define('first');
     const parts = host.parts();

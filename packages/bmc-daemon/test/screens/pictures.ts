@@ -42,7 +42,7 @@ export function difference(left: Picture, right: Picture, tolerance = 0): number
   }
   return (differing * 4) / left.pixels.length;
 
-  // Tests compare thousands of pictures, so this allocates nothing.
+  // Tests compare thousands of pictures, so this function allocates nothing.
   function differs(index: number): boolean {
     return Math.abs((left.pixels[index] ?? 0) - (right.pixels[index] ?? 0)) > tolerance;
   }

@@ -29,7 +29,7 @@ export interface PreparedHost {
   readonly uuids: readonly string[];
   /** Returns the boot device of the last start; undefined if the machine is off. */
   startedFrom(): Promise<BootChoice | undefined>;
-  /** Removes everything that the test left on the host. */
+  /** Removes the machines, if they are not only in memory. The caller has closed the driver. */
   dispose(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ export interface Served {
   readonly send: (method: string, path: string, body?: object) => Promise<ServedAnswer>;
   /** Returns the body of a GET. Throws if the status is not 200. */
   readonly get: (path: string) => Promise<Body>;
-  /** Returns the message keys of a response, for example `PropertyUnknown`. */
+  /** Returns the message keys of an error, for example `PropertyUnknown`. */
   readonly messages: (answer: ServedAnswer) => readonly string[];
   readonly close: () => Promise<void>;
 }

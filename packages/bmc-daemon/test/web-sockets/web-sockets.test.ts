@@ -339,7 +339,7 @@ describe('the limits of WebSockets', () => {
     expect(received).toBe(0);
   });
 
-  it('make a client wait that sends more messages than the limit', async () => {
+  it('delay a client that sends more messages than the limit', async () => {
     await start({ messagesPerTick: 5, tickMs: 60_000 });
     const client = open('one', [], { headers });
     await once(client, 'open');

@@ -74,7 +74,7 @@ it('the service answers 404 if a server is deleted between two requests', async 
   for (const [position, request] of requests.entries()) {
     const index = position + 10;
     cloud.servers.put(index);
-    // The daemon may answer with a listing of the second before, so this waits for the new server.
+    // The daemon may answer with a listing of the second before, so the test waits for the new server.
     await waitFor(
       async () => (JSON.stringify(await served.get('/redfish/v1/Systems')).includes(idOf(index)) ? true : undefined),
       () => `the service does not list server ${index}`,
