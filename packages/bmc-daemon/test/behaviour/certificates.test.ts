@@ -293,7 +293,7 @@ describe('the certificate of HTTPS', () => {
     ]);
   });
 
-  it('can be requested and replaced by actions that describe all their parameters', async () => {
+  it('has actions for requests and replacements, which describe all their parameters', async () => {
     // The schema requires this property.
     const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> };
     const allowableValueNames = (name: string) =>

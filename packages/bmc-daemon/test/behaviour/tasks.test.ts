@@ -35,7 +35,7 @@ describeSpec(
       expect((await lastAnswer(monitorOf(answer))).status).toBe(204);
     };
 
-    it('start with a slow insert: 202 with the task, and 204 at its monitor at the end', async () => {
+    it('are created for a slow insert: 202 with the task, and 204 at its monitor at the end', async () => {
       const answer = await insert(spec().image('slow.iso'));
       const monitor = monitorOf(answer);
       const id = monitor.split('/').at(-1) ?? '';
@@ -117,7 +117,7 @@ describeSpec(
       expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'Hdd' });
     });
 
-    it('fail at a start if the insert that the start waits for fails; a later power-on succeeds', async () => {
+    it('fail after a failed insert if they start the machine; a later power-on succeeds', async () => {
       const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
       const ejecting = monitorOf(await eject('Usb'));

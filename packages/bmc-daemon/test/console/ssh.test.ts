@@ -350,7 +350,7 @@ describe('a console', () => {
     expect(writer.output).not.toContain('lost');
   });
 
-  it('lets piped input wait until it gets the keyboard', async () => {
+  it('delays piped input until the client gets the keyboard', async () => {
     await start({ hub: createConsoleHub({ driver, log, keyboard: { idleMs: 60_000, handOverMs: 50 } }) });
     const writer = ssh('admin/node-2', { ...admin, options: terminal });
     await writer.waitFor('Connected');

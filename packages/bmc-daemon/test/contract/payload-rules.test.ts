@@ -103,7 +103,7 @@ describe('every payload', () => {
     }
   });
 
-  it('has, if it is a collection, a name, the number of its members, and only members of its type', () => {
+  it('has, if it is a collection, a name, a count, and only members of its type', () => {
     const collections = [...found.values()].filter(({ body }) => typeOf(body).endsWith('Collection'));
     expect(collections.length).toBeGreaterThan(20);
     for (const { body } of collections) {

@@ -219,7 +219,7 @@ describe.each([
   ["Ironic's profile", ironic],
   ['the profiles of Open Compute', openCompute],
 ])('%s', (_profile, rows) => {
-  it.each(rows)('has what it requires: %s', (_name, row) => {
+  it.each(rows)('is met by the service: %s', (_name, row) => {
     expect(faultsOfRow(row, all)).toEqual([]);
   });
 });

@@ -59,7 +59,7 @@ describe('a POST that creates a resource', () => {
       { CertificateString: certificatePem, CertificateType: 'PEM' },
     ],
     ['a volume', volumes, { CapacityBytes: 2 ** 30 }],
-  ])('returns 201 with its URI as Location and the new resource as the body: %s', async (_name, collection, body) => {
+  ])('returns 201 with the URI as Location and the new resource as the body: %s', async (_name, collection, body) => {
     const made = await service.ask('POST', await collection(), { body });
     expect([made.status, made.headers['content-type']]).toEqual([201, 'application/json; charset=utf-8']);
     const location = String(made.headers.location);

@@ -12,7 +12,7 @@ describe('machines of a file', () => {
   const send = async (url: string, body: object): Promise<Response> =>
     await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
 
-  it('are served by the thousand, and found by name', async () => {
+  it('are served, here 2,000 of them, and found by name', async () => {
     const base = await serve('machines: [{name: "node-{n:4}", count: 2000, cpus: 16}]');
     const list = (await (await fetch(`${base}/redfish/v1/Systems`)).json()) as Record<string, unknown>; // The answer is a collection.
     expect(list['Members@odata.count']).toBe(2000);

@@ -360,7 +360,7 @@ describe('the running daemon', () => {
     expect((await daemon.waitForExit()).code).toBe(0);
   });
 
-  it('tells systemd that it is ready, reloads and stops', async () => {
+  it('notifies systemd when it is ready, when it reloads, and when it stops', async () => {
     const socket = at('notify');
     const received = at('received');
     // Node has no Unix datagram sockets, so a Python program receives the notifications.

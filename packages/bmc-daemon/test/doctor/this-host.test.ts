@@ -112,7 +112,7 @@ describe('a port of the daemon', () => {
     expect(report.code).toBe(1);
   });
 
-  it('is changed in an editor if the configuration names it, and the message contains the new line', async () => {
+  it('has an editor as the fix if the configuration names it, and the message contains the new setting', async () => {
     makeUsers(at('users'));
     const port = await usedPort();
     const file = config(`EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);

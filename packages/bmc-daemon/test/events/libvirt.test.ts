@@ -120,7 +120,7 @@ describe("events of libvirt's test driver", () => {
     stream.close();
   });
 
-  it('report a changed definition only after a running edit of the machine, but a start at once', async () => {
+  it('report a changed definition only after the end of a running edit, but a start during the edit', async () => {
     // `ChangeFeed` waits for the edit, so that the event of the client that made the edit comes first.
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     await define('first');
@@ -131,7 +131,7 @@ describe("events of libvirt's test driver", () => {
     feed.onChange(({ kind }) => void kinds.push(kind));
     feed.start();
     await parts.queue.edit(uuid, async () => {
-      // The feed may subscribe after the first definition, so this defines until two events have arrived.
+      // The feed may subscribe after the first definition, so the test defines until two events have arrived.
       await until('two events of the edit', async () => {
         await define('second');
         return events >= 2;

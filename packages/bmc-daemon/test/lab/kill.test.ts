@@ -48,7 +48,7 @@ async function kill(args: readonly string[], number: number): Promise<string | n
   return dropped;
 }
 
-describe.each(['create', 'clone', 'delete'] as const)('machine %s, killed before any of its changes,', (command) => {
+describe.each(['create', 'clone', 'delete'] as const)('machine %s, killed before each of its changes,', (command) => {
   it('completes when it runs again, and its machines can be deleted', async () => {
     if (command === 'clone') await lab.results('create', 'golden', ...small);
     const base = await lab.contents();

@@ -141,7 +141,7 @@ describe('the autostart of a machine', () => {
 });
 
 describe('reading a machine', () => {
-  it('begins again for a client that asks while the sizes of the disks are pending', async () => {
+  it('begins again for a client that asks while an earlier read waits for the sizes of the disks', async () => {
     const guest = await host.guest();
     const parts = host.parts();
     const machine = await find(parts, guest);

@@ -83,7 +83,7 @@ const on = { enabled: true, current: true, enrolled: true };
 const off = { enabled: false, current: false, enrolled: false };
 
 describe('Secure Boot', () => {
-  it('can be switched if libvirt selects the firmware, even if the definition has SMM off', async () => {
+  it('can be enabled and disabled if libvirt selects the firmware, even if the definition has SMM off', async () => {
     const driver = await host.driver();
     const guest = await host.guest(uefi);
     await withUefi(guest, (xml) => xml.replace('<acpi/>', `<acpi/><smm state='off'/>`));
@@ -101,7 +101,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it("can be switched with the firmware files of sushy-tools' settings, and turns SMM on", async () => {
+  it("can be enabled and disabled with the firmware files of sushy-tools' settings, and turns SMM on", async () => {
     const driver = await host.driver({
       bootLoaderMap: { efi: { x86_64: code('.secboot') } },
       secureBootTemplates: templates,
@@ -141,7 +141,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('keeps the boot entries of the installed system when it is switched, and replaces only the keys', async () => {
+  it('keeps the boot entries of the installed system when it is enabled or disabled, and replaces only the keys', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));

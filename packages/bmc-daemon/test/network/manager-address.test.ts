@@ -142,7 +142,7 @@ describeNetwork("a manager's own address", () => {
     expect([stored, await lab.addresses()]).toEqual([{}, [`${HOST}/24`]]);
   });
 
-  it('can be removed by a request that it received, and the answer arrives before the removal', async () => {
+  it('can be removed by a request to this address, and the answer arrives before the removal', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });

@@ -194,7 +194,7 @@ describeLab('a daemon that serves virtual media in a cloud', () => {
     await cleanUp(url, 'lab-1');
   });
 
-  it('boots a server whose disk is a volume, and deletes the image after the server', async () => {
+  it('boots a server whose disk is a volume, and deletes the image after the deletion of the server', async () => {
     const url = await serve().address();
     const { image } = await owner.server('lab-2');
     const disk = { boot_index: 0, uuid: image.id, source_type: 'image', destination_type: 'volume', volume_size: 1 };
