@@ -196,7 +196,7 @@ describe('a hostile SSH client', () => {
     quick.on('data', (bytes: Buffer) => (echoed += bytes.length));
     await once(quick, 'data');
     connection._sock.pause();
-    // The machine echoes this input to both clients: more than the sockets of both sides hold.
+    // The machine echoes this input to both clients. The echo is larger than the buffers of the sockets.
     const typed = Buffer.alloc(64 * 1024, 'x');
     for (let count = 1; count <= 256; count += 1) {
       quick.write(typed);

@@ -1,6 +1,6 @@
 /**
- * Follows every link of the service like a client that walks the whole tree: with no machine, with
- * one and with two hundred, on machines in memory and on libvirt's test driver.
+ * Follows every link of the service like a client that walks the whole tree. The hosts have 0, 1
+ * and 200 machines: in memory, and of libvirt's test driver.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

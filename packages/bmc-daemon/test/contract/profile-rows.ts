@@ -72,8 +72,8 @@ function isOlder(left: string, right: string): boolean {
 }
 
 /**
- * Returns a text for each part of a row that a resource of the service lacks, or one text if a
- * required type has no resource.
+ * Returns a text for each requirement of the row that a resource does not meet. If a required type
+ * has no resource, returns one text.
  * @param all every resource by its path.
  */
 export function faultsOfRow(row: ProfileRow, all: ReadonlyMap<string, Crawled>): readonly string[] {

@@ -1,6 +1,6 @@
 /**
  * Tests each requirement of the profiles of OpenStack's Ironic and of the Open Compute Project, in
- * our own words, and Ironic's own file if RACKLESS_REDFISH_SCHEMAS is set.
+ * our own words. With RACKLESS_REDFISH_SCHEMAS, also tests Ironic's own file.
  * docs/internals/conformance-rules.md lists all rules.
  */
 import { readFileSync } from 'node:fs';

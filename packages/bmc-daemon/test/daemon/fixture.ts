@@ -41,8 +41,8 @@ export function daemonFixture(): DaemonFixture {
   return {
     at,
     start(args, { env, ...options } = {}) {
-      // The daemons of a test share a state folder of the test and have no default SSH port, so that tests do
-      // not affect each other or the host.
+      // The daemons of a test share its state folder, and have no default SSH port. So tests do not affect
+      // each other or the host.
       const own = { STATE_DIRECTORY: at('state'), EMULATOR_CONSOLE_SSH_PORT: 'None' };
       const child = new DaemonProcess(args, { ...options, env: { ...own, ...env } });
       started.push(child);

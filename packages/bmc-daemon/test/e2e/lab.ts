@@ -47,8 +47,8 @@ export interface GuestOptions {
 }
 
 /**
- * A report of a boot, a medium or a pressed button, a text that a typed command prints, or the kernel's
- * message for an NMI, shortened to what all versions of the kernel print.
+ * A report of the guest's programs (a boot, a medium, a pressed button, a text of a typed command), or the
+ * kernel's message for an NMI. All versions of the kernel print this part of the message.
  */
 const REPORT = /RACKLESS-.*\n|NMI received/;
 const BOOT = /RACKLESS-(DISK|ISO) .*\n/;
@@ -73,8 +73,7 @@ export class Guest extends Machine {
   }
 
   /**
-   * Returns the next report of the guest: a boot, even an unexpected one, a medium, a button, an NMI
-   * or a text that a typed command prints.
+   * Returns the next report of the guest, even an unexpected one (see {@link REPORT}).
    * @throws {Error} if there is none within `timeoutMs`.
    */
   async nextEvent(timeoutMs = BOOT_MS): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * Tests that the guests of scripts/guests work as the end-to-end suites expect, so that faults of
- * the guests do not look like faults of the daemon.
+ * Tests that the guests of scripts/guests work as the end-to-end suites expect. Otherwise, faults of
+ * the guests could look like faults of the daemon.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -48,8 +48,8 @@ async function untilOff(name: string): Promise<void> {
 }
 
 /**
- * Changes the media of a drive. Uses --force and retries, as the daemon does: libvirt gives a guest 5 s to
- * open the tray, which is short on a busy host, and a guest that reads its drive closes the tray.
+ * Changes the media of a drive. Uses --force and retries, as the daemon does. libvirt gives a guest only 5 s to
+ * open the tray, and a guest that reads its drive closes the tray.
  */
 async function changeMedia(...options: readonly string[]): Promise<void> {
   for (;;) {

@@ -96,7 +96,7 @@ export class LabLibvirtd {
 
 /**
  * Runs `bmc-daemon machine` to its end. Removes the line "waiting for another command to end" from
- * stderr: all libvirtds of this host share one lock, so commands of other tests can cause this line.
+ * stderr. Commands of other tests can cause this line, because all libvirtds of this host share one lock.
  */
 export async function runMachine(...args: readonly string[]): Promise<Finished> {
   const finished = await run(['machine', ...args]);

@@ -175,8 +175,8 @@ describe('the console log of a libvirt machine', () => {
         (await log?.read())?.flatMap((record) => (record.kind === 'boot' ? record.boot.number : [])) ?? [];
       return await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
     };
-    // SeaBIOS prints the end of `Hard Disk...` and its line end when its timer ticks: within the
-    // guest's output, after it, or never if a reset comes first.
+    // SeaBIOS prints the end of the line `Hard Disk...` when its timer ticks. This can be within or
+    // after the guest's output, or never if a reset comes first.
     const boots = async () => (await raw()).map((text) => text.replace(/[.\r\n]/g, ''));
     const untilBooted = (count: number) =>
       until(`boot ${count}`, async () => {

@@ -1,5 +1,5 @@
 /**
- * Tests definitions that version 0.1 wrote, with a real libvirtd: the driver reads their metadata, and writes
+ * Tests definitions that version 0.1 wrote, with a real libvirtd. The driver reads their metadata, and writes
  * it in the current format at the next change.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Tests the queues through which a change passes, with a real libvirtd: changes of one machine run one after
- * the other, none of them waits forever, and no machine waits for another.
+ * Tests the queues through which a change passes, with a real libvirtd. The changes of a machine run one after
+ * the other. No change waits forever, and no machine waits for another.
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
- * Tests the driver with a libvirt behind ssh, as on another host: a real sshd, real guests, and a libvirtd
- * with its own folders, which this process does not see at their paths.
+ * Tests the driver with a libvirt behind ssh, as on another host, with a real sshd and real guests. The libvirtd
+ * has its own folders, which this process does not see at their paths.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -71,8 +71,7 @@ describeSsh('a libvirt on another host, over ssh', () => {
     const [echoed] = (await once(stream, 'data', { signal: AbortSignal.timeout(240_000) })) as [Buffer];
     expect(echoed.toString()).toBe('x');
     stream.destroy();
-    // The text begins with a space: the boot id before it is empty, because the boot id of this host says
-    // nothing about the other host.
+    // The boot id before the space is empty, because the boot id of this host says nothing about the other host.
     expect(await driver.console.instance('echo')).toMatch(/^ \d+$/);
     await driver.power('echo', 'destroy');
   });

@@ -1,7 +1,7 @@
 /**
- * Tests images with a fake Glance that fails or answers late, with other daemons that change images and
- * servers, and with unexpected metadata of servers. media.test.ts uses a real Glance. In a sweep, the
- * daemon deletes the images that no server uses.
+ * Tests images with a fake Glance that fails or answers late. In some tests, other daemons change images and
+ * servers, or servers have unexpected metadata. media.test.ts uses a real Glance. In a sweep, the daemon
+ * deletes the images that no server uses.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
@@ -187,7 +187,7 @@ it('the daemon keeps the image of a running upload in a sweep, even before Glanc
 it('the daemon deletes unused images at the start, except foreign images and images that another daemon marked', async () => {
   const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
   const usedByNewerState = glance.put();
-  // A newer state of server 1 is stored with the image `used`. By this state, the CD drive has the other image.
+  // The image `used` stores a newer state of server 1, in which the CD drive has `usedByNewerState`.
   const used = glance.put({ [`rackless_state_${idOf(1)}`]: JSON.stringify({ cd: usedByNewerState }) });
   const kept = [
     used,

@@ -124,8 +124,8 @@ it('the daemon reads only metadata before many boots, and a server completely on
   const ids = Array.from({ length: count }, (_, index) => idOf(index));
   ids.forEach((_, index) => servers.put(index, off));
   await driver.listSystems();
-  // Simulates a setting of another daemon: stores a setting, hides it from this driver, and restores it without a
-  // time of change, so that no listing of changes reports it.
+  // Simulates a setting of another daemon: stores a setting, hides it from this driver, and restores it. The
+  // restored server has no time of change, so no listing of changes reports it.
   await driver.change(idOf(30), { assetTag: 'rack 7' });
   const stored = servers.all.get(idOf(30))?.body['metadata'];
   servers.put(30, { ...off, metadata: {} });

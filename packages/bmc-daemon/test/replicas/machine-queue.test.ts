@@ -30,7 +30,7 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** Waits until the queue of operations or of edits has the given number of operations, of both replicas. */
+/** Waits until the shared queue of operations (or of edits) has this number of entries. */
 const queued = (count: number, kind = 'operation') =>
   waitFor(
     async () => ((await link.command(['ZCARD', `{bmc-daemon}:lease:queue:${kind}:u`])) === count ? true : undefined),

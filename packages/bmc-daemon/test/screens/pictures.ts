@@ -31,7 +31,7 @@ export async function screenshot(host: TestHost, guest: Guest): Promise<Picture>
 }
 
 /**
- * Returns the share of pixels that differ; 1 for another size.
+ * Returns the share of pixels that differ; 1 if the sizes differ.
  * @param tolerance the difference of a color that still counts as the same, for lossy pictures.
  */
 export function difference(left: Picture, right: Picture, tolerance = 0): number {

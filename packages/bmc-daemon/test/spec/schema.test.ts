@@ -1,6 +1,6 @@
 /**
- * Validates all resources that a client can reach, and some errors, with DMTF's schemas in both modes. Also tests the
- * differences between the modes.
+ * Validates all resources that a client can reach, and some errors, with DMTF's schemas. Tests both values of
+ * EMULATOR_DMTF_STRICT, and how the resources differ between them.
  */
 import { describe, expect, it } from '@jest/globals';
 import { dmtfSchemas, type DmtfSchemas } from './dmtf-schemas.js';

@@ -1,7 +1,7 @@
 /**
  * Guests whose whole program is the boot sector, without a kernel or a boot loader. SeaBIOS boots
- * them within a second. They print the label of their boot device on a serial line, react to the
- * power button, restart on demand, and read their IDE CD drive.
+ * them within a second. They print the label of their boot device on a serial line, and react to
+ * the power button. At a command on the line, they restart or read their IDE CD drive.
  */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 

@@ -1,6 +1,6 @@
 /**
- * Kills a daemon before and after each write of an operation: by default of some operations in each state of a server,
- * with RACKLESS_KILL=all of all. A client repeats its request at the daemon that starts next.
+ * Kills a daemon before and after each write of an operation. A client repeats its request at the daemon that starts
+ * next. By default, some operations run in each state of a server; with RACKLESS_KILL=all, all run.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../../daemon/process.js';
