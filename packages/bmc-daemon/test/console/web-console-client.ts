@@ -14,7 +14,7 @@ export class WebConsoleClient {
   #hasEnded = false;
   /** The output so far. */
   output = '';
-  /** The text messages so far, without those that `hears` has removed. */
+  /** The text messages so far, without those that `waitForMessage` has removed. */
   readonly messages: Record<string, unknown>[] = [];
 
   /** @param url for example `http://127.0.0.1:8000/redfish/v1/Systems/node-2/SerialConsole`. */
@@ -46,7 +46,7 @@ export class WebConsoleClient {
     this.#socket.send(Buffer.from(text, 'latin1'), { binary: true });
   }
 
-  tell(message: object): void {
+  sendMessage(message: object): void {
     this.#socket.send(JSON.stringify(message));
   }
 
@@ -67,7 +67,7 @@ export class WebConsoleClient {
    * `messages`.
    * @throws {Error} with all messages if the connection ends first, or after TIMEOUT_MS.
    */
-  async hears(wanted: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+  async waitForMessage(wanted: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
     const find = () =>
       this.messages.findIndex((message) => Object.entries(wanted).every(([name, value]) => message[name] === value));
     await this.#until(

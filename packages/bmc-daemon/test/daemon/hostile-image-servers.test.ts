@@ -45,7 +45,7 @@ const sockets = new Set<Socket>();
 let servers: readonly Server[] = [];
 const urls = new Map<string, string>();
 /** The functions that a server calls after a request, by the name of its attack. */
-const asked = new Map<string, () => void>();
+const onRequest = new Map<string, () => void>();
 
 beforeAll(async () => {
   servers = await Promise.all(
@@ -56,7 +56,7 @@ beforeAll(async () => {
         socket.on('close', () => sockets.delete(socket));
         socket.once('data', () => {
           attack(socket);
-          asked.get(name)?.();
+          onRequest.get(name)?.();
         });
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -112,7 +112,7 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, a hostile imag
   };
   /** Sends an insert, and returns when the server has the request. */
   const insert = async (name: string): Promise<Answer> => {
-    const reached = new Promise<void>((resolve) => asked.set(name, resolve));
+    const reached = new Promise<void>((resolve) => onRequest.set(name, resolve));
     const answer = await machine.tryInsert(urls.get(name) ?? '');
     await reached;
     return answer;

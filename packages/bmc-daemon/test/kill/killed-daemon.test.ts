@@ -42,7 +42,7 @@ function report({ title }: Operation, what: string): void {
  * Runs the preparation of an operation.
  * @returns the state before the operation.
  */
-async function prepared({ before }: Operation): Promise<Fingerprint> {
+async function prepare({ before }: Operation): Promise<Fingerprint> {
   await lab.reset();
   await before?.(lab);
   return await lab.fingerprint();
@@ -52,7 +52,7 @@ async function prepared({ before }: Operation): Promise<Fingerprint> {
  * Waits until the host has one of the given states, for at most ten minutes.
  * @returns the last state.
  */
-async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
+async function untilSettled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
   let seen = await lab.fingerprint();
   const isExpected = (): boolean => expected.some((one) => JSON.stringify(one) === JSON.stringify(seen));
   const readUntilExpected = async (): Promise<boolean> => {
@@ -68,7 +68,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
   '%s',
   (_title, operation) => {
     it('leaves the machine in the state before or after the operation, if the daemon is killed during it', async () => {
-      const before = await prepared(operation);
+      const before = await prepare(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
       expect(after.unfinished).toEqual([]);
@@ -78,7 +78,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
       const kills = all ? calls.keys() : new Set([Math.min(1, calls.length - 1), ...secondDefine(calls)]);
       for (const kill of kills) {
         report(operation, `kill ${kill} of ${calls.length}, before ${calls[kill]}`);
-        expect({ kill, call: calls[kill], state: await prepared(operation) }).toEqual({
+        expect({ kill, call: calls[kill], state: await prepare(operation) }).toEqual({
           kill,
           call: calls[kill],
           state: before,
@@ -86,7 +86,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
         const run = await lab.run(() => operation.run(lab), kill);
         expect(run.killed).toBe(true);
         await lab.startDaemon();
-        const seen = await settled([before, after]);
+        const seen = await untilSettled([before, after]);
         const nearest = JSON.stringify(seen) === JSON.stringify(before) ? before : after;
         expect({ kill, call: run.calls.at(-1), state: seen }).toEqual({ kill, call: run.calls.at(-1), state: nearest });
       }
@@ -98,7 +98,7 @@ describe.each(chosen(atomicOperations).map((operation) => [operation.title, oper
   '%s',
   (_title, operation) => {
     it('leaves the machine in the state before the operation, or succeeds, if libvirt rejects one of its calls', async () => {
-      const before = await prepared(operation);
+      const before = await prepare(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
       // A device that cannot be hot-plugged is added by the next start, so the operation succeeds.
@@ -107,13 +107,13 @@ describe.each(chosen(atomicOperations).map((operation) => [operation.title, oper
       const refusals = all ? refusable : new Set([...refusable.slice(-2, -1), ...secondDefine(calls)]);
       for (const refuse of refusals) {
         report(operation, `refuse ${refuse} of ${calls.length}, ${calls[refuse]}`);
-        await prepared(operation);
+        await prepare(operation);
         const { call, done } = await lab.runRefused(() => operation.run(lab), refuse);
         // libvirt may reject the cleanup after a completed operation. The restarted daemon repeats
         // the cleanup.
         if (done) await lab.restartDaemon();
         const expected = done ? after : before;
-        expect({ refuse, call, state: await settled([expected]) }).toEqual({ refuse, call, state: expected });
+        expect({ refuse, call, state: await untilSettled([expected]) }).toEqual({ refuse, call, state: expected });
       }
     });
   },

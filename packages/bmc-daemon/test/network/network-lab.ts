@@ -71,11 +71,11 @@ async function mayHaveNamespaces(): Promise<boolean> {
   }
 }
 
-const obstacle = (await mayHaveNamespaces()) ? undefined : 'no network namespaces, iproute2 or curl here';
+const reasonToSkip = (await mayHaveNamespaces()) ? undefined : 'no network namespaces, iproute2 or curl here';
 
 /** Declares a suite that is skipped without network namespaces, iproute2 or curl. */
 export function describeNetwork(title: string, suite: () => void): void {
-  describeUnless(obstacle, title, suite);
+  describeUnless(reasonToSkip, title, suite);
 }
 
 let count = 0;

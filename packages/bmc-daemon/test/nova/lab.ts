@@ -21,15 +21,15 @@ let file = process.env['RACKLESS_OPENSTACK_LAB'] ?? '';
 /** Returns the path of the lab's clouds.yaml; '' before {@link withLab} has started the lab. */
 export const labFile = (): string => file;
 
-/** Returns why this host cannot run the lab; undefined if it can. */
-function hindrance(): string | undefined {
+/** Returns why this host cannot run the lab; undefined if it can, or if RACKLESS_REQUIRE_ALL forbids skips. */
+function reasonToSkip(): string | undefined {
   if (file !== '' || requiresAll) return undefined;
   if (process.getuid?.() !== 0) return 'only root can start scripts/openstack-lab';
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   return release.includes('VERSION_CODENAME=bookworm') ? undefined : 'scripts/openstack-lab needs Debian 12';
 }
 
-const reason = hindrance();
+const reason = reasonToSkip();
 
 /** Declares a suite that needs the lab. It is skipped where no lab can run. */
 export function describeLab(title: string, suite: () => void): void {

@@ -45,7 +45,7 @@ const rescue = (id: string) => ({ rescue: { rescue_image_ref: id } });
 const unrescue = { unrescue: null };
 const serverBody = (): Record<string, unknown> => cloud.servers.all.get(idOf(1))?.body ?? {};
 const vmState = () => serverBody()['OS-EXT-STS:vm_state'];
-const item = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
+const storedState = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
 /** Returns the images of the service: images in drives, and notes (images without content). */
 const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // every image has a list of tags
 const untilOwnImages = (count: number) =>
@@ -79,7 +79,7 @@ it.each([['its name'], ['its id']])(
     expect([cloud.servers.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
     expect(await served.get(drive)).toMatchObject({ Inserted: false });
     await mustReset(served, 'ForceRestart');
-    expect([cloud.servers.actions, vmState(), item()]).toEqual([[unrescue], 'active', expect.anything()]);
+    expect([cloud.servers.actions, vmState(), storedState()]).toEqual([[unrescue], 'active', expect.anything()]);
     expect(await boot(served)).toEqual(['None', 'Disabled']);
   },
 );
@@ -100,12 +100,12 @@ it('the daemon keeps changes that clients make while a server with an empty driv
   const [first, second] = [await serve(), await serve()];
   await setBoot(first, 'Pxe', 'Continuous');
   await mustReset(second, 'ForceRestart');
-  const stored = item();
+  const stored = storedState();
   // From now on, Nova rejects changes of the server's metadata.
   expect((await setBoot(first, 'Hdd', 'Continuous')).status).toBe(200);
   expect(await boot(first)).toEqual(['Hdd', 'Continuous']);
   expect((await setBoot(first, 'Hdd', 'Once')).status).toBe(200);
-  expect([item(), ownImages().length]).toEqual([stored, 1]);
+  expect([storedState(), ownImages().length]).toEqual([stored, 1]);
   // Another daemon deletes unused images at its start. It must not delete the note, which has the change.
   const third = await serve();
   expect(await boot(third)).toEqual(['Hdd', 'Once']);

@@ -25,7 +25,7 @@ const valuesOf = (report: Body): Readonly<Record<string, string>> => {
   const all = report['MetricValues'] as readonly { readonly MetricId: string; readonly MetricValue: string }[]; // A report has this list.
   return Object.fromEntries(all.map(({ MetricId: id, MetricValue: value }) => [id, value]));
 };
-const asked = () =>
+const requestedIds = () =>
   cloud.api.requests.filter((line) => line.endsWith('/diagnostics')).map((line) => line.split('/')[3]);
 /** Lets `respond` answer the requests for diagnostics of a server instead of Nova. */
 const answerWith = (respond: (response: ServerResponse, id: string) => void): void =>
@@ -40,7 +40,7 @@ it('the service shows the counters of a server, and requests diagnostics only of
   const served = await cloud.serve();
   expect((await served.get(reports))['Members']).toHaveLength(3);
   expect((await served.get('/redfish/v1/Systems?$expand=.'))['Members']).toHaveLength(3);
-  expect(asked()).toEqual([]);
+  expect(requestedIds()).toEqual([]);
   expect(valuesOf(await reportOf(served, 2))).toEqual({
     ...{ DiskReadBytes: '262145', DiskReadRequests: '114', DiskWriteBytes: '5778435', DiskWriteRequests: '492' },
     ...{ NetworkReceivedBytes: '2070139', NetworkReceivedPackets: '26701', NetworkReceiveErrors: '100' },
@@ -50,7 +50,7 @@ it('the service shows the counters of a server, and requests diagnostics only of
   expect(await served.get(`/redfish/v1/Systems/${idOf(2)}/ProcessorSummary/ProcessorMetrics`)).toMatchObject({
     BandwidthPercent: null,
   });
-  expect(asked()).toEqual([idOf(2)]);
+  expect(requestedIds()).toEqual([idOf(2)]);
 });
 
 it('the service derives the load of the processors from two measurements', async () => {
@@ -75,7 +75,7 @@ it('the service has no metric values of a server that is off, and requests no di
   cloud.servers.put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
   const served = await cloud.serve();
   expect(valuesOf(await reportOf(served, 1))).toEqual({});
-  expect(asked()).toEqual([]);
+  expect(requestedIds()).toEqual([]);
 });
 
 it.each([[400], [404], [409], [501]])(
@@ -85,7 +85,7 @@ it.each([[400], [404], [409], [501]])(
     answerWith((response) => sendJson(response, status, { fault: { code: status, message: 'it does not run' } }));
     const served = await cloud.serve();
     expect(valuesOf(await reportOf(served, 1))).toEqual({});
-    expect(asked()).toEqual([idOf(1)]);
+    expect(requestedIds()).toEqual([idOf(1)]);
   },
 );
 
@@ -95,7 +95,7 @@ it('the service requests no more diagnostics after the policy of the cloud has r
   answerWith((response) => sendJson(response, 403, { forbidden: { code: 403, message } }));
   const served = await cloud.serve();
   expect([valuesOf(await reportOf(served, 1)), valuesOf(await reportOf(served, 2))]).toEqual([{}, {}]);
-  expect(asked()).toEqual([idOf(1)]);
+  expect(requestedIds()).toEqual([idOf(1)]);
 });
 
 it('the service answers 503 to three reads of a server on a host that is down, asks Nova once, and reads other servers', async () => {
@@ -109,7 +109,7 @@ it('the service answers 503 to three reads of a server on a host that is down, a
     expect((await served.send('GET', `${reports}/${idOf(1)}`)).status).toBe(503);
   }
   expect(valuesOf(await reportOf(served, 2))).toEqual({ DiskReadBytes: '7' });
-  expect(asked()).toEqual([idOf(1), idOf(2)]);
+  expect(requestedIds()).toEqual([idOf(1), idOf(2)]);
 });
 
 it.each<[string, object]>([
@@ -138,11 +138,11 @@ it('the service requests the diagnostics of at most four servers at the same tim
         held.delete(response);
         sendJson(response, 200, {});
       }
-      return asked().length === 20 || undefined;
+      return requestedIds().length === 20 || undefined;
     },
-    () => `Nova got ${asked().length} requests`,
+    () => `Nova got ${requestedIds().length} requests`,
   );
   for (const response of held) sendJson(response, 200, {});
   await all;
-  expect([new Set(asked()).size, most <= 4]).toEqual([20, true]);
+  expect([new Set(requestedIds()).size, most <= 4]).toEqual([20, true]);
 });

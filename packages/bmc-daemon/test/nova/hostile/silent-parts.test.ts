@@ -28,7 +28,7 @@ const MAX_RELAYED = 6;
 const MAX_RUNNING = 16;
 
 /** Returns the number of requests for ports that Nova has received. */
-const askedPorts = () => cloud.requestsTo('/compute').filter((line) => line.endsWith('/os-interface')).length;
+const portRequestCount = () => cloud.requestsTo('/compute').filter((line) => line.endsWith('/os-interface')).length;
 
 /** Waits until `count` returns at least the expected number. */
 const until = (expected: number, count: () => number) =>
@@ -75,7 +75,7 @@ describe('a Neutron that does not tell Nova the ports', () => {
     const served = await cloud.serve();
     fail('/os-interface', fault);
     const links = served.get(`${systemOf(1)}/EthernetInterfaces`);
-    await until(1, askedPorts);
+    await until(1, portRequestCount);
     expect(await served.get(systemOf(1))).toMatchObject({ PowerState: 'On' });
     expect((await reset(served, 1, 'ForceOff')).status).toBe(204);
     expect(await served.get(systemOf(1))).toMatchObject({ PowerState: 'Off' });
@@ -98,7 +98,7 @@ describe('a Neutron that does not tell Nova the ports', () => {
     for (const links of await Promise.all(reads)) expect(links).toMatchObject({ 'Members@odata.count': 1 });
     // While these requests wait, the daemon sends no others for ports. It answers from the addresses.
     expect(await served.get(`${systemOf(1)}/EthernetInterfaces`)).toMatchObject({ 'Members@odata.count': 1 });
-    expect(askedPorts()).toBe(MAX_RELAYED);
+    expect(portRequestCount()).toBe(MAX_RELAYED);
     expect(ports.waiting()).toBe(MAX_RELAYED);
   });
 });
