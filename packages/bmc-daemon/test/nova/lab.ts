@@ -132,7 +132,7 @@ export function openOwner(): LabOwner {
     if (found === undefined) throw new Error(`the lab has no server ${name}`);
     return found;
   };
-  const settled = async (name: string, vmState: string): Promise<void> => {
+  const untilSettled = async (name: string, vmState: string): Promise<void> => {
     let last: LabServer | undefined;
     await waitFor(
       async () => {
@@ -148,7 +148,7 @@ export function openOwner(): LabOwner {
     server: find,
     act: async (name, action, vmState) => {
       if (action !== undefined) await post(`/servers/${(await find(name)).id}/action`, action);
-      await settled(name, vmState);
+      await untilSettled(name, vmState);
     },
     create: async (name, parts) => {
       const { image } = await find('lab-2');
@@ -157,7 +157,7 @@ export function openOwner(): LabOwner {
         server: { name, imageRef: image.id, flavorRef: flavors.flavors[0]?.id, networks: 'none', ...parts },
       };
       const { server } = (await post('/servers', body)) as { readonly server: { readonly id: string } }; // Nova sends this object.
-      await settled(server.id, 'active');
+      await untilSettled(server.id, 'active');
       return server.id;
     },
     createImage: async (name, properties, content) => {
