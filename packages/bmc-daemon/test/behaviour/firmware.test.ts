@@ -181,7 +181,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await pendingAttributes())['NumCores']).toBe(1);
   });
 
-  it('drop a pending BootMode when BootSourceOverrideMode changes, and reject Secure Boot with a pending Bios', async () => {
+  it('drop a pending BootMode if BootSourceOverrideMode is set, and reject Secure Boot with pending Bios', async () => {
     await setPending({ BootMode: 'Bios' });
     expect((await pendingAttributes())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });

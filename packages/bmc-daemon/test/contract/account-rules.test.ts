@@ -74,7 +74,7 @@ describe('an account', () => {
     expect((await service.logIn('other', other.password)).status).toBe(201);
   });
 
-  it('can only be read and get a new password while this is required, and then has the access of its role', async () => {
+  it('can only be read and get a new password while this is required; then it has the access of its role', async () => {
     const { uri, password } = await addAccount('new', { PasswordChangeRequired: true });
     const opened = await service.logIn('new', password);
     expect([opened.status, ...messagesOf(opened)]).toEqual([201, 'PasswordChangeRequired']);

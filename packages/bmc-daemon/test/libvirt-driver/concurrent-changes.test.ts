@@ -170,9 +170,9 @@ describe('a machine for which libvirt does not answer', () => {
    * Makes libvirt return no XML until `end` is called, as libvirt 11.3 and later do while a QEMU
    * hangs.
    */
-  function holdXml({ domain }: Machine): { readonly asked: () => number; readonly end: () => void } {
+  function holdXml({ domain }: Machine): { readonly callCount: () => number; readonly end: () => void } {
     const real = domain.getXmlDesc.bind(domain);
-    let [asked, isSilent] = [0, true];
+    let [callCount, isSilent] = [0, true];
     let end = (): void => undefined;
     const over = new Promise<void>((resolve) => {
       end = () => {
@@ -182,13 +182,13 @@ describe('a machine for which libvirt does not answer', () => {
     });
     domain.getXmlDesc = async (...words) => {
       if (!isSilent) return await real(...words);
-      asked += 1;
+      callCount += 1;
       // A read makes two calls. The first read times out, the next ones wait.
-      if (asked <= 2) throw clientError('CALL_TIMEOUT', 'calling domainGetXmlDesc: no answer');
+      if (callCount <= 2) throw clientError('CALL_TIMEOUT', 'calling domainGetXmlDesc: no answer');
       await over;
       return await real(...words);
     };
-    return { asked: () => asked, end };
+    return { callCount: () => callCount, end };
   }
 
   async function running(): Promise<{ readonly guest: Guest; readonly parts: Host; readonly machine: Machine }> {
@@ -203,12 +203,12 @@ describe('a machine for which libvirt does not answer', () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     const firstReading = await reader.read(machine);
-    const { asked, end } = holdXml(machine);
+    const { callCount, end } = holdXml(machine);
     const last = await reader.read(machine);
     expect(last).toEqual({ ...firstReading, unansweredSince: expect.any(Date) });
     // If one of the next reads waited for the pending read, the test would hang.
     for (let count = 0; count < 3; count += 1) expect(await reader.read(machine)).toBe(last);
-    expect(asked()).toBe(4);
+    expect(callCount()).toBe(4);
     await host.virsh('desc', guest.name, '--config', 'mine');
     end();
     await until('the new reading', async () => (await reader.read(machine)).description === 'mine');
@@ -218,11 +218,11 @@ describe('a machine for which libvirt does not answer', () => {
   it('is unavailable at once from the second attempt on, if no read has ever succeeded', async () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
-    const { asked, end } = holdXml(machine);
+    const { callCount, end } = holdXml(machine);
     for (let count = 0; count < 3; count += 1) {
       await expect(reader.read(machine)).rejects.toMatchObject({ kind: 'unavailable' });
     }
-    expect(asked()).toBe(4);
+    expect(callCount()).toBe(4);
     end();
     await until('a reading', async () => (await reader.read(machine)).state === 'running');
   });
@@ -231,12 +231,12 @@ describe('a machine for which libvirt does not answer', () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
-    const { asked, end } = holdXml(machine);
+    const { callCount, end } = holdXml(machine);
     const last = await reader.read(machine);
     expect(await reader.read(machine)).toBe(last);
     reader.forgetUnlessSilent(machine.uuid);
     expect(await reader.read(machine)).toBe(last);
-    expect(asked()).toBe(4);
+    expect(callCount()).toBe(4);
     end();
     await until('a new reading', async () => (await reader.read(machine)).unansweredSince === undefined);
   });
@@ -339,10 +339,10 @@ describe('a drive that was hot-plugged into a running machine', () => {
     // libvirt does the same if QEMU does not release the device within 5 s: it answers, and the device
     // disappears some reads later.
     machine.domain.detachDeviceFlags = (...words) => {
-      machine.domain.getXmlDesc = async (...asked) => {
+      machine.domain.getXmlDesc = async (...flags) => {
         reads += 1;
         if (reads === 6) await detach(...words);
-        return await getXmlDesc(...asked);
+        return await getXmlDesc(...flags);
       };
       return Promise.resolve();
     };

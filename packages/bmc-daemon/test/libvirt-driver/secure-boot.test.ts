@@ -141,7 +141,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('keeps the boot entries of the installed system when it is enabled or disabled, and replaces only the keys', async () => {
+  it('changes only the keys when it is enabled or disabled, and keeps the boot entries', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));

@@ -440,7 +440,7 @@ describe('drives', () => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('get an image that is stored in the folder of the pool, even if its URL has a path to another folder', async () => {
+  it('get an image that is stored in the folder of the pool, even if its URL names another folder', async () => {
     const guest = await host.guest();
     await writeFile(host.file('pool/keep'), '');
     const iso = bootableIso({ label: 'x' });

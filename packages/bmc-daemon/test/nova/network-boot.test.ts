@@ -45,7 +45,8 @@ const rescue = (id: string) => ({ rescue: { rescue_image_ref: id } });
 const unrescue = { unrescue: null };
 const serverBody = (): Record<string, unknown> => cloud.servers.all.get(idOf(1))?.body ?? {};
 const vmState = () => serverBody()['OS-EXT-STS:vm_state'];
-const storedState = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
+// In these tests, all values of the metadata are texts.
+const storedState = () => (serverBody()['metadata'] as Record<string, string>)['rackless:state'];
 /** Returns the images of the service: images in drives, and notes (images without content). */
 const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // every image has a list of tags
 const untilOwnImages = (count: number) =>

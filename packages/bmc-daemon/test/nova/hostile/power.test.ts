@@ -114,7 +114,7 @@ it('the service answers a reset with 503, not with a task, while the cloud hangs
   expect((await served.get(systemOf(1)))['PowerState']).toBe('On');
 });
 
-it('the service waits at most 7 s for an action that a hanging cloud has received; Nova may still execute it', async () => {
+it('the service waits at most 7 s for an action if the cloud hangs, and Nova may still execute it', async () => {
   cloud.servers.put(1);
   const served = await cloud.serve();
   let execute: (() => void) | undefined;
