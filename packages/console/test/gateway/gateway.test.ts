@@ -305,8 +305,8 @@ describe('the console of a proxy', () => {
   const { open } = browserFixture();
 
   it.each([
-    ['without a master key opens without a login, and says what works', {}, 'No master key is configured'],
-    ['without a store says what works', { master_key: MASTER }, 'No store is configured'],
+    ['without a master key opens without a login, and says so', {}, 'No master key is configured'],
+    ['without a store says that no store is configured', { master_key: MASTER }, 'No store is configured'],
   ])('%s', async (_title, general, notice) => {
     const gateway = await startGateway({ general });
     try {

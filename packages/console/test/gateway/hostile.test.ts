@@ -100,7 +100,7 @@ describe('the console of model-proxy under attack', () => {
     });
 
   /** Checks that no text has run as a script or has become an element, and that the page has recorded no fault. */
-  async function isUnharmed(): Promise<void> {
+  async function expectUnharmed(): Promise<void> {
     const state = await page.evaluate(() => ({
       hacked: (globalThis as { hacked?: number }).hacked ?? null, // a successful attack sets this property
       elements: document.querySelectorAll('img[src="x"], svg[onload], iframe, [onerror], a[href^="javascript:" i]')
@@ -130,7 +130,7 @@ describe('the console of model-proxy under attack', () => {
     expect([...statuses]).toEqual([401]);
     expect(proxy.logged().join('\n')).not.toContain('sk-guess-');
     expect((await fetch(`${proxy.url}/key/list`, { headers: { authorization: `Bearer ${MASTER}` } })).status).toBe(200);
-    await isUnharmed();
+    await expectUnharmed();
   });
 
   it('shows names of models as text, also after hostile answers and errors of the upstream', async () => {
@@ -146,7 +146,7 @@ describe('the console of model-proxy under attack', () => {
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
     for (const attack of attacks) await page.getByRole('rowheader', { name: attack }).first().waitFor();
-    await isUnharmed();
+    await expectUnharmed();
   });
 
   it('shows names and tags of keys, and their spend, as text', async () => {
@@ -164,11 +164,11 @@ describe('the console of model-proxy under attack', () => {
     }
     await openFromMenu(page, 'Keys');
     for (const attack of attacks) await page.getByRole('rowheader', { name: attack }).first().waitFor();
-    await isUnharmed();
+    await expectUnharmed();
     await openFromMenu(page, 'Spend');
     await page.getByRole('table', { name: 'Totals' }).getByRole('rowheader', { name: image }).first().waitFor();
     await page.getByText('Show as a table').click();
-    await isUnharmed();
+    await expectUnharmed();
   });
 
   it('shows answers and errors in the playground as text', async () => {
@@ -182,6 +182,6 @@ describe('the console of model-proxy under attack', () => {
     await send(script, 'constructor.constructor');
     await send('fails', 'InternalServerError');
     expect(await page.getByRole('log', { name: 'Conversation' }).textContent()).toContain(image);
-    await isUnharmed();
+    await expectUnharmed();
   });
 });

@@ -5,7 +5,7 @@ import { call } from '../../../model-proxy/test/harness/call.js';
 import { browserFixture, takePictures } from '../harness/browser.js';
 import { clientOf, logIn, MASTER, openFromMenu, startGateway, type Gateway } from './fixture.js';
 
-/** More than the list of keys and the report of the usage show at once. */
+/** More keys than a page of the list or the spend report shows. */
 const KEYS = 103;
 /** The longest alias that the proxy accepts. */
 const LONG = 'W'.repeat(256);
@@ -31,7 +31,7 @@ describe('the console with 103 keys', () => {
   }, 120_000);
   afterAll(() => gateway.close());
 
-  it('shows the usage of the 100 largest keys, says that there are 103, and adds up the others by day', async () => {
+  it('shows the usage of 100 of 103 keys, says so, and has one column for the others in the daily table', async () => {
     await openFromMenu(page, 'Spend');
     await page.getByText('The table has the 100 largest of 103.').waitFor();
     expect(await page.getByRole('table', { name: 'Totals' }).getByRole('rowheader').count()).toBe(100);

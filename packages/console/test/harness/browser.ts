@@ -1,4 +1,4 @@
-/** Debian's headless Chromium. Each page records its faults: errors, violations of the policy, open dialogs. */
+/** Debian's headless Chromium. Each page records its faults, such as uncaught errors. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ interface BrowserFixture {
 export function browserFixture(): BrowserFixture {
   let browser: Browser;
   beforeAll(async () => {
-    // This build has no user interface of a browser, so it needs half of the CPU time of `chromium`. Chromium's
+    // `chromium-headless-shell` has no browser windows, so it needs half of the CPU time of `chromium`. Chromium's
     // sandbox refuses to run as root.
     browser = await chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'] });
   }, PATIENCE_MS);
@@ -36,7 +36,8 @@ export function browserFixture(): BrowserFixture {
     async open(address, options = {}) {
       const context = await browser.newContext({
         ...{ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' },
-        // This build needs a permission to write to the clipboard. In other builds, a click of the user is enough.
+        // `chromium-headless-shell` writes to the clipboard only with this permission. For `chromium`, a click of the
+        // user is enough.
         permissions: ['clipboard-write'],
         ...options,
       });

@@ -26,7 +26,7 @@ export async function tabOrderFaults(page: Page, start = 'body'): Promise<readon
   const faults = await walk(page, start);
   const unreached = async (): Promise<readonly string[]> =>
     (await page.evaluate('tabOrder.unreached()')) as readonly string[]; // the function returns texts
-  // Keys can add controls: those of a terminal give the keyboard to the user, who can then give it back.
+  // The walk can add controls: Tab in a terminal gets its keyboard, and then a button to hand it over appears.
   const again = (await unreached()).length > 0 ? await walk(page, start) : [];
   return [...faults, ...again, ...(await unreached())];
 }
@@ -80,7 +80,10 @@ function install(): void {
     const { width, height } = element.getBoundingClientRect();
     return width > 1 && height > 1 && element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
   };
-  /** A terminal has its focus in a field outside of the window, and shows it at its own border. */
+  /**
+   * Returns the element that shows the focus of `element`. The focus of a terminal is in a field outside of the window,
+   * and the border of the terminal shows it.
+   */
   const shownOf = (element: Element): Element => element.closest('.serial-screen') ?? element;
 
   const isLarge = (element: Element): boolean => {
