@@ -62,11 +62,11 @@ const isTest = (file: string): boolean => /\.test\.tsx?$/.test(file) || /^packag
 /** Names that files import, as `file#name`; `file#*`: all names. */
 const imported = new Set<string>();
 /** Names that files other than tests import, in the form of {@link imported}. */
-const importedByProduct = new Set<string>();
+const importedOutsideTests = new Set<string>();
 for (const [file, source] of sources) {
   const add = (key: string): void => {
     imported.add(key);
-    if (!isTest(file)) importedByProduct.add(key);
+    if (!isTest(file)) importedOutsideTests.add(key);
   };
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined)) {
@@ -165,7 +165,7 @@ describe('an export', () => {
   it('is listed with a reason if only tests import it, and else not listed', () => {
     const onlyByTests = exported.filter((each) => {
       const key = `${each.file}#${each.name}`;
-      const isUsed = importedByProduct.has(key) || importedByProduct.has(`${each.file}#*`);
+      const isUsed = importedOutsideTests.has(key) || importedOutsideTests.has(`${each.file}#*`);
       return !isUsed && !namedInDeclarations.has(key) && !isPartOfSignature(each);
     });
     expect(onlyByTests.map(({ file, name }) => `${file}: ${name}`).sort()).toEqual([...listed].sort());

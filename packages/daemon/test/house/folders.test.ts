@@ -58,7 +58,7 @@ describe('docs/internals/architecture.md', () => {
 });
 
 describe('the decisions', () => {
-  it('have different numbers, and begin with their number in the title', () => {
+  it('have different numbers, and titles that begin with these numbers', () => {
     const folder = join(repository, 'docs/decisions');
     const files = readdirSync(folder).filter((name) => /^\d{3}-/.test(name));
     const numbers = files.map((name) => name.slice(0, 3));

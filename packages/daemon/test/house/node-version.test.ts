@@ -45,7 +45,7 @@ describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
     },
   );
 
-  it.each(['20.19.0', '22.0.0', '24.21.0'])('runs on Node %s', async (version) => {
+  it.each(['20.19.0', '22.0.0', '24.21.0'])('accepts Node %s', async (version) => {
     expect(await runAs(version, bin)).toEqual({ code: 0, stderr: '' });
   });
 

@@ -1,6 +1,6 @@
 /**
- * A misspelled mark before a block is a fault. Otherwise `scripts/docs-commands` would run a block
- * that must not run.
+ * Tests the check of marks: comments before a block of commands, such as `<!-- not run: a reason -->`.
+ * Without the check, `scripts/docs-commands` would run a block whose mark is misspelled.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
