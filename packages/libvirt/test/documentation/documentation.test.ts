@@ -50,7 +50,7 @@ describe('the README', () => {
 });
 
 describe('the npm package', () => {
-  it('contains only the documented files, the license and the compiled client', async () => {
+  it('contains only the documents, the license, package.json and the compiled client', async () => {
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: pathOf('.') });
     const [{ files }] = JSON.parse(stdout) as [{ files: readonly { readonly path: string }[] }];
     const paths = files.map(({ path }) => path);
@@ -60,7 +60,7 @@ describe('the npm package', () => {
       'README.md',
       'package.json',
     ]);
-    // The folder may be missing: `npm run packages` checks that the client was compiled.
+    // `dist` may be missing here: `npm run packages` checks that the client was compiled.
     expect(paths.filter((path) => path.startsWith('dist/') && !/\.(js|js\.map|d\.ts)$/.test(path))).toEqual([]);
   });
 });

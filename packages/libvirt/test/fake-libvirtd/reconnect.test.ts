@@ -35,7 +35,7 @@ afterEach(async () => {
   await fake.stop();
 });
 
-describe('a link without a connection', () => {
+describe('a link', () => {
   it('rejects all running calls when it loses its connection, and connects again', async () => {
     fake.on(getHostname, () => HANG);
     const link = open();

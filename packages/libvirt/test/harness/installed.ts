@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe } from '@jest/globals';
 
-/** Whether a missing part is a failure. CI installs all parts. */
+/** Whether a suite fails if this host lacks a part that it needs. CI installs all parts. */
 export const requiresAll = process.env['RACKLESS_REQUIRE_ALL'] === '1' || process.env['CI'] === 'true';
 
 /**

@@ -44,7 +44,8 @@ export async function startSshd(daemon: PrivateLibvirtd, setup = ''): Promise<Pr
       `AuthorizedKeysFile ${at('authorized_keys')}`,
       `ForceCommand ${at('session')}`,
       'PermitRootLogin yes',
-      // A client without an accepted key may use a password. Tests expect that our client fails and does not ask its user for one.
+      // A client without an accepted key may use a password. Tests expect that our client fails and does not ask its
+      // user for one.
       'PasswordAuthentication yes',
       'StrictModes no',
       'UsePAM no',

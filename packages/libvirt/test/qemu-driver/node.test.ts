@@ -52,7 +52,7 @@ describe('the processors and the memory of a host', () => {
     expect(await codeOf(hypervisor.nodeGetCpuStats(1_000_000))).toBe('INVALID_ARG');
   });
 
-  it('have the statistics of virsh nodememstats, with its total; a NUMA cell has only total and free', async () => {
+  it('have the statistics and the total of virsh nodememstats; a NUMA cell has only total and free', async () => {
     const stats = await hypervisor.nodeGetMemoryStats();
     const shown = await values('nodememstats');
     expect(Object.keys(stats)).toEqual([...shown.keys()]);

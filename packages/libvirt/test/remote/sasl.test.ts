@@ -60,7 +60,7 @@ const tls = (host: NetworkLibvirtd, more: string): string =>
   `test+tls://localhost:${host.tlsPort}/default?pkipath=${host.pkipath}${more}`;
 
 /** Opens a connection, makes a call and closes the connection. */
-async function opens(uri: string): Promise<void> {
+async function expectOpens(uri: string): Promise<void> {
   const hypervisor = await Hypervisor.open(uri, patient);
   expect(await hypervisor.getType()).toBe('TEST');
   await hypervisor.close();
@@ -85,8 +85,8 @@ describeSasl('SCRAM-SHA-256', () => {
   });
 
   it('opens connections over TLS and over a unix socket', async () => {
-    await opens(tls(host, `&authfile=${join(dir, 'right')}`));
-    await opens(`${host.daemon.uri}&authfile=${join(dir, 'right')}`);
+    await expectOpens(tls(host, `&authfile=${join(dir, 'right')}`));
+    await expectOpens(`${host.daemon.uri}&authfile=${join(dir, 'right')}`);
   });
 
   it('fails with a wrong password, and if the authfile does not exist', async () => {
@@ -108,7 +108,7 @@ describeSasl('PLAIN', () => {
   });
 
   it('opens connections over TLS, but not with a wrong password', async () => {
-    await opens(tls(host, `&authfile=${join(dir, 'right')}`));
+    await expectOpens(tls(host, `&authfile=${join(dir, 'right')}`));
     expect(await refusal(tls(host, `&authfile=${join(dir, 'wrong')}`))).toContain('AUTH_FAILED: authentication failed');
   });
 
@@ -128,6 +128,6 @@ describeSasl('SASL', () => {
   it('uses SCRAM-SHA-256 over a unix socket if libvirtd also offers PLAIN', async () => {
     // Our client does not use PLAIN over a unix socket, so this connection opens only with SCRAM-SHA-256.
     const host = await startWith('plain scram-sha-256');
-    await opens(`${host.daemon.uri}&authfile=${join(dir, 'right')}`);
+    await expectOpens(`${host.daemon.uri}&authfile=${join(dir, 'right')}`);
   });
 });

@@ -21,7 +21,7 @@ afterAll(async () => {
   await Promise.all([daemon.stop(), programs.remove()]);
 });
 
-/** Runs the program `exit` to its end and returns its output. Then continues libvirtd, which the program may stop. */
+/** Runs the program `exit` to its end and returns its output. Then resumes libvirtd, which the program may suspend. */
 async function exitFrom(state: string, ending: string): Promise<string> {
   const uri = state === 'uploading' ? uploadUri : daemon.uri;
   const output = await programs.run('exit', [state, ending, uri, String(daemon.pid)]).output;
@@ -29,7 +29,7 @@ async function exitFrom(state: string, ending: string): Promise<string> {
   return output;
 }
 
-/** States of the program `exit`. In `hung` and `uploading`, the program stops libvirtd, so that its client waits. */
+/** States of the program `exit`. In `hung` and `uploading`, the program suspends libvirtd, so that its client waits. */
 const states = ['idle', 'listening', 'hung', 'uploading', 'disconnected'];
 
 describe('a process exits', () => {
