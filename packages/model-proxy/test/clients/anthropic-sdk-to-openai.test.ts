@@ -368,7 +368,7 @@ describe("Anthropic's SDK with models of other vendors", () => {
   it.each([
     ['Mistral', { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }],
     ['Databricks', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.', signature: '' }] }],
-  ])('gets thinking and text of a content that is a list, as of %s', async (_vendor, thought) => {
+  ])('gets thinking and text from a content that is a list, as %s sends it', async (_vendor, thought) => {
     const expected = [
       { type: 'thinking', thinking: 'Hm.' },
       { type: 'text', text: 'Hi!' },

@@ -113,7 +113,7 @@ describe('curl', () => {
     expect(upstream.last.body?.length).toBeGreaterThan(3_000_000);
   });
 
-  it('gets an uncompressed answer although it accepts compression', async () => {
+  it('gets an answer if it accepts compression, which the proxy does not request from the upstream', async () => {
     const { text } = await curl('--compressed', `${url}/v1/chat/completions`, ...JSON_TYPE, '-d', body());
     expect(JSON.parse(text)).toMatchObject({ object: 'chat.completion' });
     expect(upstream.last.headers['accept-encoding']).toBe('identity');

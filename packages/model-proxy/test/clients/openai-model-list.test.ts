@@ -64,7 +64,7 @@ describe('a list of models', () => {
         const found = proxy.logged().filter((line) => line.includes('list-1'));
         return found.length === 4 ? found : undefined;
       },
-      () => `three requests and a failure: ${proxy.logged().join('\n')}`,
+      () => `not four lines (the request, each model, the failure): ${proxy.logged().join('\n')}`,
     );
     expect(lines.find((line) => line.includes('could not be served'))).toContain('not today');
     for (const model of ['two', 'broken'])

@@ -64,7 +64,7 @@ class Writer {
     this.#random = random;
   }
 
-  /** Never repeats a key in a mapping, because our reader reports that as a fault. */
+  /** Returns a new key, because our reader reports a repeated key of a mapping as a fault. */
   #key(): string {
     this.#keys += 1;
     return this.#random.pick([

@@ -26,7 +26,7 @@ function fault(sent: Sent, answer: string): string | undefined {
   if (answer === '') return sent.mayClose ? undefined : 'the connection was closed without an answer';
   const end = answer.indexOf('\r\n\r\n');
   const head = answer.slice(0, end);
-  // An unknown method is 501 (RFC 9110 §15.6.2). Random bytes begin with an unknown method.
+  // An unknown method gets 501 (RFC 9110 §15.6.2). Random bytes begin with an unknown method.
   if (!/^HTTP\/1\.1 4\d\d /.test(head) && !(sent.mayClose && head.startsWith('HTTP/1.1 501 ')))
     return `not a 4xx: ${head}`;
   if (!/^content-type: application\/json/im.test(head)) return `no JSON: ${head}`;

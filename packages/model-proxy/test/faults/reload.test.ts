@@ -102,7 +102,7 @@ describe('the proxy', () => {
     afterEach(() => proxy.close());
 
     it('loses none of 50 streams and 100 plain requests if the upstream stays the same', async () => {
-      const under = await startLoad(proxy.url, 'same');
+      const load = await startLoad(proxy.url, 'same');
       for (let round = 0; round < 10; round++) {
         proxy.configure(
           unhurried(upstream, { params: [`weight: ${round + 1}`], settings: [`drop_params: ${round % 2 === 0}`] }),
@@ -110,21 +110,21 @@ describe('the proxy', () => {
         await proxy.reload();
       }
       upstream.gates.open('same');
-      expect(await under.faults()).toEqual([]);
+      expect(await load.faults()).toEqual([]);
     });
 
     it('lets old requests end at the old upstream, and sends new requests to the new one', async () => {
-      const under = await startLoad(proxy.url, 'other');
+      const load = await startLoad(proxy.url, 'other');
       proxy.configure(unhurried(other));
       await proxy.reload();
       const { status } = await call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages } });
       expect([status, other.received.length]).toEqual([200, 1]);
       upstream.gates.open('other');
-      expect(await under.faults()).toEqual([]);
+      expect(await load.faults()).toEqual([]);
     });
 
     it('lets the requests to a removed model end, and rejects new requests to this model', async () => {
-      const under = await startLoad(proxy.url, 'away');
+      const load = await startLoad(proxy.url, 'away');
       proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'another-model'));
       await proxy.reload();
       const { status, text } = await call(`${proxy.url}/v1/chat/completions`, {
@@ -132,7 +132,7 @@ describe('the proxy', () => {
       });
       expect([status, text]).toEqual([400, expect.stringContaining('another-model')]);
       upstream.gates.open('away');
-      expect(await under.faults()).toEqual([]);
+      expect(await load.faults()).toEqual([]);
     });
 
     it('answers a request while it reads 3,000 entries', async () => {
@@ -199,7 +199,7 @@ describe('the proxy', () => {
     });
 
     it('changes nothing if the file is invalid, and logs the fault', async () => {
-      const under = await startLoad(proxy.url, 'broken');
+      const load = await startLoad(proxy.url, 'broken');
       for (const broken of [
         'model_list: [',
         'model_list: 5',
@@ -210,7 +210,7 @@ describe('the proxy', () => {
         await proxy.reload();
       }
       upstream.gates.open('broken');
-      expect(await under.faults()).toEqual([]);
+      expect(await load.faults()).toEqual([]);
       expect((await call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages } })).status).toBe(
         200,
       );
@@ -225,13 +225,13 @@ describe('the proxy', () => {
     const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
     try {
       const url = await proxy.address();
-      const under = await startLoad(url, 'signal');
+      const load = await startLoad(url, 'signal');
       proxy.signal('SIGHUP');
       await proxy.waitForOutput(/configuration reloaded/);
       writeFileSync(file, `${unhurried(upstream)}# changed\n`);
       await proxy.waitForOutput(/configuration reloaded[^]*configuration reloaded/);
       upstream.gates.open('signal');
-      expect(await under.faults()).toEqual([]);
+      expect(await load.faults()).toEqual([]);
     } finally {
       await proxy.dispose();
       rmSync(folder, { recursive: true });
@@ -279,7 +279,7 @@ describe('the proxy', () => {
     const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
     try {
       const url = await proxy.address();
-      const under = await startLoad(url, 'drain');
+      const load = await startLoad(url, 'drain');
       proxy.signal('SIGTERM');
       await waitFor(
         () =>
@@ -290,7 +290,7 @@ describe('the proxy', () => {
         () => 'the proxy still accepts connections',
       );
       upstream.gates.open('drain');
-      expect(await under.faults()).toEqual([]);
+      expect(await load.faults()).toEqual([]);
       expect(await proxy.waitForExit()).toBe(0);
     } finally {
       await proxy.dispose();

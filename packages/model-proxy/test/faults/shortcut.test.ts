@@ -5,17 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, serveApp, type AnswerHandler, type ServedApp } from '../support/app.js';
 
 const KEY = 'sk-shortcut-0123456789';
-let shortcut: ServedApp;
-let node: ServedApp;
+let withShortcut: ServedApp;
+let withoutShortcut: ServedApp;
 
 beforeAll(async () => {
   const settings = { clientKeys: new Set([KEY]), maxRequestBytes: 100_000, useXForwardedFor: true };
-  shortcut = await serveApp({ settings });
-  node = await serveApp({ settings, withoutShortcut: true });
-  for (const app of [shortcut, node]) app.answering = answer;
+  withShortcut = await serveApp({ settings });
+  withoutShortcut = await serveApp({ settings, withoutShortcut: true });
+  for (const app of [withShortcut, withoutShortcut]) app.answering = answer;
 });
 afterAll(async () => {
-  await Promise.all([shortcut.close(), node.close()]);
+  await Promise.all([withShortcut.close(), withoutShortcut.close()]);
 });
 
 const events = (count: number, end = 'data: [DONE]\n\n') =>
@@ -166,12 +166,12 @@ const cases: readonly (readonly [string, Asked])[] = [
 
 describe('a proxy with the shortcut', () => {
   it.each(cases)('answers and logs as without it: %s', async (_what, asked) => {
-    const expected = await result(node, asked);
+    const expected = await result(withoutShortcut, asked);
     expect(expected.received).toMatch(/^HTTP\/1\.1 \d/);
     expect(expected.log).not.toEqual([]);
-    expect(await result(shortcut, asked)).toEqual(expected);
+    expect(await result(withShortcut, asked)).toEqual(expected);
     // A request can arrive in two packets: cut in its head, between head and body, or before its last byte.
     for (const cut of [10, bytesOf(asked).indexOf('\r\n\r\n') + 4, bytesOf(asked).length - 1])
-      expect(await result(shortcut, { ...asked, cut })).toEqual(expected);
+      expect(await result(withShortcut, { ...asked, cut })).toEqual(expected);
   });
 });

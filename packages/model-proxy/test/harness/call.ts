@@ -98,10 +98,7 @@ export function eventData(text: string): readonly string[] {
 
 /** Options of {@link exchangeBytes}. */
 export interface ExchangeOptions {
-  /**
-   * Sends FIN after the bytes, as a client that stops sending. Otherwise the server waits for more
-   * bytes.
-   */
+  /** Whether the client sends FIN after the bytes. Without FIN, the server waits for the rest of a request. */
   readonly finish?: boolean;
   /** Returns whether the answer so far is enough. The client then closes the connection. */
   readonly until?: (answer: string) => boolean;

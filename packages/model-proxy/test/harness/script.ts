@@ -1,6 +1,6 @@
 /**
  * Scripts for faults of an upstream. The body of a request contains its script in the member `script`.
- * This is no parameter of OpenAI, so the proxy forwards the member unchanged. So a single upstream
+ * OpenAI's API has no parameter `script`, so the proxy forwards it unchanged. So a single upstream
  * serves many tests at once.
  */
 import type { Socket } from 'node:net';

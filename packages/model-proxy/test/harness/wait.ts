@@ -30,7 +30,8 @@ export async function waitFor<T>(
 const EQUAL_COUNTS = 40;
 
 /**
- * Waits until a count is above 0 and stops changing because of backpressure.
+ * Waits until a count is above 0 and no longer changes, for example because of backpressure.
+ * @returns the count.
  * @throws {Error} with the text of `complaint` after two minutes.
  */
 export async function stableCount(count: () => number, complaint: () => string): Promise<number> {

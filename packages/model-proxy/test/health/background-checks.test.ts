@@ -261,7 +261,7 @@ describe('enable_health_check_routing', () => {
     expect((await read(proxy, '/health/readiness')).status).toBe(200);
   });
 
-  it('ignores a check with the result 429 with health_check_ignore_transient_errors', async () => {
+  it('ignores checks that get 429 if health_check_ignore_transient_errors is set', async () => {
     const { proxy, askMany, upstreams } = await setUp([{ behavior: { status: 429 } }, {}], {
       general_settings: ONCE,
       router_settings: { enable_health_check_routing: true, health_check_ignore_transient_errors: true },

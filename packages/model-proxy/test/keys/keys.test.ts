@@ -128,7 +128,8 @@ describe('POST /key/generate', () => {
     expect(answer.text).not.toContain('no room');
   });
 
-  it('blocks a key with a spend until the spend is stored, so that a killed proxy leaves no key with a fresh budget', async () => {
+  it('blocks a key with a spend until the spend is stored', async () => {
+    // Without the block, a proxy that is killed before it stores the spend would leave a key with its whole budget.
     const key = `sk-${'k'.repeat(20)}`;
     const setSpend = app.store.setSpend.bind(app.store);
     const seen: unknown[] = [];
@@ -410,7 +411,8 @@ describe('a virtual key', () => {
     expect((await app.chat(key)).status).toBe(429);
   });
 
-  it('has requests for models that it may not use counted too: limits are checked before the body', async () => {
+  it('reaches its rpm_limit also by requests for models that it may not use', async () => {
+    // The proxy checks limits before it reads the body.
     const key = await app.create({ models: ['other'], rpm_limit: 1 });
     expect([(await app.chat(key)).status, (await app.chat(key)).status]).toEqual([403, 429]);
   });

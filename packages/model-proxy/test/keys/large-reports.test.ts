@@ -1,4 +1,4 @@
-/** Reports of many days and keys: they are sent day by day, and `/usage/daily` has only the largest keys. */
+/** Reports of many days and keys: the proxy sends them day by day, or only the keys with the highest spend. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -46,7 +46,7 @@ describe('a report of a day', () => {
     expect(answer.json()).toHaveLength(150_000);
   });
 
-  it('lets other requests continue while its file is read', async () => {
+  it('leaves turns of the event loop to other requests while its file is read', async () => {
     writeDay(
       daysAgo(1),
       Array.from({ length: 50_000 }, (_, n): Row => ['key', `key-${n}`, 'm', 1]),
@@ -85,7 +85,7 @@ describe('a report of several days', () => {
     expect(table.text).toMatch(/^day,subject,.*\r\n$/);
   });
 
-  it('gets 503 if the first day cannot be read, and breaks off if a later day cannot', async () => {
+  it('is a 503 if the first day cannot be read, and breaks off if a later day cannot be read', async () => {
     mkdirSync(join(app.folder, `usage-${daysAgo(2)}.journal`));
     expect((await app.manage('GET', '/usage/export')).status).toBe(503);
     expect((await app.manage('GET', '/usage/export?format=csv')).status).toBe(503);
@@ -142,7 +142,7 @@ describe('/usage/daily', () => {
     ]);
   });
 
-  it('has the largest keys with their values of each day, and the sum of the others', async () => {
+  it('has the keys with the highest spend, with their values of each day, and the sum of the others', async () => {
     expect(await daily(`start_date=${daysAgo(2)}&size=2`)).toEqual({
       days: [daysAgo(2), daysAgo(1), today],
       groups: [
@@ -159,7 +159,7 @@ describe('/usage/daily', () => {
     expect(await daily(`start_date=${daysAgo(2)}`)).toMatchObject({ groups: [{ daily: [1_000_000, 0.1, 0] }] });
   });
 
-  it('can have the largest models or tags instead, by tokens or by requests', async () => {
+  it('can have the models or tags with the most tokens or requests instead', async () => {
     expect(await daily(`start_date=${daysAgo(2)}&group_by=model&measure=total_tokens`)).toEqual({
       days: [daysAgo(2), daysAgo(1), today],
       groups: [

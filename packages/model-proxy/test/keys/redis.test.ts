@@ -33,7 +33,7 @@ async function open(): Promise<SharedKeyStore> {
 const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
   waitFor(
     async () => ((await isReached()) ? true : undefined),
-    () => what,
+    () => `waited for ${what}`,
   );
 
 describe('keys in Redis', () => {

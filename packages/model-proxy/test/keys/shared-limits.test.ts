@@ -35,7 +35,7 @@ const PATIENCE_MS = 60_000;
 
 const add = (text: string) => void logged.push(text);
 const log = { info: add, warn: add, error: add };
-/** Makes the limits of proxies with the usual time limits. */
+/** Makes the limits of proxies that wait for Redis for the usual time. */
 const proxies = (count: number) => Promise.all(Array.from({ length: count }, impatientProxy));
 async function impatientProxy(): Promise<KeyLimits> {
   const store = await openSharedStore(redis.url, 'model-proxy', log);
@@ -56,7 +56,7 @@ const isAdmitted = async (limits: KeyLimits, key: VirtualKey) => (await ask(limi
 const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
   waitFor(
     async () => ((await isReached()) ? true : undefined),
-    () => what,
+    () => `waited for ${what}`,
   );
 const isLimitedAlone = () => logged.some((line) => line.startsWith('limits of keys apply to each process alone'));
 const isLimitedTogether = () => logged.includes('limits of keys apply to all processes together again');

@@ -148,7 +148,7 @@ describe('a stream', () => {
     socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
     await waitFor(
       () => (received.includes('"c"') ? true : undefined),
-      () => `three events: ${received}`,
+      () => `the third event did not arrive: ${received}`,
     );
     socket.destroy();
     const row = await waitFor(
@@ -171,7 +171,7 @@ describe('a stream', () => {
     });
     await waitFor(
       () => (answer.text.includes('"stop"') ? true : undefined),
-      () => `the events: ${answer.text}`,
+      () => `the last event did not arrive: ${answer.text}`,
     );
     answer.leave();
     const row = await waitFor(
@@ -364,7 +364,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('contain only the keys that a filter selects, ignore empty filters, and reject filters that are not implemented', async () => {
+  it('contain only the keys that a filter selects, ignore empty filters, and reject unsupported filters', async () => {
     const other = await app.create({ team_id: 'other', user_id: 'ada' });
     await app.chat(other);
     const dates = `start_date=${today}&end_date=${today}`;

@@ -92,7 +92,7 @@ describe('files and batches', () => {
     expect(proxy.url).not.toBe(both.url);
   });
 
-  it('are rejected before the end of the file if they name their deployment after the file', async () => {
+  it('are rejected if they name their deployment after the file, and the upload upstream is aborted', async () => {
     const { upstream } = fixture();
     const oss = closedEntry('oss', 'hosted_vllm/x', upstream).replace('sk-raw', 'sk-other');
     const proxy = closing(await startTestProxy(configOf(upstream, [closedEntry('gpt', 'openai/x', upstream), oss])));
@@ -155,7 +155,7 @@ describe('files and batches', () => {
 describe('a large upload', () => {
   const MEGABYTE = 1_048_576;
 
-  it('reaches the upstream completely above max_request_size_mb, and needs less than 128 MB for 300 MB', async () => {
+  it('of 300 MB reaches the upstream despite max_request_size_mb, and needs less than 128 MB of memory', async () => {
     const { upstream } = fixture();
     const config = join(upstream.folder, 'config.yaml');
     writeFileSync(config, bothProviders(upstream, [], ['general_settings:', '  max_request_size_mb: 1']), {
