@@ -10,7 +10,7 @@ import { keyOf, put, requestOf } from '../store/samples.js';
 import { groupFixture } from '../workers/fixture.js';
 import { startReportReceiver, type ReportReceiver } from './receiver.js';
 
-/** The cost of a request: 10 tokens. */
+/** The cost of a request, which has 10 prompt tokens, in US dollars. */
 const PRICE = 0.01;
 
 type Alert = Readonly<Record<string, unknown>>;

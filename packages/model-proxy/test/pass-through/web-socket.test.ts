@@ -247,7 +247,7 @@ describe('a WebSocket', () => {
     },
   );
 
-  it('is needed for a key in the subprotocols: other requests with such a key get 401', async () => {
+  it('may have its key in the subprotocols, and other requests with such a key get 401', async () => {
     const { proxy, upstream } = fixture();
     const offered = `sec-websocket-protocol: openai-insecure-api-key.${MASTER}\r\n`;
     for (const more of ['', 'upgrade: websocket\r\n', 'connection: close\r\n']) {
@@ -277,7 +277,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('closes its connection if an earlier request on it has no answer yet, while another WebSocket opens', async () => {
+  it('closes its connection if an earlier request on it has no answer yet; another WebSocket still opens', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;

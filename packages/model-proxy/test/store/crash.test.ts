@@ -37,7 +37,7 @@ function startWriter(through: readonly string[] = []) {
   const until = (isReached: () => boolean) =>
     waitFor(
       () => (isReached() ? true : undefined),
-      () => `the writer has not got there:\n${output.slice(-500)}`,
+      () => `the writer has not printed what the test waits for:\n${output.slice(-500)}`,
     );
   return { child, lines, ofKind, until };
 }

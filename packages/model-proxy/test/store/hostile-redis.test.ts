@@ -104,9 +104,9 @@ async function expectRecovery(): Promise<void> {
 
 describe('a store whose Redis', () => {
   it.each([
-    ['has lost the key of a cluster', '-MOVED 1234 192.0.2.1:6379'],
+    ['is a cluster node without the key', '-MOVED 1234 192.0.2.1:6379'],
     ['reads its file', '-LOADING Redis is loading the dataset in memory'],
-    ['is a copy', "-READONLY You can't write against a read only replica."],
+    ['is a replica', "-READONLY You can't write against a read only replica."],
     ['requires a password', '-NOAUTH Authentication required.'],
     ['has no memory left', "-OOM command not allowed when used memory > 'maxmemory'."],
     ['has another type', '-WRONGTYPE Operation against a key holding the wrong kind of value'],

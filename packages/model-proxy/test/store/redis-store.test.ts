@@ -42,7 +42,7 @@ async function connect() {
 const until = (isReached: () => boolean | Promise<boolean>, what: string) =>
   waitFor(
     async () => ((await isReached()) ? true : undefined),
-    () => what,
+    () => `waited for ${what}`,
   );
 const spend = (store: SharedKeyStore) => store.spendOf('k').spend;
 const requestsOf = async (store: SharedKeyStore) => {

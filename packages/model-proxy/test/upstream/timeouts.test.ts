@@ -67,7 +67,7 @@ describe('a timeout', () => {
     expect(sent.error?.message).toContain('first-byte timeout - timeout value=3.0');
   });
 
-  it('for the first byte forgets a wait before the request when the upload makes progress', async () => {
+  it('for the first byte no longer includes a wait before the request once the upload makes progress', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 3000 }, () => undefined);
     const body = new BodyStream({ byteLength: 4, beginning: [Buffer.from('a')], onRoom: () => undefined });
     const sent = send(upstream, deployment, { body, waitedMs: 2500 });

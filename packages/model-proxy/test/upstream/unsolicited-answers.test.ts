@@ -27,7 +27,7 @@ describe('an idle connection', () => {
     const texts: string[] = [];
     for (let round = 0; round < 20; round += 1) {
       await sendToEnd(upstream, deployment, { body: 'the one before' });
-      // The kernel has these bytes before the next line, and nothing is read in between.
+      // The kernel has these bytes before the next request is sent, and nothing is read in between.
       for (const { socket } of server.connections) if (!socket.destroyed) socket.write(unsolicited);
       const sent = await sendToEnd(upstream, deployment, { body: `${round}` });
       texts.push(sent.text);

@@ -14,15 +14,15 @@ const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const answer = JSON.stringify({ id: 'x', object: 'chat.completion', model: 'm', choices: [], usage });
 
 /** The answer to a request on a connection. */
-export interface Status {
+export interface ConnectionAnswer {
   readonly status: number;
   readonly text: string;
 }
 
 /** A connection that stays open, so that all its requests go to the same worker. */
 export interface Connection {
-  chat(key: string, content?: string): Promise<Status>;
-  get(path: string, key?: string): Promise<Status>;
+  chat(key: string, content?: string): Promise<ConnectionAnswer>;
+  get(path: string, key?: string): Promise<ConnectionAnswer>;
   close(): void;
 }
 
@@ -171,7 +171,12 @@ async function connectToAll(process: ProxyProcess, url: string, count: number): 
 
 function connectionTo(url: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const send = (method: string, path: string, headers: Readonly<Record<string, string>>, body = ''): Promise<Status> =>
+  const send = (
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body = '',
+  ): Promise<ConnectionAnswer> =>
     new Promise((resolve, reject) => {
       const sent = request(url + path, { method, agent, headers }, (response) => {
         let text = '';
