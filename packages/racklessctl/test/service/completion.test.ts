@@ -99,7 +99,7 @@ describe('racklessctl completion', () => {
     expect(stdout).toBe('');
   });
 
-  it('offers the UUIDs (otherwise the ids) of machines with the same name, and the names of the others', async () => {
+  it('offers machines with the same name by UUID, or by id without one, and the others by name', async () => {
     const members = [
       { Id: 'a', Name: 'same', UUID: '3a1d7f0e-8c5b-4f7e-9d61-0c2f5a9b7e44', PowerState: 'On' },
       { Id: 'b', Name: 'Same', PowerState: 'Off' },

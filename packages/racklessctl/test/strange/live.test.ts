@@ -116,7 +116,7 @@ describe('watch', () => {
     });
   });
 
-  it('tries to log in again even if the service does not answer the first attempt', async () => {
+  it('tries to log in again even if the service does not answer the first new login', async () => {
     const tokens: unknown[] = [];
     const service = await serve({
       ...withEvents((request, response) => {

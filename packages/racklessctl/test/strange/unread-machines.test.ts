@@ -294,7 +294,7 @@ describe('inventory for Tinkerbell', () => {
     expect(stdout).toContain(`# Left out: m-1: ${reason}\n`);
   });
 
-  it('keeps the machines of a service of which all machines answer', async () => {
+  it('includes the machines of a service whose machines all answer', async () => {
     const [failing, complete] = [await machines(2, { 'm-2': answers503 }), await machines(2, {})];
     const file = write('two.yaml', `contexts: {one: {url: '${failing.url}'}, two: {url: '${complete.url}'}}\n`);
     const { stdout } = await run(['inventory', '-f', 'tinkerbell', '-c', '*', '--config', file]);

@@ -1,4 +1,4 @@
-/** Starts bmc-daemon with machines in memory, as a process with an account. */
+/** Starts bmc-daemon in its own process, with machines in memory and an administrator account. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
