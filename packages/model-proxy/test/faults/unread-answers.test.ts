@@ -10,7 +10,7 @@ import { waitFor } from '../harness/wait.js';
 
 stopTime({ timers: 'all' });
 
-/** More than all buffers between upstream and client. */
+/** More than all buffers between the upstream and the client can store. */
 const LARGE = Buffer.alloc(64 * 1024 * 1024);
 
 let upstream: Server;

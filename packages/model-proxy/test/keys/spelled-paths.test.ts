@@ -1,4 +1,4 @@
-/** Requests a route of `admin_only_routes` by other spellings of its path: with a virtual key, and without a key. */
+/** Requests a route of `admin_only_routes` by many spellings of its path: with a virtual key, and without a key. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { call, exchangeBytes } from '../harness/call.js';
 import { configOf, entry, useRawProxy } from '../pass-through/fixture.js';
@@ -36,7 +36,7 @@ const versionPrefix = /^(?:\/v1)?(?=\/(?:chat|embeddings|responses|fim|batches|f
 /** A body that is valid at each endpoint. */
 const BODY = JSON.stringify({ model: 'gpt', messages: [{ role: 'user', content: 'Hello' }], input: 'Hello' });
 
-/** Returns another spelling of a path. */
+/** Returns a spelling of a path. */
 type Spelling = (path: string) => string;
 const spellings: readonly (readonly [string, Spelling])[] = [
   ['as it is', (path) => path],

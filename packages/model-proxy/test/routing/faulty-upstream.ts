@@ -1,4 +1,4 @@
-/** An upstream whose requests all fail in the same way, or all succeed, until a test changes its behavior. */
+/** An upstream that works, or fails in one way, until a test changes its behavior. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listen } from '../support/app.js';
 
