@@ -155,7 +155,7 @@ describe('files and batches', () => {
 describe('a large upload', () => {
   const MEGABYTE = 1_048_576;
 
-  it('of 300 MB reaches the upstream despite max_request_size_mb, and needs less than 128 MB of memory', async () => {
+  it('reaches the upstream with all its 300 MB despite max_request_size_mb, and needs less than 128 MB', async () => {
     const { upstream } = fixture();
     const config = join(upstream.folder, 'config.yaml');
     writeFileSync(config, bothProviders(upstream, [], ['general_settings:', '  max_request_size_mb: 1']), {
