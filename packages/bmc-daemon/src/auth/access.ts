@@ -49,8 +49,8 @@ interface AccessOptions {
   readonly now?: () => number;
   /**
    * A clock for locks, in milliseconds since 1970: locks are stored, so the monotonic clock does not
-   * suffice. It must not jump. Default: the clock of the shared store; without one, the time at the
-   * start plus the time that has passed since.
+   * suffice. It must not jump. Default: the clock of the shared store; without a shared store, the
+   * time at the start plus the time that has passed since.
    */
   readonly clock?: () => number;
   /** Default: the values of {@link createLogin}. */

@@ -48,8 +48,8 @@ export class AccountFiles {
    * Changes the files in this order: `stored`, `edit`, `removeState`. A user without stored state
    * is an administrator, so the state of a new user must be on disk before the password. Prepares
    * the password file first, so that the change fails before its first write if the disk is full.
-   * If the write of the password file fails, restores the old state. If this fails, or if removing the state
-   * of `removeState` fails, only logs that error.
+   * If the write of the password file fails, restores the old state and throws. If the restoring fails, or
+   * removing the state of `removeState`, logs that error and does not throw it.
    * @throws {PasswordFileWriteError}, StateFileError.
    */
   write({ stored, removeState, edit }: AccountWrite): void {

@@ -136,7 +136,7 @@ class CredentialVerifier {
     const attempt: Attempt = {
       address,
       pair: this.#memory.keyOf(user, address),
-      // Null: the attempt waits only in the common lane. This applies to disabled and locked
+      // Null: the attempt waits only in the common lane. This also applies to disabled and locked
       // accounts, so that the duration of the wait does not show whether their password is right.
       account: account === undefined || closedReason(account) !== undefined ? null : user,
       verify: async () => {

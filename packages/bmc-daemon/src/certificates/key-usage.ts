@@ -23,7 +23,7 @@ const purposes = {
   OCSPSigning: '1.3.6.1.5.5.7.3.9',
 } as const;
 
-// Object.keys returns string[].
+// Object.keys returns string[]; `purposes` has exactly these keys.
 const purposeNames = Object.keys(purposes) as (keyof typeof purposes)[];
 /** All words, in the order of the schema. */
 export const keyUsages = [...bits, ...purposeNames] as const;

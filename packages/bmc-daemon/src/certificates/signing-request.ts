@@ -30,7 +30,7 @@ const nameParts = {
   initials: '2.5.4.43',
   email: '1.2.840.113549.1.9.1',
 } as const;
-/** A part of a distinguished name (RFC 5280 §4.1.2.4), by its key in the table. */
+/** A part of a distinguished name (RFC 5280 §4.1.2.4), by its key in `nameParts`. */
 export type NamePart = keyof typeof nameParts;
 
 /**

@@ -6,7 +6,7 @@ import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import type { TlsFiles } from '@rackless/daemon/network/tls.js';
 import { StorageError } from '../storage-error.js';
 
-/** A failed read or write; the message names the file. The certificate and its key stay in use. */
+/** A failed read or write; the message names the file. The old certificate and its key stay in use. */
 class TlsFileWriteError extends StorageError {
   override readonly name = 'TlsFileWriteError';
 }

@@ -10,10 +10,7 @@ import type { LoadedSettings } from '../config/load.js';
 
 /** Flags of `bmc-daemon check`. */
 export interface CheckOptions {
-  /**
-   * With this flag, an unknown setting is a fault. Without it, it only causes a warning, as at the
-   * start of the daemon.
-   */
+  /** Whether an unknown name is a fault. If false, it only causes a warning, as at the start of the daemon. */
   readonly strict: boolean;
   /** Prints faults only. */
   readonly quiet: boolean;

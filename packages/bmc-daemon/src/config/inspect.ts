@@ -54,8 +54,8 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
   // The fake driver and a cloud need no host.
   const needsHost = !settings.fakeDriver && settings.osCloud === null;
   if (needsHost) faults.push(...libvirtUriFaults(loaded));
-  // The value of an unknown setting may not be the intended one. So checks that compare settings, or report missing
-  // ones, skip it.
+  // The value of a setting in `unknown` may not be the intended one. So checks that compare settings, or report
+  // missing ones, skip it.
   const areKnown = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
   if (areKnown('sslCert', 'sslKey')) faults.push(...inspectTls(settings, messageFor));
   if (areKnown('authFile', 'listenIp') || settings.authFile !== null)

@@ -29,7 +29,7 @@ interface GroupedSettings {
 
 /** All groups. Each setting is in one of them. */
 export const settingGroups: readonly GroupedSettings[] = Object.entries(rowsByTitle).map(([title, rows]) => ({
-  // Object.entries returns string keys, but the table is a literal.
+  // Object.entries returns string keys; `rowsByTitle` has exactly the keys of SettingGroup.
   title: title as SettingGroup,
   keys: settingKeys.filter((key) => key in rows),
 }));

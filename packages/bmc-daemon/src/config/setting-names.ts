@@ -21,7 +21,7 @@ const unprefixedNames: ReadonlySet<string> = new Set(
   ['URL', 'CAFILE', 'CERTFILE', 'KEYFILE'].map((part) => `EXTERNAL_NOTIFICATION_${part}`),
 );
 
-/** Name, without prefix, of the variable with the path of the file. */
+/** Name, without prefix, of the variable with the path of the configuration file. */
 export const BARE_CONFIG_NAME = 'CONFIG';
 
 /** Returns `EMULATOR_X` or `SUSHY_EMULATOR_X` without its prefix; undefined for other names. */
@@ -75,7 +75,7 @@ const knownBareNames = [...keyByBareName.keys(), ...Object.keys(recognizedNames)
 export function suggestion(name: string): string {
   const upper = name.toUpperCase();
   const split = withoutPrefix(upper);
-  // A name without a prefix is also compared without one.
+  // Compares the whole name if it has no prefix.
   const near = nearestName(split?.bareName ?? upper, knownBareNames);
   return near === undefined
     ? ''

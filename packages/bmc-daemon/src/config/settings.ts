@@ -30,7 +30,5 @@ export type Settings = {
   readonly [Key in SettingKey]: (typeof settingsTable)[Key] extends { readonly type: z.ZodType<infer T> } ? T : never;
 };
 
-/**
- * Every key of the table, in its order. Object.keys returns string[], but the table is a literal.
- */
+/** Every key of the table, in its order. Object.keys returns string[]; the table has exactly the keys of SettingKey. */
 export const settingKeys = Object.keys(settingsTable) as SettingKey[];

@@ -66,7 +66,7 @@ const otherFiles: readonly (readonly [
   ['notificationCertFile', 'so notifications fail'],
 ];
 
-/** Examines the certificates with which the daemon connects to others. */
+/** Examines the certificates for the connections of the daemon to other servers. */
 export const clientCertificates: Probe = {
   subject: SUBJECT,
   settings: otherFiles.map(([key]) => key),

@@ -45,7 +45,7 @@ interface LogFileOptions {
 /** Time in milliseconds after a failed write until the next attempt. */
 const RETRY_MS = 30_000;
 
-/** The state of the file. `records` are read when they are needed, and may be freed at any time. */
+/** The state of the file. `records` are read when they are needed, and may be freed, except after a failed write. */
 interface FileState {
   /** The id of the next record. */
   next: number;

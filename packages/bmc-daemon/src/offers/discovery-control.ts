@@ -1,4 +1,4 @@
-/** The part of the feature discovery that the network protocols of managers show and change. */
+/** The settings of the feature `discovery` that the resource ManagerNetworkProtocol shows and changes. */
 
 /** The settings of discovery. */
 export interface DiscoverySettings {

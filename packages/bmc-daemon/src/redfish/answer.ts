@@ -34,7 +34,7 @@ const json = 'application/json; charset=utf-8';
 
 /**
  * Length in characters. A longer `body` possibly does not fit into the socket's buffers. If a client reads nothing of
- * such a `body` for `stalledMs`, the service closes its connection. A `stream` has no such limit, also that of
+ * such a `body` for `stalledMs`, the service closes its connection. No `stream` has this limit, not even that of
  * {@link bytesAnswer}.
  */
 const largeBody = 64 * 1024;

@@ -8,7 +8,7 @@
  * - KEYS[4]: the number of tickets so far, of all queues.
  * - KEYS[5]: the channel. A message is a ticket whose owner should read its state.
  *
- * A ticket begins with its label and a `|`.
+ * A ticket begins with a label and a `|`. The label names the kind of operation that waits, for example `power`.
  */
 
 /** Time after which Redis removes a key whose queue is not used anymore. */

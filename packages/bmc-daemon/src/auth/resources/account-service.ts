@@ -59,8 +59,8 @@ export const accountService = defineResource({
     body,
     async apply(settings, sent, { services }) {
       const next = { ...settings, ...changeOf(sent) };
-      // AccountService schema: the counter reset time must not exceed the lockout duration. A duration of 0
-      // means that there is no lockout.
+      // AccountService schema: the counter reset time must not exceed the lockout duration. A duration of 0 is
+      // not compared, because it allows no temporary lock.
       if (next.lockoutSeconds > 0 && next.lockoutResetSeconds > next.lockoutSeconds)
         throw new RedfishError(400, [
           withPointers(

@@ -93,7 +93,7 @@ class SharedSessions implements Sessions {
   }
 
   list(): readonly Session[] {
-    return [...this.#open().map(({ session }) => session), ...this.#consoles.list()];
+    return [...this.#openSessions().map(({ session }) => session), ...this.#consoles.list()];
   }
 
   async end(id: string): Promise<boolean> {
@@ -149,7 +149,7 @@ class SharedSessions implements Sessions {
     return this.#store.now() - this.#usedAt(entry) > this.#options.idleMs() * (1 + TOUCH_SHARE);
   }
 
-  #open(): readonly KnownSession[] {
+  #openSessions(): readonly KnownSession[] {
     const open = [...this.#known.values()].filter((entry) => this.#isOpen(entry));
     return open.sort((a, b) => a.stored.createdAt - b.stored.createdAt);
   }
@@ -169,7 +169,7 @@ class SharedSessions implements Sessions {
    */
   #removalsForNew(user: string | null): readonly EntryChange[] {
     const { perUser, total } = this.#options;
-    const open = this.#open().toSorted((a, b) => this.#usedAt(a) - this.#usedAt(b));
+    const open = this.#openSessions().toSorted((a, b) => this.#usedAt(a) - this.#usedAt(b));
     const openOfUser = open.filter(({ session }) => session.user === user);
     const removed = new Set([...this.#known.values()].filter((entry) => this.#isIdle(entry)));
     for (const entry of openOfUser.slice(0, Math.max(0, openOfUser.length - perUser + 1))) removed.add(entry);

@@ -111,7 +111,8 @@ export function signingRequestOf(body: Body): SigningRequest {
 }
 
 /**
- * Returns the default usages of a server key. Old TLS clients also encrypt keys with an RSA key.
+ * Returns the default usages of a server key. An RSA key gets KeyEncipherment, because old TLS clients encrypt
+ * the session key with it.
  */
 function usualUsages({ kind }: KeyKind): readonly KeyUsage[] {
   return kind === 'rsa'

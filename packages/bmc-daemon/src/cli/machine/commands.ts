@@ -62,7 +62,7 @@ export interface DeleteFlags extends HostFlags {
 /** Flags of `list`. */
 export type ListFlags = HostFlags;
 
-/** What the commands need from the rest of the program. */
+/** The functions of the program that the commands call. */
 interface MachineProgram {
   /** Loads the settings with flags of the command and of the program. */
   readonly load: (given: HostFlags) => LoadedSettings;

@@ -132,7 +132,7 @@ function report(error: unknown, { uri, host }: { readonly uri?: string; readonly
 /** Returns the lines of an expected error. @throws an unexpected one. */
 function problemsOf(error: unknown): readonly string[] {
   if (error instanceof LabError) return error.problems;
-  // Ctrl-C or SIGTERM has ended a wait. `stop` has already told the user.
+  // Ctrl-C or SIGTERM has ended a wait. `stop` has already printed the reason.
   if (error instanceof Error && error.name === 'AbortError') return [];
   if (error instanceof DriverError || error instanceof RangeError) return [error.message];
   throw error;

@@ -16,8 +16,8 @@ export interface SettingDefinition<T> {
   readonly expectedPart?: string;
   readonly default: T;
   /**
-   * `text`: the text of a flag or an environment variable is the value; `literal`: the text is a
-   * Python literal; `mixed`: the text is the value, and a list or a mapping is a Python literal.
+   * `text`: the text of a flag or an environment variable is the value; `literal`: the text is a Python literal,
+   * or for a boolean a word such as `yes`; `mixed`: the text is the value, and a list or a mapping is a literal.
    */
   readonly form: 'text' | 'literal' | 'mixed';
   /**

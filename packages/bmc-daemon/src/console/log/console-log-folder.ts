@@ -21,7 +21,7 @@ export interface ConsoleLogLimits {
   readonly firstSegments: number;
   /** Number of files to keep from the end of a boot. */
   readonly lastSegments: number;
-  /** Number of boots. */
+  /** Maximum number of boots. */
   readonly boots: number;
 }
 
@@ -133,7 +133,7 @@ export class ConsoleLogFolder {
 
   /**
    * Returns the stored text of a boot; no stretch if the boot has been removed. Each gap starts a new stretch.
-   * @throws the errors of node:fs for other unreadable files.
+   * @throws the errors of node:fs for an unreadable file; a missing file counts as empty.
    */
   async stretches(number: number): Promise<readonly Stretch[]> {
     const boot = (await this.#load()).find((stored) => stored.number === number);

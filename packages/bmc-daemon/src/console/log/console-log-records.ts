@@ -3,7 +3,7 @@ import type { ConsoleLogFolder, Boot } from './console-log-folder.js';
 import { lastLines, type PrintedLine } from './console-log-lines.js';
 import type { ConsoleRecording } from './console-log-recording.js';
 
-/** When this service first read a record of a hypervisor, in milliseconds since 1970. */
+/** When this service first read a record that the hypervisor stores, in milliseconds since 1970. */
 interface FirstRead {
   readonly firstReadAt: number;
 }

@@ -31,9 +31,9 @@ interface ConsoleSshOptions {
 
 /**
  * Opens the server.
- * @returns null if SSH is disabled, the hypervisor has no consoles, or there is no feature accounts. With the
- *   port `auto` also without a password file, and, with a warning, if the daemon cannot listen or the host keys
- *   are unusable.
+ * @returns null if SSH is disabled, the hypervisor has no consoles, or the feature accounts is absent. With the
+ *   port `auto`, also null without a password file. With this port, it logs a warning and returns null if the
+ *   daemon cannot listen or the host keys are unusable.
  * @throws {ListenError} if the settings name a port, and the daemon cannot listen.
  * @throws {StateFileError} if the settings name a port, and the host keys are unusable.
  */

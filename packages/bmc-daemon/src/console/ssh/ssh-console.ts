@@ -108,8 +108,7 @@ export class SshConsole {
     const isNew = why !== this.#lastReason;
     [this.#state, this.#lastReason] = [state, why];
     if (before === undefined) {
-      // Starts to read input only now, because the state of the console is known. Piped input arrives earlier, and
-      // would be dropped.
+      // Reads no input before the state of the console is known, because it would drop piped input.
       const { channel } = this.#options;
       channel.on('data', (bytes: Buffer) => this.#type(bytes));
       channel.on('end', () => this.#endOfInput());

@@ -88,12 +88,12 @@ export class EscapeReader {
 
   /** Updates whether the next byte starts a line. */
   #follow(byte: number): void {
-    if ((this.#report !== '' || byte === ESC) && this.#isReported(byte)) return;
+    if ((this.#report !== '' || byte === ESC) && this.#isPartOfReport(byte)) return;
     this.#report = '';
     this.#atLineStart = byte === CR || byte === LF;
   }
 
-  #isReported(byte: number): boolean {
+  #isPartOfReport(byte: number): boolean {
     if (this.#report === '' && !this.#atLineStart) return false;
     this.#report += String.fromCharCode(byte);
     if (!CURSOR_REPORT.test(this.#report.slice(1))) return false;

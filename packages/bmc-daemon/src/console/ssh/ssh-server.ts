@@ -60,7 +60,7 @@ export interface SshServer {
   addAddress(ip: string): Promise<() => void>;
   /**
    * Ends every console with a message, and stops listening. Resolves when all connections are closed, at most
-   * half a second later.
+   * half a second after the call.
    */
   close(): Promise<void>;
 }

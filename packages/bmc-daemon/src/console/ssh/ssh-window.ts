@@ -35,7 +35,8 @@ export function correctWindow(channel: ServerChannel): void {
   channel._write = (chunk, encoding, done) => {
     waiting._chunk = waiting._chunkcb = undefined;
     const { _chunkErr: message, _chunkcbErr: onMessageSent } = waiting;
-    // The library has called this function because the window opened. Messages are short, so they go first.
+    // When the window opens, the library calls only this function, so it also sends a message that waits.
+    // Messages are short, so they go first.
     if (message !== undefined && onMessageSent !== undefined) stderr._write(message, encoding, onMessageSent);
     writeOutput(chunk, encoding, done);
   };

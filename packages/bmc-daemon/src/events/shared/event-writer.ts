@@ -45,8 +45,8 @@ const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 const BATCH_EVENTS = 100;
 const BATCH_LENGTH = 1024 * 1024;
 /**
- * All replicas read the cloud every 10 s. If a replica has reported a state, the other replicas do not
- * report the same state within this time.
+ * After one replica has reported a state, the other replicas do not report the same state within this time. It is
+ * longer than the 10 s after which each replica reads the cloud again.
  */
 const OBSERVED_MS = 30_000;
 const failuresSchema = z.array(z.string());

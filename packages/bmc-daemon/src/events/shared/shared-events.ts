@@ -129,7 +129,7 @@ class EventReader {
         return;
       }
       const [dataId, newest, which, ...elements] = answerSchema.parse(answer);
-      // At the first read, or if Redis has lost its data, old numbers say nothing about the new events.
+      // At the first read, or if Redis has lost its data, the last number does not belong to the events in Redis.
       if (dataId !== this.#dataId) this.#last = { number: 0, digest: '' };
       this.#dataId = dataId;
       if (which === 'all') this.#deliverUnknown(elements);

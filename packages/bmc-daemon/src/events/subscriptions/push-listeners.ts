@@ -183,7 +183,7 @@ export class PushListeners {
     return push;
   }
 
-  /** Runs the delivery of a listener. @param after see {@link createQueue}. */
+  /** Runs the delivery of a listener. @param after the id of the last delivered event; undefined: that of the record. */
   #run(push: Push, after: string | undefined): void {
     halt(push);
     const { record } = push.subscription;

@@ -59,7 +59,7 @@ const bootOption = defineResource({
       if (services.settings.ignoreBootDevice) return { messages: [notUpdatedMessage('BootOptionEnabled')] };
       const changed = wanted ? [...order, option.key] : order.filter((key) => key !== option.key);
       if (changed.length === 0) {
-        // Without boot options the hypervisor boots from a disk, so a client cannot disable the only
+        // If no boot option is enabled, the hypervisor boots from a disk. So a client cannot disable the last
         // enabled option.
         const fault = withPointers(
           message('PropertyValueIncorrect', 'BootOptionEnabled', 'false'),
