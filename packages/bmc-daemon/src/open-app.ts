@@ -23,7 +23,7 @@ interface OpenAppOptions {
 /**
  * Opens the app.
  * @param resources the served resources.
- * @throws {StartError} if the settings name a password file, and the daemon lacks the feature accounts.
+ * @throws {StartError} if the settings name a password file, and the daemon lacks the feature `accounts`.
  */
 export function openApp(
   resources: readonly Resource<AllServices>[],

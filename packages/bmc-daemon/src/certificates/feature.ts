@@ -17,7 +17,7 @@ import {
 const ownResources = [...httpsCertificateResources, ...certificateServiceResources];
 
 /**
- * The feature certificates. Without it, the service still uses the files of the settings for HTTPS.
+ * The feature `certificates`. Without it, the service still uses the files of the settings for HTTPS.
  */
 export const certificates: Feature<CertificateServices> = {
   resources: [...ownResources, ...driveCertificateResources],

@@ -11,7 +11,7 @@ import type { ConsoleServices } from './resources/services.js';
 import type { SshServer } from './ssh/ssh-server.js';
 import { maxWebConsoles } from './web/web-console.js';
 
-/** The feature consoles. Without it, serial ports are neither recorded nor reachable. */
+/** The feature `consoles`. Without it, serial ports are neither recorded nor reachable. */
 export const consoles: Feature<ConsoleServices> = {
   resources: consoleLogResources,
   webSockets: [consoleWebSocket],

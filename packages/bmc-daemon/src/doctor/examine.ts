@@ -88,7 +88,7 @@ async function runProbe(probe: Probe, examined: Examined): Promise<readonly Find
   try {
     return await withDeadline(Promise.resolve(probe.examine(examined)), examined.timeoutMs, () => {
       const seconds = examined.timeoutMs / 1000;
-      const message = `This part was not examined, because it took longer than ${seconds} s, so the daemon may hang there.`;
+      const message = `This part was not examined, because it took longer than ${seconds} s. The daemon may hang, too.`;
       return [problem(subject, message, commandLine('bmc-daemon', 'doctor', '--timeout', String(seconds * 4)))];
     });
   } catch (error) {

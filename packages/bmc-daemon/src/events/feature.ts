@@ -13,7 +13,7 @@ import { eventServiceResources, eventStream } from './resources/event-service.js
 import { logServiceResources } from './resources/log-service.js';
 import type { EventServices } from './resources/services.js';
 
-/** The feature events. Without it, there are no subscriptions and no event logs. */
+/** The feature `events`. Without it, there are no subscriptions and no event logs. */
 export const events: Feature<EventServices> = {
   resources: [...eventServiceResources, ...eventDestinationResources, ...logServiceResources],
   streams: [eventStream],

@@ -10,7 +10,7 @@ import { managerInterfaceResources } from './resources/manager-ethernet-interfac
 import { networkProtocol } from './resources/network-protocol.js';
 import type { ManagerNetworkServices } from './resources/services.js';
 
-/** The feature manager network. Without it, no request is restricted to one machine. */
+/** The feature `managerNetwork`. Without it, no request is restricted to one machine. */
 export const managerNetwork: Feature<ManagerNetworkServices> = {
   resources: [networkProtocol, ...managerInterfaceResources],
   open(context) {

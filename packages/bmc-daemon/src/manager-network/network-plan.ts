@@ -35,8 +35,8 @@ export interface NetworkFault {
   readonly index?: number;
   readonly part?: 'address' | 'prefix';
   /**
-   * `invalid`: no manager can have the value, or it is already in use; `taken`: another manager has
-   * the value; `unable`: the host rejects the value.
+   * `invalid`: no manager can have the value, or this manager, this host or another host already has it;
+   * `taken`: another manager has the value; `unable`: the host rejects the value.
    */
   readonly kind: 'invalid' | 'taken' | 'unable';
   /** A sentence for clients, without its period. */

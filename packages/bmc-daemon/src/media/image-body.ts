@@ -11,7 +11,7 @@ import { readingText, secondsText, silenceError, transportError } from './image-
 interface BodyLimits {
   readonly maxBytes: number;
   /**
-   * Maximum silence of the server within the body. In each such period the server must send
+   * Maximum silence of the server within the body. In each period of this length, the server must send
    * {@link MIN_BYTES_PER_SECOND} on average.
    */
   readonly idleTimeoutMs: number;
@@ -75,7 +75,7 @@ export function countedBody(
     counter.destroy(
       received === periodStart
         ? silenceError(url, limits.idleTimeoutMs)
-        : tooSlow(url, received - periodStart, limits.idleTimeoutMs),
+        : tooSlowError(url, received - periodStart, limits.idleTimeoutMs),
     );
   }, tickMs);
   watch.unref();
@@ -98,7 +98,7 @@ export function countedBody(
   return counter;
 }
 
-const tooSlow = (url: URL, bytes: number, ms: number): ImageError =>
+const tooSlowError = (url: URL, bytes: number, ms: number): ImageError =>
   new ImageError('mediaUnreachable', `${readingText(url)}: the server sent only ${bytes} bytes in ${secondsText(ms)}`);
 
 /** Returns the error of an image above the limit of the configuration or of its drive. */

@@ -1,4 +1,4 @@
-/** The part of the feature consoles that systems, managers and accounts show. */
+/** The part of the feature `consoles` that systems, managers and accounts show. */
 
 /** The SSH server for consoles. */
 export interface ConsoleSsh {

@@ -1,4 +1,4 @@
-/** The part of the feature accounts that all requests, WebSockets, event streams and consoles use. */
+/** The part of the feature `accounts` that all requests, WebSockets, event streams and consoles use. */
 import type { Awaitable } from '../redfish/resource.js';
 import type { Authenticate, Authenticated, Refusal, WatchIdentity } from '../redfish/authenticate.js';
 

@@ -1,5 +1,5 @@
 /**
- * The part of the feature manager network that finds the machine of a request by the name or address of its
+ * The part of the feature `managerNetwork` that finds the machine of a request by the name or address of its
  * manager, and the machine of a console by the address.
  */
 import type { IncomingMessage } from 'node:http';

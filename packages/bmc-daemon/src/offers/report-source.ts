@@ -1,4 +1,4 @@
-/** The part of the feature telemetry that events use: metric reports for subscribers. */
+/** The part of the feature `telemetry` that events use: metric reports for subscribers. */
 import type { JsonObject } from '../redfish/json.js';
 
 /** URI of the telemetry service. */

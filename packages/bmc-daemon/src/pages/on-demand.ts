@@ -1,4 +1,4 @@
-/** Loads the pages with their first request, because Express makes each start slower. */
+/** Loads the pages with their first request, because loading Express at the start would make each start slower. */
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { send, textAnswer } from '../redfish/answer.js';
 import type { createPages } from './routes.js';

@@ -48,7 +48,7 @@ interface DiscoveryOptions {
 
 /**
  * Creates discovery. It opens no socket before `start`.
- * @throws {StateFileError} if the state file cannot be read. A damaged file is set aside.
+ * @throws {StateFileError} if the state file cannot be read. A damaged file is renamed.
  */
 export function openDiscovery(options: DiscoveryOptions): Discovery {
   return new SsdpDiscovery(options, openSettings(options));

@@ -2,7 +2,7 @@
 import type { Feature } from '../feature.js';
 import { openDiscovery, type Discovery } from './discovery.js';
 
-/** The feature discovery. Without it, SSDP is absent. */
+/** The feature `discovery`. Without it, SSDP is absent. */
 export const discovery: Feature<{ readonly discovery: Discovery }> = {
   resources: [],
   open({ settings, stateDir, services, log }) {

@@ -75,7 +75,7 @@ class SocketResponder implements Responder {
   readonly #notifying: NodeJS.Timeout | undefined;
   /** Answers that wait for their time. */
   readonly #waiting = new Set<NodeJS.Timeout>();
-  /** The clients and targets of these answers. */
+  /** The clients and targets of the waiting answers. */
   readonly #searches = new Set<string>();
   readonly #allowance = createAllowance(MAX_ANSWERS_PER_SECOND);
   /** The queue of notifications. */

@@ -17,7 +17,7 @@ const resources = [
   ...summaryMetricsResources,
 ];
 
-/** The feature telemetry. Without it, there are no metric reports and no subscriptions to them. */
+/** The feature `telemetry`. Without it, there are no metric reports and no subscriptions to them. */
 export const telemetry: Feature<TelemetryServices> = {
   resources,
   resourcesOf: ({ statistics }) => (statistics === undefined ? [] : resources),

@@ -10,7 +10,7 @@ interface View {
   readonly seconds: number;
 }
 
-/** A value, and its time if it differs from the sample's. */
+/** A value, and its time if this time differs from the time of the sample. */
 interface Reading {
   readonly value: number;
   readonly at?: Date;

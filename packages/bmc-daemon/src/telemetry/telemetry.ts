@@ -113,7 +113,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
   });
   /**
    * Removes the reports and the report definition of a removed machine. Does nothing if the machine exists:
-   * to rename a machine, libvirt undefines it, and defines it again. Then this event comes, too.
+   * to rename a machine, libvirt undefines it, and defines it again. So the event `undefined` comes for a rename, too.
    */
   const tidy = async (uuid: string): Promise<void> => {
     try {

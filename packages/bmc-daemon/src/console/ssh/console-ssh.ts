@@ -17,7 +17,7 @@ interface ConsoleSshOptions {
   };
   /** Null if the hypervisor has no consoles. */
   readonly hub: ConsoleHub | null;
-  /** Null without the feature accounts: SSH cannot check logins then. */
+  /** Null without the feature `accounts`: SSH cannot check logins then. */
   readonly access: Logins | null;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
   /**
@@ -31,7 +31,7 @@ interface ConsoleSshOptions {
 
 /**
  * Opens the server.
- * @returns null if SSH is disabled, the hypervisor has no consoles, or the feature accounts is absent. With the
+ * @returns null if SSH is disabled, the hypervisor has no consoles, or the feature `accounts` is absent. With the
  *   port `auto`, also null without a password file. With this port, it logs a warning and returns null if the
  *   daemon cannot listen or the host keys are unusable.
  * @throws {ListenError} if the settings name a port, and the daemon cannot listen.

@@ -19,7 +19,7 @@ interface ProtocolEntity extends Pick<HostNetwork, 'hostName' | 'fqdn'> {
   readonly scheme: string;
   readonly port: number;
   readonly hasCertificate: boolean;
-  /** Null without the feature discovery. */
+  /** Null without the feature `discovery`. */
   readonly ssdp: SsdpSettings | null;
 }
 

@@ -26,8 +26,8 @@ export interface ExpansionLimits {
    */
   readonly stallMs: number;
   /**
-   * If the reads of an answer have waited longer than this for a host that does not answer, the service reads no further
-   * resources for this answer, in milliseconds.
+   * Maximum time in milliseconds that the reads of one answer may wait for a host that does not answer. After it, the
+   * service reads no further resources for this answer.
    */
   readonly silentMs: number;
 }

@@ -11,9 +11,8 @@ import { readSystem } from '../details.js';
 import { defineResource } from '../services.js';
 
 /**
- * The value of `secureBoot` in `driver.change()` for each ResetKeysType. The driver can create the UEFI
- * variables again, with the default keys or without keys. The driver cannot edit the variables, so
- * DeletePK is not supported.
+ * The value of `secureBoot` in `driver.change()` for each ResetKeysType. The driver takes the keys from a
+ * template: the default keys, or no keys. It cannot remove only one key, so DeletePK is not supported.
  */
 const resetKeys = { ResetAllKeysToDefault: 'on', DeleteAllKeys: 'setup' } as const;
 const resetKeysTypes = [

@@ -84,7 +84,7 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
 
 /**
  * Changes a chassis. A machine's own chassis has the UUID of the machine, so the driver makes the
- * change. Of a configured chassis, only the indicator can change, which the service stores.
+ * change. In a configured chassis, only the indicator can change, and the service stores it.
  * @throws {DriverError} of the driver. @throws {StateFileError} if the service cannot store the
  *   indicator.
  */

@@ -36,7 +36,7 @@ const sensors: readonly SensorKind[] = [
   { id: 'ChassisPower', name: 'Chassis Power', type: 'Power', units: 'W', context: 'Chassis' },
 ];
 
-/** A sensor of a machine's or a configured chassis. */
+/** A sensor of the chassis of a machine, or of a configured chassis. */
 interface MachineSensor {
   readonly chassis: ChassisEntity;
   readonly kind: SensorKind;

@@ -85,7 +85,7 @@ async function applyIndicator(
   if (wanted !== undefined) await volumes?.setDriveIndicator(system.uuid, id, wanted);
 }
 
-/** A drive under its storage. `Storage.Drives` links to it; it has no collection there. */
+/** A drive under its storage. `Storage.Drives` links to each drive; a storage has no collection of drives. */
 export const drive = defineResource({
   entity: 'Drive',
   odataType: '#Drive.v1_22_0.Drive',
