@@ -50,7 +50,7 @@ function accounts(): Accounts {
 }
 
 /** Returns the text of the password file. Replaces each hash by its algorithm and cost. */
-const lines = () => readFileSync(file, 'utf8').replace(/(\$2[by]\$\d\d\$)[./A-Za-z0-9]{53}/g, '$1…');
+const textWithoutHashes = () => readFileSync(file, 'utf8').replace(/(\$2[by]\$\d\d\$)[./A-Za-z0-9]{53}/g, '$1…');
 const fault = (kind: AccountError['kind']) => expect.objectContaining({ name: 'AccountError', kind }) as unknown;
 const newAccount = { password: 'walnut tree', enabled: true, passwordChangeRequired: false };
 
@@ -86,7 +86,7 @@ describe('accounts', () => {
   it('can be created, changed and removed; other lines and the mode of the password file stay unchanged', async () => {
     chmodSync(file, 0o640);
     await accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
-    expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
+    expect(textWithoutHashes()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
     expect((statSync(file).mode & 0o777).toString(8)).toBe('640');
     expect(accounts().find('bob')?.identity.privileges).toEqual(new Set(['Login', 'ConfigureSelf']));
     expect(await logIn('bob', 'walnut tree')).toBe('in');
@@ -95,7 +95,7 @@ describe('accounts', () => {
     expect(accounts().find('bob')?.roleId).toBe('Operator');
     await accounts().remove('eve');
     await accounts().remove('bob');
-    expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\n');
+    expect(textWithoutHashes()).toBe('# ours\nadmin:$2b$04$…\n\n');
     expect(state.state.accounts).toEqual([]);
   });
 
@@ -204,7 +204,7 @@ describe('the lock of an account', () => {
     await tryWrongPassword(3);
     expect(accounts().find('eve')?.locked).toBe(true);
     expect(await logIn('eve', 'apple')).toBe('the account is locked');
-    // Open sessions continue. Otherwise, an attacker could end the sessions of a user with wrong passwords.
+    // Open sessions continue. If a lock ended them, an attacker could use wrong passwords to end a user's sessions.
     expect(access.sessions.list()).toHaveLength(2);
     expect(await logIn('admin', 'secret')).toBe('in');
     time += 59_999;

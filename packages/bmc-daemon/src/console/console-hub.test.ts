@@ -94,7 +94,7 @@ class RecordingListener implements ConsoleListener, KeyboardClient {
   }
 
   /** Waits for as many states as are given, and fails if they are different. Forgets these states. */
-  async is(...states: readonly string[]): Promise<void> {
+  async reaches(...states: readonly string[]): Promise<void> {
     await this.until(() => this.states.length >= states.length);
     expect(this.states.splice(0)).toEqual(states);
   }
@@ -109,7 +109,7 @@ const off = 'closed: the machine is off';
 const taken = 'taken: another program uses the console';
 const gone = 'absent: there is no such machine';
 
-async function machine(driver: FakeDriver, name: string): Promise<string> {
+async function uuidOf(driver: FakeDriver, name: string): Promise<string> {
   return (await driver.getSystem(name)).uuid;
 }
 
@@ -117,12 +117,12 @@ describe('the console hub', () => {
   it('shares one console among several clients, of which only the holder of the keyboard can type', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
-    const uuid = await machine(driver, 'node-2');
+    const uuid = await uuidOf(driver, 'node-2');
     const [first, second] = [new RecordingListener(), new RecordingListener()];
     const one = hub.seat(uuid, first);
-    await first.is(connected);
+    await first.reaches(connected);
     const two = hub.seat(uuid, second);
-    await second.is(connected);
+    await second.reaches(connected);
     expect(one.write(Buffer.from('a'))).toBe(true);
     expect(two.write(Buffer.from('lost'))).toBe(false);
     expect(await two.sendBreak()).toBe(false);
@@ -142,10 +142,10 @@ describe('the console hub', () => {
   it('closes the console when the last client leaves', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
-    const uuid = await machine(driver, 'node-2');
+    const uuid = await uuidOf(driver, 'node-2');
     const listener = new RecordingListener();
     const attached = hub.seat(uuid, listener);
-    await listener.is(connected);
+    await listener.reaches(connected);
     await expect(driver.console.open(uuid)).rejects.toMatchObject({ kind: 'consoleInUse' });
     attached.detach();
     // The hub also closes the console for a client that leaves before the console is open.
@@ -159,46 +159,46 @@ describe('the console hub', () => {
   it('opens the console at each start of its machine, and receives the first output of the start', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
-    const uuid = await machine(driver, 'node-1');
+    const uuid = await uuidOf(driver, 'node-1');
     const listener = new RecordingListener();
     const attached = hub.seat(uuid, listener);
-    await listener.is(off);
+    await listener.reaches(off);
     let thrownAway = false;
     attached.write(Buffer.from('lost'), () => (thrownAway = true));
     expect(thrownAway).toBe(true);
     for (let start = 0; start < 3; start += 1) {
       await driver.power(uuid, 'create');
-      await listener.is(connected);
+      await listener.reaches(connected);
       expect(await listener.receives('login: ')).toMatch(/^\r\nRackless simulated firmware/);
       await driver.power(uuid, 'destroy');
-      await listener.is(off);
+      await listener.reaches(off);
     }
     await driver.power(uuid, 'create');
     await listener.receives('login: ');
-    await listener.is(connected);
+    await listener.reaches(connected);
     // A stop and a start at the same time are also a new run.
     await Promise.all([driver.power(uuid, 'destroy'), driver.power(uuid, 'create')]);
     expect(await listener.receives('login: ')).toMatch(/^\r\nRackless simulated firmware/);
-    await listener.is(connected);
+    await listener.reaches(connected);
   });
 
   it('waits after another program took the console by force, and reconnects when the console is free', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
-    const uuid = await machine(driver, 'node-2');
+    const uuid = await uuidOf(driver, 'node-2');
     const listener = new RecordingListener();
     const attached = hub.seat(uuid, listener);
-    await listener.is(connected);
+    await listener.reaches(connected);
     const leave = driver.console.seize(uuid);
-    await listener.is(taken);
+    await listener.reaches(taken);
     leave();
-    await listener.is(connected);
+    await listener.reaches(connected);
     attached.write(Buffer.from('\r'));
     await listener.receives('login: ');
     const leaveAgain = driver.console.seize(uuid);
-    await listener.is(taken);
+    await listener.reaches(taken);
     await driver.power(uuid, 'destroy');
-    await listener.is(off);
+    await listener.reaches(off);
     leaveAgain();
   });
 
@@ -210,13 +210,13 @@ describe('the console hub', () => {
     driver.define(without);
     const [portless, missing, removed] = [new RecordingListener(), new RecordingListener(), new RecordingListener()];
     hub.attach(without.uuid, portless);
-    await portless.is('absent: it has no serial port for clients');
+    await portless.reaches('absent: it has no serial port for clients');
     hub.attach('5ac4fa6e-0000-4000-8000-00000000ffff', missing);
-    await missing.is(gone);
-    hub.attach(await machine(driver, 'node-2'), removed);
-    await removed.is(connected);
+    await missing.reaches(gone);
+    hub.attach(await uuidOf(driver, 'node-2'), removed);
+    await removed.reaches(connected);
     driver.undefine('node-2');
-    await removed.is(gone);
+    await removed.reaches(gone);
   });
 
   it('retries while the host does not answer, and warns once about unexpected errors', async () => {
@@ -229,7 +229,7 @@ describe('the console hub', () => {
       stream,
     ];
     const { listener, warnings } = attachedTo(answers, broken);
-    await listener.is('closed: its hypervisor does not answer', 'closed: its console cannot be opened', connected);
+    await listener.reaches('closed: its hypervisor does not answer', 'closed: its console cannot be opened', connected);
     expect(warnings).toEqual([broken]);
   });
 
@@ -241,9 +241,9 @@ describe('the console hub', () => {
       new DriverError('internal', "connecting to the console of machine x: cannot open '/dev/pts/0'"),
     ];
     const { listener, warnings } = attachedTo(answers, off);
-    await listener.is(connected);
+    await listener.reaches(connected);
     stream.destroy();
-    await listener.is('closed: the machine is off');
+    await listener.reaches('closed: the machine is off');
     expect(warnings).toEqual([]);
   });
 
@@ -260,7 +260,7 @@ describe('the console hub', () => {
     hubs.push(hub);
     const listener = new RecordingListener();
     const attached = hub.seat('5ac4fa6e-0000-4000-8000-000000000001', listener);
-    await listener.is(connected);
+    await listener.reaches(connected);
     stream.pause();
     let accepted = 0;
     const all = new Promise<void>((resolve) => {
@@ -360,7 +360,7 @@ describe('the stream of a console', () => {
     const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), { ...never, afterInputMs: 5 });
     const listener = new RecordingListener();
     const attached = port.hub.seat(uuid, listener);
-    await listener.is(connected);
+    await listener.reaches(connected);
     await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));
     expect(stuck.destroyed).toBe(true);
   });
@@ -393,13 +393,13 @@ describe('the stream of a console', () => {
     }, never);
     const listener = new RecordingListener();
     port.hub.attach(uuid, listener);
-    await listener.is(connected);
+    await listener.reaches(connected);
     isOn = false;
     port.change('stopped');
-    await listener.is(off);
+    await listener.reaches(off);
     isOn = true;
     port.change('started');
-    await listener.is(connected);
+    await listener.reaches(connected);
     next.push('hello');
     await listener.receives('hello');
   });
@@ -409,7 +409,7 @@ describe('the stream of a console', () => {
     const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), never);
     const listener = new RecordingListener();
     port.hub.attach(uuid, listener);
-    await listener.is(connected);
+    await listener.reaches(connected);
     port.change('stopped');
     port.change('started');
     await listener.until(() => listener.states.length === 1);
@@ -439,10 +439,10 @@ describe('the stream of a console', () => {
     const { hub, change } = hubAt(open, never, { retryMs: 3_600_000 });
     const listener = new RecordingListener();
     hub.attach(uuid, listener);
-    await listener.is('closed: the machine is starting or stopping');
+    await listener.reaches('closed: the machine is starting or stopping');
     isReady = true;
     change('rebooted');
-    await listener.is(connected);
+    await listener.reaches(connected);
   });
 
   it.each(['before', 'after'])('is replaced by exactly one stream if it ends %s a check succeeds', async (order) => {

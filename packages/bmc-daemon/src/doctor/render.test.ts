@@ -54,7 +54,7 @@ Examined the host lab-2: libvirt 9.0.0, QEMU 7.2.9.
 `);
   });
 
-  it('without findings has no table', () => {
+  it('has no table without findings', () => {
     expect(renderDoctorReport({ ...report([], []), cloud: 'lab' }, plain)).toBe(
       '0 problems, 0 warnings, 0 notes.\nExamined the cloud lab.\n',
     );

@@ -41,7 +41,7 @@ describe('the network of a manager', () => {
   let host: AddressesInMemory;
   let state: StateFile<ManagerNetworkState>;
   let listening: Set<string>;
-  let asked: (readonly string[])[];
+  let usedServers: (readonly string[])[];
   let warned: string[];
   let network: ManagerNetwork;
   const open = (): ManagerNetwork =>
@@ -54,7 +54,7 @@ describe('the network of a manager', () => {
         listening.add(address);
         return Promise.resolve(() => void listening.delete(address));
       },
-      useNameServers: (servers) => void asked.push(servers),
+      useNameServers: (servers) => void usedServers.push(servers),
       log: { info: () => undefined, warn: (text) => void warned.push(text) },
     });
   const scope = (name: string | undefined, localAddress = '192.0.2.1'): string | null => {
@@ -70,7 +70,7 @@ describe('the network of a manager', () => {
   beforeEach(() => {
     host = addressesInMemory({ present, answered: ['192.0.2.200'] });
     state = stateInMemory(emptyNetworkState);
-    [listening, asked, warned] = [new Set(), [], []];
+    [listening, usedServers, warned] = [new Set(), [], []];
     network = open();
   });
   afterEach(() => network.close());
@@ -177,12 +177,12 @@ describe('the network of a manager', () => {
 
   it('uses for all machines the name servers that a client has set at any manager', async () => {
     await network.change(a, { nameServers: ['192.0.2.54'] });
-    expect([asked.at(-1), network.viewOf(b).nameServers]).toEqual([['192.0.2.54'], ['192.0.2.54']]);
+    expect([usedServers.at(-1), network.viewOf(b).nameServers]).toEqual([['192.0.2.54'], ['192.0.2.54']]);
     await network.close();
     network = open();
-    expect(asked.at(-1)).toEqual(['192.0.2.54']);
+    expect(usedServers.at(-1)).toEqual(['192.0.2.54']);
     await network.change(b, { nameServers: [] });
-    expect([asked.at(-1), network.viewOf(a).nameServers, network.viewOf(a).ownNameServers]).toEqual([
+    expect([usedServers.at(-1), network.viewOf(a).nameServers, network.viewOf(a).ownNameServers]).toEqual([
       [],
       ['192.0.2.53'],
       [],

@@ -183,7 +183,7 @@ describe('openImage', () => {
     [410, 'mediaNotFound'],
     [500, 'mediaUnreachable'],
     [206, 'mediaUnreachable'],
-  ])('translates status %d to the error %s, without the query', async (status, kind) => {
+  ])('translates status %d to the error %s, whose message hides the query', async (status, kind) => {
     const url = await serve((_request, response) => response.writeHead(status).end());
     const shown = url.href;
     url.search = '?token=secret';
@@ -220,7 +220,7 @@ describe('openImage', () => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('half');
     });
-    // This limit is longer than the delays of a busy machine. Otherwise, the server would count as
+    // This limit is longer than the delays of a busy machine. With a shorter limit, the server could count as
     // silent before its first byte.
     expect(await failure(read(url, {}, { ...limits, idleTimeoutMs: 3_000 }))).toEqual({
       kind: 'mediaUnreachable',

@@ -56,7 +56,7 @@ describe('renderMachines', () => {
     expect(cells(render({ ...sample, ...changed })).slice(1, 3)).toEqual(shown);
   });
 
-  it("shows the machine's own order without an override, and an empty drive", () => {
+  it('shows the usual order without an override of the boot, and "empty" without media', () => {
     const boot = { ...sample.boot, enabled: 'disabled' as const, firmware: 'bios' as const };
     expect(cells(render({ ...sample, boot, media: [] })).slice(4, 6)).toEqual(['usual order BIOS', 'empty']);
   });

@@ -11,7 +11,7 @@ it('the daemon loads the Redis client with the first connection, so it starts fa
     await dist('daemon.js');
     const before = isLoaded();
     const { connectRedis } = await import('@rackless/daemon/shared-store/redis-link.js');
-    // Nothing listens there.
+    // No server listens on port 1.
     await connectRedis('redis://127.0.0.1:1').catch(() => undefined);
     console.log(JSON.stringify([before, isLoaded()]));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);

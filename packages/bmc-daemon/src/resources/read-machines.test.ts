@@ -9,17 +9,17 @@ const uuids = machines.map(({ uuid }) => uuid);
 const [first = '', second = '', third = ''] = uuids;
 
 let failures: Map<string, Error>;
-let asked: number;
+let readCount: number;
 let logged: unknown[];
 beforeEach(() => {
   failures = new Map();
-  asked = 0;
+  readCount = 0;
   logged = [];
 });
 
 class FailingDriver extends FakeDriver {
   override async getSystem(...[id, ...rest]: Parameters<FakeDriver['getSystem']>) {
-    asked += 1;
+    readCount += 1;
     const failure = failures.get(id);
     if (failure !== undefined) throw failure;
     return super.getSystem(id, ...rest);
@@ -53,12 +53,12 @@ describe('reading machines', () => {
   it('fails after the first batch if the host does not answer', async () => {
     for (const uuid of uuids) failures.set(uuid, new DriverError('unavailable', 'reading it: no answer'));
     await expect(read(uuids)).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(asked).toBe(32);
+    expect(readCount).toBe(32);
   });
 
   it('keeps what it has read if the host stops answering, and reads no further machines', async () => {
     for (const uuid of uuids.slice(32)) failures.set(uuid, new DriverError('unavailable', 'reading it: no answer'));
     const { systems, unread } = await read(uuids);
-    expect([systems.length, unread.length, asked]).toEqual([32, 68, 64]);
+    expect([systems.length, unread.length, readCount]).toEqual([32, 68, 64]);
   });
 });

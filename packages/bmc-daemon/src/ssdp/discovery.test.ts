@@ -106,7 +106,7 @@ describe('discovery', () => {
   });
 
   it('is off with a warning if the service cannot listen, and a client that enables it gets an error', async () => {
-    // This is neither a multicast group nor an address of this host, so the service cannot listen there.
+    // The service cannot listen at this address: it is neither a multicast group nor an address of this host.
     const discovery = await start(true, '192.0.2.99');
     expect(warnings).toEqual(['clients cannot find the service by SSDP']);
     expect(discovery.settings.enabled).toBe(false);

@@ -16,7 +16,7 @@ describe('a search', () => {
     ['urn:dmtf-org:service:redfish-rest:2', undefined],
     ['urn:schemas-upnp-org:device:MediaServer:1', undefined],
     ['', undefined],
-  ])('for the target %j gets an answer for %s (undefined: no answer)', (target, found) => {
+  ])('gets for the target %j an answer for %s (undefined: no answer)', (target, found) => {
     expect(read(searchText({ ST: target }))?.target).toBe(found);
   });
 
@@ -24,7 +24,7 @@ describe('a search', () => {
     ['1', 1_000],
     ['3', 3_000],
     ['120', 5_000],
-  ])('with the MX %s allows %d ms for the answer', (wait, withinMs) => {
+  ])('allows with an MX of %s at most %d ms for the answer', (wait, withinMs) => {
     expect(read(searchText({ MX: wait }))?.withinMs).toBe(withinMs);
   });
 

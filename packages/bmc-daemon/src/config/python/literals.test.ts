@@ -183,8 +183,8 @@ describe('the reader of literals, which never runs code,', () => {
       `5: 'bar' is a name: put text in quotes; ${ONLY}`,
       `8: 'del' is Python code; ${ONLY}`,
     ]);
-    const names = parseAssignments(text).assignments.map(({ name, value }) => [name, toPlain(value)]);
-    expect(names).toEqual([
+    const assigned = parseAssignments(text).assignments.map(({ name, value }) => [name, toPlain(value)]);
+    expect(assigned).toEqual([
       ['B', 2],
       ['D', 4],
       ['F', 6],

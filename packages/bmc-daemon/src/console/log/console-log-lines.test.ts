@@ -22,7 +22,7 @@ describe('console lines', () => {
     ]);
   });
 
-  it('contain no control character and no invalid character', () => {
+  it('contain no control character, and U+FFFD for each invalid byte', () => {
     const bytes = Buffer.concat([
       Buffer.from([0xff, 0xc3, 0x80, 0x0b, 0x1b, 0x41, 0x9b]),
       Buffer.from(' grün\u2028e\u0085\n'),

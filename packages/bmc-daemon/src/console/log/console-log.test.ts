@@ -70,10 +70,10 @@ let folder = '';
 let ports: Ports;
 let logs: ConsoleLogs;
 let clock = 0;
-let warned: string[] = [];
+let logged: string[] = [];
 
 const startRecording = (bounds: Partial<ConsoleLogBounds> = {}): void => {
-  const note = (text: string) => void warned.push(text);
+  const note = (text: string) => void logged.push(text);
   logs = openConsoleLogs({
     driver: ports.driver,
     hub: ports.hub,
@@ -113,7 +113,7 @@ const files = () => readdirSync(path.join(folder, 'console'), { recursive: true,
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'rackless-console-'));
   clock = Date.parse('2026-11-20T20:00:00Z');
-  warned = [];
+  logged = [];
   ports = new Ports();
   await open();
 });
@@ -418,11 +418,11 @@ describe('the console log', () => {
       ports.print('lost\r\n');
       await recordTexts().catch(() => undefined);
     }
-    expect(warned).toEqual([expect.stringMatching(/^writing console logs to .* failed: new output is not stored$/)]);
+    expect(logged).toEqual([expect.stringMatching(/^writing console logs to .* failed: new output is not stored$/)]);
     rmSync(path.join(folder, 'console'));
     ports.print('after\r\n');
     expect(await recordTexts()).toEqual(['1:', '[rackless: 18 bytes left out]', 'after']);
-    expect(warned.at(-1)).toMatch(/^writing console logs works again in /);
+    expect(logged.at(-1)).toMatch(/^writing console logs works again in /);
   });
 
   it('writes in the background, within the limits of burst and rate', async () => {
@@ -471,7 +471,7 @@ describe('the console log', () => {
     } finally {
       removed.mockRestore();
     }
-    expect(warned).toEqual([
+    expect(logged).toEqual([
       expect.stringMatching(/^removing console logs of deleted machines in .* failed: the daemon retries later$/),
     ]);
   });
@@ -528,17 +528,17 @@ describe('the console log', () => {
   it('waits for a host that does not answer yet', async () => {
     await logs.close();
     ports.listeners.clear();
-    let isThere = false;
+    let isReachable = false;
     const { listSystems } = ports.driver;
     let asked = 0;
     ports.driver.listSystems = () => {
       asked += 1;
-      return isThere ? listSystems() : Promise.reject(new Error('no host'));
+      return isReachable ? listSystems() : Promise.reject(new Error('no host'));
     };
     const opened = open();
     await until(() => asked > 1);
     expect(ports.listeners.size).toBe(0);
-    isThere = true;
+    isReachable = true;
     await opened;
     expect(ports.listeners.size).toBe(1);
   });

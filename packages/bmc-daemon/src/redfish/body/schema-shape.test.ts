@@ -16,7 +16,7 @@ describe('the allowed strings of a schema', () => {
     }
   });
 
-  it('are listed for every parameter of an action (perhaps none), unless the resource gives its own list', () => {
+  it('are listed for each parameter of an action (possibly an empty list), unless the resource gives the list', () => {
     const body = z.strictObject({
       ResetType: z.enum(['On', 'ForceOff']),
       Image: z.string(),

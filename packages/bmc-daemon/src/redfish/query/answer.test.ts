@@ -328,7 +328,7 @@ describe('$filter, $skip and $top', () => {
 });
 
 describe('$expand', () => {
-  it('with a dot replaces links outside Links by resources', async () => {
+  it('replaces only links outside Links by resources if its value is a dot', async () => {
     const body = await bodyOf(`${path}/1?$expand=.`);
     // An expanded collection has only its first page, as a separate request returns it.
     const log = await bodyOf(`${path}/1/LogServices`);
@@ -339,14 +339,14 @@ describe('$expand', () => {
     });
   });
 
-  it('with a tilde replaces only links inside Links', async () => {
+  it('replaces only links inside Links if its value is a tilde', async () => {
     expect(await bodyOf(`${path}/1?$expand=~`)).toEqual({
       ...(await bodyOf(`${path}/1`)),
       Links: { Chassis: [chassisOf('1')] },
     });
   });
 
-  it('with an asterisk replaces both kinds, and never puts a resource into itself', async () => {
+  it('replaces both kinds of links if its value is an asterisk, and never puts a resource into itself', async () => {
     const body = await bodyOf(`${path}/1?$expand=*($levels=6)`);
     expect(body['Links']).toEqual({ Chassis: [chassisOf('1')] });
     expect(body['LogServices']).toHaveProperty('Members');
@@ -406,7 +406,7 @@ describe('$expand', () => {
     expect(outcomes.at(-2)).toMatchObject({ status: 200, error: { kind: 'internal' } });
   });
 
-  it('on a resource that needs no login expands links only for users with the privilege', async () => {
+  it('expands the links of a resource that needs no login only for users with the privilege', async () => {
     const expanded = await bodyOf('/redfish/v1?$expand=.');
     expect(expanded['Managers']).toEqual(await bodyOf('/redfish/v1/Managers/1'));
     const anonymous = await client.get('/redfish/v1?$expand=.');

@@ -19,7 +19,7 @@ function open(limits: Partial<ExpansionLimits> = {}) {
       return name;
     });
   const end = async (name: string): Promise<void> => {
-    // Each request starts in a separate turn of the event loop, so this waits for one before and one after the end.
+    // Each request starts in a separate turn of the event loop, so `end` waits for one turn before and one turn after.
     await new Promise(setImmediate);
     ends.get(name)?.();
     await new Promise(setImmediate);

@@ -55,7 +55,7 @@ async function open(expansion: Partial<ExpansionLimits>): Promise<Services> {
     services,
     authenticate: withoutLogin,
     strict: true,
-    // Requests do not wait in vain on a busy host. A test that needs a rejection sets a smaller limit.
+    // The wait is so long that even a busy host causes no rejection. A test that needs one sets a smaller limit.
     expansion: { waitMs: 600_000, ...expansion },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));

@@ -20,8 +20,8 @@ async function passTurns(count: number): Promise<void> {
 
 describe('the queue of writes', () => {
   it('starts a single write at once', async () => {
-    const started = new WriteTurns().run('a', neverGone, (waited) => Promise.resolve(waited));
-    await expect(started).resolves.toBe(false);
+    const hasWaited = new WriteTurns().run('a', neverGone, (waited) => Promise.resolve(waited));
+    await expect(hasWaited).resolves.toBe(false);
   });
 
   it('starts at most four of twenty writes before a read that arrives after them', async () => {

@@ -4,6 +4,7 @@ import { FakeDriver } from '../../drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../drivers/fake/sample-machines.js';
 import { memoryModules, totalMemoryGiB } from './memory.js';
 
+/** A MiB and a GiB, in KiB. */
 const mib = 1024;
 const gib = 1024 * mib;
 const builtIn = (memoryKiB: number) => memoryModules({ memoryKiB, memoryDevices: [], memorySlots: 0 });

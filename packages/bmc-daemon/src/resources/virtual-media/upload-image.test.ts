@@ -35,7 +35,7 @@ afterEach(async () => {
   stored = [];
 });
 
-function opened(upload: ImageUpload, signal: AbortSignal): ImageDownload {
+function openBody(upload: ImageUpload, signal: AbortSignal): ImageDownload {
   try {
     return upload.open(1000, signal);
   } catch (error) {
@@ -49,7 +49,7 @@ async function store(
   { signal = new AbortController().signal }: InsertOptions,
 ): Promise<void> {
   if (upload === undefined) throw new Error('an upload expected');
-  const { body } = opened(upload, signal);
+  const { body } = openBody(upload, signal);
   signal.addEventListener('abort', () => body.destroy(signal.reason as Error));
   const bytes = await buffer(body).catch((error: unknown) => {
     throw new DriverError('insertFailed', String(error));
@@ -105,7 +105,7 @@ async function open(path: string, offset: number, bytes: string): Promise<Client
   });
   outgoing.on('error', () => undefined);
   outgoing.write(bytes);
-  await received(path, offset + bytes.length);
+  await untilReceived(path, offset + bytes.length);
   return outgoing;
 }
 async function statusOf(outgoing: ClientRequest): Promise<number | undefined> {
@@ -114,7 +114,7 @@ async function statusOf(outgoing: ClientRequest): Promise<number | undefined> {
   return response.statusCode;
 }
 /** Waits until the service has received this number of bytes of an upload. */
-async function received(path: string, offset: number): Promise<void> {
+async function untilReceived(path: string, offset: number): Promise<void> {
   while ((await inspect(path)).headers['upload-offset'] !== String(offset));
 }
 
@@ -260,7 +260,7 @@ describe('uploads of images', () => {
   it('report a failure of the storage at the next request; the first request of a too large image is rejected', async () => {
     await start(async ({ upload }, { signal = new AbortController().signal }) => {
       if (upload === undefined) throw new Error('an upload expected');
-      for await (const _chunk of opened(upload, signal).body) {
+      for await (const _chunk of openBody(upload, signal).body) {
         throw new DriverError('storageFull', 'storing the image: the storage pool is full', { field: 'image' });
       }
     });

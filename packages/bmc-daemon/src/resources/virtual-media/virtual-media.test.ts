@@ -275,7 +275,7 @@ describe('certificates of image servers', () => {
     expect((await get(`${certificates}/1`))['CertificateString']).toBe(certificatePem + certificatePem);
   });
 
-  it('cannot be added with a private key or as another text, and the error does not quote it', async () => {
+  it('cannot be added with a private key or as another text, and the error does not quote the key', async () => {
     const { send, messages } = await serve();
     const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
     for (const pem of ['', 'x', key, key + certificatePem, certificatePem.replace('MII', 'MIX')]) {
