@@ -27,7 +27,7 @@ describe('a signing request', () => {
     [{ kind: 'ec', curve: 'P-384' }, /NIST CURVE: P-384/, /Signature Algorithm: ecdsa-with-SHA384/],
     [{ kind: 'ec', curve: 'P-521' }, /NIST CURVE: P-521/, /Signature Algorithm: ecdsa-with-SHA512/],
   ] satisfies [KeyKind, RegExp, RegExp][])(
-    'with a key %o is valid for openssl, with the signature algorithm of this key',
+    'is valid for openssl with a key %o, and has the signature algorithm of this key',
     async (key, kind, signature) => {
       const text = await readByOpenssl({ key });
       expect(text).toMatch(kind);

@@ -9,7 +9,7 @@ describe('a size', () => {
     [2 ** 30, '1 GiB'],
     [123.4 * 2 ** 30, '123 GiB'],
     [2 ** 42, '4 TiB'],
-  ])('with %d bytes is %s', (bytes, text) => {
+  ])('is shown for %d bytes as %s', (bytes, text) => {
     expect(sizeText(bytes)).toBe(text);
   });
 });

@@ -70,7 +70,7 @@ describe('the IPv4 addresses in an IPv6 address', () => {
     ['2001:0:4136:e378:8000:63bf:3fff:fdd2', '65.54.227.120'],
     ['2001:db8::5efe:192.0.2.33', '192.0.2.33'],
     ['fe80::200:5efe:192.0.2.33%eth0', '192.0.2.33'],
-  ])('(%s) include %s', (address, embedded) => {
+  ])('include, for %s, the address %s', (address, embedded) => {
     expect(embeddedIpv4(address)).toContain(embedded);
   });
 

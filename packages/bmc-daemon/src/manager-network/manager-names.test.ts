@@ -14,7 +14,7 @@ describe('the names of a manager', () => {
     [{ hostName: 'b', fqdn: 'a.lab' }, host, { hostName: 'b', fqdn: 'a.lab' }, ['b', 'a.lab']],
     // The name of the host always means the host, never a manager.
     [{ hostName: null, fqdn: 'kvm1.lab' }, host, { hostName: 'kvm1', fqdn: 'kvm1.lab' }, ['kvm1.lab']],
-  ])('given %j on a host %j are %j', (own, of, shown, requested) => {
+  ])('follow from its own names %j and the names %j of the host: %j', (own, of, shown, requested) => {
     expect([shownNames(own, of), requestNames(own, of)]).toEqual([shown, requested]);
   });
 

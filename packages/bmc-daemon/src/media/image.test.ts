@@ -16,7 +16,7 @@ describe('image addresses', () => {
     ['https://host/100%.iso', '100%.iso'],
     ['https://host/a%00.iso', 'a%00.iso'],
     ['https://host/a%0ab', 'a%0ab'],
-  ])('(%s) give the image the name %j', (url, name) => expect(imageName(new URL(url))).toBe(name));
+  ])('give the image at %s the name %j', (url, name) => expect(imageName(new URL(url))).toBe(name));
 });
 
 describe('image volumes', () => {

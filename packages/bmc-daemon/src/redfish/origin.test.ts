@@ -16,7 +16,7 @@ describe('a write by a web page', () => {
     ],
     ['a site with a user', { ...own, origin: 'https://bmc.example.org:8000@evil.example' }],
     ['another site of the same domain', { ...own, origin: 'https://x.example.org', 'sec-fetch-site': 'same-site' }],
-  ])('from %s gets 403 for every kind of change', (_, headers) => {
+  ])('gets 403 for every kind of change if it comes from %s', (_, headers) => {
     for (const method of ['POST', 'PATCH', 'PUT', 'DELETE']) {
       expect(() => checkOrigin(request(headers, method))).toThrow(expect.objectContaining({ status: 403 }));
     }
@@ -36,7 +36,7 @@ describe('a write by a web page', () => {
     ],
     ['a browser extension', { ...own, origin: 'moz-extension://8c0e' }],
     ['a client that is not a browser', { host: own.host }],
-  ])('from %s is accepted', (_, headers) => {
+  ])('is accepted if it comes from %s', (_, headers) => {
     expect(() => checkOrigin(request(headers))).not.toThrow();
   });
 });

@@ -118,7 +118,7 @@ describe('a subnet mask', () => {
     [20, '255.255.240.0'],
     [25, '255.255.255.128'],
     [32, '255.255.255.255'],
-  ])('for /%i is %s', (prefix, mask) => {
+  ])('follows from the prefix length %i: %s', (prefix, mask) => {
     expect(subnetMask(prefix)).toBe(mask);
   });
 });

@@ -8,7 +8,7 @@ describe('the version after a simulated update', () => {
     ['http://h/bios.bin?v=9.9', 'A1-r9 beta', 'A1-r10 beta'],
     ['http://h/bios.bin', 'beta', 'beta.1'],
     ['http://h/', null, '1.0.0'],
-  ])('for image %s and current version %j is %s', (image, current, expected) => {
+  ])('follows from the image %s and the current version %j: %s', (image, current, expected) => {
     expect(nextVersion(new URL(image), current)).toBe(expected);
   });
 });
