@@ -1,7 +1,7 @@
 /**
- * Combines the password file (users and hashes) and the state file (roles, locks, whether an
- * account is enabled or must change its password) into the list of accounts. With a shared store, an entry of the store
- * replaces both files.
+ * Combines the password file and the state file into the list of accounts. The password file has the users and
+ * hashes. The state file has roles, locks, and whether an account is enabled or must change its password. With a
+ * shared store, an entry of the store replaces both files.
  */
 import type { HtpasswdEntry } from '../password-file/htpasswd.js';
 import type { PasswordFile } from '../password-file/password-file.js';

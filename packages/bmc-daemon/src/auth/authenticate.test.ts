@@ -231,7 +231,7 @@ describe('authentication by password file', () => {
         },
       }),
     );
-    // Unknown names use only the common lane. After these five, the next attempt must wait there.
+    // Unknown names use only the common lane. After these five attempts, the next attempt must wait in this lane.
     for (let attempt = 0; attempt < 5; attempt += 1) await ask(`nobody:wrong ${attempt}`);
     verified.length = 0;
     const wakeWaiters = () => wakers.splice(0).forEach((waker) => waker());

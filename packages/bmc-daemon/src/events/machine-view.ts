@@ -17,7 +17,7 @@ export function logsOf(logs: EventLogs, uuid: string): EventLogs {
 
 /**
  * Restricts subscriptions: a client that subscribes at the name or address of a machine's manager receives
- * events of this machine and of the service. It sees only the subscriptions that were created there.
+ * events of this machine and of the service. It sees only the subscriptions that were created at this manager.
  */
 export function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscriptions {
   const isShown = (one: Subscription): boolean => (one.kind === 'push' ? one.record.machine : one.machine) === uuid;

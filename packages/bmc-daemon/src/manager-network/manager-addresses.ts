@@ -76,10 +76,10 @@ export class ManagerAddresses {
   }
 
   /**
-   * Sets an address and listens there. After a failure, removes the address from the host.
+   * Sets an address and listens at it. After a failure, removes the address from the host.
    * @throws {HostAddressError} if the host rejects the address or loses it again.
    * @throws {DuplicateAddressError} if another host of the link has the address; only for IPv6.
-   * @throws {Error} if the service cannot listen there.
+   * @throws {Error} if the service cannot listen at the address.
    */
   async add(uuid: string, { address, device, bits }: ConfiguredAddress): Promise<void> {
     const deviceAddress = { address, device, prefix: bits };

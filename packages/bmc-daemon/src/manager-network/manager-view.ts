@@ -33,7 +33,7 @@ export interface ManagerView extends HostNames {
 /**
  * Returns the view of a manager.
  * @param isSet returns whether an address of the manager is set on the host, and the service
- *   listens there.
+ *   listens at this address.
  */
 export function managerView(
   uuid: string,

@@ -41,7 +41,7 @@ export interface ImageHosts {
  * Addresses that serve no images but may serve secrets. Most clouds serve the credentials of their machines at a
  * link-local address; the list also has the addresses that other clouds use for this, and multicast and broadcast.
  * An IPv6 address that contains a forbidden IPv4 address ({@link embeddedIpv4}) is rejected too.
- * Loopback and private addresses are allowed, because labs have their images there.
+ * Loopback and private addresses are allowed, because the image servers of labs have such addresses.
  */
 const forbidden = [
   '169.254.0.0/16',

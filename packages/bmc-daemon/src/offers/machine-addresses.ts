@@ -1,6 +1,6 @@
 /**
- * The part of the feature `managerNetwork` that finds the machine of a request by the name or address of its
- * manager, and the machine of a console by the address.
+ * The part of the feature `managerNetwork` that finds machines. It finds the machine of a request by the name or
+ * address of the machine's manager, and the machine of a console by the address.
  */
 import type { IncomingMessage } from 'node:http';
 

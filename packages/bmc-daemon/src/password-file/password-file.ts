@@ -67,7 +67,7 @@ function fingerprint(path: string): string {
     const { ino, dev, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join(':');
   } catch (error) {
-    // The next read reports the reason; here only the difference matters.
+    // The next read reports the reason. This text only has to differ from the fingerprint of a readable file.
     return `unreadable: ${fileReason(error)}`;
   }
 }

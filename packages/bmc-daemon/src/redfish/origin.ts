@@ -56,8 +56,8 @@ export function checkOriginWithoutLogin(request: Pick<IncomingMessage, 'method' 
 }
 
 /**
- * Returns whether a request only reads. A WebSocket begins with a GET, but browsers open it for any
- * page, with stored credentials, and the page can read from it and write to it.
+ * Returns whether a request only reads. A WebSocket begins with a GET, but does not count as a read:
+ * browsers open it for any page, with stored credentials. The page can then read from it and write to it.
  */
 function isRead({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   return safeMethods.has(method) && !isWebSocketRequest({ headers });

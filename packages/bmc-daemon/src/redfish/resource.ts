@@ -95,8 +95,8 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
    * A `z.strictObject`: an unknown property is a fault (PropertyNotWritable if GET shows it or `readOnly` contains it,
    * otherwise PropertyUnknown). The pipeline removes `@odata.*` members first. Use a function if the entity or the
-   * driver decides which values are valid: the service then reports an invalid value together with all other faults,
-   * which `apply` cannot do.
+   * driver decides which values are valid. The service then reports an invalid value together with all other faults;
+   * an error of `apply` is reported alone.
    */
   readonly body: ZodType<Body> | ((entity: Entity, services: Services) => ZodType<Body>);
   /**

@@ -37,7 +37,7 @@ function privilegeOf(entity: string, uri: string, method: string, needsNoLogin: 
   return `${any.join(' or ')}${others.join('')}`;
 }
 
-/** Returns what a POST to a collection does. HTTPS has exactly one certificate, which a POST there replaces. */
+/** Returns what a POST to a collection does. HTTPS has exactly one certificate, so a POST replaces it. */
 const effectOfPost = (uri: string): string =>
   uri.endsWith('/HTTPS/Certificates') ? 'replaces the certificate' : 'creates a member';
 

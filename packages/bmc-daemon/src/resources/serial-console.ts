@@ -24,8 +24,8 @@ export function renderManagerConsole(
 
 /**
  * Renders the system's SerialConsole with the data for `ssh -p PORT ACCOUNT@host COMMAND` and the
- * URI of the WebSocket; empty if the machine has no serial port, or if the service offers neither SSH
- * nor WebSockets for it.
+ * URI of the WebSocket. The result is empty if the machine has no serial port, or if the service
+ * offers neither SSH nor WebSockets for serial ports.
  * @see DSP2046, ComputerSystem, HostSerialConsole
  */
 export function renderSystemConsole(

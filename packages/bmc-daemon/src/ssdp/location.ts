@@ -46,7 +46,7 @@ export function localAddressFor(address: string, port: number): Promise<string |
 
 /**
  * Returns the URL of the service root at the given address; undefined if the service does not
- * listen there.
+ * listen at this address.
  */
 export function locationOf(address: string, { addresses, everywhere }: ServiceAddresses): string | undefined {
   const known = addresses.find((candidate) => hostOf(candidate) === address);

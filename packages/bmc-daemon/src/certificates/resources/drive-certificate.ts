@@ -89,7 +89,7 @@ const member = defineResource({
     const certificate = drive.certificates.find(({ id }) => id === params.certificateId);
     if (certificate === undefined) throw redfishError('ResourceNotFound', 'Certificate', params.certificateId);
     const view = await viewCertificate(certificatesOf(certificate.pem));
-    // POST validates certificates, so only manually edited metadata leads here.
+    // POST validates certificates, so only manually edited metadata can contain an unreadable one.
     if (view === null) throw new RedfishError(500, [withPointers(message('InternalError'))]);
     return { system, drive, certificate, view };
   },

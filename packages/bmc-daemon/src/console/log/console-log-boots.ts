@@ -47,7 +47,7 @@ export async function bootOf(
   return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}${why}` };
 }
 
-/** Returns the last boot in the folder, recorded before the daemon started; undefined if none is there or readable. */
+/** Returns the last boot in the folder, recorded before the daemon started; undefined if none exists or is readable. */
 async function lastRecorded(
   folder: ConsoleLogFolder,
   onFailed: Recorded['onFailed'],

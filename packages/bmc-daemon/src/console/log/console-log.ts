@@ -34,8 +34,8 @@ export interface ConsoleLog {
   text(boot: number): Promise<Buffer | undefined>;
   /**
    * Calls `join` with the text of the running boot, or of the last one. A listener that attaches in `join`
-   * gets all output after this text. If the hypervisor stores the log, output between the text and the first output
-   * of the listener may be missing, or the text and the listener may both have it.
+   * gets all output after this text. Exception: if the hypervisor stores the log, output between the text and the
+   * first output of the listener may be missing or come twice.
    */
   follow(join: (current: CurrentBoot) => void): Promise<void>;
   /** Removes all boots. Rejects if the log is not {@link ConsoleLogs.clearable}. */

@@ -53,7 +53,7 @@ export class SshAdmission {
     // One client port can connect to two addresses of this service. The library could not tell
     // these connections apart, but the service's address decides which machines the client sees.
     if (this.#sockets.has(peer)) {
-      this.#log.debug('rejecting an SSH connection: the same port of the client has one already', { address });
+      this.#log.debug('rejecting an SSH connection: this port of the client already has a connection', { address });
       socket.destroy();
       return false;
     }

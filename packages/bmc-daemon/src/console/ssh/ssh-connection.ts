@@ -39,8 +39,8 @@ const GOODBYE_MS = 300;
 /** Maximum number of channels of a connection. */
 const MAX_CHANNELS = 16;
 /**
- * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of the client's size:
- * with size 0 its loop never ends, and with a small size a few bytes cost a packet.
+ * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of the client's size.
+ * With size 0, the library's loop never ends; with a small size, a few bytes cost a packet.
  */
 const MIN_PACKET_BYTES = 1024;
 /** The library's record of a channel's other end, which its types do not declare. */

@@ -58,9 +58,9 @@ export interface MachineEvents {
 /**
  * Creates the listener. libvirt reports every change of a definition. Most changes are caused by
  * requests of clients, and the event of such a request has more data. So `changed` and `media` wait
- * for `settleMs`. The listener drops them if a client's change of the machine was published within `settleMs`
- * before or meanwhile; it drops `media` only if the client changed VirtualMedia. For several changes within
- * this time, it publishes one event.
+ * for `settleMs`. The listener drops them if a client's change of the machine was published during this time, or
+ * within `settleMs` before it. The listener drops `media` only if the client changed VirtualMedia. For several
+ * changes during the wait, it publishes one event.
  */
 export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
   /** Timers of waiting changes by key: the UUID for `changed`, `UUID media` for `media`. */

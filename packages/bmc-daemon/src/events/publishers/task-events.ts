@@ -14,7 +14,7 @@ const STEP_PERCENT = 10;
 /** Starts publishing the changes of the store's tasks. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
   const listener: TaskListener = ({ before, after }) => {
-    // The task was removed, which needs no event here. Its end is already published, and the
+    // Does not publish the removal of a task: the end of the task is already published, and the
     // pipeline publishes a client's DELETE.
     if (after === null) return;
     const key = keyOf(before, after);

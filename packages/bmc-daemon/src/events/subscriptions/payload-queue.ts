@@ -48,7 +48,7 @@ export class EventQueue implements PayloadQueue {
     return this.#taken ?? this.#backlog.oldest;
   }
 
-  /** Counts events that were lost before they arrived here. */
+  /** Counts events that were lost before they reached this queue. */
   countLost(count: number): void {
     this.#backlog.countLost(count);
   }

@@ -105,7 +105,7 @@ function renderSsdp({ enabled: isEnabled, port, notifyIntervalSeconds, notifyTtl
 
 /**
  * Renders HTTP, HTTPS or SSH. A TLS port redirects plain HTTP requests, so HTTP counts as disabled
- * there.
+ * on a TLS port.
  */
 function renderProtocol(isServed: boolean, port: number): JsonObject {
   return { ProtocolEnabled: isServed, Port: isServed ? port : null };

@@ -7,9 +7,9 @@ const QUOTED_PATH = /(['"])\/(?:[^'"\n]*\/)?([^'"/\n]+)\1/g;
 const PATH = /(?<![\w./:~*-])\/(?:[^\s/'":,;]+\/)+([^\s/'":,;]+)/g;
 
 /**
- * Returns a text of the hypervisor, such as libvirt or QEMU, without the secrets of its URLs, and with
- * the names of files in place of their paths. A client needs the name to find the fault, but must not see
- * the folders of the host. The log has the whole text.
+ * Returns a text of the hypervisor, such as libvirt or QEMU, without the secrets of its URLs. Replaces the
+ * paths of files by their names: a client needs the name to find the fault, but must not see the folders of
+ * the host. The log has the whole text.
  */
 export const hypervisorText = (text: string): string =>
   text

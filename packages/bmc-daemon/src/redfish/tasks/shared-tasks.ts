@@ -174,8 +174,8 @@ class SharedTasks implements TaskStore {
   }
 
   /**
-   * Applies the change that another replica made to an own task: cancels the task, or ends it if
-   * the other replica considered this replica dead and marked the task as failed.
+   * Applies the change that another replica made to a task of this replica. Cancels the task, or ends it
+   * if the other replica considered this replica dead and marked the task as failed.
    */
   #applyRemoteChange({ record }: KnownTask): void {
     const { id, state, cancelledBy } = record;

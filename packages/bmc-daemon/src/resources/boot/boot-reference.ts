@@ -19,8 +19,8 @@ export const bootSource = {
 
 /**
  * Returns the `BootOptionReference`, which is also the last segment of the option's URI: `Hdd.vda`,
- * `Pxe.525400123456`. It is not UEFI's `Boot####`: the firmware assigns those numbers inside the
- * guest, so a number from this service could belong to another device there.
+ * `Pxe.525400123456`. It is not UEFI's `Boot####`. The firmware assigns those numbers inside the guest,
+ * so a number from this service could belong to another device.
  */
 export function bootReference({ key, kind }: BootOptionSnapshot): string {
   const device = key.slice(key.indexOf(':') + 1);

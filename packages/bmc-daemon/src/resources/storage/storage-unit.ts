@@ -76,9 +76,9 @@ export function hasStorage({ uuid, disks }: SystemSnapshot, { storage }: Pick<In
 }
 
 /**
- * Returns the storages of a machine: those of EMULATOR_STORAGE. If it has no entry for the machine: one for
- * each bus with disks; none if the disks are unknown; one for the default bus if the machine has no disks and
- * the driver can create volumes.
+ * Returns the storages of a machine: those of EMULATOR_STORAGE. If it has no entry for the machine, returns one
+ * storage for each bus with disks, and none if the disks are unknown. A machine without disks has one storage, for
+ * the default bus, if the driver can create volumes.
  */
 export function storageUnits(
   system: SystemSnapshot,

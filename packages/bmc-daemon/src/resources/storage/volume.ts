@@ -1,6 +1,6 @@
 /**
  * Volumes of a storage: a volume without redundancy for each disk, and the volumes of
- * EMULATOR_VOLUMES. Ironic looks here first for its installation disk. A new volume is created in a
+ * EMULATOR_VOLUMES. Ironic looks first among the volumes for its installation disk. A new volume is created in a
  * storage pool of the host and attached to the machine.
  */
 import { z } from 'zod';

@@ -34,8 +34,8 @@ export interface MediaDriveEntity {
 
 /**
  * Returns the device of a configured drive. A drive for both floppy disks and USB sticks, such as
- * sushy-tools' drive Floppy, is a USB stick: it accepts images of any size, supports hot-plug, and
- * every firmware boots from it.
+ * sushy-tools' drive Floppy, is a USB stick. Such a stick accepts images of any size, supports
+ * hot-plug, and every firmware boots from it.
  */
 export function deviceOf({ MediaTypes: types }: ConfiguredVirtualMedia): MediaDevice {
   if (types.includes('CD') || types.includes('DVD')) return 'cdrom';
