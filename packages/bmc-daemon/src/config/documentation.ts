@@ -29,7 +29,7 @@ In the values of these settings, the daemon ignores keys that sushy-tools does n
  */
 const MAX_CELL_LENGTH = 44;
 
-/** Maximum length of a line of prose. */
+/** Maximum length of a line of prose, in characters. */
 const MAX_LINE_LENGTH = 100;
 
 /** Renders an item of a list, wrapped. */

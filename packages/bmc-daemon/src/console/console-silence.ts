@@ -95,8 +95,8 @@ export class SilenceWatch {
   }
 
   /**
-   * Call this when output arrives. It must be cheap, because a guest may print without pause. So it
-   * does not touch a running timer; the timer starts again when it fires.
+   * Call this when output arrives. It must be fast, because a guest may print without pause. So it
+   * does not change a running timer. When the timer fires too early, it starts again for the rest of the time.
    */
   onOutput(): void {
     this.#lastOutputAt = performance.now();

@@ -45,7 +45,7 @@ const MAX_WAITING = 64;
  * the answers must not flood that address.
  */
 const MAX_ANSWERS_PER_SECOND = 20;
-/** How often the interfaces are checked, because networks of machines come and go. */
+/** Interval of the check of the interfaces, because networks of machines are created and removed. */
 const REJOIN_MS = 30_000;
 
 /**

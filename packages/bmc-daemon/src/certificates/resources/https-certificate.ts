@@ -13,7 +13,7 @@ import { defineResource, type Services } from './services.js';
 const uri = '/redfish/v1/Managers/{managerId}/NetworkProtocol/HTTPS/Certificates';
 /** Id of the only certificate. */
 const ID = '1';
-/** Maximum length of a PEM text, which is more than any chain needs. */
+/** Maximum length of a PEM text, in characters. No chain needs as many. */
 const MAX_PEM_LENGTH = 65_536;
 
 /** Value of Retry-After, in seconds, if too many signing requests wait for their keys. */
