@@ -144,11 +144,11 @@ export function renderPage({ valid, invalid, served, refused, unserved }) {
 # Samples of LiteLLM's documentation
 
 LiteLLM's documentation contains ${valid + invalid.length} configuration samples with a list of models. ${invalid.length} of them are not valid:
-the YAML is wrong, the list is empty, or an entry has no name or no params. LiteLLM serves no
-model with them either. This page shows what the proxy does with the other ${valid} samples.
+the YAML is wrong, the list is empty, or an entry has no name or no params. LiteLLM also serves no
+model with these. This page shows what the proxy does with the other ${valid} samples.
 
-Before the check, each placeholder for an address becomes an address. All variables are set that the
-sample names, or that LiteLLM's page about the provider tells the reader to set.
+Before the check, the script replaces each placeholder for an address by an address. It sets the environment
+variables that the sample names, and those that LiteLLM's pages about providers tell the reader to set.
 
 | result | samples | share |
 | --- | --- | --- |

@@ -44,7 +44,7 @@ export const known = [
     at: /^headers\.(?:x-litellm-(?!key)|llm_provider-)/,
     topic: 'Headers `x-litellm-*` and `llm_provider-*`',
     reason:
-      'The proxy sends them with each answer, also with errors. LiteLLM leaves some out at errors, pictures, speech and pages. `x-litellm-response-cost` is only in answers with a price.',
+      'The proxy sends them with each answer, also with errors. LiteLLM omits some of them for errors, images, speech and its own pages. `x-litellm-response-cost` is only in answers with a price.',
   },
   {
     cases: /stream/,
@@ -57,7 +57,8 @@ export const known = [
     cases: /hosted_vllm|adds|support|drop_params/,
     at: /^upstream\.0\.body\.stream$/,
     topic: '`stream: false`',
-    reason: 'LiteLLM adds it for hosted_vllm. The proxy adds nothing, because false is the default of the server.',
+    reason:
+      'LiteLLM adds it to requests for `hosted_vllm/`. The proxy adds nothing, because false is the default of the server.',
   },
   {
     cases: failed,
@@ -71,7 +72,7 @@ export const known = [
     at: /^body\.error\.(?:type|code|param)$/,
     topic: '`type`, `code` and `param` of errors',
     reason:
-      "The proxy keeps those of the upstream, such as `rate_limit_exceeded`, which OpenAI's SDKs show. LiteLLM replaces them by those of the status. A timeout has `timeout_error`.",
+      "The proxy keeps those of the upstream, such as `rate_limit_exceeded`, which OpenAI's SDKs show. LiteLLM replaces them by those of the status. The proxy's own error for a timeout has the type `timeout_error`.",
   },
   {
     cases: /retries/,
@@ -110,14 +111,14 @@ export const known = [
     at: /^status$|^headers\.content-type$|^body/,
     topic: 'Missing and wrong keys',
     reason:
-      'The proxy answers 401 in the form that LiteLLM documents. LiteLLM without a database answers 500 with text, and 400 for a wrong key.',
+      'The proxy answers 401 in the form that LiteLLM documents. LiteLLM without a database answers 500 with text to a missing key, and 400 to a wrong key.',
   },
   {
     cases: /limit$/,
     at: always,
     topic: '`rpm` of an entry',
     reason:
-      'The proxy enforces it, and answers 429 with `Retry-After`. LiteLLM only uses it as a weight, unless `enforce_model_rate_limits` is on, but shows it in `x-ratelimit-limit-requests`.',
+      'The proxy enforces it, and answers 429 with `Retry-After`. LiteLLM shows it in `x-ratelimit-limit-requests`, but enforces it only with `enforce_model_rate_limits`. Otherwise LiteLLM uses it as a weight.',
   },
   {
     cases: /readiness/,
@@ -136,21 +137,21 @@ export const known = [
     cases: /list of models/,
     at: /^body\.data/,
     topic: '`/v1/models`',
-    reason: 'The proxy also lists public names with a wildcard. LiteLLM leaves some of them out.',
+    reason: 'The proxy lists all public names with a wildcard. LiteLLM omits some of them.',
   },
   {
     cases: /response|transcription|file|batch/,
     at: /^body\.|^upstream\.0\.body\.metadata$/,
     onlyAddedNull: true,
     topic: 'Members of responses, transcriptions, files and batches',
-    reason: 'LiteLLM adds members with null. The proxy forwards the JSON of the upstream, and of the client.',
+    reason: 'LiteLLM adds members with null. The proxy adds none, neither to the request nor to the answer.',
   },
   {
     cases: /response/,
     at: /^body\.id$/,
     topic: 'Ids of responses',
     reason:
-      "Both gateways put the deployment and the id of the upstream into the id. LiteLLM also encrypts it. The proxy keeps LiteLLM's earlier form.",
+      "In both gateways, the id for the client contains the deployment and the upstream's id. LiteLLM now encrypts this id. The proxy keeps LiteLLM's earlier form.",
   },
   {
     cases: /input of a stored response/,
@@ -164,7 +165,7 @@ export const known = [
     at: /^upstream\.0\.body$/,
     topic: 'The body of a cancellation',
     reason:
-      'The upstream needs none. The proxy sends none for a response and that of the client for a batch. LiteLLM sends `{}` for a response and none for a batch.',
+      'The upstream needs no body. The proxy sends none for a response, and the body of the client for a batch. LiteLLM sends `{}` for a response, and none for a batch.',
   },
   {
     cases: /unknown response/,
@@ -177,19 +178,19 @@ export const known = [
     at: /^body\.(?:language|task|duration|segments)$|^upstream\.0\.body\.response_format$/,
     topic: 'The format of transcriptions',
     reason:
-      'LiteLLM requests `verbose_json` from the upstream if the client names no format, and the client gets its members. The proxy requests the format that the client wants.',
+      'If the client names no format, LiteLLM requests `verbose_json` from the upstream, and forwards the members of this format. The proxy requests the format that the client wants.',
   },
   {
     cases: /transcription/,
     at: /^upstream\.0\.body\.file\.type$/,
     topic: 'The media type of audio',
-    reason: "LiteLLM derives it from the name of the file. The proxy forwards the client's.",
+    reason: "LiteLLM derives it from the name of the file. The proxy forwards the client's media type.",
   },
   {
     cases: /transcription as text/,
     at: /^headers\.content-type$|^body$/,
     topic: 'Transcriptions as text',
-    reason: 'The client gets text, as from OpenAI. LiteLLM answers with JSON.',
+    reason: 'The proxy answers with text, as OpenAI does. LiteLLM answers with JSON.',
   },
   {
     cases: /transcription without a file/,
@@ -208,7 +209,7 @@ export const known = [
     cases: /unknown path|wrong method/,
     at: /^body/,
     topic: 'Unknown paths and methods',
-    reason: 'The errors have OpenAI\'s form. LiteLLM answers `{"detail": …}`.',
+    reason: 'The errors of the proxy have OpenAI\'s form. LiteLLM answers `{"detail": …}`.',
   },
 ];
 

@@ -13,8 +13,8 @@ export const renderDifferences = () =>
 
 ${wrap(`\`packages/model-proxy/scripts/compare-with-litellm.js\` sends ${cases.length} requests to the real LiteLLM and to model-proxy. Both have the same configuration and the same upstream. The script compares status, headers and body of each answer, and the requests at the upstream. It fails if it finds a difference that this page does not explain. The last comparison was with LiteLLM ${VERSION}, without a database.`).replaceAll('\n  ', '\n')}
 
-[Differences between model-proxy and LiteLLM](deviations.md) lists the differences in all other areas,
-such as the configuration.
+[Differences between model-proxy and LiteLLM](deviations.md) also lists the differences that the script does not
+measure, such as those of the configuration.
 
 ## Differences that we keep
 
@@ -22,8 +22,7 @@ ${known.map(({ topic, reason }) => wrap(`- **${topic}**: ${reason}`)).join('\n')
 
 ## Not compared
 
-- Virtual keys and budgets. LiteLLM stores them in PostgreSQL with Prisma, whose engine is a download
-  from outside of the package registries.
+- Virtual keys and budgets. LiteLLM stores them in PostgreSQL with Prisma, whose engine is in no package registry.
 - [Providers](providers.md) with other APIs than OpenAI's. \`packages/model-proxy/test/providers\` tests them with
   the shapes that the vendors document.
 
