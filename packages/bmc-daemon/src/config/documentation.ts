@@ -113,7 +113,8 @@ Each setting is an assignment, as in Python: \`EMULATOR_LISTEN_PORT = 8000\`.
 - A value is a string (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`), a number, \`None\`, \`True\`, \`False\`, a list, a
   tuple or a mapping. Adjacent strings are one string. Comments begin with \`#\`.
 - The daemon parses the file and never executes it.
-- A relative path starts at the folder of the file; in a flag or an environment variable, at the working directory.
+- A relative path in the file starts at the folder of the file. In a flag or an environment variable, it starts at
+  the working directory.
 - With a wrong value, the daemon does not start. The message names file and line.
 - An unknown name causes a warning with the nearest known name. \`check --strict\` fails for it.
 
@@ -136,16 +137,16 @@ sushy-emulator works without changes if its settings use only the code that this
   - \`os.getcwd\`, \`os.getenv\`, \`os.environ\`
   - \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and \`joinpath\`
   - \`str\`, and \`+\` between strings or lists
-- With other code in a setting, the daemon does not start. The message shows the line to write instead.
+- With any other code in a setting, the daemon does not start. The message shows the line to write instead.
   The daemon ignores calls and calculations in assignments to other names.
 - A port may be in quotes. \`'Uefi'\` in \`EMULATOR_BOOT_LOADER_MAP\` means \`'UEFI'\`, and causes a warning.
-- \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates machines in memory.
+- \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates machines in memory, if \`SUSHY_EMULATOR_FAKE_DRIVER\` is True.
 - \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. The
   daemon ignores them.
 
 If a fake system has \`external_notifier\`, the daemon sends each change of it to
 \`EXTERNAL_NOTIFICATION_URL\`, as sushy-tools does: a PUT with the system as JSON. For a power action, it
-sends two: first with \`pending_power\`, then with the new \`power_state\`. Without
+sends two PUTs: the first with \`pending_power\`, the second with the new \`power_state\`. Without
 [delays](fake-machines.md#delays), the daemon's fake machines change at once; those of sushy-tools take up to
 11 seconds.`;
 
@@ -164,12 +165,12 @@ const passwordFileSection = `## The password file
 
 Each line is \`user:hash\`. The hash is a bcrypt hash (\`$2a$\`, \`$2b$\`, \`$2y$\`) with a cost from 4 to 17.
 \`bmc-daemon htpasswd FILE USER\` writes such a line. The daemon ignores blank lines and lines that begin
-with \`#\`. With any other line, or without the file, it does not start.
+with \`#\`. If any other line is invalid, or the file is missing, the daemon does not start.
 
 **Changes.** While requests arrive, the daemon checks the file once a second:
 
 - A user whose line was removed has no access anymore.
-- A line that is not valid gives no access. The log names the line.
+- A line that became invalid gives no access. The log names the line.
 - While the file is missing, no user has access.
 - If a user has two lines, the first line counts.
 
@@ -179,7 +180,7 @@ because python-requests sends Latin-1.
 
 **Cache.** After the first login of a user, the daemon stores a keyed digest of the password in memory.
 bcrypt therefore runs once for each user, not for each request. A change of the user's line makes the
-digest invalid. The daemon delays wrong passwords. Correct passwords also work during an attack: see
+digest invalid. The daemon delays the answers to wrong passwords. Correct passwords also work during an attack: see
 [accounts](../guides/accounts.md#logins-during-password-guessing).`;
 
 const signalsSection = `## Signals
@@ -199,5 +200,5 @@ ${reloadableKeys.map((key) => `- \`${settingsTable[key].name}\``).join('\n')}
 
 Other changed settings need a restart; the log names them. If the new configuration has an error, the
 daemon logs the error and continues with the old configuration. If the daemon cannot use the certificate or the
-key, it logs the reason and continues with the old pair. A client can also request a reload:
+key, it logs the reason and continues with the old pair. A client can also request a reload,
 with the action \`Manager.Reset\` of any manager.`;

@@ -18,7 +18,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   osCloud: [
     'The name is that of an entry in `clouds.yaml`, or `envvars` for a cloud of `OS_*` variables.',
-    'Wrong credentials prevent the start, with the file and the line.',
+    'With wrong credentials, the daemon does not start. The message names the file and the line.',
     'If the cloud is down, the daemon waits for it, and clients get 503.',
     'If `EMULATOR_LIBVIRT_URI` is also set, the daemon does not start.',
     '[OpenStack](../guides/openstack.md) has the details.',
@@ -39,9 +39,9 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     "`'sata'` fits all machine types of x86. `'ide'` does not exist on machines of the type q35.",
   ],
   osVmediaImageFileUpload: [
-    'The daemon fetches an image with the limits of the settings `EMULATOR_VMEDIA_*`.',
-    'With False, Glance fetches it by its import method `web-download`, with the rules of Glance.',
-    'The daemon always fetches images with a user name itself.',
+    'With True, the limits of the settings `EMULATOR_VMEDIA_*` apply.',
+    'With False, Glance uses its import method `web-download`, and only the rules of Glance apply.',
+    'If an insert has a user name or a password for the image server, the daemon always fetches the image itself.',
   ],
   osIpxeImage: [
     'The image is an ISO image of iPXE with the properties `hw_rescue_device=cdrom` and `hw_rescue_bus`.',
@@ -62,7 +62,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   authFile: [
     '`bmc-daemon htpasswd FILE USER` creates the file; so does `htpasswd -B` of Apache.',
-    'None: every client has the rights of an Administrator, without a login. There are no accounts to change.',
+    'None: every client has the rights of an Administrator, without a login, and Redfish has no accounts.',
     'The daemon reloads the file when it changes. See [the password file](#the-password-file).',
   ],
   ignoreBootDevice: [
@@ -72,7 +72,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'The outer keys are boot modes: `UEFI`, `Legacy`. The inner keys are architectures: `x86_64`, `aarch64`.',
     'A path: the firmware file for this mode and architecture.',
     "None: libvirt selects the firmware. This needs the distribution's firmware package.",
-    'A file that does not exist causes a warning at the start. Later, a change to that mode fails, and the error names the file.',
+    'A file that does not exist causes a warning at the start. A change to its boot mode then fails, and the error names the file.',
   ],
   consoleSshPort: [
     "`'auto'`: port 2222 if `EMULATOR_AUTH_FILE` is set and the port is free. Otherwise the daemon does not offer SSH.",
@@ -85,7 +85,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'False: the answers also have properties that the validators reject. The [contract](contract.md) requires ' +
       '`@Redfish.Copyright` in each resource, `HealthRollUp`, and in managers a null `ServiceEntryPointUUID` and ' +
       'an empty `ManagerForChassis`. For sushy 4, the messages of registries also have `Severity`.',
-    'With True, the answers also lack deprecated properties that no client needs. ' +
+    'With True, the answers have no deprecated properties that no client needs. ' +
       'If a resource has an old and a new URI, the answers link to the new one. The old URI still answers.',
   ],
   featureSet: [
@@ -99,14 +99,15 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   ssdp: [
     'SSDP uses multicast on UDP port 1900. See [discovery](../guides/discovery.md).',
-    'A client with the privilege `ConfigureManager` can also switch SSDP on and off over Redfish. The last change applies.',
+    'A client with the privilege `ConfigureManager` can also switch SSDP on and off over Redfish. ' +
+      'This replaces the setting, also after a restart, until the value of the setting changes.',
   ],
   consoleLog: [
     'True: the daemon records the serial ports of running machines. ' +
       'Clients can read the output of the last boots as a log ([consoles](../guides/consoles.md)).',
     'False: the daemon connects to a serial port only while a client uses its console.',
     '**A serial port has only one connection.** While the daemon records, `virsh console NAME` fails. ' +
-      '`virsh console --force NAME` takes the port over, and the daemon continues when the port is free again.',
+      '`virsh console --force NAME` disconnects the daemon, which continues when the port is free again.',
   ],
   sharedStore: [
     'Example: `redis://user:password@redis.example:6379/0`. `rediss:` uses TLS.',
@@ -119,14 +120,14 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'Only one daemon can use a folder. A second daemon waits 10 s, then ends with exit code 1.',
   ],
   fakeSystems: [
-    'The setting works with `EMULATOR_FAKE_DRIVER` or `--fake` only.',
+    'The setting has an effect only with `EMULATOR_FAKE_DRIVER` or `--fake`.',
     'None: the machines of `EMULATOR_FAKE_MACHINES`, or three sample machines without that setting.',
     'The format is that of sushy-tools. A mapping may have ' +
       '`uuid`, `name`, `power_state`, `nics`, `boot_device`, `boot_mode`, `secure_boot` and `external_notifier`.',
     'A restart of the daemon discards the changes that clients made.',
   ],
   fakeMachines: [
-    'The setting works with `EMULATOR_FAKE_DRIVER` or `--fake` only, and not together with `EMULATOR_FAKE_SYSTEMS`.',
+    'The setting has an effect only with `EMULATOR_FAKE_DRIVER` or `--fake`. If `EMULATOR_FAKE_SYSTEMS` is also set, the daemon does not start.',
     '[Machines in memory](fake-machines.md) describes the file.',
   ],
   notificationUrl: [
@@ -134,8 +135,10 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'The receiver is a fake deploy agent, for example `fake-ipa` of Metal3.',
     'In the file, the names of this setting and of the next three also work without `EMULATOR_`.',
   ],
-  notificationCaFile: ['None: the daemon does not verify the certificate, except if a client certificate is set.'],
-  ironicCloud: ['There is no Ironic backend yet. Each value except None prevents the start.'],
+  notificationCaFile: [
+    "None: the daemon verifies the certificate of the receiver only if a client certificate is set, with Node's list of CAs.",
+  ],
+  ironicCloud: ['None is the only possible value.'],
   allowedInstances: ['None: all machines. With a list, clients cannot see the other machines.'],
   secureBootEnabledNvram: [
     "The daemon uses this template if `EMULATOR_BOOT_LOADER_MAP` or the machine's definition names the firmware file.",
@@ -168,13 +171,13 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   vmediaVerifySsl: [
     'The setting applies to a drive until a client sets its `VerifyCertificate`.',
-    'False is the default because sushy-tools has it, and because Redfish recommends it for old clients.',
+    'False is also the default of sushy-tools, and Redfish recommends this default for old clients.',
   ],
   vmediaAllowedHosts: [
-    'None: every host, except the addresses at the end of this list. An empty list: no host; this causes a warning.',
-    'An item is a name, a domain (`*.lab.example.org`), an address or a network.',
+    'None: every host, except link-local addresses and the others below. An empty list: no host; this causes a warning.',
+    'The list contains names, domains (`*.lab.example.org`), addresses and networks.',
     'A name is also allowed if its address is in an allowed network. Redirects must lead to allowed hosts too.',
-    'With a list, the daemon accepts the transfer method `Upload` only.',
+    'With a list, the daemon rejects inserts with the transfer method `Stream`.',
     'The daemon rejects link-local addresses, multicast addresses and the addresses where clouds serve credentials. ' +
       "To allow such an address, list the address, or a network that contains only such addresses. `'0.0.0.0/0'` allows none of them.",
   ],
@@ -192,7 +195,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'A power-on waits for the image. An eject cancels the download.',
   ],
   vmediaUploadExpirySeconds: [
-    'A client can continue an interrupted upload within this time. A power-on of the machine waits until then.',
-    'Each received byte starts the time again.',
+    'A client can continue an interrupted upload within this time. Until the upload ends or is cancelled, a power-on of the machine waits.',
+    'The time starts again with each received byte.',
   ],
 };

@@ -59,14 +59,14 @@ export function isOfFakeAgent(name: string): boolean {
 export const recognizedNames: Readonly<Record<string, string>> = {
   FAKE_IPA: 'a name that sushy-tools does not read either (use `external_notifier` of a fake system)',
   NO_MEMOIZE: "a switch for sushy-tools' caches",
-  OS_RESCUE_PXE_BOOT: 'the OpenStack backend',
-  OS_RESCUE_PXE_IMAGE_BIOS: 'the OpenStack backend',
-  OS_RESCUE_PXE_IMAGE_UEFI: 'the OpenStack backend',
-  OS_VMEDIA_BLANK_IMAGE: 'the OpenStack backend',
-  OS_VMEDIA_DELAY_EJECT: 'the OpenStack backend',
-  OS_VMEDIA_DISK_FORMAT_OVERRIDE: 'the OpenStack backend',
-  OS_VMEDIA_RESCUE_DEVICE: 'the OpenStack backend',
-  OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
+  OS_RESCUE_PXE_BOOT: "settings of sushy-tools' OpenStack backend",
+  OS_RESCUE_PXE_IMAGE_BIOS: "settings of sushy-tools' OpenStack backend",
+  OS_RESCUE_PXE_IMAGE_UEFI: "settings of sushy-tools' OpenStack backend",
+  OS_VMEDIA_BLANK_IMAGE: "settings of sushy-tools' OpenStack backend",
+  OS_VMEDIA_DELAY_EJECT: "settings of sushy-tools' OpenStack backend",
+  OS_VMEDIA_DISK_FORMAT_OVERRIDE: "settings of sushy-tools' OpenStack backend",
+  OS_VMEDIA_RESCUE_DEVICE: "settings of sushy-tools' OpenStack backend",
+  OS_VMEDIA_USE_RESCUE: "settings of sushy-tools' OpenStack backend",
 };
 
 const knownBareNames = [...keyByBareName.keys(), ...Object.keys(recognizedNames)];
