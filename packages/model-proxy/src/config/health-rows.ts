@@ -12,7 +12,7 @@ export const healthRoutingRows = {
   healthCheckStaleness: number(0.1, 1_000_000, {
     name: 'health_check_staleness_threshold',
     default: 'twice `health_check_interval`',
-    doc: 'Seconds after which a failed check does not count any more.',
+    doc: 'Seconds after which the proxy ignores a failed check.',
   }),
   healthCheckIgnoreTransient: boolean({
     name: 'health_check_ignore_transient_errors',
@@ -31,12 +31,12 @@ export const healthRows = {
   healthCheckInterval: number(0.1, 1_000_000, {
     name: 'health_check_interval',
     default: `${defaults.healthCheckIntervalSeconds}`,
-    doc: 'Seconds between the beginnings of two rounds of checks. The proxy varies them by up to 10 %, so that several proxies do not send their checks at the same time.',
+    doc: 'Seconds between the beginnings of two rounds of checks. The proxy varies this time by up to 10 %, so that several proxies do not send their checks at the same time.',
   }),
   healthCheckMethod: oneOf(['models', 'completion'], {
     name: 'health_check_method',
     default: 'models',
-    doc: 'How checks in the background find out whether a deployment works. `models`: by the list of models, which costs no tokens. `completion`: by a short request to the model. Not in LiteLLM, which always sends such a request.',
+    doc: 'How checks in the background find out whether a deployment works. `models`: by the list of models, which costs no tokens. `completion`: by a short request to the model. Not in LiteLLM, which always sends a request to the model.',
   }),
   healthCheckConcurrency: wholeNumber(1, 10_000, {
     name: 'health_check_concurrency',

@@ -74,7 +74,7 @@ export const entryTable = {
   }),
   modelInfo: mapping({
     name: 'model_info',
-    doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, prices, which override those of \`litellm_params\`. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is the time limit of a check in seconds. \`supported_endpoints\` lists [paths of Anthropic](providers.md#clients-of-anthropic) that the server has. \`supported_environments\` lists the environments that have the entry: \`development\`, \`staging\` or \`production\`. The variable \`LITELLM_ENVIRONMENT\` names the environment of the proxy. For more members, see [health checks](#health-checks).`,
+    doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, and prices, which override those of \`litellm_params\`. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is the time limit of a check in seconds. \`supported_endpoints\` lists [paths of Anthropic](providers.md#clients-of-anthropic) that the server has. \`supported_environments\` lists the environments that have the entry: \`development\`, \`staging\` or \`production\`. The variable \`LITELLM_ENVIRONMENT\` names the environment of the proxy. For more members, see [health checks](#health-checks).`,
   }),
   ...limitRows,
 };
@@ -114,7 +114,7 @@ export const paramsTable = {
   timeout: seconds({
     name: 'timeout',
     default: 'router_settings.timeout, then request_timeout',
-    doc: 'Seconds for a whole answer. For a stream without `stream_timeout` and `first_byte_timeout`: seconds until its first byte. The total time of a stream has no limit.',
+    doc: 'Seconds for a whole answer. For a stream without `stream_timeout` and `first_byte_timeout`, this is the time until its first byte. The total time of a stream has no limit.',
   }),
   streamTimeout: seconds({
     name: 'stream_timeout',
@@ -158,7 +158,7 @@ export const paramsTable = {
   useInPassThrough: boolean({
     name: 'use_in_pass_through',
     default: 'false',
-    doc: 'Whether clients reach this deployment at `/openai/…`, `/vllm/…` and `/gemini/…`. Clients can then request every path of its server. For files and batches, the proxy prefers its address and key.',
+    doc: "Whether clients reach this deployment at `/openai/…`, `/vllm/…` and `/gemini/…`. Clients can then request every path of the deployment's server. Files and batches without a named model or provider go to the first such deployment.",
   }),
 };
 
@@ -213,7 +213,7 @@ export const generalTable = {
     protects: true,
     default: '`LITELLM_MASTER_KEY`',
     secret: true,
-    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. Unless the proxy listens only at loopback, a missing key causes a warning, and also a key with fewer than 16 characters after `sk-` or with few different ones: [guesses are not limited](../decisions/033-guesses-of-keys.md).',
+    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. A missing or weak key causes a warning, unless the proxy listens only at loopback. A key is weak if it has fewer than 16 characters after `sk-`, or few different characters. The proxy does not limit [guesses](../decisions/033-guesses-of-keys.md).',
   }),
   alwaysIncludeStreamUsage: boolean({
     name: 'always_include_stream_usage',
@@ -252,7 +252,7 @@ export const generalTable = {
     name: 'enforce_user_param',
     default: 'false',
     protects: true,
-    doc: 'Whether a model request needs the member `user`. Without it, the client gets 400. The proxy stores a form until `user` has arrived, so put it before the file. [Raw requests](#paths) get 403, except GET, HEAD and DELETE. WebSockets get 403 too.',
+    doc: 'Whether a model request needs the member `user`. Without `user`, the client gets 400. The proxy stores a form until `user` has arrived, so put `user` before the file. [Raw requests](#paths) get 403, except GET, HEAD and DELETE. WebSockets get 403 too.',
   }),
   startWithout: texts({
     name: 'start_without',

@@ -6,12 +6,12 @@ export const providerRows = {
   accountId: text({
     name: 'account_id',
     default: "the provider's environment variable",
-    doc: 'Account at Cloudflare or Snowflake, a part of the address.',
+    doc: 'Account at Cloudflare or Snowflake. It is a part of the address.',
   }),
   tenantId: text({
     name: 'tenant_id',
     default: "the provider's environment variable",
-    doc: 'Tenant of Microsoft Entra ID (`AZURE_TENANT_ID`), or at Predibase.',
+    doc: 'Tenant of Microsoft Entra ID (variable `AZURE_TENANT_ID`), or of Predibase.',
   }),
   apiVersion: text({
     name: 'api_version',
@@ -27,7 +27,7 @@ export const providerRows = {
   clientId: text({
     name: 'client_id',
     default: '`AZURE_CLIENT_ID`',
-    doc: 'Application of Microsoft Entra ID. The proxy gets its access tokens for Azure, unless there is an `api_key`.',
+    doc: 'Application of Microsoft Entra ID. Without an `api_key`, the proxy gets access tokens for Azure as this application.',
   }),
   clientSecret: key({
     name: 'client_secret',
@@ -83,19 +83,19 @@ export const providerRows = {
   }),
   awsAccessKeyId: text({
     name: 'aws_access_key_id',
-    default: '`AWS_ACCESS_KEY_ID`, then the profile',
+    default: '`AWS_ACCESS_KEY_ID`, then [the credentials of the host](providers.md#credentials-of-a-host)',
     secret: true,
     doc: 'Access key of AWS, for signatures.',
   }),
   awsSecretAccessKey: text({
     name: 'aws_secret_access_key',
-    default: '`AWS_SECRET_ACCESS_KEY`, then the profile',
+    default: '`AWS_SECRET_ACCESS_KEY`, then [the credentials of the host](providers.md#credentials-of-a-host)',
     secret: true,
     doc: 'Secret of the access key.',
   }),
   awsSessionToken: text({
     name: 'aws_session_token',
-    default: '`AWS_SESSION_TOKEN`, then the profile',
+    default: '`AWS_SESSION_TOKEN`',
     secret: true,
     doc: 'Token of temporary access keys.',
   }),

@@ -20,17 +20,17 @@ general_settings:
 
 - A check in the background reads the list of the upstream's models (\`GET {api_base}/models\`), which costs no tokens. It
   proves that the upstream answers and accepts the key. It does not prove that the model works.
-- If the upstream does not show its list (403, 404, 405 or 501), a check sends a request for one token.
-  \`health_check_method: completion\` does this for all deployments. After 10 rounds, the check reads the
-  list again. The log has one line about each such deployment, because these requests cost tokens.
+- If the upstream does not show its list (403, 404, 405 or 501), the check sends a request for one token instead,
+  also in the next 10 rounds. Then it reads the list again. These requests cost tokens, so the log has one line
+  about each such deployment. With \`health_check_method: completion\`, all checks send such a request.
 - Deployments with the same address and key share one request in each round.
 - The proxy starts at most 200 checks per second, so a round with 10,000 deployments takes a minute.
 - A check by the list fails after ${defaults.modelListTimeoutSeconds} s. A check by a request to the model fails after ${defaults.healthCheckTimeoutSeconds} s.
 - With \`enable_health_check_routing\`, requests prefer deployments whose last check succeeded. If all checks
   of a group fail, the proxy ignores the checks. Checks never begin or end a [cooldown](#cooldowns).
 - A successful request of a client overrides an earlier failed check.
-- \`GET /health?model=NAME\` and \`GET /health?model_id=ID\` show some deployments. They answer 503 if none of
-  these deployments works.
+- \`GET /health?model=NAME\` shows the deployments of one model, and \`GET /health?model_id=ID\` one deployment. They
+  answer 503 if none of these deployments works.
 - A reload applies new settings, and starts a new round.
 
 These members of \`model_info\` are for the checks of one deployment:
@@ -70,7 +70,7 @@ shows all of these metrics. In Grafana, choose *Dashboards*, *New*, *Import*, an
 | \`litellm_llm_api_latency_metric\`, \`litellm_overhead_latency_metric\` | seconds in the upstream, and in the proxy |
 | \`litellm_llm_api_time_to_first_token_metric\` | seconds until the first byte of a stream |
 | \`litellm_input_tokens_metric_total\`, \`…_output_…\`, \`…_total_…\` | tokens, as upstreams counted them |
-| \`litellm_spend_metric_total\` | US dollars, with the prices of \`model_info\` |
+| \`litellm_spend_metric_total\` | US dollars, with the configured prices |
 | \`rackless_retries_total\`, \`rackless_fallbacks_total\` | further attempts at a model group, fallbacks to further groups |
 | \`litellm_in_flight_requests\`, \`rackless_queued_requests\` | requests in progress, and in the [queue](#overload) |
 | \`rackless_deployment_in_flight_requests\` | requests in progress at a deployment |

@@ -54,10 +54,10 @@ LiteLLM" marks settings that LiteLLM does not have.
 - \`os.environ/NAME\` is the value of the environment variable \`NAME\`. Such a reference can replace any
   value. If the variable is not set, the proxy does not start.
 - \`environment_variables\` at the top of the file is a mapping, which sets variables for such references.
-  These variables override those of the process.
+  These variables override variables of the process with the same names.
 - A relative path starts at the folder of the file that contains it (in LiteLLM: at the working
-  directory). Paths in flags and in the environment start at the working directory, and also those of \`store\`
-  and of files with credentials of Google, Azure and AWS.
+  directory). These paths start at the working directory: those in flags and in the environment, that of \`store\`,
+  and those of files with credentials of Google, Azure and AWS.
 
 ### Several files
 
@@ -70,12 +70,12 @@ precedence.
 - With an error, the proxy does not start: a wrong type, a variable that is not set, a file that is
   missing or not valid. The proxy reports all errors together, one on each line:
   \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
-- A file without models is an error. If the key is misspelled (\`model_lits\`), the message names
-  \`model_list\`.
+- A file without models is an error. If the key \`model_list\` is misspelled (\`model_lits\`), the message names the
+  correct key.
 - If the file has models, but the proxy cannot serve any of them, the proxy starts, and \`/health/readiness\`
   answers 503.
-- An unknown key causes a warning with the nearest known key. It is an error if the nearest known key
-  restricts access (\`master_kye\`).
+- An unknown key causes a warning with the nearest known key. If the nearest known key restricts access
+  (\`master_kye\`), the unknown key is an error.
 - A setting in the wrong block is an error if it restricts access.
 - A setting of LiteLLM that the proxy does not implement is an error if it
   [restricts access](#settings-that-prevent-the-start). Otherwise the proxy [ignores
@@ -89,8 +89,8 @@ Entries with the same \`model_name\` form a group. For each request, the proxy s
 
 ### Strategies
 
-The proxy leaves out deployments that [cool down](#cooldowns) or are at a limit, and those whose \`order\`
-is not the lowest. Then \`routing_strategy\` chooses:
+The proxy leaves out deployments that [cool down](#cooldowns) or are at a limit. Of the rest, it leaves out those
+whose \`order\` is not the lowest. \`routing_strategy\` then chooses:
 
 | Strategy | Choice |
 | --- | --- |
@@ -100,7 +100,7 @@ is not the lowest. Then \`routing_strategy\` chooses:
 | \`latency-based-routing\` | the lowest average of the last ten requests |
 | \`cost-based-routing\` | the lowest sum of the prices of an input and an output token; a missing price counts as 5 |
 
-The latency of a stream is the time to its first byte. The latency of a plain answer is its time divided
+The latency of a stream is the time to its first byte. The latency of a plain answer is the time to its end, divided
 by the number of its tokens.
 
 ### Affinity
@@ -113,18 +113,18 @@ reuse its cache of the prompt:
 - \`deployment_affinity\`: requests with the same \`user\`, or else with the same virtual key.
 - \`prompt_caching\`: requests whose prompts have the same first 1,024 bytes.
 
-If this deployment fails, or runs far more requests than the others, the next deployment gets them. The choice
-needs no memory, so all processes with the same configuration choose the same deployment.
+If this deployment fails, or runs far more requests than the others, another deployment gets the requests. The proxy
+computes the choice and stores nothing, so all processes with the same configuration choose the same deployment.
 
 ### Retries
 
 If an attempt fails before the client has got a byte, the proxy retries:
 
-1. At once, at a deployment of the group that has not failed this request. It prefers deployments whose
-   last request succeeded.
-2. If there is none, at the same deployment, after a wait.
+1. At once, at a deployment of the group that has not failed this request. The proxy prefers deployments whose
+   last request did not fail.
+2. If there is none, at a deployment that has failed this request, after a wait.
 
-| Failure | Another deployment | The same deployment |
+| Failure | Retry at another deployment | Retry at the same deployment |
 | --- | --- | --- |
 | 400, 422, other faults of the request | no | no |
 | 401, 402, 403, 404 | yes | no |
@@ -134,8 +134,8 @@ If an attempt fails before the client has got a byte, the proxy retries:
 | the connection ends before the whole answer | yes | no |
 
 - \`num_retries\` limits the retries of a request. Attempts at other deployments may exceed this number,
-  except after a timeout or an ended connection. With \`num_retries: 0\`, there are no retries. Even then, the
-  proxy sends a request again that was lost because the server [closed an idle
+  except after a timeout or an ended connection. With \`num_retries: 0\`, there are no retries, except
+  of a request that was lost because the server [closed an idle
   connection](../decisions/008-retry-after-a-closed-connection.md).
 - The proxy uses the first of these numbers that exists:
   1. the number in \`retry_policy\` for the failure,
@@ -146,10 +146,11 @@ If an attempt fails before the client has got a byte, the proxy retries:
   \`Retry-After\`, the proxy waits for that time, or up to 10 % longer. If this time is more than a minute, or longer than
   the client's \`x-litellm-timeout\`, the proxy does not wait: a fallback gets the request, or the client gets the
   error.
-- The proxy does not repeat a request at a server that may have crashed because of this request.
-- \`retry_budget\` limits the retries of the process if all deployments fail.
+- If a server may have crashed because of a request, the proxy does not send the request to this server again.
+- \`retry_budget\` limits the retries of the process while many requests fail.
 - A form that goes upstream while it arrives is not stored, so the proxy cannot repeat it.
-- After the first event of a stream, there are no retries. Comments before it count as an event after 10 s.
+- After the first event of a stream, there are no retries. Comments before the first event count as an event after
+  10 s.
 - Answers have the header \`x-litellm-attempted-retries\`.
 
 ### Cooldowns
@@ -157,10 +158,10 @@ If an attempt fails before the client has got a byte, the proxy retries:
 A deployment that fails gets no requests for \`cooldown_time\`, if its group has another deployment:
 
 - After 429 or 401, at once. After 402, 403 or 404, only if another deployment served the same request.
-- After other failures, in two cases: five requests in a row failed; or the deployment got at least five requests in
-  a minute, and more than half of them failed.
-- With \`allowed_fails\`: after more failures in a minute, even without another deployment.
-- 400 and 422 do not count. A timeout does not count if the client set it with a header.
+- After other failures, in two cases: five requests in a row failed within a minute; or the deployment got at least
+  five requests in a minute, and more than half of them failed.
+- With \`allowed_fails\`, only after more failures than this number in a minute, even without another deployment.
+- 400 and 422 do not count as failures. A timeout does not count if the client set it with a header.
 - A stream counts at its end. It has failed if it breaks off or ends with an error event.
 
 A cooldown lasts for the first of these times that exists:
@@ -192,11 +193,11 @@ router_settings:
   default_fallbacks: [small-model]
 \`\`\`
 
-- \`context_window_fallbacks\` and \`content_policy_fallbacks\` apply to these two errors. A group that they
-  do not name uses \`fallbacks\`.
+- \`context_window_fallbacks\` apply if the prompt is too long for the model, and \`content_policy_fallbacks\` if the
+  upstream refuses the content. A group that they do not name uses \`fallbacks\`.
 - A client may send \`fallbacks\` in the body, as a list of names. This list replaces the configured
   list, and may have 16 KB. \`disable_fallbacks: true\` in the body switches all fallbacks of the request off.
-- A fallback has its own retries and its own fallbacks. The proxy tries each group once.
+- A fallback is a group with its own retries and its own fallbacks. The proxy tries each group once.
 - If all groups fail, the client gets the error of the group that it requested.
 - The proxy leaves out groups that the client's key may not use.
 - Answers have the headers \`x-litellm-attempted-fallbacks\` and, after a fallback,
@@ -241,11 +242,10 @@ With \`model: "*"\`, the requested name selects the provider:
 
 If neither \`stream_timeout\` nor \`first_byte_timeout\` is set, \`timeout\` limits the time to the first
 byte of a stream. The total time of a stream has no limit. LiteLLM applies one limit to the first byte
-and to each pause, so a longer pause ends a stream there.
+and to each pause, so in LiteLLM a longer pause ends a stream.
 
-A request for which the proxy must first get an access token, for example from Microsoft Entra ID, waits
-for it no longer than \`timeout\` and \`first_byte_timeout\`. After that, the attempt fails with 408. If the
-token arrives earlier, the request has the rest of these timeouts.`;
+If the proxy must first get an access token for a request, for example from Microsoft Entra ID, the time until the
+token arrives counts for \`timeout\` and \`first_byte_timeout\`. If one of them ends first, the attempt fails with 408.`;
 
 /** The end of the page. */
 export const signalsSection = `## Signals and changed files
@@ -258,10 +258,10 @@ export const signalsSection = `## Signals and changed files
 | A second SIGTERM or SIGINT | The proxy exits at once. |
 
 **Reload.** The proxy watches the file, included files, CA bundles, certificates and keys. Running
-requests keep their settings. The proxy continues with the old configuration, and logs the reason, if
-the new one has an error or no model that it can serve. These settings change only with a restart: address,
-port, paths of certificates, number of workers, log, times of the shutdown, store, and the receivers of
-traces, reports and alerts.
+requests keep their settings. If the new configuration has an error, or no model that the proxy can
+serve, the proxy continues with the old configuration, and logs the reason. These settings change only with a
+restart: address, port, paths of certificates, number of workers, log, times of the shutdown, store, and the
+receivers of traces, reports and alerts.
 
 **Shutdown.** The proxy shuts down in three steps:
 
@@ -271,8 +271,8 @@ traces, reports and alerts.
 3. Then it closes the requests that still run, and exits.
 
 **Which delay.** By default, \`--drain_delay\` is 0, and the port closes at once. This is enough for load
-balancers that treat a refused connection as "not ready". Other load balancers send requests until their next probe:
-HAProxy, nginx, Traefik, and a Kubernetes Service for a second or two. For these, set a delay that is
+balancers that treat a refused connection as "not ready". HAProxy, nginx and Traefik send requests until their next
+probe, a Kubernetes Service for a second or two. For these, set a delay that is
 longer than the time between two probes. During the delay, the proxy answers requests with
 \`connection: close\`.
 

@@ -12,7 +12,7 @@ export const overloadRows = {
   globalMaxParallel: wholeNumber(1, 1_000_000, {
     name: 'global_max_parallel_requests',
     protects: true,
-    doc: 'Maximum number of model requests and raw requests that run at the same time; more get 429. The 429 comes at once, with `Retry-After`. Use `max_in_flight_requests_per_worker` for a [queue](#overload).',
+    doc: 'Maximum number of model requests and raw requests that run at the same time; more get 429. The proxy rejects such a request at once, with `Retry-After`. Use `max_in_flight_requests_per_worker` for a [queue](#overload).',
   }),
   maxInFlight: wholeNumber(1, 1_000_000, {
     name: 'max_in_flight_requests_per_worker',

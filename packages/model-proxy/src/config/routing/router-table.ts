@@ -66,7 +66,7 @@ export const failureRows = {
   ...cooldownRows,
   fallbacks: fallbacks({
     name: 'fallbacks',
-    doc: '[Fallbacks](#fallbacks): model groups for requests that a group cannot serve. Example: `[{gpt-4o: [gpt-4o-mini, claude]}]`. The group `*` stands for all other groups.',
+    doc: '[Fallbacks](#fallbacks): model groups for requests that a group cannot serve. Example: `[{gpt-4o: [gpt-4o-mini, claude]}]`. The key `*` stands for all groups that the list does not name.',
   }),
   contextWindowFallbacks: fallbacks({
     name: 'context_window_fallbacks',
@@ -110,7 +110,7 @@ export const routerTable = {
   }),
   routingStrategyArgs: strategyArgs({
     name: 'routing_strategy_args',
-    doc: 'Settings of `latency-based-routing`. `ttl`: latencies of a deployment count until its last request is older than this number of seconds (3600). `lowest_latency_buffer`: a deployment counts as equally fast if its latency is above the lowest one by at most this share (0).',
+    doc: 'Settings of `latency-based-routing`. `ttl`: latencies of a deployment count until its last request is older than this number of seconds (default: 3600). `lowest_latency_buffer`: a deployment counts as equally fast if its latency is above the lowest one by at most this share (default: 0).',
   }),
   optionalPreCallChecks: affinityChecks({
     name: 'optional_pre_call_checks',
@@ -140,7 +140,7 @@ export const routerTable = {
   retryBudget: number(0, 100, {
     name: 'retry_budget',
     default: `${defaults.retryBudget}`,
-    doc: 'Maximum share of retries in the requests of this process. Ten retries per second are always possible. Retries at a deployment whose last request succeeded do not count. Not in LiteLLM.',
+    doc: 'Maximum share of retries in the requests of this process. Ten retries per second are always possible. A retry at another deployment does not count if the last request of that deployment did not fail. Not in LiteLLM.',
   }),
   disableCooldowns: boolean({
     name: 'disable_cooldowns',
