@@ -11,8 +11,9 @@ const introduction = `<!-- Made by \`npm run generate\` from packages/model-prox
 
 \`model\` begins with the name of a provider, for example \`azure/my-deployment\`. The proxy then knows the
 address, the headers and the parameters. The names, and the environment variables for address and key,
-are LiteLLM's. The first variable that is set has priority. \`api_base\` and \`api_key\` of an entry override
-them. "Depends" in the tables means that other settings are a part of the address.
+are LiteLLM's. If the [table](#all-providers) names several variables, the first one that is set has priority.
+\`api_base\` and \`api_key\` of an entry override the variables. "Depends" in the table means that other settings are
+a part of the address.
 
 ## Azure
 
@@ -39,12 +40,12 @@ model_list:
   select \`/openai/v1\`, where the body names the model.
 - Without a version, requests have \`2025-02-01-preview\`. Requests for \`/v1/responses\` then go to
   \`/openai/v1/responses?api-version=preview\`.
-- \`api_base\` may be the complete URL of a deployment, as Azure's pages show it. Its deployment and its
-  version have priority.
+- \`api_base\` may be the complete URL of a deployment, as Azure's pages show it. The deployment and the version in
+  this URL have priority.
 - A client's own \`api-version\` has no effect.
 - The key is sent as \`api-key\`. Without an \`api_key\`, the proxy uses \`azure_ad_token\`, or gets access
   tokens from Microsoft Entra ID for the application in \`client_id\`. On Kubernetes,
-  \`AZURE_FEDERATED_TOKEN_FILE\` replaces the secret.
+  \`AZURE_FEDERATED_TOKEN_FILE\` replaces \`client_secret\`.
 - With \`azure_ad_token: oidc/…\`, the proxy exchanges the token of another identity provider for one of
   Microsoft Entra ID: \`oidc/google/AUDIENCE\`, \`oidc/github/AUDIENCE\`, \`oidc/circleci/\`,
   \`oidc/circleci_v2/\`, \`oidc/file/PATH\`, \`oidc/env/VARIABLE\` or \`oidc/env_path/VARIABLE\`.
@@ -68,14 +69,15 @@ model_list:
 - Gemini, and models such as \`vertex_ai/meta/llama-4-maas\`, use the endpoint with OpenAI's API. A
   number as the name (\`vertex_ai/openai/5464397967697903616\`) selects an endpoint of your own model.
   Mistral and Jamba have their own addresses.
-- \`vertex_location\` is a region, \`global\`, or one of the groups of regions \`us\` and \`eu\`.
+- \`vertex_location\` is a region, \`global\`, or a group of regions: \`us\` or \`eu\`.
 - Google's auth library gets the access tokens: with the key in \`vertex_credentials\`, with
   \`GOOGLE_APPLICATION_CREDENTIALS\`, or from the metadata server. A relative path starts at the working
   directory.
 - \`vertex_ai/claude-…\` uses Anthropic's API, as [Anthropic](#anthropic) does.
 - Embeddings, Imagen, \`semantic-ranker-…\` and \`vertex_ai/gemma/…\` use Google's own APIs. Inputs of
   \`multimodalembedding@001\` are texts, \`gs://…\` and data URLs. \`gemma/…\` has no streams.
-- Models with other APIs are not served: Veo, speech, OCR, the Live API, Agent Engine.
+- Models with other APIs are not served: Veo, speech except [Gemini's](#other-vendors-with-their-own-apis), OCR, the
+  Live API, Agent Engine.
 
 ${awsSections}
 
@@ -101,7 +103,7 @@ ${awsSections}
 
 \`aws_polly/neural\` and the other engines of Polly serve \`/v1/audio/speech\`, with
 [credentials of AWS](#credentials-of-aws). The proxy replaces OpenAI's voices by the voices of Polly that
-LiteLLM uses for them. Other names are voices of Polly. Formats are \`mp3\`, \`opus\` and \`pcm\`.
+LiteLLM uses for them. It forwards other names as voices of Polly. Formats are \`mp3\`, \`opus\` and \`pcm\`.
 
 ## Anthropic
 
@@ -118,12 +120,12 @@ translates answers, streams and errors back.
 
 - System messages, tools, their results, images, PDF files, \`stop\`, \`user\` and \`response_format\` work.
   Images need a data URL or an https URL. Anthropic's API accepts no audio.
-- \`max_tokens\` is 4096 if a request has none, plus the tokens for thinking.
+- If a request has no \`max_tokens\`, the proxy sends 4096 plus the tokens for thinking.
 - The proxy forwards \`thinking\` unchanged. For models before version 4.6, \`reasoning_effort\` becomes
   a number of tokens (1024, 2048 or 4096). For later models, it becomes adaptive thinking with an
   effort.
 - Answers contain the thinking twice: as text in \`reasoning_content\`, and with its signatures in
-  \`thinking_blocks\`. Send \`thinking_blocks\` back with the message.
+  \`thinking_blocks\`. Send \`thinking_blocks\` back with the message in the next request.
 - You can set \`cache_control\` on content parts, messages and tools. \`prompt_tokens\` contains the
   cached tokens, and \`prompt_tokens_details.cached_tokens\` is the number of tokens read from the
   cache.
@@ -141,10 +143,10 @@ translates answers, streams and errors back.
 
 Clients of Anthropic, such as its SDKs and Claude Code, can use every model that has chat. Requests to
 \`/v1/messages\` are forwarded without translation to the providers that serve this path: \`anthropic\`,
-\`litellm_proxy\` and \`openrouter\`. For all others, the proxy makes a request for chat, and writes the
-answer, the events and the errors in Anthropic's form.
+\`litellm_proxy\`, \`openrouter\`, and Anthropic's models at Azure and Vertex AI. For all others, the proxy makes a
+request for chat, and writes the answer, the events and the errors in Anthropic's form.
 
-New versions of vLLM, Ollama and LM Studio serve the path, too. If your server does, name the paths in the entry.
+New versions of vLLM, Ollama and LM Studio also serve this path. If your server does, name its paths in the entry.
 The proxy then forwards the requests without translation:
 
 \`\`\`yaml
@@ -156,7 +158,7 @@ model_info:
   \`thinking\`, \`output_config\` and \`metadata.user_id\` (its first 64 characters) work.
 - \`thinking\` becomes \`reasoning_effort\` if the provider supports this parameter. If your model does not,
   set \`additional_drop_params: [reasoning_effort]\`. The model's thinking comes back as a block without a
-  signature. Thinking of earlier turns is not sent.
+  signature. The proxy does not send the thinking of earlier turns.
 - The efforts \`max\` and \`xhigh\` become \`xhigh\` for OpenAI's models that have it, and \`high\` for others.
   Exception: a deployment at Azure gets \`xhigh\` unchanged if its name is not that of a model of OpenAI.
 - A deployment at Azure with a name of its own gets \`reasoning_effort\` only with the prefix
@@ -178,7 +180,8 @@ model_info:
 ## Access tokens
 
 The proxy gets the first token at the start, and a new one after four fifths of the lifetime. Requests use
-the stored token. If there is none yet, they wait for at most ten seconds. All entries with the same
+the stored token. If there is none yet, a request waits for it for ten seconds at most, and not longer than its
+[time limits](model-proxy-configuration.md#time-limits). All entries with the same
 credentials share a token.
 
 - If the identity provider rejects the credentials, clients get 401 with its reason. If it does not

@@ -51,7 +51,7 @@ and translates answers, event streams and errors back.
   pictures.
 - Stability's models (\`sd3\`, \`stable-image-core\`, \`stable-image-ultra\`) use only the aspect ratio of
   \`size\`.
-- An agent gets all messages as one text, in a new session. With \`sessionID\` in the request, it gets the
+- An agent gets all messages as one text, in a new session. With \`sessionID\` in the request, the agent gets the
   last message in that session.
 
 ### Credentials of AWS
@@ -76,8 +76,8 @@ The proxy uses the first of these sources that the configuration has. The settin
 - Requests to STS and SSO use the certificates of \`litellm_settings.ssl_verify\`, and the forward proxy.
   \`aws_sts_endpoint\` replaces the address of STS.
 - The proxy gets new credentials before the current ones expire. It reads a profile with an access key
-  again every four minutes. A lookup takes at most 10 seconds. Meanwhile, only requests that need the
-  credentials wait.
+  again every four minutes. A request waits for at most 10 seconds for credentials. Requests that need no
+  credentials do not wait.
 - If AWS rejects the credentials, clients get 401 with the reason. If AWS does not answer, they get 503.
 
 #### Credentials of a host
@@ -91,7 +91,7 @@ The proxy looks for credentials in these places, in this order:
 4. The metadata server of the virtual machine. \`AWS_EC2_METADATA_DISABLED=true\` skips it.
 
 Some variables work only in the environment of the process, not in \`environment_variables\`: \`HOME\`, and
-all that this page does not name, such as \`AWS_EC2_METADATA_SERVICE_ENDPOINT\`. For SSO, the same is true of
+all that this page does not name, such as \`AWS_EC2_METADATA_SERVICE_ENDPOINT\`. For SSO, this also applies to
 \`AWS_CONFIG_FILE\` and \`AWS_SHARED_CREDENTIALS_FILE\`.
 
 ## Amazon SageMaker
