@@ -63,7 +63,7 @@ export const powerGroup = defineCommand({
     'on, off and force-off send no request to a machine that is already in the wanted state. If the service lists ' +
       'the reset types that a machine supports, racklessctl sends no other type.',
     'While the service cannot reach a machine (Status.State is UnavailableOffline), its power state is only the last ' +
-      'known one. The commands then always send the request, and --wait does not accept this state.',
+      'known one. on, off and force-off then always send the request, and --wait does not accept this state.',
   ],
   commands: [statusCommand, ...Object.entries(powerCommands).map(([name, command]) => powerCommand(name, command))],
   examples: [
