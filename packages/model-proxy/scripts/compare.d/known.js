@@ -103,7 +103,7 @@ export const known = [
     at: /^upstream\.1$/,
     topic: 'A connection that breaks before the answer',
     reason:
-      'If the proxy had used the connection before, it repeats the request once on a new one, because the upstream ' +
+      'If the proxy had used the connection before, it repeats the request once on a new connection. The upstream ' +
       'may have closed an idle connection.',
   },
   {

@@ -20,8 +20,8 @@ general_settings:
 
 - A check in the background reads the list of the upstream's models (\`GET {api_base}/models\`), which costs no tokens. It
   proves that the upstream answers and accepts the key. It does not prove that the model works.
-- If the upstream does not show its list (403, 404, 405 or 501), the check sends a request for one token instead,
-  also in the next 10 rounds. Then it reads the list again. These requests cost tokens, so the log has one line
+- If the upstream does not show its list (403, 404, 405 or 501), the check sends a request for one token instead.
+  The next 10 checks do the same. Then a check reads the list again. These requests cost tokens, so the log has one line
   about each such deployment. With \`health_check_method: completion\`, all checks send such a request.
 - Deployments with the same address and key share one request in each round.
 - The proxy starts at most 200 checks per second, so a round with 10,000 deployments takes a minute.

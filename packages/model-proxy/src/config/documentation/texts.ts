@@ -56,8 +56,8 @@ LiteLLM" marks settings that LiteLLM does not have.
 - \`environment_variables\` at the top of the file is a mapping, which sets variables for such references.
   These variables override variables of the process with the same names.
 - A relative path starts at the folder of the file that contains it (in LiteLLM: at the working
-  directory). These paths start at the working directory: those in flags and in the environment, that of \`store\`,
-  and those of files with credentials of Google, Azure and AWS.
+  directory). Paths in flags and in the environment start at the working directory. The same applies to \`store\`, and to
+  files with credentials of Google, Azure and AWS.
 
 ### Several files
 
@@ -158,8 +158,8 @@ If an attempt fails before the client has got a byte, the proxy retries:
 A deployment that fails gets no requests for \`cooldown_time\`, if its group has another deployment:
 
 - After 429 or 401, at once. After 402, 403 or 404, only if another deployment served the same request.
-- After other failures, in two cases: five requests in a row failed within a minute; or the deployment got at least
-  five requests in a minute, and more than half of them failed.
+- After other failures, if five requests in a row failed within a minute. Also if the deployment got at least five
+  requests in a minute, and more than half of them failed.
 - With \`allowed_fails\`, only after more failures than this number in a minute, even without another deployment.
 - 400 and 422 do not count as failures. A timeout does not count if the client set it with a header.
 - A stream counts at its end. It has failed if it breaks off or ends with an error event.
@@ -244,8 +244,8 @@ If neither \`stream_timeout\` nor \`first_byte_timeout\` is set, \`timeout\` lim
 byte of a stream. The total time of a stream has no limit. LiteLLM applies one limit to the first byte
 and to each pause, so in LiteLLM a longer pause ends a stream.
 
-If the proxy must first get an access token for a request, for example from Microsoft Entra ID, the time until the
-token arrives counts for \`timeout\` and \`first_byte_timeout\`. If one of them ends first, the attempt fails with 408.`;
+A request may have to wait for an access token, for example from Microsoft Entra ID. This wait counts for
+\`timeout\` and \`first_byte_timeout\`. If one of them ends first, the attempt fails with 408.`;
 
 /** The end of the page. */
 export const signalsSection = `## Signals and changed files
@@ -259,7 +259,7 @@ export const signalsSection = `## Signals and changed files
 
 **Reload.** The proxy watches the file, included files, CA bundles, certificates and keys. Running
 requests keep their settings. If the new configuration has an error, or no model that the proxy can
-serve, the proxy continues with the old configuration, and logs the reason. These settings change only with a
+serve, the proxy logs the reason and continues with the old one. These settings change only with a
 restart: address, port, paths of certificates, number of workers, log, times of the shutdown, store, and the
 receivers of traces, reports and alerts.
 
