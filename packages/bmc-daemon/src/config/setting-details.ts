@@ -105,7 +105,8 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   consoleLog: [
     'True: the daemon records the serial ports of running machines. ' +
       'Clients can read the output of the last boots as a log ([consoles](../guides/consoles.md)).',
-    'False: the daemon connects to a serial port only while a client uses its console.',
+    'False: the daemon connects to a serial port only while a client uses its console. ' +
+      "With another `EMULATOR_FEATURE_SET` than `'full'`, the same applies to True.",
     '**A serial port has only one connection.** While the daemon records, `virsh console NAME` fails. ' +
       '`virsh console --force NAME` disconnects the daemon, which continues when the port is free again.',
   ],
@@ -141,11 +142,11 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ironicCloud: ['None is the only possible value.'],
   allowedInstances: ['None: all machines. With a list, clients cannot see the other machines.'],
   secureBootEnabledNvram: [
-    "The daemon uses this template if `EMULATOR_BOOT_LOADER_MAP` or the machine's definition names the firmware file.",
+    "The daemon uses this template when a client switches Secure Boot on, if `EMULATOR_BOOT_LOADER_MAP` or the machine's definition names the firmware file.",
     "None: the daemon uses the template that the host's firmware descriptors name. Without such a template, libvirt selects firmware and variables.",
   ],
   secureBootDisabledNvram: [
-    'The daemon uses this template when a client switches Secure Boot off, deletes its keys, or changes the boot mode to UEFI.',
+    'The daemon uses this template when a client switches Secure Boot off, deletes its keys, or changes the boot mode to UEFI. The condition of `EMULATOR_SECURE_BOOT_ENABLED_NVRAM` about the firmware file applies here too.',
     '`bmc-daemon machine` uses this template for new machines without Secure Boot.',
   ],
   disablePowerOff: [
