@@ -11,7 +11,7 @@ import { ProxyError, toProxyError } from './errors/proxy-error.js';
 import { admitClient, closedFault } from './exchange/admission.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import type { Exchange, ProxyState } from './exchange/exchange.js';
-import { handshakeFault } from './pass-through/handshake.js';
+import { handshakeFault } from './pass-through/web-socket/handshake.js';
 import { closingNames } from './pass-through/paths.js';
 import { queryKey } from './pass-through/query-key.js';
 

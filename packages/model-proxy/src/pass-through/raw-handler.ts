@@ -16,7 +16,7 @@ import type { PooledUpstream } from '../upstream/send.js';
 import { agentOf } from './agents.js';
 import { sendContinue } from './body-reader.js';
 import { decide, decideWebSocket, type Decision, type RawTask } from './decide.js';
-import type { CloseReason } from './frames/frames.js';
+import type { CloseReason } from './web-socket/frames.js';
 import { flatHeaders, rawRequestHeaders } from './headers.js';
 import { rawMethods, rawTarget, upstreamUrl, type RawTarget } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
@@ -24,9 +24,9 @@ import { queryText, withPairs } from './query.js';
 import { queryWithoutKeys } from './query-key.js';
 import { sendRaw } from './raw-call.js';
 import { sendStored } from './stored-response.js';
-import type { UpgradePlan } from './upgrade-request.js';
+import type { UpgradePlan } from './web-socket/upgrade-request.js';
 import { findGeminiUsage, UsageScanner } from './usage-scanner.js';
-import { WebSocketCall } from './web-socket.js';
+import { WebSocketCall } from './web-socket/web-socket-call.js';
 
 /** Forwards raw requests and WebSockets. */
 export interface RawHandler {

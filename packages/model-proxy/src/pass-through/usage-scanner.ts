@@ -2,7 +2,7 @@
 import { costOf } from '../exchange/answer/response-cost.js';
 import { findUsage, MAX_USAGE_BYTES, type Usage } from '../exchange/answer/usage.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { TextListener } from './frames/frames.js';
+import type { TextListener } from './web-socket/frames.js';
 
 /** Bytes before the next piece that are searched again: a usage may begin in them. */
 const OVERLAP_BYTES = MAX_USAGE_BYTES;

@@ -5,21 +5,21 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { Exchange } from '../exchange/exchange.js';
-import { refuse } from '../exchange/answer/refusal.js';
-import { toProxyError, type ProxyError } from '../errors/proxy-error.js';
-import type { Timeouts } from '../providers/deployment.js';
-import type { TracedCall } from '../trace.js';
-import { AnswerFault } from '../upstream/connection/answer-fault.js';
-import { connectionFault, timeoutFault, type TimeoutName } from '../upstream/connection-faults.js';
-import { deadline, type Deadline } from '../upstream/deadlines.js';
-import type { UpstreamCall } from '../upstream/upstream.js';
-import { ConnectTimeoutError } from './agents.js';
-import type { CreateProxyMiddleware } from './proxy-middleware.js';
-import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
-import type { CloseReason } from './frames/frames.js';
-import { SocketPair } from './frames/socket-pair.js';
-import { usageReader } from './usage-scanner.js';
+import type { Exchange } from '../../exchange/exchange.js';
+import { refuse } from '../../exchange/answer/refusal.js';
+import { toProxyError, type ProxyError } from '../../errors/proxy-error.js';
+import type { Timeouts } from '../../providers/deployment.js';
+import type { TracedCall } from '../../trace.js';
+import { AnswerFault } from '../../upstream/connection/answer-fault.js';
+import { connectionFault, timeoutFault, type TimeoutName } from '../../upstream/connection-faults.js';
+import { deadline, type Deadline } from '../../upstream/deadlines.js';
+import type { UpstreamCall } from '../../upstream/upstream.js';
+import { ConnectTimeoutError } from '../agents.js';
+import type { CreateProxyMiddleware } from '../proxy-middleware.js';
+import { answerHead, passAnswer, reportEveryEnd, statusFault } from '../raw-answer.js';
+import type { CloseReason } from './frames.js';
+import { SocketPair } from './socket-pair.js';
+import { usageReader } from '../usage-scanner.js';
 import { asAnswerFault, proxyOptions, switchingHead, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Status code 1008: policy violation (RFC 6455 §7.4.1). */

@@ -5,9 +5,9 @@
 import type { Agent, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Options } from 'http-proxy-middleware';
-import { AnswerFault } from '../upstream/connection/answer-fault.js';
-import { codeOf } from '../upstream/peer.js';
-import type { Connector } from '../upstream/targets.js';
+import { AnswerFault } from '../../upstream/connection/answer-fault.js';
+import { codeOf } from '../../upstream/peer.js';
+import type { Connector } from '../../upstream/targets.js';
 
 /** The handshake for the upstream. */
 export interface UpgradePlan {

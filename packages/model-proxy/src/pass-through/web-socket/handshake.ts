@@ -1,7 +1,7 @@
 /** Checks the opening handshake of WebSocket clients (RFC 6455 §4.2.1). */
 import type { IncomingMessage } from 'node:http';
-import { badHandshake, webSocketVersion } from '../errors/path.js';
-import type { ProxyError } from '../errors/proxy-error.js';
+import { badHandshake, webSocketVersion } from '../../errors/path.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
 
 /** Matches 16 bytes in base64. */
 const keyPattern = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
