@@ -25,7 +25,7 @@ import { queryWithoutKeys } from './query-key.js';
 import { sendRaw } from './raw-call.js';
 import { sendStored } from './stored-response.js';
 import type { UpgradePlan } from './web-socket/upgrade-request.js';
-import { findGeminiUsage, UsageScanner } from './usage-scanner.js';
+import { geminiForm, UsageScanner } from './usage-scanner.js';
 import { WebSocketCall } from './web-socket/web-socket-call.js';
 
 /** Forwards raw requests and WebSockets. */
@@ -178,7 +178,7 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
 function usageScannerOf(target: RawTarget, method: string): UsageScanner | null {
   if (target.kind !== 'provider' || method !== 'POST') return null;
   const isGemini = target.family === 'gemini' && !target.rest.includes('openai/');
-  return isGemini ? new UsageScanner(findGeminiUsage) : new UsageScanner();
+  return isGemini ? new UsageScanner(geminiForm) : new UsageScanner();
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { findGeminiUsage, UsageScanner } from './usage-scanner.js';
+import { geminiForm, UsageScanner } from './usage-scanner.js';
 
 const usage = { prompt_tokens: 123, completion_tokens: 456, total_tokens: 579 };
 const answer = JSON.stringify({ id: 'a', text: 'x'.repeat(5000), usage, user: 'y'.repeat(5000) });
@@ -31,7 +31,7 @@ describe('a scanner of usage', () => {
         usageMetadata: { promptTokenCount: 8, thoughtsTokenCount: thoughts, candidatesTokenCount: 5 },
         modelVersion: 'gemini',
       })}\r\n\r\n`;
-    expect(scanned(event(10) + event(20), 11, new UsageScanner(findGeminiUsage))).toEqual({
+    expect(scanned(event(10) + event(20), 11, new UsageScanner(geminiForm))).toEqual({
       inputTokens: 8,
       outputTokens: 25,
       totalTokens: 33,

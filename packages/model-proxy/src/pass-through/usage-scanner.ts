@@ -4,55 +4,77 @@ import { findUsage, MAX_USAGE_BYTES, type Usage } from '../exchange/answer/usage
 import type { Exchange } from '../exchange/exchange.js';
 import type { TextListener } from './web-socket/frames.js';
 
-/** Bytes before the next piece that are searched again: a usage may begin in them. */
-const OVERLAP_BYTES = MAX_USAGE_BYTES;
+/** Each search costs time, so pieces wait until they have this size together. */
+const SEARCHED_BYTES = 4096;
 const nothing = Buffer.alloc(0);
-const geminiKey = Buffer.from('"usageMetadata"');
 
-/** Finds the last usage in bytes; null: none. */
-type FindUsage = (bytes: Buffer) => Usage | null;
+/** The form of a usage. */
+interface UsageForm {
+  /** The name of the usage, with its quotes. */
+  readonly name: Buffer;
+  /** Finds the last usage in bytes; null: none. */
+  readonly find: (bytes: Buffer) => Usage | null;
+}
+
+/** OpenAI's and Anthropic's form. */
+const usualForm: UsageForm = { name: Buffer.from('"usage"'), find: findUsage };
+/** The form of Gemini's own API. @see https://ai.google.dev/api/generate-content#UsageMetadata */
+export const geminiForm: UsageForm = { name: Buffer.from('"usageMetadata"'), find: findGeminiUsage };
 
 /** Finds the last usage of a text that comes in pieces. Stores only the end of the text. */
 export class UsageScanner {
-  readonly #find: FindUsage;
+  readonly #form: UsageForm;
   #end: Buffer = nothing;
   #usage: Usage | null = null;
+  readonly #unread: Buffer[] = [];
+  #unreadBytes = 0;
 
-  constructor(find: FindUsage = findUsage) {
-    this.#find = find;
+  constructor(form: UsageForm = usualForm) {
+    this.#form = form;
   }
 
-  /** Reads the next piece of the text. */
+  /** Reads the next piece of the text. The caller must not change it afterwards. */
   add(piece: Buffer): void {
-    const bytes = this.#end.length === 0 ? piece : Buffer.concat([this.#end, piece]);
-    // If a usage is incomplete here, it is found again with the next piece.
-    this.#usage = this.#find(bytes) ?? this.#usage;
-    // A copy, because a view would keep the whole piece in memory.
-    this.#end = Buffer.from(bytes.subarray(Math.max(0, bytes.length - OVERLAP_BYTES)));
+    this.#unread.push(piece);
+    this.#unreadBytes += piece.length;
+    if (this.#unreadBytes >= SEARCHED_BYTES) this.#search();
   }
 
   /** The last usage so far; null: none. */
   get usage(): Usage | null {
+    this.#search();
     return this.#usage;
   }
 
   /** Ends the text, so that the next piece begins another one. @returns null: the text has no usage. */
   take(): Usage | null {
-    const usage = this.#usage;
+    const { usage } = this;
     this.#usage = null;
     this.#end = nothing;
     return usage;
   }
+
+  #search(): void {
+    if (this.#unreadBytes === 0) return;
+    const bytes = Buffer.concat([this.#end, ...this.#unread]);
+    this.#unread.length = 0;
+    this.#unreadBytes = 0;
+    // If a usage is incomplete here, it is found again with the next piece.
+    const { name, find } = this.#form;
+    const at = bytes.lastIndexOf(name);
+    if (at !== -1) this.#usage = find(bytes) ?? this.#usage;
+    const isOpen = at !== -1 && at > bytes.length - MAX_USAGE_BYTES;
+    // A copy, because a view would keep all bytes in memory.
+    this.#end = Buffer.from(bytes.subarray(isOpen ? at : Math.max(0, bytes.length - name.length + 1)));
+  }
 }
 
-/**
- * Finds the usage in an answer of Gemini's own API. The candidates do not contain the tokens of the thoughts.
- * @see https://ai.google.dev/api/generate-content#UsageMetadata
- */
-export function findGeminiUsage(bytes: Buffer): Usage | null {
-  const at = bytes.lastIndexOf(geminiKey);
+/** Finds Gemini's usage. Its number of candidate tokens does not contain the tokens of the thoughts. */
+function findGeminiUsage(bytes: Buffer): Usage | null {
+  const { name: key } = geminiForm;
+  const at = bytes.lastIndexOf(key);
   if (at === -1) return null;
-  const text = bytes.toString('latin1', at + geminiKey.length, at + MAX_USAGE_BYTES);
+  const text = bytes.toString('latin1', at + key.length, at + MAX_USAGE_BYTES);
   const count = (name: string) => Number(new RegExp(`"${name}"\\s*:\\s*(\\d{1,15})`).exec(text)?.[1] ?? 0);
   const inputTokens = count('promptTokenCount') + count('toolUsePromptTokenCount');
   const outputTokens = count('candidatesTokenCount') + count('thoughtsTokenCount');

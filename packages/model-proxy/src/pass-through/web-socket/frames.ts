@@ -15,7 +15,7 @@ const MASKED = 0x80;
 
 /** Gets the text messages of a direction. */
 export interface TextListener {
-  /** Called with each piece of a message. The piece is only valid during the call. */
+  /** Called with each piece of a message. */
   onPiece(piece: Buffer): void;
   /** Called after the last piece of a message. */
   onEnd(): void;
