@@ -23,11 +23,15 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
  * the tokens are counted already.
  */
 export function countedUsage(exchange: Exchange): Usage {
-  const { parts, usage, usesStoredAnswer, streamed, eventCount, requestBytes } = exchange;
+  const { parts, usage, usesStoredAnswer, streamed, eventCount } = exchange;
   if (parts.length > 0) return parts.map(countedUsage).reduce(sumOf);
   if (usesStoredAnswer) return NO_USAGE;
   if (usage !== null) return usage;
-  if (!streamed || eventCount === 0) return NO_USAGE;
+  return streamed && eventCount > 0 ? estimatedUsage(exchange) : NO_USAGE;
+}
+
+/** Estimates the usage of a stream from its request and the events so far. */
+export function estimatedUsage({ requestBytes, eventCount }: Exchange): Usage {
   const inputTokens = Math.ceil(Math.min(requestBytes, MAX_ESTIMATED_BYTES) / BYTES_OF_TOKEN);
   return { inputTokens, outputTokens: eventCount, totalTokens: inputTokens + eventCount };
 }

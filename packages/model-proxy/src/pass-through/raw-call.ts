@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
 import { headerOf, pass } from '../exchange/answer/answer.js';
 import { breakOff, endAnswer, refuse } from '../exchange/answer/refusal.js';
+import { estimatedUsage } from '../exchange/counted-usage.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
 import { watchUpload } from '../exchange/stalled-uploads.js';
@@ -11,7 +12,7 @@ import type { TracedCall } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
 import { sendHead } from './raw-answer.js';
-import type { UsageScanner } from './usage-scanner.js';
+import { largerOf, type UsageScanner } from './usage-scanner.js';
 
 /** The body of a raw request. */
 export type RawBody =
@@ -44,6 +45,7 @@ export function sendRaw({ exchange, request, body, traced, scanner }: RawCallOpt
   // A streamed body arrives while the upstream works, so the time of receiving ends here.
   exchange.receivedAt ||= exchange.sentAt;
   const handler = new RawAnswerHandler(exchange, traced, scanner);
+  if (body.kind === 'buffered') for (const chunk of body.chunks) exchange.requestBytes += chunk.length;
   const bytes = body.kind === 'buffered' ? body.chunks : streamOf(exchange, body);
   const call = exchange.proxy.upstream.send({ ...request, body: bytes, isRaw: true }, handler);
   handler.call = call;
@@ -56,6 +58,7 @@ function streamOf(
   { head, length, check }: Extract<RawBody, { readonly kind: 'streamed' }>,
 ): BodyStream {
   const { request } = exchange;
+  exchange.requestBytes = head.length;
   const stream = new BodyStream({
     byteLength: length,
     beginning: head.length > 0 ? [head] : [],
@@ -69,6 +72,7 @@ function streamOf(
   const chunkLimit = chunkLimitOf(request);
   request.on('data', (chunk: Buffer) => {
     upload.isMoving = true;
+    exchange.requestBytes += chunk.length;
     if (stream.destroyed) return;
     try {
       chunkLimit?.add(chunk);
@@ -115,18 +119,21 @@ class RawAnswerHandler implements UpstreamHandler {
     });
   }
 
-  /** Counts the events of a stream, and stores the latest usage: the client may leave at any time. */
+  /** Stores the usage so far. The client may leave a stream at any time, so also estimates the usage of a stream. */
   #count(chunk: Buffer): void {
     const scanner = this.#scanner;
     const exchange = this.#exchange;
     if (scanner === null) return;
-    if (exchange.streamed) exchange.eventCount += linesOfData(chunk);
     scanner.add(chunk);
-    exchange.usage = scanner.usage;
+    if (!exchange.streamed) return;
+    exchange.eventCount += linesOfData(chunk);
+    exchange.usage = largerOf(scanner.usage, estimatedUsage(exchange));
   }
 
   onEnd(): void {
     this.#exchange.answeredAt = performance.now();
+    // The answer is complete. Without a usage, the estimate for a stream remains.
+    if (this.#scanner !== null) this.#exchange.usage = this.#scanner.usage;
     this.#guard(() => {
       this.#traced?.end();
       endAnswer(this.#exchange);
@@ -163,7 +170,7 @@ const dataLine = Buffer.from('\ndata:');
 
 /** Returns the number of lines with data in a part of a stream, which model servers send once for each token. */
 function linesOfData(chunk: Buffer): number {
-  let count = chunk.indexOf('data:') === 0 ? 1 : 0;
+  let count = chunk.toString('latin1', 0, 5) === 'data:' ? 1 : 0;
   for (let at = chunk.indexOf(dataLine); at !== -1; at = chunk.indexOf(dataLine, at + 1)) count += 1;
   return count;
 }

@@ -20,12 +20,12 @@ import type { CloseReason } from './web-socket/frames.js';
 import { flatHeaders, rawRequestHeaders } from './headers.js';
 import { rawMethods, rawTarget, upstreamUrl, type RawTarget } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
-import { queryText, withPairs } from './query.js';
+import { queryText, withPairs, type QueryPair } from './query.js';
 import { queryWithoutKeys } from './query-key.js';
 import { sendRaw } from './raw-call.js';
 import { sendStored } from './stored-response.js';
 import type { UpgradePlan } from './web-socket/upgrade-request.js';
-import { geminiForm, UsageScanner } from './usage-scanner.js';
+import { UsageScanner } from './usage-scanner.js';
 import { WebSocketCall } from './web-socket/web-socket-call.js';
 
 /** Forwards raw requests and WebSockets. */
@@ -150,18 +150,19 @@ function taskOf(exchange: Exchange): RawTask {
 /** Sends an HTTP request. @throws {ProxyError} 429: a limit is reached. */
 function send(task: RawTask, { selection, query, body, streams }: Decision): void {
   const { exchange, target } = task;
-  const { url, headers } = headOf(task, selection, query);
+  const method = exchange.request.method ?? 'GET';
+  const scanner = usageScannerOf(target, method);
+  const mayHideUsage = scanner !== null && target.kind === 'provider' && target.family === 'gemini';
+  const { url, headers } = headOf(task, selection, mayHideUsage ? query.filter(showsUsage) : query);
   admit(exchange, selection);
   exchange.receivedAt = performance.now();
   sendContinue(exchange);
   // The upstream client sets this header.
   delete headers.host;
-  const method = exchange.request.method ?? 'GET';
-  const scanner = usageScannerOf(target, method);
   if (scanner !== null) {
     // The proxy could not read a compressed answer.
     headers['accept-encoding'] = 'identity';
-    exchange.requestBytes = Number(exchange.request.headers['content-length'] ?? 0);
+    delete headers['x-goog-fieldmask'];
   }
   const request = {
     deployment: selection.deployment,
@@ -174,11 +175,25 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
   sendRaw({ exchange, request, body, scanner, traced: traceCall(exchange, { ...request, body: tracedBody }) });
 }
 
-/** Returns the reader of the tokens of an answer. null for a GET, which would count the tokens of a stored answer again. */
+/**
+ * Matches the end of paths whose POST answers with an object that is counted already, or that has the sum of many
+ * requests: a canceled response, a batch, a stored chat completion.
+ */
+const storedAnswer = /\/cancel$|(?:^|\/)batches(?:\/[^/]+)?$|\/chat\/completions\/[^/]+$/;
+
+/** Returns the reader of the tokens of an answer; null: they do not count. */
 function usageScannerOf(target: RawTarget, method: string): UsageScanner | null {
-  if (target.kind !== 'provider' || method !== 'POST') return null;
-  const isGemini = target.family === 'gemini' && !target.rest.includes('openai/');
-  return isGemini ? new UsageScanner(geminiForm) : new UsageScanner();
+  if (target.kind !== 'provider' || method !== 'POST' || storedAnswer.test(target.rest)) return null;
+  return new UsageScanner(target.family);
+}
+
+/**
+ * Returns whether a pair of a query lets Google's APIs send the usage in JSON. They can leave out members.
+ * @see https://cloud.google.com/apis/docs/system-parameters
+ */
+function showsUsage({ name, value }: QueryPair): boolean {
+  if (/^\$?fields$/i.test(name)) return false;
+  return !/^\$?alt$/i.test(name) || /^(?:json|sse)$/.test(value);
 }
 
 /**

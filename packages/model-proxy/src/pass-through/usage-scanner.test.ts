@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { geminiForm, UsageScanner } from './usage-scanner.js';
+import { UsageScanner } from './usage-scanner.js';
 
 const usage = { prompt_tokens: 123, completion_tokens: 456, total_tokens: 579 };
 const answer = JSON.stringify({ id: 'a', text: 'x'.repeat(5000), usage, user: 'y'.repeat(5000) });
@@ -16,12 +16,18 @@ describe('a scanner of usage', () => {
     expect(scanned(answer, size)).toMatchObject({ inputTokens: 123, outputTokens: 456, totalTokens: 579 });
   });
 
-  it('has the last of several usages of a stream, and none of the text before', () => {
+  it('has the largest numbers of a stream, and none of the text before', () => {
     const scanner = new UsageScanner();
     const event = (tokens: number | null) =>
       `data: {"usage":${tokens === null ? 'null' : `{"completion_tokens":${tokens}}`}}\n\n`;
-    expect(scanned(event(1) + event(2) + event(null), 9, scanner)).toMatchObject({ outputTokens: 2 });
+    const start = 'data: {"usage":{"input_tokens":5,"output_tokens":0}}\n\n';
+    expect(scanned(start + event(1) + event(2) + event(null), 9, scanner)).toMatchObject({
+      inputTokens: 5,
+      outputTokens: 2,
+      totalTokens: 7,
+    });
     expect(scanned('{"usage":null}', 9, scanner)).toBeNull();
+    expect(scanned('{"tools":[{"usage":{"total_tokens":0}}]}', 9, scanner)).toBeNull();
   });
 
   it("finds the usage in streams of Gemini's own API", () => {
@@ -31,7 +37,7 @@ describe('a scanner of usage', () => {
         usageMetadata: { promptTokenCount: 8, thoughtsTokenCount: thoughts, candidatesTokenCount: 5 },
         modelVersion: 'gemini',
       })}\r\n\r\n`;
-    expect(scanned(event(10) + event(20), 11, new UsageScanner(geminiForm))).toEqual({
+    expect(scanned(event(10) + event(20), 11, new UsageScanner('gemini'))).toEqual({
       inputTokens: 8,
       outputTokens: 25,
       totalTokens: 33,

@@ -81,7 +81,8 @@ export class WorkerProcess {
    * @param canPassOn whether there are other workers.
    */
   passConnectionsOn(canPassOn: () => boolean): void {
-    // All confirmations have arrived when the process emits `close`, but not yet when it emits `exit`.
+    // All confirmations have arrived when the process emits `close`, but not yet when it emits `exit`. After `stop`,
+    // `close` does not come: then the end of the first process closes the connections.
     this.#process.process.once('close', () => {
       // node:cluster must not choose the ended worker again. It does not always notice the end of a killed worker.
       this.#process.disconnect();

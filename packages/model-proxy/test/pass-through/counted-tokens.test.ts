@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { call } from '../harness/call.js';
+import { call, open } from '../harness/call.js';
 import { waitFor } from '../harness/wait.js';
 import { useRawProxy } from './fixture.js';
 import { RAW_KEY } from './raw-upstream.js';
@@ -12,6 +12,9 @@ const MASTER = 'sk-master-0123456789';
 const fixture = useRawProxy({
   config: ({ apiBase, caFile, folder }) => `
 model_list:
+  - model_name: gemini
+    litellm_params: {model: gemini/gemini-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, use_in_pass_through: true}
+    model_info: {input_cost_per_token: 0.001, output_cost_per_token: 0.002}
   - model_name: oss
     litellm_params: {model: hosted_vllm/oss-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, use_in_pass_through: true}
     model_info: {input_cost_per_token: 0.001, output_cost_per_token: 0.002, input_cost_per_audio_token: 0.1}
@@ -75,16 +78,50 @@ describe('the tokens of a raw request', () => {
     expect(await spendOf(key)).toBe(0.007);
     const other = await createKey();
     answerWith(stream([{ choices: [] }, { choices: [] }]));
-    const body = { model: 'oss', messages: [], stream: true };
-    await ask(other, '/vllm/v1/chat/completions', body);
-    // A quarter of the request's bytes, and one token for each event.
+    const body = { model: 'oss-upstream', messages: [], stream: true };
+    await ask(other, '/vllm/v1/chat/completions', { ...body, model: 'oss' });
+    // A quarter of the bytes of the request to the upstream, and one token for each event.
     expect(await spendOf(other)).toBe(Number((Math.ceil(JSON.stringify(body).length / 4) * 0.001 + 0.006).toFixed(9)));
   });
 
-  it('do not count again when a client reads a stored answer', async () => {
+  it('are estimated if the client leaves a stream, also if its first event has a usage', async () => {
+    const key = await createKey();
+    answerWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"usage":{"input_tokens":2,"output_tokens":0}}\n\n');
+      response.write('data: {"tools":[{"usage":{"total_tokens":0}}]}\n\n'.repeat(9));
+    });
+    const left = await open(`${fixture().proxy.url}/vllm/v1/messages`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: { model: 'oss', messages: ['x'.repeat(4000)] },
+    });
+    await waitFor(
+      () => (left.text.includes('tools') ? true : undefined),
+      () => 'no event has arrived',
+    );
+    left.leave();
+    expect(await spendOf(key)).toBeGreaterThan(1 + 0.018);
+  });
+
+  it("count in Gemini's own form, which the client cannot leave out", async () => {
+    const key = await createKey();
+    answerWith((response) =>
+      response.end('{"candidates":[],"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3}}'),
+    );
+    const query = '?fields=candidates&%24alt=proto&alt=sse';
+    const headers = { authorization: `Bearer ${key}`, 'x-goog-fieldmask': 'candidates' };
+    await call(`${fixture().proxy.url}/gemini/v1beta/models/m:generateContent${query}`, { headers, body: {} });
+    const { url, headers: sent } = fixture().upstream.last;
+    expect([url.replace(/^.*[?]/, ''), sent['x-goog-fieldmask']]).toEqual(['alt=sse', undefined]);
+    expect(await spendOf(key)).toBe(0.003);
+  });
+
+  it('do not count again when a client reads or cancels a stored answer', async () => {
     const key = await createKey();
     answerWith((response) => response.end('{"usage":{"prompt_tokens":10}}'));
     await call(`${fixture().proxy.url}/vllm/v1/x`, { method: 'GET', headers: { authorization: `Bearer ${key}` } });
+    for (const path of ['responses/a/cancel', 'batches/a/cancel', 'batches', 'chat/completions/a'])
+      await ask(key, `/vllm/v1/${path}`);
     await ask(key, '/vllm/v1/chat/completions');
     expect(await spendOf(key)).toBe(0.01);
   });
@@ -117,5 +154,18 @@ describe('the tokens of a WebSocket', () => {
     socket.close();
     await once(socket, 'close');
     expect(await spendOf(key)).toBe(0.005 + 0.5 + 0.004);
+  });
+
+  it('are estimated if a side closes it before the usage of an answer arrives', async () => {
+    const key = await createKey();
+    const options = { headers: { authorization: `Bearer ${key}` } };
+    const socket = new WebSocket(`ws://127.0.0.1:${fixture().proxy.port}/v1/realtime?model=oss`, options);
+    await once(socket, 'open');
+    for (let index = 0; index < 3; index += 1) {
+      socket.send(JSON.stringify({ type: 'response.output_text.delta', delta: 'a' }));
+      await once(socket, 'message');
+    }
+    socket.terminate();
+    expect(await spendOf(key)).toBe(0.006);
   });
 });

@@ -57,7 +57,12 @@ describe('findUsage', () => {
       expect(found(answerWith({ logprobs: 'x'.repeat(size + shift) }))).toMatchObject({ totalTokens: 7 });
   });
 
-  it('finds no usage before more names than a client can cause', () => {
-    expect(found(answerWith({ list: Array.from({ length: 100_000 }, () => 'usage') }))).toBeNull();
+  it.each([200, 20_000])('finds the usage before %d texts that are its name', (count) => {
+    const logprobs = Array.from({ length: count }, () => ({ '5': { logprob: -1, decoded_token: 'usage' } }));
+    expect(found(answerWith({ prompt_logprobs: logprobs }))).toMatchObject({ totalTokens: 7 });
+  });
+
+  it.each(['"usage",', '"usage":{', '"usage": '])('ends soon if an answer is full of %s', (name) => {
+    expect(findUsage(Buffer.from(name.repeat(500_000)))).toBeNull();
   });
 });

@@ -25,37 +25,43 @@ export const MAX_USAGE_BYTES = 2048;
 const TAIL_BYTES = 8192;
 /** The number of bytes that the search then adds each time. */
 const WINDOW_BYTES = 65_536;
-/**
- * Maximum number of `"usage"` that the search rejects because no usage follows. A client can cause about 20: its
- * `metadata` has up to 16 names and texts, and upstreams send them back after the usage.
- */
-const MAX_REJECTED = 64;
 
 /**
  * Finds the last `usage` of an answer, without parsing the rest. The search cannot match inside a longer JSON string,
- * because quotes are escaped there.
+ * because quotes are escaped there. It passes over names without a usage: clients can cause such names after the usage,
+ * for example in `metadata`.
  * @param bytes the whole answer, or the last event of a stream.
  * @returns null if there is no `usage`, or its members have unknown names.
  */
 export function findUsage(bytes: Buffer): Usage | null {
+  for (const usage of usagesIn(bytes)) return usage;
+  return null;
+}
+
+/** Finds all usages in bytes, the last one first. */
+export function* usagesIn(bytes: Buffer): Generator<Usage> {
   let end = bytes.length;
-  for (let rejected = 0; rejected < MAX_REJECTED && end > 0; rejected += 1) {
-    const at = bytes.lastIndexOf(usageKey, end - 1);
-    if (at === -1) return null;
-    const usage = usageAt(bytes, at);
-    if (usage !== null) return usage;
+  for (let at = lastIndexBefore(bytes, end); at !== -1; at = lastIndexBefore(bytes, end)) {
+    // No usage contains another one. The next name as the limit makes the time proportional to the bytes.
+    const limit = Math.min(end, at + MAX_USAGE_BYTES);
+    const usage = usageIn(bytes.toString('latin1', at + usageKey.length, limit));
+    if (usage !== null) yield usage;
     end = at;
   }
-  return null;
+}
+
+/** Returns the offset of the last name `usage` that begins before an offset; -1: none. */
+function lastIndexBefore(bytes: Buffer, end: number): number {
+  return end === 0 ? -1 : bytes.lastIndexOf(usageKey, end - 1);
 }
 
 /** Finds `usage` as {@link findUsage}. @param text the whole answer as latin1. */
 export function findUsageInText(text: string): Usage | null {
   let end = text.length;
-  for (let rejected = 0; rejected < MAX_REJECTED && end > 0; rejected += 1) {
+  while (end > 0) {
     const at = text.lastIndexOf(USAGE_KEY, end - 1);
     if (at === -1) return null;
-    const usage = usageIn(text.slice(at + USAGE_KEY.length, at + MAX_USAGE_BYTES));
+    const usage = usageIn(text.slice(at + USAGE_KEY.length, Math.min(end, at + MAX_USAGE_BYTES)));
     if (usage !== null) return usage;
     end = at;
   }

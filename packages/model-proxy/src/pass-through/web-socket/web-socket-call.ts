@@ -19,7 +19,7 @@ import type { CreateProxyMiddleware } from '../proxy-middleware.js';
 import { answerHead, passAnswer, reportEveryEnd, statusFault } from '../raw-answer.js';
 import type { CloseReason } from './frames.js';
 import { SocketPair } from './socket-pair.js';
-import { usageReader } from '../usage-scanner.js';
+import { WebSocketUsage } from '../usage-scanner.js';
 import { asAnswerFault, proxyOptions, switchingHead, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Status code 1008: policy violation (RFC 6455 §7.4.1). */
@@ -242,7 +242,7 @@ export class WebSocketCall implements UpstreamCall {
       onBytes: () => idle?.restart(),
       onUpstreamClosed: () => idle?.stop(),
       onClientClosed: () => this.#finish(),
-      texts: usageReader(exchange),
+      texts: new WebSocketUsage(exchange),
     });
     if (this.#end !== null) this.#pair.close(this.#end);
   }
