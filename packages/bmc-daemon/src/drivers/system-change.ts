@@ -126,7 +126,7 @@ export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot 
  *   in it; else `insert` or `eject`.
  * @throws {DriverError} mediaInUse, if an insert finds an image in the drive that the change does not replace.
  */
-export function cdStep(
+export function cdEffect(
   drive: Pick<MediaSnapshot, 'inserted' | 'image' | 'viaUri'>,
   { image, replaces }: CdChange,
   name: string,

@@ -14,7 +14,7 @@ import { everyAction, type PowerAction } from '../power.js';
 import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import type { GuestNetwork } from '../guest-network.js';
-import { cdStep, everyPart, type SystemChange } from '../system-change.js';
+import { cdEffect, everyPart, type SystemChange } from '../system-change.js';
 import { MachineQueue } from '../queue/machine-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
@@ -172,7 +172,7 @@ export class FakeDriver implements CompleteDriver {
     const insert = async (signal: AbortSignal): Promise<void> => {
       // Checks the change before the download, so that an invalid part costs no download.
       this.#changes.after(this.find(uuid), change);
-      if (this.#cdStep(uuid, change) === 'insert') {
+      if (this.#cdEffect(uuid, change) === 'insert') {
         await this.#timetable?.before('insert', machine, signal);
         await this.#fetchImage(image, { ...options, signal });
       }
@@ -228,23 +228,23 @@ export class FakeDriver implements CompleteDriver {
   }
 
   /** Returns the effect of a change on the CD drive. @throws {DriverError} mediaInUse. */
-  #cdStep(uuid: string, { cd }: SystemChange): ReturnType<typeof cdStep> {
-    return cd === undefined ? 'keep' : cdStep(this.media.drive(uuid, 'cdrom'), cd, this.find(uuid).name);
+  #cdEffect(uuid: string, { cd }: SystemChange): ReturnType<typeof cdEffect> {
+    return cd === undefined ? 'keep' : cdEffect(this.media.drive(uuid, 'cdrom'), cd, this.find(uuid).name);
   }
 
   /** Applies all parts of a change at once. @throws {DriverError} before any change. */
   #commit(uuid: string, change: SystemChange): void {
-    const step = this.#cdStep(uuid, change);
+    const effect = this.#cdEffect(uuid, change);
     const before = this.find(uuid);
     const changed = this.#changes.after(before, change);
     this.#changes.note(before, change);
-    if (step === 'keep') {
+    if (effect === 'keep') {
       this.#update(uuid, changed);
       return;
     }
     const image = change.cd?.image ?? null;
     const drive = this.media.drive(uuid, 'cdrom');
-    const after = step === 'insert' && image !== null ? withImage(drive, image) : withoutImage(drive);
+    const after = effect === 'insert' && image !== null ? withImage(drive, image) : withoutImage(drive);
     const media = changed.media.map((current) => (current.device === 'cdrom' ? after : current));
     this.#update(uuid, { ...changed, media });
   }

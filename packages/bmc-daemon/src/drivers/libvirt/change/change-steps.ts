@@ -1,9 +1,9 @@
 /**
- * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
- * drive. The daemon records the steps in the definition before they run, so that it can finish them
+ * The steps of a change that do not edit the definition: they set libvirt's autostart, or change the image in
+ * the guest's drive. The daemon records the steps in the definition before they run, so that it can finish them
  * after it restarts. A change with only one step, and without a new definition, needs no record.
  */
-import { cdStep, type CdChange } from '../../system-change.js';
+import { cdEffect, type CdChange } from '../../system-change.js';
 import { attempt } from '../failure.js';
 import { readDefinition, type Definition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
@@ -18,7 +18,7 @@ import type { Intent } from '../xml/metadata/intent-record.js';
 import { mediaRecord } from '../xml/metadata/media-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
-/** One step of a change outside the definition. */
+/** One step of a change. It does not edit the definition. */
 export interface Step {
   readonly intent: Intent;
   /**
@@ -106,12 +106,10 @@ async function plug(
   return async () => ejectFromGuest(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
 }
 
-/**
- * Returns the effect of a change on the image in the CD drive. @throws {DriverError} mediaInUse.
- */
-export function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
+/** Returns the effect of a change on the image in the CD drive. @throws {DriverError} mediaInUse. */
+export function cdEffectOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdEffect> {
   const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
   const { source } = driveState(definition, 'cdrom', media);
   const viaUri = source !== null && media?.source === source;
-  return cdStep({ inserted: source !== null, viaUri, image: viaUri ? media.image : source }, cd, name);
+  return cdEffect({ inserted: source !== null, viaUri, image: viaUri ? media.image : source }, cd, name);
 }

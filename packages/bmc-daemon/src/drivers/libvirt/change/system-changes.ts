@@ -12,7 +12,7 @@ import type { CompleteSnapshot, SystemSnapshot } from '../../snapshot/system-sna
 import { changesOverride } from '../../rules/boot-override.js';
 import { checkFirmware, checkPersistence, type SystemChange } from '../../system-change.js';
 import type { BootControl } from '../boot/boot-control.js';
-import { autostartStep, cdStepOf, driveStep, type NewImage, type Step } from './change-steps.js';
+import { autostartStep, cdEffectOf, driveStep, type NewImage, type Step } from './change-steps.js';
 import {
   forgetDone,
   instanceOf,
@@ -150,7 +150,7 @@ export class SystemChanges {
     // Checks the change before the download. A change that keeps the image in the drive, or has an invalid part, must
     // not cost a download.
     const needsImage = await checkEarly(this.#options, machine, (definition) => {
-      if (cdStepOf(machine, definition, cd) !== 'insert') return false;
+      if (cdEffectOf(machine, definition, cd) !== 'insert') return false;
       this.#edit(machine, definition, new DefinitionEdit(definition.xml), prepared);
       return true;
     });
@@ -226,8 +226,8 @@ export class SystemChanges {
     { change: { cd }, lease }: Prepared,
   ): readonly Step[] {
     const { instance } = definition;
-    const step = cd === undefined ? 'keep' : cdStepOf(machine, definition, cd);
-    if (cd === undefined || step === 'keep') return [];
+    const effect = cd === undefined ? 'keep' : cdEffectOf(machine, definition, cd);
+    if (cd === undefined || effect === 'keep') return [];
     const steps = (image: NewImage | null): readonly Step[] =>
       instance === null ? [] : [driveStep(this.#host, machine, { ...definition, instance }, image)];
     ejectMedia(machine, edit, 'cdrom');
