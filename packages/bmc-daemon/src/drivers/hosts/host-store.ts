@@ -31,7 +31,7 @@ export interface HostStore {
    * can change the name or the URI. Undefined if the machines of such a host were never listed.
    */
   machinesOf(host: HostRef): readonly StoredMachine[] | undefined;
-  /** Adds a host, whose machines each write stores until `isServed` returns false. */
+  /** Adds a host. Each write stores its machines, until `isServed` returns false. */
   add(member: HostMember, isServed: () => boolean): void;
   /** Schedules a write, because machines have changed. */
   scheduleWrite(): void;
@@ -66,7 +66,7 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
     timer ??= setTimeout(() => {
       timer = undefined;
       if (isWriting) {
-        // The running write may have passed the changed host already, so waits for another write.
+        // The running write may have passed the changed host already, so the change needs another write.
         scheduleWrite();
         return;
       }
@@ -89,8 +89,8 @@ export function openHostStore(folder: string, log: Pick<Log, 'warn' | 'error'>):
       isClosed = true;
       clearTimeout(timer);
       const { hosts, text } = runAtOnce(contentOf(served()));
-      // A running `write` may still replace the file with an older text. So this code writes the file again, also an
-      // unchanged text; `write` is then ignored.
+      // A running `write` may still replace the file with an older text. So `close` writes even an unchanged text:
+      // after this update, the `replace` of the running `write` discards its text.
       if (text === written && !isWriting) return;
       try {
         file.update(() => ({ hosts }));

@@ -98,7 +98,7 @@ export class SystemReader {
   readonly #hostCpuModel: () => Promise<string | null | undefined>;
   readonly #readMachine: (machine: Machine, condition: MachineCondition) => Promise<Reading>;
   readonly #cached = new Map<string, CachedReading>();
-  readonly #reading = new Map<string, Read>();
+  readonly #reads = new Map<string, Read>();
   readonly #silent = new Map<string, Silence>();
 
   constructor(options: SystemReaderOptions) {
@@ -119,7 +119,7 @@ export class SystemReader {
    * @throws {DriverError} notFound, unavailable; other kinds for other errors of libvirt.
    */
   read(machine: Machine): Promise<CompleteSnapshot> {
-    const running = this.#reading.get(machine.uuid);
+    const running = this.#reads.get(machine.uuid);
     const reading = running?.isJoinable === true ? running.result : this.#begin(machine);
     const silence = this.#silent.get(machine.uuid);
     return silence === undefined ? reading : this.#readSilent(machine, reading, silence);
@@ -127,16 +127,16 @@ export class SystemReader {
 
   #begin(machine: Machine): Promise<CompleteSnapshot> {
     const { uuid } = machine;
-    const isNewest = (): boolean => this.#reading.get(uuid) === read;
+    const isNewest = (): boolean => this.#reads.get(uuid) === read;
     const onXml = (): void => {
       read.isJoinable = false;
     };
     const store = this.current.begin(uuid);
     const result = this.#read(machine, { isNewest, onXml, store }).finally(() => {
-      if (isNewest()) this.#reading.delete(uuid);
+      if (isNewest()) this.#reads.delete(uuid);
     });
     const read: Read = { result, isJoinable: true };
-    this.#reading.set(uuid, read);
+    this.#reads.set(uuid, read);
     return result;
   }
 
@@ -171,7 +171,7 @@ export class SystemReader {
    */
   forget(uuid: string): void {
     this.current.forget(uuid);
-    this.#reading.delete(uuid);
+    this.#reads.delete(uuid);
     this.#silent.delete(uuid);
   }
 
@@ -206,7 +206,8 @@ export class SystemReader {
     if (isNewest()) this.#silent.delete(machine.uuid);
     onXml();
     const stored = (snapshot: CompleteSnapshot): CompleteSnapshot => {
-      // An older read that ends late must not replace a newer reading.
+      // Only a reading with passwords can be the base of a change. An older read that ends late must not replace
+      // a newer reading.
       if (reading.hasPasswords && isNewest()) store({ snapshot, ...reading });
       return snapshot;
     };
@@ -232,13 +233,13 @@ export class SystemReader {
       catalog: await this.#catalog(),
       streams: reading.streams,
     };
-    const read = (hostCpuModel: string | null): CompleteSnapshot => ({
+    const snapshotFor = (hostCpuModel: string | null): CompleteSnapshot => ({
       ...readSnapshot(documents().inactive, documents().live, { ...extras, hostCpuModel }),
       ...(host === undefined ? {} : { host }),
     });
-    const plain = read(null);
+    const plain = snapshotFor(null);
     const hostCpuModel = hasHostCpu(plain) ? await this.#hostCpuModel() : null;
-    const snapshot = typeof hostCpuModel === 'string' ? read(hostCpuModel) : plain;
+    const snapshot = typeof hostCpuModel === 'string' ? snapshotFor(hostCpuModel) : plain;
     // The first result is stored in any case, because `recent` needs a result.
     if (isNewest() || last === undefined) {
       const awaitsHostCpu = hostCpuModel === undefined;
