@@ -7,15 +7,15 @@ import { clientGoneError } from '../messages/errors.js';
 import type { EndpointOptions, Operation } from '../operation.js';
 import type { Params } from '../resource.js';
 
-/** Returns the body; undefined if the request has none. Throws the fault of an invalid body. */
-export type Received = () => JsonObject | undefined;
+/** A function that returns the body; undefined if the request has none. Throws the fault of an invalid body. */
+export type BodyOrFault = () => JsonObject | undefined;
 
 /**
  * A write whose turn has come. The service receives the body before the write loads the entity,
- * because the entity could change while a slow body arrives. The write checks the conditions first,
- * and then calls `received`, which throws the faults of the body.
+ * because the entity could change while a slow body arrives. The write first checks its conditions (If-Match,
+ * If-None-Match), and then calls `receivedBody`, which throws the faults of the body.
  */
-type ReceivedWrite = (exchange: Exchange, params: Params, received: Received) => Promise<Answer>;
+type ReceivedWrite = (exchange: Exchange, params: Params, receivedBody: BodyOrFault) => Promise<Answer>;
 
 type Options = Pick<EndpointOptions<never>, 'readBody' | 'writeTurns'>;
 
@@ -27,12 +27,12 @@ type Options = Pick<EndpointOptions<never>, 'readBody' | 'writeTurns'>;
 export function inTurn(options: Options, write: ReceivedWrite): Operation {
   const { readBody, writeTurns } = options;
   return async (incoming, params) => {
-    const isLate = !incoming.request.complete;
-    const received = await receive(readBody(incoming.request));
+    const waitsForBody = !incoming.request.complete;
+    const receivedBody = await receive(readBody(incoming.request));
     const { requester } = incoming;
     const client = `${requester.user ?? ''} ${requester.address}`;
     const run = async (waited: boolean): Promise<Answer> =>
-      write(isLate || waited ? await incoming.reauthorize() : incoming, params, received);
+      write(waitsForBody || waited ? await incoming.reauthorize() : incoming, params, receivedBody);
     // Does not use `requester.signal`, because its abort creates an error object for each write.
     const isGone = (): boolean => incoming.request.socket.destroyed;
     const answer = await writeTurns.run(client, isGone, run);
@@ -42,20 +42,20 @@ export function inTurn(options: Options, write: ReceivedWrite): Operation {
 }
 
 /**
- * Returns the operation of a write without login. It has no turn: logins have a queue of their own. After a
- * wait for the body, it checks the rights of the client again.
+ * Returns the operation of a write that needs no login, such as the login itself. It has no turn, because logins have
+ * their own queue. After a wait for the body, it checks the rights of the client again.
  */
 export function withoutTurn({ readBody }: Options, write: ReceivedWrite): Operation {
   return async (incoming, params) => {
-    const isLate = !incoming.request.complete;
-    const received = await receive(readBody(incoming.request, unsharedBodyBytes));
-    return write(isLate ? await incoming.reauthorize() : incoming, params, received);
+    const waitsForBody = !incoming.request.complete;
+    const receivedBody = await receive(readBody(incoming.request, unsharedBodyBytes));
+    return write(waitsForBody ? await incoming.reauthorize() : incoming, params, receivedBody);
   };
 }
 
-async function receive(body: Promise<JsonObject | undefined>): Promise<Received> {
-  return await body.then<Received, Received>(
-    (received) => () => received,
+async function receive(body: Promise<JsonObject | undefined>): Promise<BodyOrFault> {
+  return await body.then<BodyOrFault, BodyOrFault>(
+    (object) => () => object,
     (error: unknown) => () => {
       throw error;
     },

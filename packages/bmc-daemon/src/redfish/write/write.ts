@@ -13,7 +13,7 @@ import { RedfishError, redfishError } from '../messages/errors.js';
 import type { Exchange } from '../exchange.js';
 import { isObject, type JsonObject } from '../json.js';
 import { renderMessage, type Message } from '../messages/messages.js';
-import { inTurn, withoutTurn, type Received } from './received-write.js';
+import { inTurn, withoutTurn, type BodyOrFault } from './received-write.js';
 import type { Renderer } from '../rendering.js';
 import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from '../resource.js';
 
@@ -43,11 +43,16 @@ function patchOperation<Services>(
   options: EndpointOptions<Services>,
 ): Operation {
   const { viewOf, onChange } = options;
-  const change = async (entity: object, exchange: Exchange, params: Params, received: Received): Promise<Answer> => {
+  const change = async (
+    entity: object,
+    exchange: Exchange,
+    params: Params,
+    receivedBody: BodyOrFault,
+  ): Promise<Answer> => {
     const view = viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     checkPreconditions(exchange.preconditions, () => renderer.etag(entity, params, view));
-    const body = received();
+    const body = receivedBody();
     if (body === undefined) throw redfishError('MalformedJSON');
     if (Object.keys(body).length === 0) throw redfishError('NoOperation');
     checkPatchable(body, exchange);
@@ -74,14 +79,14 @@ function patchOperation<Services>(
   // PATCH requests for one URI run one after another. If two of them have the same ETag in If-Match, the
   // second must see the change of the first, and fail.
   const queue = new OperationQueue();
-  return inTurn(options, async (exchange, params, received) => {
+  return inTurn(options, async (exchange, params, receivedBody) => {
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
     // After another PATCH, loads the entity again, because that PATCH may have changed it.
     const isAlone = !queue.isBusy(self);
     return queue.run(self, async () =>
-      change(isAlone ? entity : await resource.load(request), exchange, params, received),
+      change(isAlone ? entity : await resource.load(request), exchange, params, receivedBody),
     );
   });
 }
@@ -94,7 +99,7 @@ function postOperation<Services>(
   options: EndpointOptions<Services>,
 ): Operation {
   const begin = post.needsNoLogin === true ? withoutTurn : inTurn;
-  return begin(options, async (exchange, params, received) => {
+  return begin(options, async (exchange, params, receivedBody) => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     // A POST ignores If-Match: an action has no ETag, and the ETag of a collection does not describe the
@@ -104,7 +109,7 @@ function postOperation<Services>(
     const entity = await ((ifNoneMatch === undefined ? post.load?.(request) : undefined) ?? resource.load(request));
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
     if (post.available?.(entity, view.services) === false) throw redfishError('ResourceMissingAtURI', exchange.path);
-    const body = requiredBody(post, received);
+    const body = requiredBody(post, receivedBody);
     const context = { body, ...(target.kind === 'action' ? { action: target.action } : {}) };
     return withTranslatedErrors(exchange, context, async () => {
       const valid = validate(post.body, body, target);
@@ -180,9 +185,9 @@ function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, etag: () =>
  */
 function requiredBody(
   { bodyOptional = false, body: schema }: ActionDefinition<never, Params, object, unknown>,
-  received: Received,
+  receivedBody: BodyOrFault,
 ): JsonObject {
-  const body = received();
+  const body = receivedBody();
   if (body !== undefined) return body;
   // The schema accepts `{}`, but the action requires a body.
   if (!bodyOptional && schema.safeParse({}).success) throw redfishError('MalformedJSON');
