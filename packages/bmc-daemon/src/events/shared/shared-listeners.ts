@@ -125,13 +125,13 @@ class StoredListeners implements SharedListeners {
   }
 
   /**
-   * Changes the subscriptions. A change outside of a request comes from the delivery itself, and is
-   * stored in the background.
+   * Changes the subscriptions. A change outside of a request comes from the delivery itself. This change applies
+   * at once to the copy of this replica, and again in the background to the stored value.
    */
   #update(change: (state: SubscriptionsState) => SubscriptionsState): void {
-    const isPart = this.#record.isChanging;
+    const isInRequest = this.#record.isChanging;
     this.#record.update(change);
-    if (isPart) return;
+    if (isInRequest) return;
     this.#record
       .change(() => this.#record.update(change))
       .catch((error: unknown) => this.#log.warn('storing the subscriptions failed', { error }));
