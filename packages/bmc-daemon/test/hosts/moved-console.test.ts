@@ -23,7 +23,7 @@ afterAll(async () => {
   await Promise.all([left.stop(), right.stop()]);
 });
 
-it('the daemon keeps the console of a machine open during a migration, and the log continues the same boot', async () => {
+it('an SSH session to the console survives a migration, and the log continues the same boot', async () => {
   const daemon = start(
     [
       '--config',
@@ -74,8 +74,7 @@ EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
     const messages = (Members as readonly { Message: string }[]).map(({ Message }) => Message);
     expect(messages.filter((message) => message.startsWith('Boot '))).toHaveLength(1);
     expect(messages.filter((message) => message.includes('while the machine moved to another host'))).toHaveLength(2);
-    // The entries are the lines that a terminal would show: a line that is typed again replaces the
-    // earlier one.
+    // The attachment also has the output from before the last migration.
     for (const line of ['first', 'on right']) expect(text).toContain(line);
   } finally {
     await client.dispose();

@@ -99,7 +99,7 @@ describe('a viewer of a server', () => {
   /**
    * Starts the driver and the hub that connects viewers to consoles.
    * @param retryMs the pause after a failed attempt.
-   * @param silence when the hub checks a silent console. Default: never.
+   * @param silence when the hub checks a silent console. Default: only after a change of the machine.
    */
   const start = async (retryMs = 20, silence = uncheckedPace): Promise<void> => {
     const settings = { cloud: settingsFor(cloud.api.url), filter: {}, timeoutMs: 120_000, media: mediaSettings, log };
@@ -147,7 +147,7 @@ describe('a viewer of a server', () => {
     for (const client of proxy.clients) client.terminate();
     await untilSeen('hello', 2);
     expect(new Set(proxy.tokens).size).toBe(2);
-    // The driver also probed the console: this needs a request to Nova, but no connection to the proxy.
+    // The driver also probed the console: this needs a request to Nova, but no WebSocket to the proxy.
     expect([proxy.tokens.length, requests()]).toEqual([2, 3]);
     other.detach();
     seat.detach();
