@@ -227,7 +227,7 @@ it('another user who logs in after the end of a session gets nothing of the form
   await page.getByRole('button', { name: 'Save' }).click();
   const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
   await dialog.getByLabel('User').fill('olga');
-  await dialog.getByText('The input of admin is lost').waitFor();
+  await dialog.getByText('The input of admin is then lost').waitFor();
   await dialog.getByLabel('Password').fill(USERS.olga);
   await dialog.getByRole('button', { name: 'Log in' }).click();
   await page.getByText('olga', { exact: true }).waitFor();

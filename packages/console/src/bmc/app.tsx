@@ -50,7 +50,7 @@ export function App() {
           product={texts.product}
           pages={pages}
           bar={<Bar />}
-          notices={state.kind === 'open' ? <Notice kind="warn">{texts.open}</Notice> : null}
+          notices={state.kind === 'open' ? <Notice kind="warn">{texts.noPasswordFile}</Notice> : null}
         />
       ) : null}
       {state.kind === 'loggedOut' ? <LoginDialog expired={state.expired} /> : null}
@@ -86,7 +86,7 @@ function Bar() {
           <Button onClick={() => leave('console', () => void logOut())}>{texts.logOut}</Button>
         </>
       ) : null}
-      {state.kind === 'open' ? <span class="quiet">{texts.openUser}</span> : null}
+      {state.kind === 'open' ? <span class="quiet">{texts.noLoginNeeded}</span> : null}
     </>
   );
 }

@@ -41,7 +41,7 @@ export function App() {
 
 /** Returns the notice for a console without a master key or a store; null: this role needs none. */
 function noticeOf(current: Role) {
-  if (current.kind === 'open') return <Notice kind="warn">{texts.open}</Notice>;
+  if (current.kind === 'open') return <Notice kind="warn">{texts.noMasterKey}</Notice>;
   return current.kind === 'admin' && !current.hasStore ? <Notice>{texts.noStore}</Notice> : null;
 }
 
@@ -54,7 +54,7 @@ function Bar({ role: current }: { readonly role: Role }) {
         <Badge kind={isLive ? 'good' : 'warn'}>{isLive ? texts.live : texts.notLive}</Badge>
       </span>
       <span class="quiet user">
-        {current.kind === 'open' ? texts.openUser : current.kind === 'admin' ? texts.admin : current.name}
+        {current.kind === 'open' ? texts.noLoginNeeded : current.kind === 'admin' ? texts.admin : current.name}
       </span>
       {current.kind === 'open' ? null : <Button onClick={logOut}>{texts.logOut}</Button>}
     </>

@@ -10,12 +10,13 @@ export const frameTexts = {
   wrongKey: 'The proxy does not accept this key. It is wrong, blocked or expired.',
   logOut: 'Log out',
   admin: 'Master key',
-  openUser: 'No login needed',
+  noLoginNeeded: 'No login needed',
   live: 'Live',
   notLive: 'Connecting …',
   starting: 'Connecting to the proxy …',
   startFailed: 'The proxy cannot be reached',
-  open: 'No master key is configured, so everyone who reaches this page may use all models. Models and the playground work. Keys and spend need general_settings.master_key and general_settings.store.',
+  noMasterKey:
+    'No master key is configured, so everyone who reaches this page may use all models. Models and the playground work. Keys and spend need general_settings.master_key and general_settings.store.',
   noStore: 'No store is configured. Models and the playground work. Keys and spend need general_settings.store.',
   pages: { models: 'Models', playground: 'Playground', spend: 'Spend', keys: 'Keys', ownKey: 'This key' },
 };
