@@ -197,7 +197,7 @@ describe('watch', () => {
     });
   });
 
-  it('connects again if the stream no longer answers', async () => {
+  it('connects again if a reconnect gets no answer', async () => {
     let streams = 0;
     const service = await serve(
       withEvents((_, response) => {
