@@ -208,11 +208,11 @@ describeSpec('endpoints', (spec) => {
     expect(spec().messageIds(broken)).toEqual(['MalformedJSON']);
   });
 
-  it('RF-72 Path of the reset action: the target of the action is the path of RF-65. No other path accepts a reset', async () => {
+  it('RF-72 Path of the reset action: the target is the path of RF-65. The collection and Actions/Reset reject a reset', async () => {
     const actions = spec().objectAt(await spec().get(systemPath()), 'Actions');
     const { target } = spec().objectAt(actions, '#ComputerSystem.Reset');
     expect(target).toBe(`${systemPath()}/Actions/ComputerSystem.Reset`);
-    const collection = await spec().call('POST', '/redfish/v1/Systems', {});
+    const collection = await spec().call('POST', '/redfish/v1/Systems', { ResetType: 'On' });
     expect(collection.status).toBe(405);
     expect(collection.headers.get('allow')).toBe('GET, HEAD');
     expect((await spec().call('POST', `${systemPath()}/Actions/Reset`, { ResetType: 'On' })).status).toBe(404);
