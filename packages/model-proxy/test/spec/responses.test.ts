@@ -21,10 +21,10 @@ describe('responses, requests to several models and moderations in the contract'
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return (await answer.json()) as { id: string; model?: string }; // the upstream of each test sends such an answer
+    return (await answer.json()) as { id: string; model?: string }; // MP-115 gets a list, and reads no member
   };
 
-  it('MP-83 /v1/responses/{id}, /cancel, /input_items: the requests reach the upstream with its own id', async () => {
+  it('MP-83 /v1/responses/{id}, /cancel, /input_items: the upstream gets its own id of the response', async () => {
     await start();
     served.answering = json({ id: 'resp_1', object: 'response', model: 'served/model' });
     const { id } = await ask('POST', '/v1/responses', { model: 'public', input: 'hi' });

@@ -58,7 +58,8 @@ describe('a connection', () => {
       link = pool.take();
       pool.giveBack(link);
     }
-    // A connection ends up to a fifth earlier, so that connections do not all end together.
+    // The age limit of each connection is random, from 80 to 100 % of the maximum, so that connections do not all end
+    // together.
     expect(now).toBeGreaterThanOrEqual(0.8 * CONNECTION_LIMITS.ageMs);
     expect(now).toBeLessThanOrEqual(CONNECTION_LIMITS.ageMs + 1000);
     await pool.retire();
