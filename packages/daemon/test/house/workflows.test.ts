@@ -1,4 +1,7 @@
-/** The workflows in .github run scripts/test-*, clients, conformance and how-to, and name only files that exist. */
+/**
+ * The workflows in .github run scripts/test-*, clients, conformance and how-to. The scripts and the `packages/…`
+ * paths of their one-line `run: … bash scripts/…` commands exist.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -13,7 +16,7 @@ const commands = [...workflows.matchAll(/run: .*\bbash ((?:scripts|\.ci)\/[\w-]+
 );
 
 describe('the workflows', () => {
-  it('run only scripts and tests that exist', () => {
+  it('run scripts that exist, with `packages/…` paths that exist', () => {
     expect(commands.length).toBeGreaterThan(8);
     expect(commands.filter(({ script }) => !existsSync(join(repository, script)))).toEqual([]);
     const paths = commands.flatMap(({ words }) => words.filter((word) => word.startsWith('packages/')));
