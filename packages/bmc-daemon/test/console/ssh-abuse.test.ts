@@ -1,6 +1,6 @@
 /**
- * Attacks an SSH server for machines in memory with the ssh2 library, because ssh itself cannot send most of these
- * requests.
+ * Attacks an SSH server that serves machines in memory. The attacks use the ssh2 library, because ssh itself cannot
+ * send most of these requests.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -12,7 +12,7 @@ const defineWebSocket = webSocketDefiner<Services>();
 export const consoleWebSocket = defineWebSocket({
   entity: 'ComputerSystem',
   uri: '/redfish/v1/Systems/{systemId}/SerialConsole',
-  // A console shows and accepts passwords, so it needs the privilege to switch the machine off.
+  // A client of the console can control the machine and see passwords. So it needs the privilege of a power-off.
   privilegesOf: 'POST',
   maxPerMachine: maxWebConsoles,
   open: async ({ params, services, requester }) => {

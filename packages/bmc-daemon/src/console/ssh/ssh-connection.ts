@@ -40,7 +40,7 @@ const GOODBYE_MS = 300;
 const MAX_CHANNELS = 16;
 /**
  * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of the client's size.
- * With size 0, the library's loop never ends; with a small size, a few bytes cost a packet.
+ * With size 0, the library's loop never ends; with a small size, each packet has only a few bytes.
  */
 const MIN_PACKET_BYTES = 1024;
 /** The library's record of a channel's other end, which its types do not declare. */
@@ -128,8 +128,8 @@ export class SshConnection {
   }
 
   /**
-   * Opens a console in a channel. If this is not possible, ends the channel with the reason, or without a reason if
-   * the client's packets are too small.
+   * Opens a console in a channel. If this is not possible, ends the channel with the reason. After an unexpected
+   * error, and if the client's packets are too small, logs the reason and closes the channel without a message.
    * @param accept returns undefined if the channel already runs a program (RFC 4254 §6.5 allows one).
    * @param command the client's command, which may name a machine; null: a shell.
    */
@@ -271,8 +271,8 @@ export class SshConnection {
 }
 
 /**
- * Returns whether an account may use consoles; true if the service has no accounts. A console shows and accepts
- * passwords, so it needs the privilege to switch the machine off. The console log needs the same privilege.
+ * Returns whether an account may use consoles; true if the service has no accounts. The user of a console can control
+ * the machine and see passwords, so it needs ConfigureComponents, as for a power-off and for the console log.
  */
 function mayUse(access: Pick<Logins, 'accounts'>, { account }: SshUser): boolean {
   return privilegesOf(access, account)?.has('ConfigureComponents') !== false;
