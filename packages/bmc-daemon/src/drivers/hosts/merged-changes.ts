@@ -1,8 +1,8 @@
 /**
  * Merges the changes of all hosts. A migration is reported as one change, `moved`, without the
  * `stopped`, `undefined` and `defined` of the two hosts. Events of two hosts arrive in any order.
- * So the end of a machine on the only host that has it is held for {@link MOVE_WAIT_MS}. It is reported
- * only if the machine has not appeared on another host.
+ * The end of a machine is the event that it was removed or has migrated away. If only this host has the
+ * machine, its end is held for {@link MOVE_WAIT_MS}, and reported only if no other host has the machine then.
  */
 import { arriving, migrated, migrating, type MachineChange, type MachineChangeListener } from '../machine-change.js';
 import type { DomainState } from '../snapshot/system-snapshot.js';
@@ -85,8 +85,8 @@ export class MergedChanges {
     const isHandover =
       (kind === 'paused' && reason === migrating && others.length > 0) ||
       (kind === 'resumed' && member.known.stateOf(uuid) === 'running');
-    // libvirt ends QEMU on the old host before it reports that the machine has left. So this end is part of
-    // a migration if the machine runs or arrives on another host. A copy whose state is unknown proves no migration.
+    // libvirt ends QEMU on the old host before it reports that the machine has left. So this shutdown is part
+    // of a migration if the machine runs or arrives on another host. A copy whose state is unknown proves no migration.
     const isDeparture =
       kind === 'shuttingDown' &&
       others.some(
