@@ -79,15 +79,15 @@ export class FakeTimetable {
     const delay = operation === 'shutdown' ? 0 : this.#durationOf(plan.delays[operation] ?? 0, [uuid, operation, call]);
     if (failure === undefined) return delay === 0 ? undefined : this.wait(delay, signal);
     const doing = `${operation.replace('_', ' ')} of machine ${name}`;
-    return this.#fail(failure, { uuid, doing, operation, call, delay }, signal);
+    return this.#takeEffect(failure, { uuid, doing, operation, call, delay }, signal);
   }
 
-  /** Does the same as {@link before}, for a list of the machines: lists have failures, but no delays. */
+  /** Does the same as {@link before} for a list of the machines. Lists have failures (also `slow`), but no `delays`. */
   beforeList(): Promise<void> | undefined {
     const call = this.#count('', 'list');
     const failure = this.#failureOf(this.#options.plan.list, '', { operation: 'list', call, total: call });
     const listed = { uuid: '', doing: 'listing the machines', operation: 'list', call, delay: 0 } as const;
-    return failure === undefined ? undefined : this.#fail(failure, listed, undefined);
+    return failure === undefined ? undefined : this.#takeEffect(failure, listed, undefined);
   }
 
   /**
@@ -156,7 +156,7 @@ export class FakeTimetable {
     return machineShare === 1 || drawOf(this.#options.plan.seed, place, 'machine', uuid) < machineShare;
   }
 
-  async #fail(
+  async #takeEffect(
     failure: PlannedFailure,
     failing: {
       readonly uuid: string;
