@@ -1,15 +1,15 @@
-/** Network settings of managers from clients, which survive restarts. */
+/** The network settings of managers that clients have made. They survive restarts. */
 import { z } from 'zod';
 
 const configuredAddress = z.object({
   /** Interface of the host, for example `eth0`. */
   device: z.string(),
   address: z.string(),
-  /** Prefix length from the client. */
+  /** Prefix length that the client has set. */
   prefix: z.number().int(),
   /**
-   * Prefix length on the device. Within a network of the host it is that of a single address (32 or
-   * 128), so that the kernel adds no route.
+   * Prefix length of the address on the device. Within a network of the host, this is not `prefix`, but that of a
+   * single address (32 or 128), so that the kernel adds no route.
    */
   bits: z.number().int(),
 });
