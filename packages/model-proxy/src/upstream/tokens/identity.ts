@@ -24,7 +24,7 @@ export async function readIdentity(source: IdentityToken, peer: SmallPeer): Prom
 async function issuedToken({ url, headers }: IdentityIssuer, peer: SmallPeer): Promise<string> {
   const { status, body } = await sendSmall(peer, { method: 'GET', url, headers, body: '' });
   const token = issued.safeParse(parseJson(body)).data?.value ?? body.trim();
-  if (status !== 200 || !/^[\w.~+/=-]{1,32768}$/.test(token))
-    throw new TokenFault(`needs a token of ${new URL(url).host}, which answered ${status}`, { isRejection: false });
-  return token;
+  if (status === 200 && /^[\w.~+/=-]{1,32768}$/.test(token)) return token;
+  const answered = status === 200 ? 'without a valid token' : String(status);
+  throw new TokenFault(`needs a token of ${new URL(url).host}, which answered ${answered}`, { isRejection: false });
 }
