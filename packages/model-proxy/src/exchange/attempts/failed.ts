@@ -1,4 +1,4 @@
-/** Deployments that a request cannot use: not at all, or not before a wait. */
+/** Deployments at which a request has failed. The proxy may try some of them again after a wait. */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { DeploymentHealth } from '../../routing/deployment-health.js';
 import type { Selection } from '../../routing/router.js';
@@ -6,7 +6,7 @@ import type { Selection } from '../../routing/router.js';
 /** A deployment at which the request failed, or to which the proxy could not send the request. */
 export interface Failed {
   readonly selection: Selection;
-  /** Whether a later attempt at this deployment may succeed. */
+  /** Whether the proxy may send the request to this deployment again. False also if it was never sent there. */
   readonly isRepeatable: boolean;
   /** The upstream's Retry-After in milliseconds; null: none. */
   readonly afterMs: number | null;
@@ -24,7 +24,7 @@ export interface LastError {
 
 /**
  * Returns the deployment with the shortest Retry-After; a deployment without Retry-After counts as 0. Ignores
- * deployments that cool down, and deployments at which a later attempt would also fail.
+ * deployments that cool down, and deployments that are not repeatable.
  * @returns undefined: there is no such deployment.
  */
 export function firstToRetry(all: Iterable<Failed>, health: Pick<DeploymentHealth, 'coolingMs'>): Failed | undefined {
