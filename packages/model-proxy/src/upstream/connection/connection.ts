@@ -25,8 +25,8 @@ export interface AnswerListener {
   /** @returns false if the connection must pause. */
   onData(bytes: Buffer): boolean;
   /**
-   * @param isReusable whether another request may follow on the connection, after the kernel has
-   *   all of this request.
+   * @param isReusable whether another request may follow on the connection. The caller must still wait until
+   *   {@link Connection.hasWrittenAll}.
    */
   onAnswerEnd(isReusable: boolean): void;
   onError(error: Error): void;
@@ -134,7 +134,10 @@ export class Connection implements AnswerSink {
     this.#socket.destroy();
   }
 
-  /** Takes bytes of the socket. Stores them while paused. Closes the connection if they belong to no request. */
+  /**
+   * Takes bytes that the opener of the socket has read from it. Stores them while paused. Closes the connection if they
+   * belong to no request.
+   */
   received(bytes: Buffer): void {
     if (this.#isPaused) {
       this.#hold(bytes);
