@@ -34,7 +34,7 @@ const REDIS_TIMEOUT_MS = 500;
 /** Keys in one call. More would block Redis for longer. */
 const KEYS_AT_ONCE = 200;
 
-/** Creates the limits. While the authority does not answer, each process applies them alone. */
+/** Creates the limits. While the authority does not answer, each process applies them by itself. */
 export function createSharedLimits(authority: LimitAuthority, log: Pick<Log, 'info' | 'warn'>): KeyLimits {
   const limits = new SharedLimits(authority, log);
   authority.onHeartbeat(() => limits.heartbeat());
@@ -58,7 +58,7 @@ class SharedLimits implements KeyLimits {
   readonly #toReport = new Set<KeyInUse>();
   /** Whether a call with reports is scheduled or on its way. */
   #isReporting = false;
-  /** Whether the last call failed. Then the process applies the whole limits of keys alone. */
+  /** Whether the last call failed. Then the process applies the whole limits of keys by itself. */
   #isAlone = false;
 
   constructor(authority: LimitAuthority, log: Pick<Log, 'info' | 'warn'>) {

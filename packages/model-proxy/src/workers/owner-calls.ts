@@ -8,7 +8,7 @@ const HEARTBEAT_MS = 1000;
 /**
  * How long requests wait for their share of a limit, in milliseconds. The first process runs as
  * long as its workers. It answers late only if the host is overloaded, and then no worker should
- * apply the limits alone.
+ * apply the limits by itself.
  */
 const LIMITS_TIMEOUT_MS = 10_000;
 

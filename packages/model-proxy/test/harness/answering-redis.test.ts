@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { whileRedisAnswers } from './answering-redis.js';
 
 describe('whileRedisAnswers', () => {
-  it('ends all proxies if one of them applied limits alone, and then measures new ones', async () => {
+  it('ends all proxies if one of them applied limits without Redis, and then measures new ones', async () => {
     const events: string[] = [];
     let rounds = 0;
     const result = await whileRedisAnswers(

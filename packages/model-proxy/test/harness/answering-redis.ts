@@ -4,7 +4,8 @@ import { waitFor } from './wait.js';
 
 /**
  * Measures proxies while Redis answers all of them in time. On a loaded machine, Redis can take longer than the
- * proxies wait. Then they apply limits alone, with a warning, and this function ends them and measures other proxies.
+ * proxies wait. Then they apply limits without Redis, with a warning. This function ends them, and measures other
+ * proxies.
  * @param start starts the proxies.
  * @returns the result of the first measurement during which Redis answered all proxies in time.
  * @throws {Error} if there is no such measurement within the time limit of {@link waitFor}.
