@@ -10,7 +10,7 @@ const limit = z.number().nonnegative().nullable();
  * default. Times are milliseconds since 1970.
  */
 export const storedKey = z.object({
-  /** The end of the key, for lists, such as `sk-...AbCd`. */
+  /** The short form of the key in lists: `sk-...` and the end of the key, such as `sk-...AbCd`. */
   name: z.string(),
   alias: z.string().nullable(),
   /** Public names and wildcards that the key may use; empty: all. */
