@@ -30,7 +30,7 @@ const fixture = useRawProxy({
 
 const escaped = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');
 
-/** Matches the place of a provider's name in a path of these routes: `/v1`, or nothing before the route. */
+/** Matches the beginning of these paths that a spelling replaces, for example by `/vllm/v1`: `/v1`, or no character. */
 const versionPrefix = /^(?:\/v1)?(?=\/(?:chat|embeddings|responses|fim|batches|files|realtime)\b)/;
 
 /** A body that is valid at each endpoint. */
@@ -97,7 +97,10 @@ const spellings: readonly (readonly [string, Spelling])[] = [
   ['below OpenAI in capitals', (path) => path.replace(versionPrefix, '/OpenAI/v1')],
 ];
 
-/** Sends each spelling of a path, with GET and POST. @returns those that got no error, or reached the upstream. */
+/**
+ * Sends each spelling of a path, with GET and POST.
+ * @returns the requests that got neither 4xx nor 501, or reached the upstream.
+ */
 async function accepted(path: string, authorization: string | null): Promise<readonly string[]> {
   const { proxy, upstream } = fixture();
   const found: string[] = [];

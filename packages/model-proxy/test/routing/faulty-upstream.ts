@@ -8,7 +8,7 @@ export type Behavior =
   | 'reset' // resets the connection when it has the request
   | 'hang' // never answers
   | 'half' // announces a long answer, sends some bytes, and resets the connection
-  | 'garbage' // answers 200 with a text
+  | 'garbage' // answers 200 with a text that is not JSON
   | 'unlisted' // works, but has no list of models
   | 'broken list' // works, but fails to list its models
   | StreamBehavior
