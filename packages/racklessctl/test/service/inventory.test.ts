@@ -31,7 +31,8 @@ print(json.dumps(list(yaml.load_all(sys.stdin, Loader=Loader))))`;
   >[]; // the documents of our files are mappings
 }
 
-const UUID = '5ac4fa6e-0000-4000-8000-00000000000';
+/** The UUID of a machine without the last digit, which is the number of the machine. */
+const UUID_START = '5ac4fa6e-0000-4000-8000-00000000000';
 const render = async (format: string, env = bmc.env): Promise<string> => {
   const { code, stdout, stderr } = await run(['inventory', '--format', format], env);
   // The modules of Ansible do not support http.
@@ -68,7 +69,7 @@ describe('racklessctl inventory', () => {
             boot_interface: 'redfish-virtual-media',
             driver_info: {
               redfish_address: bmc.url,
-              redfish_system_id: `/redfish/v1/Systems/${UUID}2`,
+              redfish_system_id: `/redfish/v1/Systems/${UUID_START}2`,
               redfish_username: 'admin',
             },
             properties: {
@@ -95,7 +96,7 @@ describe('racklessctl inventory', () => {
         bootMACAddress: '52:54:00:00:03:a0',
         bootMode: 'legacy',
         bmc: {
-          address: `redfish-virtualmedia+${bmc.url}/redfish/v1/Systems/${UUID}3`,
+          address: `redfish-virtualmedia+${bmc.url}/redfish/v1/Systems/${UUID_START}3`,
           credentialsName: 'node-3-bmc',
         },
       },
@@ -113,7 +114,7 @@ describe('racklessctl inventory', () => {
           hosts: expect.objectContaining({
             'node-1': expect.objectContaining({
               redfish_baseuri: new URL(bmc.url).host,
-              redfish_resource_id: `${UUID}1`,
+              redfish_resource_id: `${UUID_START}1`,
               mac_addresses: ['52:54:00:00:01:a0'],
             }),
           }),
@@ -194,16 +195,23 @@ describe('texts of a hostile service', () => {
     expect(() => statSync(at('pwned'))).toThrow('ENOENT');
   });
 
-  it.each(['metal3', 'tinkerbell'])(
-    'do not change the command for the secret of %s, which omits the newline of the password file',
-    async (format) => {
+  it.each<[string, readonly string[]]>([
+    ['metal3', []],
+    ['tinkerbell', ['-n', 'tinkerbell']],
+  ])(
+    'are not in the command for the secret of %s, which reads the password without the newline of its file',
+    async (format, namespace) => {
       const text = await render(format, await serve(nics));
       const command = /^# +(kubectl .*)$/m.exec(text)?.[1] ?? '';
       write('FILE', 'secret\n');
       chmodSync(write('kubectl', '#!/bin/sh\nprintf "<%s>\\n" "$@"\n'), 0o700);
       const env = { PATH: `${at('.')}:/usr/bin:/bin` };
       const words = execFileSync('/bin/sh', ['-c', command], { cwd: at('.'), env, encoding: 'utf8' });
-      expect(words).toContain('<--from-literal=password=secret>\n');
+      const secret = ['create', 'secret', 'generic', 'NAME-bmc', '--from-literal=username=USER'];
+      expect(words.trim().split('\n')).toEqual(
+        [...namespace, ...secret, '--from-literal=password=secret'].map((word) => `<${word}>`),
+      );
+      expect(() => statSync(at('pwned'))).toThrow('ENOENT');
     },
   );
 
