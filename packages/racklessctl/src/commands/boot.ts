@@ -2,7 +2,7 @@
 import { usageFailure } from '../failure.js';
 import { bootModes, bootOf, bootTargets, clearBoot, setBoot } from '../machines/boot.js';
 import { defineCommand, type Call } from './command.js';
-import { changeEach, labelsOf } from './each-machine.js';
+import { changeEach, labelsWithContext } from './each-machine.js';
 import { printRows } from './print-rows.js';
 import { allOption, machinesArgument, withMachines } from './remote.js';
 import { taskTimeoutOption } from './task-options.js';
@@ -17,7 +17,7 @@ const showBoot = defineCommand({
   isRemote: true,
   run: (call) =>
     withMachines(call, (machines) => {
-      const labelOf = labelsOf(machines);
+      const labelOf = labelsWithContext(machines);
       const labels = machines.map(labelOf);
       const rows = machines.map((machine) => {
         const { context, name, id } = machine;

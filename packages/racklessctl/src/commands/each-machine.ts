@@ -22,9 +22,10 @@ const CONCURRENCY = 8;
 
 /**
  * Returns a function that returns the name of a machine for messages: `rack1/node-1` if the machines belong to
- * several services, and `node-1 (kvm-2)` if several of the machines in one service have this name.
+ * several services, and `node-1 (kvm-2)`, with the chassis or the id, if several of the machines in one service have
+ * this name.
  */
-export function labelsOf(machines: readonly Machine[]): (machine: Machine) => string {
+export function labelsWithContext(machines: readonly Machine[]): (machine: Machine) => string {
   const several = new Set(machines.map(({ service }) => service)).size > 1;
   const labelOf = labelsIn(machines);
   return (machine) => {
@@ -43,7 +44,7 @@ interface Outcome<Result> {
 /**
  * Calls a function for each machine, for several at the same time. A {@link CommandFailure} of one
  * machine does not affect the others.
- * @param onFailure is called as soon as a machine fails, with the name that {@link labelsOf} returns.
+ * @param onFailure is called as soon as a machine fails, with the name that {@link labelsWithContext} returns.
  * @throws any other error, and the failure of a machine if the user has interrupted the command.
  */
 export async function attemptEach<Result>(
@@ -52,7 +53,7 @@ export async function attemptEach<Result>(
   run: (machine: Machine, label: string) => Promise<Result>,
   onFailure: (label: string, failure: CommandFailure, machine: Machine) => void,
 ): Promise<readonly Outcome<Result>[]> {
-  const labelOf = labelsOf(machines);
+  const labelOf = labelsWithContext(machines);
   return mapConcurrently(machines, CONCURRENCY, async (machine) => {
     const label = labelOf(machine);
     try {

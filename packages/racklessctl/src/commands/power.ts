@@ -2,7 +2,7 @@
 import { summaryOf } from '../machines/machine.js';
 import { powerCommands, powerText, runPower, type PowerCommand } from '../machines/power.js';
 import { defineCommand, type Call, type CommandDefinition, type OptionDefinition } from './command.js';
-import { changeEach, labelsOf } from './each-machine.js';
+import { changeEach, labelsWithContext } from './each-machine.js';
 import { printRows } from './print-rows.js';
 import { allOption, machinesArgument, withMachines } from './remote.js';
 import { taskTimeoutOption } from './task-options.js';
@@ -42,7 +42,7 @@ const statusCommand = defineCommand({
   isRemote: true,
   run: (call) =>
     withMachines(call, (machines) => {
-      const labelOf = labelsOf(machines);
+      const labelOf = labelsWithContext(machines);
       const labels = machines.map(labelOf);
       const rows = machines.map((machine) => {
         const { context, name, id, uuid, power, state } = summaryOf(machine);

@@ -21,7 +21,11 @@ const facts = (given: Partial<MachineFacts>): MachineFacts => ({
 it.each<[string, readonly Partial<MachineFacts>[], readonly string[]]>([
   ["the machine's name", [{ name: 'web-1' }, { name: 'Web_2.example' }], ['web-1', 'web-2-example']],
   ['the context if the names are equal', [{ context: 'rack1-a' }, { context: 'rack1-b' }], ['rack1-a', 'rack1-b']],
-  ['the host name before the context', [{ hostName: 'db1', context: 'a' }, { context: 'b' }], ['db1', 'b']],
+  [
+    'the host name if there is one, otherwise the context',
+    [{ hostName: 'db1', context: 'a' }, { context: 'b' }],
+    ['db1', 'b'],
+  ],
   [
     'the chassis',
     [

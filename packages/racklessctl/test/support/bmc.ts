@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../../bmc-daemon/bin/bmc-daemon.js');
-/** How long a start may take. It takes less time even on a loaded host. */
+/** Time limit of a start. Even on a loaded host, a start needs less. */
 const TIMEOUT_MS = 120_000;
 /** The administrator's password, with characters that break careless quoting. */
 export const PASSWORD = 'a password: with "signs"';
