@@ -33,7 +33,10 @@ beforeAll(async () => {
   process.kill(guestPid, 'SIGSTOP');
 });
 
-/** Long enough to open a connection on a loaded host. */
+/**
+ * Timeout of the calls that hang. On a loaded host, the client needs some of this time to open its second connection.
+ * If this took longer, the calls would fail with NOT_CONNECTED.
+ */
 const timeoutMs = 10_000;
 
 describe('with a stopped QEMU process', () => {
