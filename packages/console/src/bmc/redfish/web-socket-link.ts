@@ -28,13 +28,13 @@ const MAX_RETRY_SECONDS = 15;
 const finalCodes: readonly number[] = [closeCodes.forbidden, closeCodes.gone, closeCodes.absent, closeCodes.tooMany];
 
 /**
- * The connection. After a loss, it connects again, unless the close code is final or the service answers with 4xx. It
- * ends with {@link WebSocketLink.close}.
+ * The connection. After a loss, it connects again, unless the close code is final or the service answers with 4xx.
+ * In these two cases, the state is `ended`, and `connect` starts the connection again.
  */
 export class WebSocketLink {
   readonly state = signal<LinkState>({ kind: 'connecting' });
   readonly #options: WebSocketLinkOptions;
-  readonly #ended = new AbortController();
+  readonly #closed = new AbortController();
   #socket: WebSocket | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempts = 0;
@@ -48,7 +48,7 @@ export class WebSocketLink {
     clearTimeout(this.#timer);
     this.state.value = { kind: 'connecting' };
     this.#open().catch((error: unknown) => {
-      if (this.#ended.signal.aborted) return;
+      if (this.#closed.signal.aborted) return;
       const isRefused = error instanceof RedfishFailure && error.status >= 400 && error.status < 500;
       if (isRefused) this.state.value = { kind: 'ended', reason: error.message };
       else this.#lose('');
@@ -60,8 +60,8 @@ export class WebSocketLink {
     this.state.value = { kind: 'open' };
   }
 
-  /** Marks the connection as useful. After the next loss, the first attempt is after 1 s. */
-  markUseful(): void {
+  /** Makes the first attempt after the next loss wait only 1 s. Call it when the connection has worked. */
+  resetRetryTime(): void {
     this.#attempts = 0;
   }
 
@@ -70,20 +70,21 @@ export class WebSocketLink {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(message);
   }
 
+  /** Closes the connection. Do not use the link after this call. */
   close(): void {
-    this.#ended.abort();
+    this.#closed.abort();
     clearTimeout(this.#timer);
     this.#socket?.close();
   }
 
   async #open(): Promise<void> {
     // If the session has ended, this request opens the login dialog, which the failure of a WebSocket cannot do.
-    await get(`${this.#options.machine}?$select=Id`, this.#ended.signal);
-    if (this.#ended.signal.aborted) return;
+    await get(`${this.#options.machine}?$select=Id`, this.#closed.signal);
+    if (this.#closed.signal.aborted) return;
     const socket = openWebSocket(this.#options.path);
     this.#socket = socket;
     socket.addEventListener('close', ({ code, reason }) => {
-      if (this.#ended.signal.aborted) return;
+      if (this.#closed.signal.aborted) return;
       this.#options.onClose?.();
       if (finalCodes.includes(code)) this.state.value = { kind: 'ended', reason };
       else this.#lose(reason);

@@ -125,7 +125,7 @@ export class VncScreen {
     if (canvas !== null) canvas.tabIndex = 0;
     rfb.addEventListener('connect', () => {
       this.link.markOpen();
-      this.link.markUseful();
+      this.link.resetRetryTime();
     });
     this.#rfb = rfb;
   }

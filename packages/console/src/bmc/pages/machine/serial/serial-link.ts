@@ -111,7 +111,7 @@ export class SerialLink {
         this.#send({ type: 'read', bytes: 0 });
         return;
       case 'state':
-        this.connection.markUseful();
+        this.connection.resetRetryTime();
         this.console.value = { state: message.state, why: message.why };
         return;
       case 'keyboard':
