@@ -103,8 +103,8 @@ export interface Listener {
   /** Sets the certificate for new connections. Does nothing on a plain HTTP listener. */
   setTls(tls: TlsOptions): void;
   /**
-   * Stops listening, waits up to `waitMs` for running requests, then destroys all connections. Waits
-   * only 1 s for the first byte of a connection.
+   * Stops listening, waits up to `waitMs` for running requests, then destroys all connections. After 1 s,
+   * destroys the connections on which the client has sent nothing.
    */
   close(waitMs: number): Promise<void>;
 }

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis } from '../../src/shared-store/redis-link.js';
 
-/** How long a start may take. It takes less time even on a busy host. */
+/** Time limit of a start. Even on a busy host, a start needs less. */
 const PATIENCE_MS = 120_000;
 
 /** A Redis server that a test started. */
