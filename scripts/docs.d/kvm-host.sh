@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes one of the libvirt hosts kvm-1 to kvm-4 for a documentation page: `kvm-host.sh NAME ADDRESS WORK`, as root.
 # The caller (kvm-hosts.js) must run it in new mount and network namespaces, because it mounts over /etc and /run.
-# A systemd of the host kvm-N runs sshd, libvirtd and polkit. /etc of kvm-N is a copy of /etc of the page's commands.
+# A systemd of the host kvm-N runs sshd, libvirtd and polkit. The host starts with a copy of the /etc that the
+# commands of the page see.
 set -euo pipefail
 name=$1 address=$2 work=$3
 
