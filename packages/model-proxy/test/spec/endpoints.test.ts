@@ -34,7 +34,7 @@ describe('the endpoints of the contract', () => {
     return choices[0]?.message?.content ?? choices[0]?.text;
   };
 
-  it('MP-46 model: the client sends the public name. The upstream gets its own name', async () => {
+  it('MP-46 model: the client sends the public name. The upstream gets the name of the deployment', async () => {
     expect((await post('/v1/completions', completion)).status).toBe(200);
     expect(upstream.last.json).toEqual({ ...completion, model: SAMPLE_MODEL });
     expect((await post('/v1/completions', { ...completion, model: SAMPLE_MODEL })).status).toBe(400);
@@ -71,7 +71,7 @@ describe('the endpoints of the contract', () => {
     }
   });
 
-  it('MP-50 model: the client sends the public name. The upstream gets its own name', async () => {
+  it('MP-50 model: the client sends the public name. The upstream gets the name of the deployment', async () => {
     const body = `{"messages" : [{"role":"user","content":"\\u00fc"}],\n "model" :"${PUBLIC_MODEL}","unheard_of":[1.0, {}]}`;
     expect((await post('/v1/chat/completions', body)).status).toBe(200);
     expect(upstream.last.body?.toString()).toBe(body.replace(PUBLIC_MODEL, SAMPLE_MODEL));
