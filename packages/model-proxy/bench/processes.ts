@@ -6,7 +6,7 @@ import { createServer, connect, type AddressInfo } from 'node:net';
 
 /** The core of the load, the upstreams and the measurement. */
 export const LOAD_CORE = 0;
-/** The core of the target alone. */
+/** The core that only the target uses. */
 export const TARGET_CORE = 1;
 
 /**

@@ -133,7 +133,7 @@ class SharedLimits implements KeyLimits {
     return share.usedUp(this.#isAlone ? 'key' : 'share');
   }
 
-  /** Admits or rejects a request by the present share; by the whole limits while the process is alone. */
+  /** Admits or rejects a request by the present share; by the whole limits while the authority does not answer. */
   #decide({ share }: KeyInUse, { key, done }: PendingRequest): void {
     const usedUp = this.#usedUp(share);
     if (usedUp === undefined) {

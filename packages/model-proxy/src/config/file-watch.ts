@@ -1,6 +1,6 @@
 /**
  * Detects changed files. A file may be rewritten, or replaced by a rename, or a link to it may
- * change (Kubernetes updates a ConfigMap this way). The watch polls: kernel notifications stop when
+ * change (Kubernetes changes the link when it updates a ConfigMap). The watch polls: kernel notifications stop when
  * the watched file is replaced, and network and container file systems often send none.
  */
 import { statSync, type BigIntStats } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Counts and limits what deployments get: requests per minute (`rpm`), requests at the same time
- * (`max_parallel_requests`), and tokens per minute (`tpm`). Each process counts alone, as LiteLLM does
+ * (`max_parallel_requests`), and tokens per minute (`tpm`). Each process counts by itself, as LiteLLM does
  * without Redis. With `--num_workers`, the workers divide the limits.
  */
 import { deploymentBusy, deploymentLimited } from '../errors/model.js';

@@ -85,7 +85,7 @@ export interface LimitAuthority {
   report(reports: readonly string[]): Promise<unknown>;
   /** Calls the listener about once a second. The listener must not throw. */
   onHeartbeat(listener: () => void): void;
-  /** How long to wait for an answer, in milliseconds. Without one, the limits apply to this process alone. */
+  /** How long to wait for an answer, in milliseconds. Without an answer, this process applies the limits by itself. */
   readonly timeoutMs: number;
 }
 

@@ -30,7 +30,7 @@ afterEach(async () => {
   await redis.stop();
 });
 
-/** Longer than Redis takes on a busy host. There, a proxy with the usual time limits would apply limits alone. */
+/** Longer than Redis takes on a busy host. There, a proxy with the usual time limits would apply limits by itself. */
 const PATIENCE_MS = 60_000;
 
 const add = (text: string) => void logged.push(text);
@@ -69,8 +69,8 @@ async function askAll(all: readonly KeyLimits[], key: VirtualKey, count: number)
 
 describe('limits in Redis', () => {
   afterEach(() => {
-    // A proxy that applies limits alone logs a warning, and may admit too many requests. A closed store also causes a
-    // warning, so tests that closed a store are not checked.
+    // A proxy that applies limits by itself logs a warning, and may admit too many requests. A closed store also
+    // causes a warning, so tests that closed a store are not checked.
     if (stores.length === opened) expect(logged).toEqual([]);
   });
 

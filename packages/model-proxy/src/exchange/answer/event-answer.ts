@@ -118,7 +118,7 @@ export class EventAnswer implements Answer {
     const [first] = events;
     if (first === undefined) return;
     const { exchange, attempt } = this.#context;
-    // Joins the events for a single write, because each write costs a chunk of the transfer coding.
+    // Joins the events for a single write, because each write becomes a chunk of the transfer coding.
     const bytes = masked(this.#context, events.length === 1 ? first : Buffer.concat(events));
     this.#isEmpty &&= isEmpty(bytes);
     if (this.#isEmpty && this.#rewriter.isDone && exchange.selection !== null) {
