@@ -40,7 +40,7 @@ async function givesXml({ uuid }: Guest): Promise<boolean> {
 }
 
 // The tests run concurrently: each has its own machines, and mostly waits for a guest or a time limit. The
-// longest tests are first, so that they do not end alone.
+// longest tests are first, so that no long test runs after all others have ended.
 describe('a real guest', () => {
   it.concurrent('is restarted by force if it does not obey the power button in time', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });

@@ -132,7 +132,7 @@ export class BootControl {
 
   /** Sets a pending one-time order in QEMU. Returns the instance; null if the machine is off or has no such order. */
   async #setPendingOrder(machine: Machine): Promise<Instance | null> {
-    // Most machines have no one-time override, so reads the XML of the running machine only with one.
+    // Most machines have no one-time override, and then the XML of the running machine is not needed.
     if (onceDevice(readMetadata(await readInactiveXml(machine, this.#host.timeoutMs))) === null) return null;
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
     // Does nothing while another daemon on this host starts the machine with the override (`isStarting`).
