@@ -23,7 +23,7 @@ interface HostMemberOptions extends HostRef {
   /** Limits how many machines are read in the background at once. All hosts share it. */
   readonly backgroundWork: BackgroundWork;
   readonly onChange: (member: HostMember, change: MachineChange) => void;
-  /** Called after the first check, when the host stops answering, and when it answers again. */
+  /** Called as the option `onChange` of {@link HostWatch}. */
   readonly onLoss: (loss: Loss | null, wasLost: boolean) => void;
   /** Called after each successful list, and after each survey (the first reads of newly listed machines). */
   readonly onListed: () => void;

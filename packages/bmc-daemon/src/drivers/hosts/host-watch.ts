@@ -24,7 +24,11 @@ interface HostWatchOptions {
   readonly name: string;
   /** Sends a request to the host. Rejects after a time limit if the host does not answer. */
   readonly ping: () => Promise<void>;
-  /** Called after the first check, and when the host stops or starts to answer. Null: it answers. */
+  /**
+   * Called after the first check, and when the host stops or starts to answer.
+   * @param loss null: the host answers.
+   * @param wasLost whether the check before found that the host does not answer.
+   */
   readonly onChange: (loss: Loss | null, wasLost: boolean) => void;
 }
 

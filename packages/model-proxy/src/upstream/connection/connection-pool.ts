@@ -153,7 +153,7 @@ export class PooledConnection implements Tracked {
 export class ConnectionPool {
   readonly #destination: Destination;
   readonly #sessions = new TlsSessions();
-  /** Idle connections, the oldest first. */
+  /** Idle connections. The first one is idle for the longest time. */
   readonly #idle: PooledConnection[] = [];
   readonly #busy = new InFlight<PooledConnection>();
   readonly #now: () => number;
