@@ -153,7 +153,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('POST', `${drivePath()}Actions/VirtualMedia.EjectMedia`)).status).toBe(204);
   });
 
-  it('RF-98 registry of the settings: value, default and origin of each setting', async () => {
+  it('RF-98 registry of the settings: value, default and origin of EMULATOR_LISTEN_IP', async () => {
     const member = await spec().get('/redfish/v1/Registries/RacklessServiceAttributeRegistry.v1_0_0');
     const [location] = member['Location'] as readonly { readonly Uri: string }[]; // DMTF's schema requires this form
     const { RegistryEntries: entries } = await spec().get(location?.Uri ?? '');

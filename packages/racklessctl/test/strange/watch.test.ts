@@ -44,7 +44,7 @@ describe('watch', () => {
     expect(stderr.match(/connecting again/g)).toHaveLength(2);
   });
 
-  it('shows an event of a shared chassis for each machine in the chassis, with the URI of the chassis', async () => {
+  it('shows an event of a shared chassis with the URI of the chassis, whichever of its machines is watched', async () => {
     const links = { Links: { Chassis: [{ '@odata.id': '/redfish/v1/Chassis/kvm-1' }] } };
     const other = '/redfish/v1/Systems/b';
     const Message = 'The host does not answer.';

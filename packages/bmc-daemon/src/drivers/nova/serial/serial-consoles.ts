@@ -37,11 +37,11 @@ interface SerialConsolesOptions {
   readonly times?: ProxyTimes;
 }
 
-/** The result of the last request for a server. */
+/** What the driver knows about the console of a server. */
 interface Known {
-  /** Address of the proxy, without the token; undefined: no console. */
+  /** Address of the proxy, without the token; undefined: the server has no console, or a probe has no result yet. */
   readonly proxy: URL | undefined;
-  /** Time of the next probe, if the server has no console. */
+  /** Without `proxy`: no probe begins before this time, in milliseconds of `performance.now()`. */
   readonly probeAt: number;
 }
 
