@@ -239,7 +239,7 @@ describe('authentication', () => {
     expect((await get(`${again.url}/redfish/v1/Systems`, basic('admin', 'other')))[0]).toBe(200);
   });
 
-  it('RF-74 Missing credentials: 401, except for the service root, the protocol documents, the login, /healthz and /metrics', async () => {
+  it('RF-74 Missing credentials: 401, except for the service root, protocol documents and the login', async () => {
     const system = `${url}/redfish/v1/Systems/node-1`;
     const requests: readonly [string, string][] = [
       ['GET', `${url}/redfish/v1/Systems`],

@@ -79,11 +79,11 @@ describeSpec('resources and their fields', (spec) => {
     expect((await system())['Name']).toBe(spec().name);
   });
 
-  it("RF-22 Manufacturer: Rackless, unless the machine's <sysinfo> names a manufacturer", async () => {
+  it('RF-22 Manufacturer: Rackless for a machine without <sysinfo>', async () => {
     expect((await system())['Manufacturer']).toBe('Rackless');
   });
 
-  it('RF-23 Status: enabled and OK, unless the machine has a failure. HealthRollup and HealthRollUp have the value of Health', async () => {
+  it('RF-23 Status: Enabled and OK for a machine without a failure. HealthRollup and HealthRollUp have the value of Health', async () => {
     expect((await system())['Status']).toEqual(ok);
   });
 
@@ -93,15 +93,15 @@ describeSpec('resources and their fields', (spec) => {
     expect((await system())['PowerState']).toBe('On');
   });
 
-  it('RF-25 Boot.BootSourceOverrideEnabled: Continuous, until a client sets Once or Disabled', async () => {
+  it('RF-25 Boot.BootSourceOverrideEnabled: Continuous before a client sets it', async () => {
     expect((await boot())['BootSourceOverrideEnabled']).toBe('Continuous');
   });
 
-  it('RF-26 Boot.BootSourceOverrideTarget: the first boot device, until a client sets a target', async () => {
+  it('RF-26 Boot.BootSourceOverrideTarget: the first boot device before a client sets a target', async () => {
     expect((await boot())['BootSourceOverrideTarget']).toBe('Hdd');
   });
 
-  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd, then Floppy and Usb if the machine has them. With UEFI, UefiHttp, UefiTarget, UefiBootNext follow', async () => {
+  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd, then Usb if the machine has a USB stick. With UEFI, UefiHttp, UefiTarget, UefiBootNext follow', async () => {
     const targets = async (): Promise<unknown> => (await boot())['BootSourceOverrideTarget@Redfish.AllowableValues'];
     const uefi = ['UefiHttp', 'UefiTarget', 'UefiBootNext'];
     expect(await targets()).toEqual(['Pxe', 'Cd', 'Hdd', ...uefi]);
@@ -215,11 +215,11 @@ describeSpec('resources and their fields', (spec) => {
     expect((await manager())['Description']).toBe(`Management controller of ${spec().name}`);
   });
 
-  it("RF-40 FirmwareVersion: the version of the daemon, unless the machine's <sysinfo> names a version", async () => {
+  it('RF-40 FirmwareVersion: the version of the daemon for a machine without <sysinfo>', async () => {
     expect((await manager())['FirmwareVersion']).toBe(version);
   });
 
-  it("RF-41 Model: the name of the daemon, unless the machine's <sysinfo> names a model", async () => {
+  it('RF-41 Model: the name of the daemon for a machine without <sysinfo>', async () => {
     expect((await manager())['Model']).toBe('Rackless bmc-daemon');
   });
 
@@ -246,7 +246,7 @@ describeSpec('resources and their fields', (spec) => {
     expect(String(body['DateTime']).endsWith(String(body['DateTimeLocalOffset']))).toBe(true);
   });
 
-  it('RF-46 ServiceEntryPointUUID: null, unless EMULATOR_DMTF_STRICT is True', async () => {
+  it('RF-46 ServiceEntryPointUUID: null if EMULATOR_DMTF_STRICT is not set', async () => {
     expect((await manager())['ServiceEntryPointUUID']).toBeNull();
   });
 
@@ -260,7 +260,7 @@ describeSpec('resources and their fields', (spec) => {
     ]);
   });
 
-  it('RF-49 Links.ManagerForChassis: an empty list, unless EMULATOR_DMTF_STRICT is True', async () => {
+  it('RF-49 Links.ManagerForChassis: an empty list if EMULATOR_DMTF_STRICT is not set', async () => {
     expect(spec().objectAt(await manager(), 'Links')['ManagerForChassis']).toEqual([]);
   });
 

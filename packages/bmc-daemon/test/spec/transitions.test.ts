@@ -26,7 +26,7 @@ describeSpec('states and transitions', (spec) => {
     await expect(power()).resolves.toBe('Off');
   });
 
-  it('RF-54 ResetType ForceRestart: the machine restarts. A boot override Once applies to this restart only', async () => {
+  it('RF-54 ResetType ForceRestart: the machine is on afterwards, and a boot override Once is disabled', async () => {
     await spec().reset('On');
     await spec().call('PATCH', systemPath(), {
       Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' },

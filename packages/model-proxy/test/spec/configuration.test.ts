@@ -34,7 +34,7 @@ describe('configuration', () => {
   const ask = (proxy: TestProxy, more: object = {}) =>
     call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages, ...more } });
 
-  it('MP-1 model_list: one entry for each deployment. A missing or malformed list prevents the start', async () => {
+  it('MP-1 model_list: one entry for each deployment. A malformed list prevents the start', async () => {
     const proxy = await start(
       [
         'model_list:',
