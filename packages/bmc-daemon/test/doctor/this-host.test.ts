@@ -363,7 +363,7 @@ describe('the command for an unusable password file', () => {
 });
 
 describe('the files of the daemon', () => {
-  it('are a warning if all accounts can read secrets in them, until the command runs, and a problem if all can write', async () => {
+  it('are a warning if all accounts can read secrets in them, until the suggested command runs, and a problem if all can write', async () => {
     makeUsers(at('users'));
     chmodSync(at('users'), 0o644);
     const runDoctor = () => doctor(['--fake'], { env: { EMULATOR_AUTH_FILE: at('users') } });
