@@ -64,7 +64,7 @@ describe('a libvirt host without problems', () => {
 });
 
 describe('the storage pool', () => {
-  it('is a problem if it does not exist, and the command creates it', async () => {
+  it('is a problem if it does not exist, and the suggested command creates it', async () => {
     const report = await examinePool('absent');
     expect(report.code).toBe(1);
     const finding = onlyFinding(findingsAbout(report, 'pool'));
@@ -78,7 +78,7 @@ describe('the storage pool', () => {
     expect(findingsAbout(await examinePool('absent', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
-  it('is a warning if it is inactive, and the command starts it', async () => {
+  it('is a warning if it is inactive, and the suggested command starts it', async () => {
     definePool('idle');
     virsh('pool-destroy', 'idle');
     const finding = onlyFinding(findingsAbout(await examinePool('idle', inLibvirtdMounts()), 'pool'));
@@ -90,7 +90,7 @@ describe('the storage pool', () => {
     expect(findingsAbout(await examinePool('idle', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
-  it('is a problem if its folder is missing, and the command creates the folder', async () => {
+  it('is a problem if its folder is missing, and the suggested command creates the folder', async () => {
     definePool('hollow');
     virsh('pool-destroy', 'hollow');
     execFileSync('rmdir', [path.join(libvirtd.dir, 'lib/images/hollow')]);
@@ -103,7 +103,7 @@ describe('the storage pool', () => {
     expect(findingsAbout(await examinePool('hollow', inLibvirtdMounts()), 'pool')).toEqual([]);
   });
 
-  it('is a warning if it does not start with libvirt, and the command changes that', async () => {
+  it('is a warning if it does not start with libvirt, and the suggested command changes that', async () => {
     definePool('manual');
     virsh('pool-autostart', 'manual', '--disable');
     const finding = onlyFinding(findingsAbout(await examinePool('manual', inLibvirtdMounts()), 'pool'));

@@ -85,7 +85,7 @@ describeSsh('a host behind ssh', () => {
     ]);
   });
 
-  it('is a problem if the key does not exist, and the command creates it', async () => {
+  it('is a problem if the key does not exist, and the suggested command creates it', async () => {
     const { findings } = await examine({ keyfile: at('absent') });
     const [finding] = findings;
     expect(finding).toMatchObject({
@@ -111,7 +111,7 @@ describeSsh('a host behind ssh', () => {
     expect((await examine({ keyfile: at('open') })).findings).toEqual([]);
   });
 
-  it('is a warning if its pool is inactive, and the command first creates the folder of the pool', async () => {
+  it('is a warning if its pool is inactive, and the suggested command first creates the folder of the pool', async () => {
     // The test driver forgets its pools after the last connection, so this one stays open.
     const hypervisor = Hypervisor.connect(libvirtd.uri);
     try {

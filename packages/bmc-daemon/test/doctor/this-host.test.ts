@@ -55,7 +55,7 @@ describe('the command line of the doctor', () => {
 });
 
 describe('the settings', () => {
-  it('are checked as by the command check, with the line to edit', async () => {
+  it('are checked as by `bmc-daemon check`, with the line to edit', async () => {
     const file = config("EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_SSL_CERT = 'server.pem'\nEMULATOR_SSDP = 7\n");
     const report = await doctor(['--fake', '--config', file]);
     expect(report.code).toBe(1);
@@ -210,7 +210,7 @@ describe('the certificate', () => {
   };
   const names = [`subjectAltName=DNS:${hostname()},IP:127.0.0.1`];
 
-  it('is a problem if it has expired, and the command creates another one', async () => {
+  it('is a problem if it has expired, and the suggested command creates another one', async () => {
     const report = await examine(createAuthority(at('')).issue('bmc', { extensions: names, expired: true }));
     const [finding] = findingsAbout(report, 'certificate');
     expect(finding).toMatchObject({
@@ -224,7 +224,7 @@ describe('the certificate', () => {
     );
   });
 
-  it('is a problem if it is not valid yet, and the command keeps the key and a copy of the certificate', async () => {
+  it('is a problem if it is not valid yet, and the suggested command keeps the key and a copy of the certificate', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: names, notYetValid: true });
     const [finding] = findingsAbout(await examine(issued), 'certificate');
     expect(finding).toMatchObject({
@@ -239,7 +239,7 @@ describe('the certificate', () => {
     );
   });
 
-  it('needs a key; the command creates a missing key and replaces a damaged one', async () => {
+  it('needs a key; the suggested command creates a missing key and replaces a damaged one', async () => {
     writeFileSync(at('server.pem'), createAuthority(at('')).issue('bmc').certificate);
     const runDoctor = () =>
       doctor(['--fake', '--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')], { cwd: at('') });
@@ -254,7 +254,7 @@ describe('the certificate', () => {
   });
 
   it.each(['server.pem', 'other.pem'])(
-    'is not replaced by the command if the path of the key leads to a certificate (%s)',
+    'gets no command that replaces it if the path of the key leads to a certificate (%s)',
     async (key) => {
       const { certificate } = createAuthority(at('')).issue('bmc');
       for (const name of ['server.pem', 'other.pem']) writeFileSync(at(name), certificate, { mode: 0o600 });
@@ -311,7 +311,7 @@ describe('the certificate', () => {
     );
   });
 
-  it('has one finding for its expiry and its names, and a second run of the command keeps the first copy', async () => {
+  it('has one finding for its expiry and its names, and a second run of the suggested command keeps the first copy', async () => {
     const issued = createAuthority(at('')).issue('bmc', { extensions: ['subjectAltName=IP:192.0.2.7'], expired: true });
     writeFileSync(at('server.pem.old'), 'an earlier copy');
     const [finding, ...others] = findingsAbout(await examine(issued), 'certificate');

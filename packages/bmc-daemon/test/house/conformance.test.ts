@@ -32,7 +32,7 @@ describe('docs/reference/conformance.md', () => {
     for (const [tool, version] of tools) expect(nightly).toContain(`DMTF/${tool}, ref: '${version}'`);
   });
 
-  it('has a result for each profile that the script runs', () => {
+  it('has a result for each profile that scripts/conformance runs', () => {
     const profiles = [...script.matchAll(/^ {4}\('\w+', '(\w+)', '([\d.]+)'\),$/gm)].map(([, name, version]) =>
       [name, version].join(' '),
     );

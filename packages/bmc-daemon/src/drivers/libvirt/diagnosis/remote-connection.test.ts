@@ -80,7 +80,7 @@ describe('the ssh options of a URI', () => {
     );
   });
 
-  it('include a key that does not exist, which the command creates', () => {
+  it('include a key that does not exist, which the suggested command creates', () => {
     const host = examinedHost(`${uri}?keyfile=/k/id`, { uid: 1000, name: 'ada' }, 1000);
     const text =
       'ssh ended with exit code 255: Warning: Identity file /k/id not accessible: No such file or directory. ' +
