@@ -3,8 +3,10 @@
  * restart.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { MachineChangeKind } from '../../src/drivers/machine-change.js';
 import { createEventBus, type EventBus } from '../../src/events/event-bus.js';
 import { createEventFeed, type EventFeed } from '../../src/events/event-feed.js';
+import { publishMachineChanges } from '../../src/events/publishers/machine-events.js';
 import { openSharedEvents, type SharedEvents } from '../../src/events/shared/shared-events.js';
 import { createSharedLogs } from '../../src/events/shared/shared-logs.js';
 import { openSharedStore, type SharedStore } from '@rackless/daemon/shared-store/shared-store.js';
@@ -65,6 +67,13 @@ function publish({ bus }: Replica, detail: string, system: string | null = null)
   });
 }
 
+/** Publishes a change of machine `m` as the replica does if it observes this change in the cloud. */
+function observe({ bus }: Replica, kind: MachineChangeKind, name = 'web'): void {
+  const changes = publishMachineChanges({ events: bus });
+  changes.onChange({ kind, uuid: 'm', name, reason: kind });
+  changes.close();
+}
+
 const details = ({ received }: Replica) => received.map(([, detail]) => detail);
 const arrived = (replica: Replica, detail: string): Promise<boolean> =>
   waitFor(
@@ -73,6 +82,24 @@ const arrived = (replica: Replica, detail: string): Promise<boolean> =>
   );
 const eventNames = (name: string, count: number) =>
   Array.from({ length: count }, (_value, index) => `${name} ${index}`);
+
+it('a replica reports each state of a machine, except a state that another replica has just reported', async () => {
+  const [a, b] = [await open(), await open()];
+  observe(a, 'resumed');
+  await arrived(b, 'The machine resumed. Resumed.');
+  // Replica a reports nothing more, as if it had died. Replica b knows the machine by a newer name.
+  for (const kind of ['resumed', 'suspended', 'rebooted', 'rebooted', 'resumed', 'stopped'] as const)
+    observe(b, kind, 'renamed');
+  await arrived(b, 'Stopped.');
+  expect(details(b)).toEqual([
+    'The machine resumed. Resumed.',
+    'The guest is suspended. Suspended.',
+    'The machine was reset. Rebooted.',
+    'The machine was reset. Rebooted.',
+    'The machine resumed. Resumed.',
+    'Stopped.',
+  ]);
+});
 
 it('a replica loses no event of a burst with more events than the list in Redis can have', async () => {
   const [a, b] = [await open(), await open()];

@@ -145,9 +145,13 @@ export class SharedEventWriter {
  * Returns the reported state and the part of the machine that has it. Both are empty for events that
  * report no state. All replicas observe the states of machines, and one of them reports each change.
  */
-function reportOf({ system, messageId, origin }: ServiceEvent): { readonly subject: string; readonly state: string } {
+function reportOf(event: ServiceEvent): { readonly subject: string; readonly state: string } {
+  const { system, messageId, messageArgs, origin } = event;
   if (system === null || !messageId.startsWith('ResourceEvent.') || !origin.startsWith('/redfish/v1/Systems/'))
     return { subject: '', state: '' };
   const part = messageId.endsWith('.ResourceChanged') ? 'definition' : 'power';
-  return { subject: `${part}:${system}`, state: messageId };
+  // A reset, a resume and a suspend have the same message, ResourceStateChanged. Only its second argument
+  // distinguishes them. The first argument is the name of the machine, which two replicas may know differently after
+  // a rename.
+  return { subject: `${part}:${system}`, state: [messageId, ...messageArgs.slice(1)].join(' ') };
 }
