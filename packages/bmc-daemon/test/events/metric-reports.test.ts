@@ -322,6 +322,9 @@ describe('metric reports of a subscription', () => {
     [{ EventFormatType: 'MetricReport', RegistryPrefixes: ['ResourceEvent'] }, 'PropertyValueConflict'],
     [{ EventFormatType: 'MetricReport', Severities: ['OK'] }, 'PropertyValueConflict'],
     [{ MetricReportDefinitions: [{ '@odata.id': `${telemetry}/MetricReportDefinitions/1` }] }, 'PropertyValueConflict'],
+    [{ EventFormatType: 'MetricReport', EventTypes: ['Alert'] }, 'PropertyValueConflict'],
+    [{ EventFormatType: 'MetricReport', EventTypes: ['MetricReport', 'Alert'] }, 'PropertyValueConflict'],
+    [{ EventFormatType: 'Event', EventTypes: ['MetricReport'] }, 'PropertyValueConflict'],
     [{ EventFormatType: 'Trap' }, 'PropertyValueNotInList'],
     [
       {
@@ -333,5 +336,28 @@ describe('metric reports of a subscription', () => {
   ])('cannot be requested with %j', async (more, key) => {
     const refused = await lab.post(subscriptions, { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', ...more });
     expect([refused.status, messages(refused)]).toEqual([400, [key]]);
+  });
+
+  it('reject EventTypes of events with a message that names the property', async () => {
+    const more = { EventFormatType: 'MetricReport', EventTypes: ['Alert'] };
+    const refused = await lab.post(subscriptions, { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', ...more });
+    expect(refused.json).toMatchObject({
+      error: {
+        '@Message.ExtendedInfo': [
+          { MessageArgs: ['EventTypes', 'EventFormatType'], RelatedProperties: ['#/EventTypes'] },
+        ],
+      },
+    });
+  });
+
+  it.each([
+    [{ EventFormatType: 'MetricReport', EventTypes: ['MetricReport'] }, 'MetricReport'],
+    [{ EventFormatType: 'MetricReport', EventTypes: [], SubordinateResources: true }, 'MetricReport'],
+    [{ EventTypes: ['MetricReport', 'MetricReport'] }, 'MetricReport'],
+    [{ EventTypes: ['Alert', 'MetricReport'] }, 'Event'],
+  ])('can be requested with %j, which gives the format %s', async (more, format) => {
+    const created = await lab.post(subscriptions, { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', ...more });
+    expect([created.status, created.json]).toMatchObject([201, { EventFormatType: format }]);
+    expect(created.json).not.toHaveProperty('SubordinateResources');
   });
 });

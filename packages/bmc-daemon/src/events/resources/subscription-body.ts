@@ -124,7 +124,8 @@ type NewSubscriptionBody = z.infer<typeof newSubscription>;
 
 /**
  * Filters for events. They would have no effect on metric reports, so a subscription to reports
- * rejects them.
+ * rejects them. It accepts SubordinateResources, because this property "shall have no relevance"
+ * without OriginResources (DSP2046, EventDestination).
  */
 const eventFilters = [
   'RegistryPrefixes',
@@ -142,15 +143,19 @@ const eventFilters = [
  *   telemetry.
  */
 export function formatOf(body: NewSubscriptionBody, { telemetry }: { readonly telemetry: object | null }): EventFormat {
-  const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
-  const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');
+  const types = body.EventTypes ?? [];
+  const isOnlyReports = types.length > 0 && types.every((type) => type === 'MetricReport');
+  const format = body.EventFormatType ?? (isOnlyReports ? 'MetricReport' : 'Event');
   if (format === 'MetricReport' && telemetry === null) {
     throw redfishError('PropertyValueNotInList', 'MetricReport', 'EventFormatType');
   }
-  const contradicting = format === 'Event' ? (['MetricReportDefinitions'] as const) : eventFilters;
-  const faults = contradicting
-    .filter((name) => (body[name] ?? []).length > 0)
-    .map((name) => withPointers(message('PropertyValueConflict', name, 'EventFormatType'), `#/${name}`));
+  const excluded = format === 'Event' ? (['MetricReportDefinitions'] as const) : eventFilters;
+  // A list with MetricReport and other types is valid for events: scripts without EventFormatType send all types.
+  const isOtherFormat = format === 'Event' ? isOnlyReports : types.some((type) => type !== 'MetricReport');
+  const faults = [
+    ...excluded.filter((name) => (body[name] ?? []).length > 0),
+    ...(isOtherFormat ? (['EventTypes'] as const) : []),
+  ].map((name) => withPointers(message('PropertyValueConflict', name, 'EventFormatType'), `#/${name}`));
   if (faults.length > 0) throw new RedfishError(400, faults);
   return format;
 }
