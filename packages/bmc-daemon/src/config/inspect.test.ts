@@ -199,6 +199,19 @@ describe('the inspection of settings', () => {
     ]);
   });
 
+  it('warns about a console log that the feature set does not have, unless True is only the default', () => {
+    const featureSet = "EMULATOR_FEATURE_SET = 'vmedia'\n";
+    expect(inspect(`EMULATOR_CONSOLE_LOG = True\n${featureSet}`)).toEqual({
+      faults: [],
+      warnings: [
+        'bmc.conf:2: EMULATOR_CONSOLE_LOG has no effect with the feature set vmedia: only full has console logs',
+      ],
+    });
+    expect(inspect(featureSet).warnings).toEqual([]);
+    expect(inspect(`EMULATOR_CONSOLE_LOG = False\n${featureSet}`).warnings).toEqual([]);
+    expect(inspect("EMULATOR_CONSOLE_LOG = True\nEMULATOR_FEATURE_SET = 'full'\n").warnings).toEqual([]);
+  });
+
   it.each([
     ['EMULATOR_AUTH_FILE = 5\n'],
     ["EMULATOR_AUTH_FILE = open('users')\n"],

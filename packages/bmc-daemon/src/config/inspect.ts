@@ -43,7 +43,7 @@ const noVariables: Environment = {};
  * @param environment variables that name the files of OpenStack's clients.
  */
 export function inspectSettings(loaded: Inspected, environment = noVariables): Inspection {
-  const { settings, unknown } = loaded;
+  const { settings, origins, unknown } = loaded;
   const faults: string[] = [];
   const warnings: string[] = [];
   const messageFor = (key: SettingKey, sentence: string) => `${startOfMessage(loaded, key)} ${sentence}`;
@@ -82,6 +82,12 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
   const machineFile = inspectMachineFile(settings, messageFor, faults);
   const storeFault = settings.sharedStore === null ? undefined : storeUrlFault(settings.sharedStore);
   if (storeFault !== undefined) faults.push(messageFor('sharedStore', `cannot be used: ${storeFault}`));
+  // Without the setting, a smaller feature set needs no warning, because the default is True.
+  const wantsLog = settings.consoleLog && origins.consoleLog !== 'default';
+  if (wantsLog && settings.featureSet !== 'full' && areKnown('consoleLog', 'featureSet'))
+    warnings.push(
+      messageFor('consoleLog', `has no effect with the feature set ${settings.featureSet}: only full has console logs`),
+    );
   if (settings.osFilter !== null && settings.osCloud === null && areKnown('osCloud'))
     warnings.push(messageFor('osFilter', 'has no effect without EMULATOR_OS_CLOUD or --os-cloud'));
   if (settings.allowedInstances?.length === 0)
