@@ -82,7 +82,7 @@ export function withCurrentRun(machine: CompleteSnapshot, atStart: boolean | und
  * @throws {DriverError} invalid, for a device that the machine does not have.
  */
 export function afterOrderChange(
-  { boot, firmware }: Pick<CompleteSnapshot, 'boot' | 'firmware'>,
+  { boot, firmware, interfaces }: Pick<CompleteSnapshot, 'boot' | 'firmware' | 'interfaces'>,
   keys: readonly DeviceKey[],
   { hasOverride }: { readonly hasOverride: boolean },
 ): Change {
@@ -92,11 +92,15 @@ export function afterOrderChange(
       field: 'bootOrder',
     });
   }
-  const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };
+  const [card] = interfaces;
+  const networkBoot = card === undefined ? null : keys.includes(`interface:${card.mac}`);
   const first = boot.options.find(({ key }) => key === keys[0])?.kind ?? 'none';
   // Until a client sets an override, the snapshot shows the first device of the order as override.
   const override = hasOverride ? {} : untouchedOverride(first);
-  return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
+  return {
+    boot: withFirstDevice({ ...boot, ...override, order: keys }),
+    firmware: { ...firmware, settings: { ...firmware.settings, networkBoot } },
+  };
 }
 
 /** Returns the new values of the members that a change of Secure Boot affects. */

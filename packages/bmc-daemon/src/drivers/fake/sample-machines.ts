@@ -164,7 +164,14 @@ export function plainMachine({ uuid, name, interfaces, hardware = {} }: MachineI
     },
     firmware: {
       secureBoot: { enabled: false, current: null, enrolled: false },
-      settings: { cpuCount: count, memoryMiB, firmware: 'efi', secureBoot: false, networkBoot: false, kept: {} },
+      settings: {
+        cpuCount: count,
+        memoryMiB,
+        firmware: 'efi',
+        secureBoot: false,
+        networkBoot: interfaces.length === 0 ? null : false,
+        kept: {},
+      },
       pending: {},
       failure: null,
       limits: { cpuCount: count, memoryMiB },
