@@ -44,14 +44,22 @@ export function isSession(uri: string): boolean {
 }
 
 /**
- * Returns a virsh command for the libvirt of a URI. virsh ignores the parameter `known_hosts` of a URI. For a URI with
- * this parameter, the command runs virsh on the host with ssh.
+ * Returns whether {@link virshCommand} runs virsh on the host of the URI, and not on this host. virsh ignores the
+ * parameter `known_hosts` of a URI, so a URI with this parameter needs ssh.
+ */
+export function needsVirshOnHost({ transport, parameters }: Pick<LibvirtUri, 'transport' | 'parameters'>): boolean {
+  return transport === 'ssh' && parameters.knownHosts !== null;
+}
+
+/**
+ * Returns a virsh command for the libvirt of a URI. Some URIs need virsh on their host: then the command runs it there
+ * with ssh.
  * @throws {LibvirtError} INVALID_URI.
+ * @see needsVirshOnHost
  */
 export function virshCommand(uri: string, ...words: readonly string[]): string {
   const parsed = parseUri(uri);
-  if (parsed.transport !== 'ssh' || parsed.parameters.knownHosts === null)
-    return commandLine('virsh', '--connect', uri, ...words);
+  if (!needsVirshOnHost(parsed)) return commandLine('virsh', '--connect', uri, ...words);
   return commandLine('ssh', ...sshDestination(parsed), commandLine('virsh', '--connect', parsed.serverName, ...words));
 }
 

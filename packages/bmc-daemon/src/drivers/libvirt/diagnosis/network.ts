@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { isLibvirtError, type Hypervisor, type Network } from '@rackless/libvirt';
 import { note, warning, type Finding } from '../../../findings/finding.js';
+import { needsVirshOnHost } from '../connection-uri.js';
 import type { ExaminedHost } from './examined-host.js';
 import { lacksDriver } from './lacks-driver.js';
 
@@ -12,16 +13,21 @@ const DEFINITION = '/usr/share/libvirt/networks/default.xml';
 
 /**
  * Examines the network `default`. Returns no findings for a session libvirt, because it cannot create networks.
+ * @param exists returns whether a file exists on the host of the daemon. Default: {@link existsSync}.
  * @throws {LibvirtError} if libvirt does not answer, or answers with an unexpected error.
  */
-export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost): Promise<readonly Finding[]> {
+export async function examineNetwork(
+  hypervisor: Pick<Hypervisor, 'networkLookupByName'>,
+  host: ExaminedHost,
+  exists: (file: string) => boolean = existsSync,
+): Promise<readonly Finding[]> {
   if (host.parsed.path === '/session') return [];
   const { timeoutMs } = host;
   let network: Network;
   try {
     network = await hypervisor.networkLookupByName(NAME, { timeoutMs });
   } catch (error) {
-    if (isLibvirtError(error, 'NO_NETWORK')) return [missingNetwork(host)];
+    if (isLibvirtError(error, 'NO_NETWORK')) return [missingNetwork(host, exists)];
     // Without libvirt's network driver, machines use bridges, which is a usual installation.
     if (lacksDriver(error)) return [];
     throw error;
@@ -41,10 +47,11 @@ export async function examineNetwork(hypervisor: Hypervisor, host: ExaminedHost)
   return [warning(SUBJECT, message, host.virsh('net-autostart', NAME))];
 }
 
-function missingNetwork(host: ExaminedHost): Finding {
+function missingNetwork(host: ExaminedHost, exists: (file: string) => boolean): Finding {
   const message = `The host has no network ${NAME}, so "bmc-daemon machine create" needs --network or --bridge.`;
+  // virsh reads the file on the host where it runs. If this is another host, the daemon cannot see whether the file
+  // exists there.
+  const hasDefinition = !needsVirshOnHost(host.parsed) && exists(DEFINITION);
   const startCommands = ['net-start', 'net-autostart'].map((command) => [command, NAME]);
-  // virsh reads the file on the host where it runs. This is the host of the daemon, except for a URI with known_hosts.
-  const fix = existsSync(DEFINITION) ? host.virshEach(['net-define', DEFINITION], ...startCommands) : null;
-  return note(SUBJECT, message, fix);
+  return note(SUBJECT, message, hasDefinition ? host.virshEach(['net-define', DEFINITION], ...startCommands) : null);
 }
