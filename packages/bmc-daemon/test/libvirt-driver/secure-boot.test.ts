@@ -1,12 +1,13 @@
 /**
  * Tests Secure Boot with real definitions: the `<os>` that libvirt stores, which machines support Secure Boot,
- * and what happens to UEFI variables. Also tests a pending setting that the machine cannot have.
+ * and what happens to UEFI variables. Also tests pending settings that the machine cannot have.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
+import type { SettingsChange } from '../../src/drivers/snapshot/firmware-snapshot.js';
 import { variableNames } from '../../src/drivers/libvirt/firmware/variable-store.js';
 import { withVariable } from '../harness/variable-store.js';
 import { reaches, TestHost, type Guest, type GuestOptions } from './host.js';
@@ -180,24 +181,52 @@ describe('Secure Boot', () => {
 });
 
 describe('pending settings', () => {
-  it('do not prevent the start if the definition does not permit them, and the snapshot has the reason', async () => {
+  const numa = `<cpu><numa><cell id='0' cpus='0-1' memory='16384' unit='KiB'/></numa></cpu>`;
+  const vcpus =
+    `<vcpu current='1'>2</vcpu><vcpus><vcpu id='0' enabled='yes' hotpluggable='no'/>` +
+    `<vcpu id='1' enabled='no' hotpluggable='yes'/></vcpus>`;
+
+  /** Defines a guest again after a change of its XML. */
+  async function redefine(guest: Guest, change: (xml: string) => string): Promise<void> {
+    await writeFile(host.file(`${guest.name}.xml`), change(await host.inactiveXml(guest)));
+    await host.virsh('define', host.file(`${guest.name}.xml`));
+  }
+
+  it('are rejected if the definition does not permit them, except for the values that it has', async () => {
     const driver = await host.driver();
     const guest = await host.guest();
-    await driver.change(guest.uuid, { settings: { memoryMiB: 15 } });
-    await writeFile(
-      host.file(`${guest.name}.xml`),
-      (await host.inactiveXml(guest)).replace(
-        '<features>',
-        `<cpu><numa><cell id='0' cpus='0' memory='16384' unit='KiB'/></numa></cpu><features>`,
-      ),
-    );
-    await host.virsh('define', host.file(`${guest.name}.xml`));
+    await redefine(guest, (xml) => xml.replace(/<vcpu .*<\/vcpu>/, vcpus).replace('<features>', `${numa}<features>`));
+    const set = (settings: SettingsChange) => driver.change(guest.uuid, { settings });
+    expect(await refusal(set({ memoryMiB: 15, kept: { L2Cache: '16 MB' } }))).toEqual([
+      'unsupported',
+      'memoryMiB',
+      `setting the memory of machine ${guest.name}: its definition has NUMA cells`,
+    ]);
+    expect(await refusal(set({ cpuCount: 2 }))).toEqual([
+      'unsupported',
+      'cpuCount',
+      `setting the number of vCPUs of machine ${guest.name}: its definition names each vCPU`,
+    ]);
+    expect((await driver.getSystem(guest.uuid)).firmware.pending).toEqual({});
+    const same = { memoryMiB: 16, cpuCount: 1, kept: { L2Cache: '16 MB' } };
+    await set(same);
+    await driver.power(guest.uuid, 'create');
+    expect((await driver.getSystem(guest.uuid)).firmware).toMatchObject({ pending: {}, failure: null, settings: same });
+    await driver.power(guest.uuid, 'destroy');
+    await driver.close();
+  });
+
+  it('are applied at the start, except those that a later definition does not permit; the snapshot has the reason', async () => {
+    const driver = await host.driver();
+    const guest = await host.guest({ devices: `<interface type='user'><model type='virtio'/></interface>` });
+    await driver.change(guest.uuid, { settings: { memoryMiB: 15, networkBoot: true, kept: { L2Cache: '16 MB' } } });
+    await redefine(guest, (xml) => xml.replace('<features>', `${numa.replace('0-1', '0')}<features>`));
     await driver.power(guest.uuid, 'create');
     const { firmware, state: power } = await driver.getSystem(guest.uuid);
-    expect([power, firmware.pending, firmware.settings.memoryMiB, firmware.failure?.reason]).toEqual([
+    expect([power, firmware.pending, firmware.settings, firmware.failure?.reason]).toEqual([
       'running',
       {},
-      16,
+      expect.objectContaining({ memoryMiB: 16, networkBoot: true, kept: { L2Cache: '16 MB' } }),
       `setting the memory of ${guest.name}: its definition has NUMA cells`,
     ]);
     await driver.power(guest.uuid, 'destroy');

@@ -51,11 +51,16 @@ export function checkSettings(
   if (change.networkBoot !== undefined && firmware.settings.networkBoot === null) {
     reject('networkBoot', 'setting the network boot', 'it has no network interface');
   }
-  const { limits } = firmware;
-  if (change.cpuCount !== undefined && change.cpuCount > limits.cpuCount) {
-    reject('cpuCount', 'setting the number of vCPUs', `its definition allows ${limits.cpuCount}`);
-  }
-  if (change.memoryMiB !== undefined && change.memoryMiB > limits.memoryMiB) {
-    reject('memoryMiB', 'setting the memory', `its definition allows ${limits.memoryMiB} MiB`);
+  const { settings, limits, fixed = {} } = firmware;
+  const sizes = [
+    ['cpuCount', 'setting the number of vCPUs', `${limits.cpuCount}`],
+    ['memoryMiB', 'setting the memory', `${limits.memoryMiB} MiB`],
+  ] as const;
+  for (const [field, what, limit] of sizes) {
+    const wanted = change[field];
+    // A client may send all attributes, also those that it does not change.
+    if (wanted === undefined || wanted === settings[field]) continue;
+    const why = fixed[field] ?? (wanted > limits[field] ? `its definition allows ${limit}` : undefined);
+    if (why !== undefined) reject(field, what, why);
   }
 }

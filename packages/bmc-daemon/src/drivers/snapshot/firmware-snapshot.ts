@@ -65,11 +65,15 @@ export type SettingsChange = {
   readonly [Name in keyof MachineSettings]?: NonNullable<MachineSettings[Name]>;
 };
 
+/** Settings that the definition does not allow a client to change, with the reason as a text for clients. */
+export type FixedSettings = Readonly<Partial<Record<'cpuCount' | 'memoryMiB', string>>>;
+
 /**
- * The reason why the driver dropped the pending settings: the driver or the hypervisor rejected the
+ * The reason why the driver dropped pending settings: the driver or the hypervisor rejected the
  * definition with these settings.
  */
 export interface SettingsFailure {
+  /** The reasons for all dropped settings. */
   readonly reason: string;
   /** ISO 8601. */
   readonly time: string;
@@ -85,4 +89,6 @@ export interface FirmwareSnapshot {
   readonly failure: SettingsFailure | null;
   /** Maximum vCPUs and memory that a client can set. */
   readonly limits: { readonly cpuCount: number; readonly memoryMiB: number };
+  /** Absent: none. */
+  readonly fixed?: FixedSettings;
 }

@@ -16,7 +16,7 @@ import {
 import { restoreBootOrder } from './os/boot-order-edit.js';
 import { DefinitionEdit } from './definition-edit.js';
 import { untouchedOverride } from '../../rules/boot-override.js';
-import { bootsFromNetwork, readLimits } from './os/machine-settings.js';
+import { bootsFromNetwork, readFixedSettings, readLimits } from './os/machine-settings.js';
 import { devicePath } from './devices/device-path.js';
 import type { BootableDevice, Disk } from './devices/device.js';
 import { diskRecord } from './metadata/disk-record.js';
@@ -172,6 +172,7 @@ function firmwareSnapshot(
   // Live XML names the files that libvirt has selected, so it shows whether Secure Boot is active now.
   const current = actual.id === null || actual.firmware !== 'efi' ? null : secureBootState(actual.os, catalog).enabled;
   const limits = readLimits(root);
+  const fixed = readFixedSettings(root);
   return {
     secureBoot: state === null ? null : { ...state, current },
     settings: {
@@ -186,6 +187,7 @@ function firmwareSnapshot(
     failure,
     // If a client has reduced the memory, the former size is still the maximum.
     limits: { ...limits, memoryMiB: Math.max(limits.memoryMiB, original.memoryMiB ?? 0) },
+    ...(fixed === null ? {} : { fixed }),
   };
 }
 

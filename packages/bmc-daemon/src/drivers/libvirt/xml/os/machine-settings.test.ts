@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
-import { bootsFromNetwork, readLimits } from './machine-settings.js';
+import { bootsFromNetwork, readFixedSettings, readLimits } from './machine-settings.js';
 import { readDomain } from '../domain.js';
 import { parseXml } from '../parse.js';
 import { withHardware } from '../../../../../test/support/xml-edits.js';
@@ -23,6 +23,11 @@ describe('setHardware', () => {
     expect(withHardware(withHardware(q35Xml, { networkBoot: false }), { networkBoot: false })).toBe(
       withHardware(q35Xml, { networkBoot: false }),
     );
+  });
+
+  it('keeps a size that is not a whole number of MiB if the client sends the value that it sees', () => {
+    const xml = minimalDomain(`<memory>1048577</memory><cpu><numa/></cpu>`);
+    expect(withHardware(xml, { memoryMiB: 1024 })).toBe(xml);
   });
 
   it('removes the first interface from the boot order, and adds it again', () => {
@@ -51,5 +56,16 @@ describe('readLimits', () => {
       cpuCount: 1,
       memoryMiB: 4096,
     });
+  });
+});
+
+describe('readFixedSettings', () => {
+  it('returns the reasons why the definition does not allow other vCPUs or another memory size', () => {
+    const fixedBy = (body: string) => readFixedSettings(parseXml(minimalDomain(body)).root);
+    expect(fixedBy('<vcpus/><cpu><numa/></cpu>')).toEqual({
+      cpuCount: 'its definition names each vCPU',
+      memoryMiB: 'its definition has NUMA cells',
+    });
+    expect(fixedBy('<vcpu>2</vcpu><cpu><topology/></cpu>')).toBeNull();
   });
 });

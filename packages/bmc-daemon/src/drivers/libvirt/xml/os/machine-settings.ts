@@ -1,5 +1,6 @@
 /** Reads and edits the settings of a definition that clients see as BIOS attributes. */
 import { DriverError } from '../../../driver-error.js';
+import type { FixedSettings } from '../../../snapshot/firmware-snapshot.js';
 import type { DefinitionEdit } from '../definition-edit.js';
 import type { Domain } from '../domain.js';
 import { deviceKeys, effectiveBootOrder } from './boot-order.js';
@@ -21,6 +22,20 @@ interface HardwareChange {
 export function readLimits(root: XmlElement): { readonly cpuCount: number; readonly memoryMiB: number } {
   const maximum = Math.max(readMemoryKiB(child(root, 'maxMemory')), readMemoryKiB(child(root, 'memory')));
   return { cpuCount: Number(textOf(child(root, 'vcpu')) ?? 1), memoryMiB: Math.floor(maximum / 1024) };
+}
+
+/**
+ * Returns the settings that the definition does not allow a client to change, with the reason; null if there are none.
+ */
+export function readFixedSettings(root: XmlElement): FixedSettings | null {
+  const namesCpus = child(root, 'vcpus') !== undefined;
+  // libvirt uses the sum of the cells and ignores <memory>.
+  const hasCells = child(root, 'cpu', 'numa') !== undefined;
+  if (!namesCpus && !hasCells) return null;
+  return {
+    ...(namesCpus ? { cpuCount: 'its definition names each vCPU' } : {}),
+    ...(hasCells ? { memoryMiB: 'its definition has NUMA cells' } : {}),
+  };
 }
 
 /**
@@ -51,20 +66,18 @@ function setCpuCount({ domain: { name, processors }, xml }: DefinitionEdit, coun
   const maximum = readLimits(xml.root).cpuCount;
   if (vcpu === undefined || count > maximum)
     throw new DriverError('invalid', `${doing}: its definition allows ${maximum}`);
-  if (child(xml.root, 'vcpus') !== undefined) {
-    throw new DriverError('unsupported', `${doing}: its definition names each vCPU`);
-  }
+  const why = readFixedSettings(xml.root)?.cpuCount;
+  if (why !== undefined) throw new DriverError('unsupported', `${doing}: ${why}`);
   if (count === maximum) xml.removeAttribute(vcpu, 'current');
   else xml.setAttribute(vcpu, 'current', String(count));
 }
 
 function setMemory({ domain: { name, memoryKiB }, xml }: DefinitionEdit, memoryMiB: number): void {
-  if (memoryKiB === memoryMiB * 1024) return;
+  // Clients see whole MiB, so this value changes nothing.
+  if (Math.floor(memoryKiB / 1024) === memoryMiB) return;
   const doing = `setting the memory of ${name}`;
-  if (child(xml.root, 'cpu', 'numa') !== undefined) {
-    // libvirt uses the sum of the cells and ignores <memory>.
-    throw new DriverError('unsupported', `${doing}: its definition has NUMA cells`);
-  }
+  const why = readFixedSettings(xml.root)?.memoryMiB;
+  if (why !== undefined) throw new DriverError('unsupported', `${doing}: ${why}`);
   const memory = child(xml.root, 'memory');
   if (memory === undefined) throw new DriverError('unsupported', `${doing}: its definition has no memory size`);
   for (const element of [memory, child(xml.root, 'currentMemory')]) {
