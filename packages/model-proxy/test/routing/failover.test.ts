@@ -48,6 +48,14 @@ describe('a group of deployments', () => {
     expect(upstreams[0]?.count).toBe(1);
   });
 
+  it('counts no retry if the first deployment gets no request, because its provider lacks a parameter', async () => {
+    const lacking = { params: { order: 1, model: 'anthropic/claude-m' } };
+    const { ask, upstreams } = await setUp([lacking, { params: { order: 2 } }]);
+    const { status, headers } = await ask({ logprobs: true });
+    expect([status, headers['x-litellm-attempted-retries']]).toEqual([200, '0']);
+    expect(upstreams.map(({ count }) => count)).toEqual([0, 1]);
+  });
+
   it('serves all requests while one deployment is not running', async () => {
     const { askMany, upstreams } = await setUp([{}, {}]);
     await upstreams[0]?.close();

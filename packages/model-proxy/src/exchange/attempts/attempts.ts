@@ -167,7 +167,7 @@ export class Attempts implements AttemptOwner {
     if (!proxy.health.isCalm && proxy.health.coolingMs(selection.deployment.id) > 0)
       return coolingError(proxy.router, proxy.health, this.#model);
     const refused = this.#send(selection);
-    return refused === undefined || this.#tryUntried() ? undefined : refused;
+    return refused === undefined || this.#tryUntried(0) ? undefined : refused;
   }
 
   /** Sends the request to the next fallback. @returns false: none can take it, or the body cannot be sent again. */
@@ -212,17 +212,17 @@ export class Attempts implements AttemptOwner {
     exchange.maxRetries = maxRetries;
     const next = nextAttempt({ failure, maxRetries, retries: exchange.retries - this.#earlierRetries });
     if (next === 'none') return false;
-    return this.#tryUntried() || (next === 'any' && this.#waitForRetry());
+    return this.#tryUntried(1) || (next === 'any' && this.#waitForRetry());
   }
 
   /**
-   * Sends the request to a deployment that has not failed this request. Prefers deployments whose last request did not
-   * fail: an attempt at any other deployment uses the budget for retries.
+   * Sends the request to a deployment that has not failed it. Prefers deployments whose last request did not fail: an
+   * attempt at another one uses the retry budget.
+   * @param retries 0: no deployment of the model group has got the request.
    * @returns false: there is no such deployment, or the budget is empty.
    */
-  #tryUntried(): boolean {
-    const exchange = this.#exchange;
-    const { router, health, limits, retryBudget } = exchange.proxy;
+  #tryUntried(retries: 0 | 1): boolean {
+    const { router, health, limits, retryBudget } = this.#exchange.proxy;
     const isUntried = ({ deployment }: Selection) =>
       this.#failed?.has(deployment.id) !== true &&
       limits.hasRoom(deployment) &&
@@ -233,7 +233,7 @@ export class Attempts implements AttemptOwner {
       const selection = healthy ?? router.select(this.#model, isUntried, this.#routed);
       if (selection === undefined || (healthy === undefined && !retryBudget.take())) return false;
       if (this.#send(selection) !== undefined) continue;
-      exchange.retries += 1;
+      this.#exchange.retries += retries;
       return true;
     }
   }
