@@ -43,6 +43,8 @@ describe('firmware of a machine in memory', () => {
       kind: 'unsupported',
       field: 'networkBoot',
     });
+    await driver.change(alone.name, { settings: { networkBoot: false } });
+    expect((await driver.getSystem(alone.name)).firmware.settings.networkBoot).toBeNull();
   });
 
   it('shows whether the current run has Secure Boot, even after the definition changed to BIOS and back', async () => {

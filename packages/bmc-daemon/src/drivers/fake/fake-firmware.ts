@@ -126,6 +126,7 @@ function afterSettings(
   const settings = {
     ...firmware.settings,
     ...change,
+    networkBoot: firmware.settings.networkBoot === null ? null : (change.networkBoot ?? firmware.settings.networkBoot),
     kept: { ...firmware.settings.kept, ...change.kept },
   };
   const efi = settings.firmware === 'efi';

@@ -48,8 +48,9 @@ export function checkSettings(
       reject('secureBoot', 'enabling Secure Boot', `it is a ${machineType}, and Secure Boot needs a q35`);
     }
   }
-  if (change.networkBoot !== undefined && firmware.settings.networkBoot === null) {
-    reject('networkBoot', 'setting the network boot', 'it has no network interface');
+  // A client may send back the value false, which a machine without an interface shows.
+  if (change.networkBoot === true && firmware.settings.networkBoot === null) {
+    reject('networkBoot', 'enabling the network boot', 'it has no network interface');
   }
   const { settings, limits, fixed = {} } = firmware;
   const sizes = [

@@ -36,6 +36,7 @@ describe('setHardware', () => {
     expect(bootsFromNetwork(readDomain(without))).toBe(false);
     expect(bootsFromNetwork(readDomain(withHardware(without, { networkBoot: true })))).toBe(true);
     expect(bootsFromNetwork(readDomain(minimalDomain('')))).toBeNull();
+    expect(withHardware(minimalDomain(''), { networkBoot: false })).toBe(minimalDomain(''));
   });
 
   it.each<[string, string, Parameters<typeof withHardware>[1], string]>([

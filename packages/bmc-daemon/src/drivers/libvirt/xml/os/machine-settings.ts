@@ -92,7 +92,8 @@ function setNetworkBoot(edit: DefinitionEdit, wanted: boolean): void {
   const [first] = domain.devices.interfaces;
   const order = deviceKeys(effectiveBootOrder(domain));
   if (first === undefined) {
-    throw new DriverError('unsupported', `setting the network boot of ${domain.name}: it has no network interface`);
+    if (!wanted) return;
+    throw new DriverError('unsupported', `enabling the network boot of ${domain.name}: it has no network interface`);
   }
   if (order.includes(first.key) === wanted) return;
   setOwnOrder(edit, wanted ? [...order, first.key] : order.filter((key) => key !== first.key));
