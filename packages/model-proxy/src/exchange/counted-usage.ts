@@ -23,18 +23,22 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
  * the tokens are counted already.
  */
 export function countedUsage(exchange: Exchange): Usage {
-  const { parts, usage, usesStoredAnswer, streamed, eventCount } = exchange;
+  const { parts, usage, usesStoredAnswer, streamed, eventCount, estimateUsage } = exchange;
   if (parts.length > 0) return parts.map(countedUsage).reduce(sumOf);
   if (usesStoredAnswer) return NO_USAGE;
+  if (estimateUsage !== null) return estimateUsage();
   if (usage !== null) return usage;
-  return streamed && eventCount > 0 ? estimatedUsage(exchange) : NO_USAGE;
+  return streamed && eventCount > 0 ? estimate(exchange.requestBytes, eventCount) : NO_USAGE;
 }
 
-/** Estimates the usage of a stream from its request and the events so far. */
-export function estimatedUsage({ requestBytes, eventCount }: Exchange): Usage {
-  const inputTokens = Math.ceil(Math.min(requestBytes, MAX_ESTIMATED_BYTES) / BYTES_OF_TOKEN);
-  return { inputTokens, outputTokens: eventCount, totalTokens: inputTokens + eventCount };
+/** Estimates the usage of an answer. @param outputTokens the estimated tokens of the answer so far. */
+export function estimate(requestBytes: number, outputTokens: number): Usage {
+  const inputTokens = tokensOf(Math.min(requestBytes, MAX_ESTIMATED_BYTES));
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
+
+/** Estimates the number of tokens of a text. */
+export const tokensOf = (bytes: number) => Math.ceil(bytes / BYTES_OF_TOKEN);
 
 function sumOf(one: Usage, other: Usage): Usage {
   return {

@@ -149,6 +149,11 @@ export class Exchange {
   responseId: string | null = null;
   /** The usage that the upstream reported; null: none. */
   usage: Usage | null = null;
+  /**
+   * Estimates the usage of an answer that is incomplete. The estimate counts for limits and budgets instead of
+   * {@link usage}. null: there is no estimate, or the answer is complete.
+   */
+  estimateUsage: (() => Usage) | null = null;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
   hidesUsage = false;
   /** Whether the client wants the embeddings of a translated answer in base64. */

@@ -15,10 +15,11 @@ const hopByHop =
 
 /**
  * Matches headers that upstreams do not get: headers for this proxy, headers about the client and its address, and the
- * account (`openai-organization`), which belongs to the client's key and not to the upstream's.
+ * account (`openai-organization`), which belongs to the client's key and not to the upstream's. A method in a header
+ * would bypass the rules for the method of the request.
  */
 const forProxyOnly =
-  /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|user-agent|openai-(?:organization|project)|custom-llm-provider)$/;
+  /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|x-http-method(?:-override)?|x-method-override|user-agent|openai-(?:organization|project)|custom-llm-provider)$/;
 /** Headers whose names look like secrets but are not. */
 const harmless = new Set(['idempotency-key', 'sec-websocket-key']);
 

@@ -3,7 +3,8 @@ import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
 import { headerOf, pass } from '../exchange/answer/answer.js';
 import { breakOff, endAnswer, refuse } from '../exchange/answer/refusal.js';
-import { estimatedUsage } from '../exchange/counted-usage.js';
+import type { Usage } from '../exchange/answer/usage.js';
+import { estimate, tokensOf } from '../exchange/counted-usage.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
 import { watchUpload } from '../exchange/stalled-uploads.js';
@@ -12,7 +13,7 @@ import type { TracedCall } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
 import { sendHead } from './raw-answer.js';
-import { largerOf, type UsageScanner } from './usage-scanner.js';
+import type { UsageScanner } from './usage-scanner.js';
 
 /** The body of a raw request. */
 export type RawBody =
@@ -45,7 +46,8 @@ export function sendRaw({ exchange, request, body, traced, scanner }: RawCallOpt
   // A streamed body arrives while the upstream works, so the time of receiving ends here.
   exchange.receivedAt ||= exchange.sentAt;
   const handler = new RawAnswerHandler(exchange, traced, scanner);
-  if (body.kind === 'buffered') for (const chunk of body.chunks) exchange.requestBytes += chunk.length;
+  exchange.requestBytes =
+    body.kind === 'buffered' ? body.chunks.reduce((sum, { length }) => sum + length, 0) : body.head.length;
   const bytes = body.kind === 'buffered' ? body.chunks : streamOf(exchange, body);
   const call = exchange.proxy.upstream.send({ ...request, body: bytes, isRaw: true }, handler);
   handler.call = call;
@@ -58,7 +60,6 @@ function streamOf(
   { head, length, check }: Extract<RawBody, { readonly kind: 'streamed' }>,
 ): BodyStream {
   const { request } = exchange;
-  exchange.requestBytes = head.length;
   const stream = new BodyStream({
     byteLength: length,
     beginning: head.length > 0 ? [head] : [],
@@ -92,11 +93,14 @@ class RawAnswerHandler implements UpstreamHandler {
   readonly #exchange: Exchange;
   readonly #traced: TracedCall | null;
   readonly #scanner: UsageScanner | null;
+  readonly #isAnthropic: boolean;
+  #answerBytes = 0;
 
   constructor(exchange: Exchange, traced: TracedCall | null, scanner: UsageScanner | null) {
     this.#exchange = exchange;
     this.#traced = traced;
     this.#scanner = scanner;
+    this.#isAnthropic = scanner?.api === 'anthropic';
   }
 
   onHead(status: number, headers: readonly string[]): void {
@@ -104,7 +108,10 @@ class RawAnswerHandler implements UpstreamHandler {
     exchange.firstByteAt = performance.now();
     this.#guard(() => {
       this.#traced?.head(status, headers);
-      exchange.streamed = mediaType(headerOf(headers, 'content-type') ?? '') === 'text/event-stream';
+      const type = mediaType(headerOf(headers, 'content-type') ?? '');
+      exchange.streamed = type === 'text/event-stream';
+      const isText = type.startsWith('text/') || type.endsWith('json');
+      if (this.#scanner !== null && status < 300 && isText) exchange.estimateUsage = this.#estimate;
       sendHead(exchange, status, headers);
     });
   }
@@ -119,20 +126,31 @@ class RawAnswerHandler implements UpstreamHandler {
     });
   }
 
-  /** Stores the usage so far. The client may leave a stream at any time, so also estimates the usage of a stream. */
+  /** Estimates the usage of an answer that the client leaves before its end. */
+  readonly #estimate = (): Usage => {
+    const { streamed, eventCount, requestBytes } = this.#exchange;
+    const reported = this.#scanner?.usage ?? null;
+    // Other answers can have parts of the request that look like a usage.
+    const isTrusted = reported !== null && this.#isAnthropic;
+    const { inputTokens, outputTokens } = estimate(requestBytes, streamed ? eventCount : tokensOf(this.#answerBytes));
+    const usage = {
+      inputTokens: isTrusted ? reported.inputTokens : Math.max(inputTokens, reported?.inputTokens ?? 0),
+      outputTokens: Math.max(outputTokens, reported?.outputTokens ?? 0),
+    };
+    return { ...usage, totalTokens: usage.inputTokens + usage.outputTokens };
+  };
+
   #count(chunk: Buffer): void {
-    const scanner = this.#scanner;
     const exchange = this.#exchange;
-    if (scanner === null) return;
-    scanner.add(chunk);
-    if (!exchange.streamed) return;
-    exchange.eventCount += linesOfData(chunk);
-    exchange.usage = largerOf(scanner.usage, estimatedUsage(exchange));
+    if (this.#scanner === null) return;
+    this.#scanner.add(chunk);
+    this.#answerBytes += chunk.length;
+    if (exchange.streamed) exchange.eventCount += linesOfData(chunk);
   }
 
   onEnd(): void {
     this.#exchange.answeredAt = performance.now();
-    // The answer is complete. Without a usage, the estimate for a stream remains.
+    this.#exchange.estimateUsage = null;
     if (this.#scanner !== null) this.#exchange.usage = this.#scanner.usage;
     this.#guard(() => {
       this.#traced?.end();
@@ -143,6 +161,7 @@ class RawAnswerHandler implements UpstreamHandler {
   onError(error: ProxyError): void {
     const exchange = this.#exchange;
     exchange.answeredAt = performance.now();
+    if (!exchange.streamed) exchange.estimateUsage = null;
     this.#guard(() => {
       this.#traced?.fail(error);
       const isBegun = exchange.response.headersSent;

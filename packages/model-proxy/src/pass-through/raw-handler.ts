@@ -4,9 +4,10 @@ import { performance } from 'node:perf_hooks';
 import type { WebSocketClient } from '../dispatch.js';
 import { plainPath } from '../endpoints/paths.js';
 import type { Exchange } from '../exchange/exchange.js';
-import { checkTransferCoding } from '../exchange/request/request-head.js';
+import { checkTransferCoding, mediaType } from '../exchange/request/request-head.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { requestTimeouts, clientTimeoutsOf, shownTimeout } from '../exchange/request-timeouts.js';
+import { unsupportedContentType } from '../errors/body.js';
 import { methodNotAllowed, noSuchPath, webSocketOnly } from '../errors/path.js';
 import { ProxyError, toProxyError } from '../errors/proxy-error.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
@@ -18,7 +19,7 @@ import { sendContinue } from './body-reader.js';
 import { decide, decideWebSocket, type Decision, type RawTask } from './decide.js';
 import type { CloseReason } from './web-socket/frames.js';
 import { flatHeaders, rawRequestHeaders } from './headers.js';
-import { rawMethods, rawTarget, upstreamUrl, type RawTarget } from './paths.js';
+import { rawMethods, rawTarget, upstreamUrl } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
 import { queryText, withPairs, type QueryPair } from './query.js';
 import { queryWithoutKeys } from './query-key.js';
@@ -149,11 +150,10 @@ function taskOf(exchange: Exchange): RawTask {
 
 /** Sends an HTTP request. @throws {ProxyError} 429: a limit is reached. */
 function send(task: RawTask, { selection, query, body, streams }: Decision): void {
-  const { exchange, target } = task;
+  const { exchange } = task;
   const method = exchange.request.method ?? 'GET';
-  const scanner = usageScannerOf(target, method);
-  const mayHideUsage = scanner !== null && target.kind === 'provider' && target.family === 'gemini';
-  const { url, headers } = headOf(task, selection, mayHideUsage ? query.filter(showsUsage) : query);
+  const scanner = usageScannerOf(task, method);
+  const { url, headers } = headOf(task, selection, scanner?.api === 'gemini' ? query.filter(showsUsage) : query);
   admit(exchange, selection);
   exchange.receivedAt = performance.now();
   sendContinue(exchange);
@@ -177,14 +177,23 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
 
 /**
  * Matches the end of paths whose POST answers with an object that is counted already, or that has the sum of many
- * requests: a canceled response, a batch, a stored chat completion.
+ * requests: a canceled response, a batch, a stored chat completion, a run of an assistant.
  */
-const storedAnswer = /\/cancel$|(?:^|\/)batches(?:\/[^/]+)?$|\/chat\/completions\/[^/]+$/;
+const storedAnswer =
+  /\/cancel$|(?:^|\/)batches(?:\/[^/]+)?$|\/chat\/completions\/chatcmpl-[^/]+$|\/threads\/[^/]+\/runs\/[^/]+$/;
 
-/** Returns the reader of the tokens of an answer; null: they do not count. */
-function usageScannerOf(target: RawTarget, method: string): UsageScanner | null {
+/**
+ * Returns the reader of the tokens of an answer; null: they do not count.
+ * @throws {ProxyError} 415: Google's APIs would answer in a form without names.
+ */
+function usageScannerOf({ target, exchange }: RawTask, method: string): UsageScanner | null {
   if (target.kind !== 'provider' || method !== 'POST' || storedAnswer.test(target.rest)) return null;
-  return new UsageScanner(target.family);
+  if (target.family !== 'gemini')
+    return new UsageScanner(/(?:^|\/)messages$/.test(target.rest) ? 'anthropic' : 'other');
+  const type = exchange.request.headers['content-type'];
+  if (type !== undefined && mediaType(type) !== 'application/json' && !target.rest.startsWith('upload/'))
+    throw unsupportedContentType(type, 'application/json');
+  return new UsageScanner('gemini');
 }
 
 /**
@@ -192,8 +201,8 @@ function usageScannerOf(target: RawTarget, method: string): UsageScanner | null 
  * @see https://cloud.google.com/apis/docs/system-parameters
  */
 function showsUsage({ name, value }: QueryPair): boolean {
-  if (/^\$?fields$/i.test(name)) return false;
-  return !/^\$?alt$/i.test(name) || /^(?:json|sse)$/.test(value);
+  if (/^\$?alt$/i.test(name)) return /^(?:json|sse)$/.test(value);
+  return name.toLowerCase() !== 'fields' && !name.startsWith('$');
 }
 
 /**

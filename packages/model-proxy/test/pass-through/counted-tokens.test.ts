@@ -17,7 +17,7 @@ model_list:
     model_info: {input_cost_per_token: 0.001, output_cost_per_token: 0.002}
   - model_name: oss
     litellm_params: {model: hosted_vllm/oss-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, use_in_pass_through: true}
-    model_info: {input_cost_per_token: 0.001, output_cost_per_token: 0.002, input_cost_per_audio_token: 0.1}
+    model_info: {input_cost_per_token: 0.001, output_cost_per_token: 0.002, input_cost_per_audio_token: 0.1, cache_read_input_token_cost: 0.00001}
 litellm_settings:
   ssl_verify: ${caFile}
 general_settings:
@@ -84,24 +84,31 @@ describe('the tokens of a raw request', () => {
     expect(await spendOf(other)).toBe(Number((Math.ceil(JSON.stringify(body).length / 4) * 0.001 + 0.006).toFixed(9)));
   });
 
-  it('are estimated if the client leaves a stream, also if its first event has a usage', async () => {
-    const key = await createKey();
-    answerWith((response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write('data: {"usage":{"input_tokens":2,"output_tokens":0}}\n\n');
-      response.write('data: {"tools":[{"usage":{"total_tokens":0}}]}\n\n'.repeat(9));
-    });
-    const left = await open(`${fixture().proxy.url}/vllm/v1/messages`, {
-      headers: { authorization: `Bearer ${key}` },
-      body: { model: 'oss', messages: ['x'.repeat(4000)] },
-    });
-    await waitFor(
-      () => (left.text.includes('tools') ? true : undefined),
-      () => 'no event has arrived',
-    );
-    left.leave();
-    expect(await spendOf(key)).toBeGreaterThan(1 + 0.018);
-  });
+  it.each([
+    // The first event of Anthropic's streams has the tokens of the request.
+    ['messages', 0.002 + 0.02],
+    ['responses', 1.008 + 0.02],
+  ])(
+    'are estimated if the client leaves a stream of /v1/%s, also if its first event has a usage',
+    async (path, spend) => {
+      const key = await createKey();
+      answerWith((response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write('data: {"usage":{"input_tokens":2,"output_tokens":0}}\n\n');
+        response.write('data: {"tools":[{"usage":{"total_tokens":0}}]}\n\n'.repeat(9));
+      });
+      const left = await open(`${fixture().proxy.url}/vllm/v1/${path}`, {
+        headers: { authorization: `Bearer ${key}` },
+        body: { model: 'oss-upstream', input: 'x'.repeat(3997) },
+      });
+      await waitFor(
+        () => (left.text.split('tools').length === 10 ? true : undefined),
+        () => 'the events have not arrived',
+      );
+      left.leave();
+      expect(await spendOf(key)).toBe(spend);
+    },
+  );
 
   it("count in Gemini's own form, which the client cannot leave out", async () => {
     const key = await createKey();
@@ -116,11 +123,58 @@ describe('the tokens of a raw request', () => {
     expect(await spendOf(key)).toBe(0.003);
   });
 
+  it('are estimated if the client leaves an answer that is no stream', async () => {
+    const key = await createKey();
+    answerWith((response) => response.writeHead(200, { 'content-type': 'application/json' }).write(' '.repeat(4000)));
+    const left = await open(`${fixture().proxy.url}/vllm/v1/chat/completions`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: { model: 'oss-upstream' },
+    });
+    await waitFor(
+      () => (left.text.length === 4000 ? true : undefined),
+      () => 'the beginning of the answer has not arrived',
+    );
+    left.leave();
+    expect(await spendOf(key)).toBe(0.006 + 2);
+  });
+
+  it('have the last usage, so a schema of the client that the upstream sends back changes nothing', async () => {
+    const key = await createKey();
+    const fake = { total_tokens: 1, input_tokens_details: { cached_tokens: 1e9 } };
+    const usage = { input_tokens: 100, output_tokens: 1, total_tokens: 101 };
+    answerWith((response) => response.end(JSON.stringify({ tools: [{ parameters: { usage: fake } }], usage })));
+    await ask(key, '/vllm/v1/responses');
+    expect(await spendOf(key)).toBe(0.102);
+  });
+
+  it("count at vLLM's endpoint for several chats", async () => {
+    const key = await createKey();
+    answerWith((response) => response.end('{"usage":{"prompt_tokens":10}}'));
+    await ask(key, '/vllm/v1/chat/completions/batch');
+    expect(await spendOf(key)).toBe(0.01);
+  });
+
+  it.each(['application/x-protobuf', 'application/json+protobuf'])(
+    "cannot be hidden by a request to Gemini's API with the type %s",
+    async (type) => {
+      const headers = { authorization: `Bearer ${MASTER}`, 'content-type': type };
+      const path = '/gemini/$rpc/google.ai.generativelanguage.v1beta.GenerativeService/GenerateContent';
+      const answer = await call(fixture().proxy.url + path, { headers, body: 'x' });
+      expect([answer.status, fixture().upstream.seen]).toEqual([415, []]);
+    },
+  );
+
   it('do not count again when a client reads or cancels a stored answer', async () => {
     const key = await createKey();
     answerWith((response) => response.end('{"usage":{"prompt_tokens":10}}'));
     await call(`${fixture().proxy.url}/vllm/v1/x`, { method: 'GET', headers: { authorization: `Bearer ${key}` } });
-    for (const path of ['responses/a/cancel', 'batches/a/cancel', 'batches', 'chat/completions/a'])
+    for (const path of [
+      'responses/a/cancel',
+      'batches/a/cancel',
+      'batches',
+      'chat/completions/chatcmpl-a',
+      'threads/a/runs/b',
+    ])
       await ask(key, `/vllm/v1/${path}`);
     await ask(key, '/vllm/v1/chat/completions');
     expect(await spendOf(key)).toBe(0.01);
@@ -161,8 +215,10 @@ describe('the tokens of a WebSocket', () => {
     const options = { headers: { authorization: `Bearer ${key}` } };
     const socket = new WebSocket(`ws://127.0.0.1:${fixture().proxy.port}/v1/realtime?model=oss`, options);
     await once(socket, 'open');
-    for (let index = 0; index < 3; index += 1) {
-      socket.send(JSON.stringify({ type: 'response.output_text.delta', delta: 'a' }));
+    const delta = { type: 'response.output_text.delta', delta: 'a' };
+    // A client can cause the second message.
+    for (const message of [delta, { type: 'session.updated', tools: [{ usage: { total_tokens: 1 } }] }, delta, delta]) {
+      socket.send(JSON.stringify(message));
       await once(socket, 'message');
     }
     socket.terminate();

@@ -56,6 +56,13 @@ describe('a group of deployments', () => {
     expect(upstreams.map(({ count }) => count)).toEqual([0, 1]);
   });
 
+  it('needs no retry budget for the first attempt, although its deployment has failed before', async () => {
+    const lacking = { params: { order: 1, model: 'anthropic/claude-m' } };
+    const failing = { behavior: { status: 500 }, params: { order: 2 } } as const;
+    const { ask } = await setUp([lacking, failing], { router_settings: { num_retries: 0, retry_budget: 0 } });
+    for (let index = 0; index < 5; index += 1) expect((await ask({ logprobs: true })).status).toBe(500);
+  });
+
   it('serves all requests while one deployment is not running', async () => {
     const { askMany, upstreams } = await setUp([{}, {}]);
     await upstreams[0]?.close();

@@ -73,7 +73,7 @@ export class JsonAnswer implements Answer {
       this.fail(notJsonFault(status, bytesBetween(chunks, this.#length, 0, MAX_REPORTED_BYTES), selection));
       return;
     }
-    exchange.usage = text === null ? findUsageInChunks(chunks, this.#length) : findUsageInText(text);
+    exchange.usage = text === null ? findUsageInChunks(chunks) : findUsageInText(text);
     if (bytes !== null && text !== null && exchange.request.complete) this.#sendText(bytes, text, found);
     else this.#sendChunks();
   }

@@ -10,7 +10,7 @@ function found(text: string) {
     const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
       bytes.subarray(index * size, (index + 1) * size),
     );
-    expect(findUsageInChunks(chunks, bytes.length)?.totalTokens).toBe(usage?.totalTokens);
+    expect(findUsageInChunks(chunks)?.totalTokens).toBe(usage?.totalTokens);
   }
   return usage;
 }
@@ -25,6 +25,7 @@ describe('findUsage', () => {
     ['{"usage" : { "completion_tokens" : 12, "prompt_tokens" : 9 } , "id":1}', 9, 12, 21],
     ['{"usage":{"prompt_tokens_details":null,"prompt_tokens":9,"total_tokens":9}}', 9, 0, 9],
     ['data: {"response":{"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}}\n\ndata: [DONE]\n\n', 3, 4, 7],
+    ['{"usage":{"total_input_tokens":3,"total_output_tokens":4,"total_thought_tokens":5,"total_tokens":12}}', 3, 9, 12],
     ['{"content":"{\\"usage\\":{\\"prompt_tokens\\":1}}","usage":{"prompt_tokens":2}}', 2, 0, 2],
   ])('counts the tokens of %s', (text, inputTokens, outputTokens, totalTokens) => {
     expect(found(text)).toMatchObject({ inputTokens, outputTokens, totalTokens });

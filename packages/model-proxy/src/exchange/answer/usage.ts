@@ -1,7 +1,6 @@
 /**
  * Reads the number of tokens that the upstream counted, for metrics, limits and the cost of an answer.
  */
-import { bytesBetween } from '../../json/text.js';
 
 /** Tokens of a request and its answer. */
 export interface Usage {
@@ -34,18 +33,24 @@ const WINDOW_BYTES = 65_536;
  * @returns null if there is no `usage`, or its members have unknown names.
  */
 export function findUsage(bytes: Buffer): Usage | null {
-  for (const usage of usagesIn(bytes)) return usage;
+  for (const { usage } of usagesIn(bytes)) return usage;
   return null;
 }
 
+/** A usage, and the offset of its name. */
+export interface FoundUsage {
+  readonly at: number;
+  readonly usage: Usage;
+}
+
 /** Finds all usages in bytes, the last one first. */
-export function* usagesIn(bytes: Buffer): Generator<Usage> {
+export function* usagesIn(bytes: Buffer): Generator<FoundUsage> {
   let end = bytes.length;
   for (let at = lastIndexBefore(bytes, end); at !== -1; at = lastIndexBefore(bytes, end)) {
     // No usage contains another one. The next name as the limit makes the time proportional to the bytes.
     const limit = Math.min(end, at + MAX_USAGE_BYTES);
     const usage = usageIn(bytes.toString('latin1', at + usageKey.length, limit));
-    if (usage !== null) yield usage;
+    if (usage !== null) yield { at, usage };
     end = at;
   }
 }
@@ -71,16 +76,19 @@ export function findUsageInText(text: string): Usage | null {
 /**
  * Finds `usage` as {@link findUsage} in an answer of any size. Some upstreams send large members after the usage, such
  * as the `prompt_logprobs` of vLLM.
- * @param length sum of the lengths of all chunks.
  */
-export function findUsageInChunks(chunks: readonly Buffer[], length: number): Usage | null {
-  let end = length;
-  for (let size = TAIL_BYTES; end > 0; size = WINDOW_BYTES) {
-    const start = Math.max(0, end - size);
+export function findUsageInChunks(chunks: readonly Buffer[]): Usage | null {
+  let after: Buffer = Buffer.alloc(0);
+  let size = TAIL_BYTES;
+  for (let last = chunks.length; last > 0; size = WINDOW_BYTES) {
+    let first = last;
+    for (let bytes = 0; first > 0 && bytes < size; bytes += chunks[first]?.length ?? 0) first -= 1;
     // A usage may begin at the end of this window.
-    const usage = findUsage(bytesBetween(chunks, length, start, Math.min(length, end + MAX_USAGE_BYTES)));
+    const window = Buffer.concat([...chunks.slice(first, last), after]);
+    const usage = findUsage(window);
     if (usage !== null) return usage;
-    end = start;
+    after = window.subarray(0, MAX_USAGE_BYTES);
+    last = first;
   }
   return null;
 }
@@ -140,9 +148,12 @@ function anyUsageIn(text: string): Usage | null {
   const [prefix] = /^\s*:\s*(?=\{)/.exec(text) ?? [];
   if (prefix === undefined) return null;
   // OpenAI's older names, and the names in `responses` and in Anthropic's `messages`.
-  const input = numberOf(/"(?:prompt|input)_tokens"\s*:\s*(\d{1,15})/.exec(text));
-  const output = numberOf(/"(?:completion|output)_tokens"\s*:\s*(\d{1,15})/.exec(text));
+  const input = numberOf(/"(?:prompt|(?:total_)?input)_tokens"\s*:\s*(\d{1,15})/.exec(text));
+  const output = numberOf(/"(?:completion|(?:total_)?output)_tokens"\s*:\s*(\d{1,15})/.exec(text));
   const total = numberOf(/"total_tokens"\s*:\s*(\d{1,15})/.exec(text));
+  // Gemini's Interactions API has its own names, and counts thoughts only in the total.
+  if (total !== null && input !== null && text.includes('"total_input_tokens"'))
+    return { inputTokens: input, outputTokens: Math.max(output ?? 0, total - input), totalTokens: total };
   if (input === null && output === null && total === null) return null;
   // Only Anthropic's form has no total. Its `input_tokens` do not contain those of the cache.
   const inputTokens = (input ?? 0) + (total === null ? cachedTokens(text) : 0);

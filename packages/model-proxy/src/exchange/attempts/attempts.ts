@@ -218,7 +218,7 @@ export class Attempts implements AttemptOwner {
   /**
    * Sends the request to a deployment that has not failed it. Prefers deployments whose last request did not fail: an
    * attempt at another one uses the retry budget.
-   * @param retries 0: no deployment of the model group has got the request.
+   * @param retries 0: no deployment of the model group has got the request, so this is no retry.
    * @returns false: there is no such deployment, or the budget is empty.
    */
   #tryUntried(retries: 0 | 1): boolean {
@@ -231,7 +231,7 @@ export class Attempts implements AttemptOwner {
       const isHealthy = (one: Selection) => isUntried(one) && !health.isSuspect(one.deployment.id);
       const healthy = router.select(this.#model, isHealthy, this.#routed);
       const selection = healthy ?? router.select(this.#model, isUntried, this.#routed);
-      if (selection === undefined || (healthy === undefined && !retryBudget.take())) return false;
+      if (selection === undefined || (healthy === undefined && retries > 0 && !retryBudget.take())) return false;
       if (this.#send(selection) !== undefined) continue;
       this.#exchange.retries += retries;
       return true;

@@ -1,5 +1,5 @@
 /**
- * Finds the ends of WebSocket frames, to insert a close frame between two of them.
+ * Finds the ends of WebSocket frames, to insert a close frame between two of them, and the text messages in frames.
  * @see RFC 6455 §5.2
  */
 import { randomBytes } from 'node:crypto';

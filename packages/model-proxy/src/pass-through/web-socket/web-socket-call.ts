@@ -1,6 +1,6 @@
 /**
- * Forwards a WebSocket between a client and an upstream. Checks the handshake, then copies bytes in
- * both directions and finds only the ends of frames.
+ * Forwards a WebSocket between a client and an upstream. Checks the handshake, then copies bytes in both directions.
+ * Finds the ends of frames, and reads the upstream's text messages to count tokens.
  */
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,7 +19,7 @@ import type { CreateProxyMiddleware } from '../proxy-middleware.js';
 import { answerHead, passAnswer, reportEveryEnd, statusFault } from '../raw-answer.js';
 import type { CloseReason } from './frames.js';
 import { SocketPair } from './socket-pair.js';
-import { WebSocketUsage } from '../usage-scanner.js';
+import { WebSocketUsage } from './web-socket-usage.js';
 import { asAnswerFault, proxyOptions, switchingHead, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Status code 1008: policy violation (RFC 6455 §7.4.1). */
