@@ -18,10 +18,9 @@ interface Waiting {
 /**
  * Lets standard output and standard error of a channel both wait for the window.
  *
- * The library (1.17) does not forget a chunk that waited and was sent. If the client then used the
- * window up to the last byte, a message on standard error waits. When the window opens, the library
- * sends the old chunk of standard output again, and never the message. If chunks of both streams
- * wait, it continues only standard output.
+ * The library (1.17) has two faults. It keeps its reference to a waiting chunk of standard output after it has sent
+ * this chunk. If only a message on standard error waits when the window opens, the library sends the old chunk again,
+ * and never the message. If both streams wait, the library sends only the chunk of standard output.
  */
 export function correctWindow(channel: ServerChannel): void {
   const waiting = channel as ServerChannel & Waiting;
@@ -35,8 +34,8 @@ export function correctWindow(channel: ServerChannel): void {
   channel._write = (chunk, encoding, done) => {
     waiting._chunk = waiting._chunkcb = undefined;
     const { _chunkErr: message, _chunkcbErr: onMessageSent } = waiting;
-    // When the window opens, the library calls only this function, so it also sends a message that waits.
-    // Messages are short, so they go first.
+    // If both streams wait when the window opens, the library calls only this function. So this function also sends
+    // the message. Messages are short, so they go first.
     if (message !== undefined && onMessageSent !== undefined) stderr._write(message, encoding, onMessageSent);
     writeOutput(chunk, encoding, done);
   };
