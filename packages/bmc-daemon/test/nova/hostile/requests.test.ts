@@ -118,7 +118,7 @@ it("the service boots and stops a server if Glance allows no changes, and report
 });
 
 it.each(['ftp://cloud', 'file:///etc/passwd', 'javascript:0', 'http://['])(
-  'the service does not start if the catalog has the URL %s for Nova, and names the setting',
+  'the service does not start if the catalog has the URL %s for Nova, and names the setting to change',
   async (url) => {
     cloud.api.keystone = (request, response) => {
       request.resume();
@@ -126,7 +126,7 @@ it.each(['ftp://cloud', 'file:///etc/passwd', 'javascript:0', 'http://['])(
       sendJson(response, 201, { token: { catalog } }, { 'x-subject-token': 'token' });
     };
     await expect(cloud.serve()).rejects.toThrow(
-      'region_name: the endpoint of the service compute is not a URL with http',
+      `compute_endpoint_override must be set to a URL with http or https: the catalog has '${url}' for compute`,
     );
   },
 );

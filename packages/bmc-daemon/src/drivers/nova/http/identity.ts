@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
@@ -116,8 +117,9 @@ export function endpointOf(service: CloudService, { catalog }: CloudToken, setti
     ]);
   }
   if (!URL.canParse(found.url) || !/^https?:$/.test(new URL(found.url).protocol)) {
+    const [field] = cloudServices[service].override;
     throw new CloudError([
-      `${place('region_name')}: the endpoint of the service ${type} is not a URL with http or https`,
+      `${place(field)} must be set to a URL with http or https: the catalog has '${maskUrl(found.url)}' for ${type}`,
     ]);
   }
   return withoutVersion(service, withoutTrailingSlashes(found.url));

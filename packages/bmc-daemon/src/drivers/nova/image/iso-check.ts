@@ -10,8 +10,8 @@ const SIGNATURE_AT = 16 * 2048 + 1;
 export const HEAD_BYTES = SIGNATURE_AT + SIGNATURE.length;
 
 /**
- * Returns whether an image is an ISO image, by its first bytes. @param head has one character for
- * each byte.
+ * Returns whether an image is an ISO image.
+ * @param head its first {@link HEAD_BYTES} bytes, decoded as latin1.
  */
 export function isIsoHead(head: string): boolean {
   return head.startsWith(SIGNATURE, SIGNATURE_AT);
