@@ -109,7 +109,7 @@ describe('a host without a monitor', () => {
     expect(await bootOrder('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
     expect(host.messages).toContain(
-      'machine dummy cannot start paused: its one-time boot order applies until power-off',
+      'libvirt cannot start machine dummy paused: its one-time boot order applies until power-off',
     );
     await driver.power(uuid, 'destroy');
     await driver.power(uuid, 'create');
@@ -122,9 +122,9 @@ describe('a host without a monitor', () => {
     const parts = host.parts();
     const machine = await parts.inventory.find(uuid);
     const real = machine.domain.createWithFlags.bind(machine.domain);
-    machine.domain.createWithFlags = async (...words) => {
+    machine.domain.createWithFlags = async (...args) => {
       await host.virsh('desc', 'dummy', '--config', 'mine');
-      return await real(...words);
+      return await real(...args);
     };
     await new ColdStart(parts).start(machine);
     expect(await bootOrder()).toEqual(['2', '1']);
@@ -185,9 +185,9 @@ describe('the list of machines', () => {
     await hypervisor.events.on('lifecycle', ({ domain, event }) => seen.push(`${domain.name} ${event}`)).ready;
     let lists = 0;
     const list = hypervisor.listAllDomains.bind(hypervisor);
-    hypervisor.listAllDomains = (...words) => {
+    hypervisor.listAllDomains = (...args) => {
       lists += 1;
-      return list(...words);
+      return list(...args);
     };
     const namesAfter = async (...words: readonly string[]): Promise<readonly string[]> => {
       const before = seen.length;

@@ -251,7 +251,7 @@ export class ColdStart {
    */
   async #startRedefined(machine: Machine, xml: string, once: BootChoice, flags: number): Promise<Domain> {
     const { hypervisor, log, timeoutMs } = this.#host;
-    log.info(`machine ${machine.name} cannot start paused: its one-time boot order applies until power-off`);
+    log.info(`libvirt cannot start machine ${machine.name} paused: its one-time boot order applies until power-off`);
     const redefined = edited(xml, (edit) => {
       const saved = overrideBootOrder(edit, once);
       const { boot } = edit.record;
