@@ -14,8 +14,8 @@ const STEP_PERCENT = 10;
 /** Starts publishing the changes of the store's tasks. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
   const listener: TaskListener = ({ before, after }) => {
-    // Does not publish the removal of a task: the end of the task is already published, and the
-    // pipeline publishes a client's DELETE.
+    // Does not publish the removal of a task: the end of the task is already published, and
+    // published-writes.ts publishes a client's DELETE.
     if (after === null) return;
     const key = keyOf(before, after);
     if (key === undefined) return;

@@ -7,7 +7,10 @@ import type { ServicesWith } from '../../resources/services.js';
 
 /** The services of events. */
 export interface EventServices {
-  /** Events for logs and subscribers. The pipeline publishes writes, so resources do not. */
+  /**
+   * Events for logs and subscribers. `publishers/published-writes.ts` publishes the writes of clients, so resources
+   * must not publish them.
+   */
   readonly events: EventBus;
   readonly subscriptions: Subscriptions;
   readonly logs: EventLogs;

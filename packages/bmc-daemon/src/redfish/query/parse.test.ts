@@ -15,7 +15,8 @@ const parsed = (query: string, own: readonly string[] = []) => {
     return [error.status, ...error.messages.map(({ key, args }) => [key, ...args].join(' '))];
   }
 };
-const all = new Map();
+/** Selects a property with all its members. */
+const wholeProperty = new Map();
 
 describe('a query', () => {
   it.each(['', 'x=1', 'excerpt', '&&', 'Only=1'])('has no effect with %j', (query) => {
@@ -29,8 +30,8 @@ describe('a query', () => {
       only: false,
       expand: { scope: '.', levels: 2 },
       select: new Map([
-        ['Name', all],
-        ['Status', new Map([['Health', all]])],
+        ['Name', wholeProperty],
+        ['Status', new Map([['Health', wholeProperty]])],
       ]),
       top: 3,
       skip: 1,
@@ -40,7 +41,7 @@ describe('a query', () => {
     expect(parsed('$expand=~')).toEqual({ only: false, expand: { scope: '~', levels: 1 } });
     expect(parsed('$select=Status/Health,Status,Status/State')).toEqual({
       only: false,
-      select: new Map([['Status', all]]),
+      select: new Map([['Status', wholeProperty]]),
     });
   });
 
