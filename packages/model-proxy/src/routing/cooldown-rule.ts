@@ -52,11 +52,11 @@ const FAILURES_IN_ROW = 5;
 const MAX_RETRY_AFTER_MS = 300_000;
 
 /** Failures that may be the client's fault, unless another deployment can serve the request. */
-const doubtful: ReadonlySet<FailureKind | null> = new Set<FailureKind>(['permission', 'notFound']);
+const maybeClientsFault: ReadonlySet<FailureKind | null> = new Set<FailureKind>(['permission', 'notFound']);
 
 /** Returns whether only a success of another deployment proves that the client is not at fault. */
-export function isDoubtful(failure: FailureKind | null): boolean {
-  return doubtful.has(failure);
+export function mayBeClientsFault(failure: FailureKind | null): boolean {
+  return maybeClientsFault.has(failure);
 }
 
 /** Returns whether a failure counts against its deployment. */

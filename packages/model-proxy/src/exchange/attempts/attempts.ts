@@ -8,7 +8,7 @@ import { missingModel } from '../../errors/model.js';
 import { ProxyError, toProxyError } from '../../errors/proxy-error.js';
 import type { FailureKind } from '../../errors/failure-kind.js';
 import type { Target } from '../../endpoints/paths.js';
-import { isDoubtful } from '../../routing/cooldown-rule.js';
+import { mayBeClientsFault } from '../../routing/cooldown-rule.js';
 import { coolingError, noDeploymentFor } from '../../routing/no-deployment.js';
 import { isRepeatable, maxRetriesOf, nextAttempt, retryAfterOf, waitMs } from '../../routing/retry-plan.js';
 import type { Deployment } from '../../providers/deployment.js';
@@ -38,7 +38,7 @@ export class Attempts implements AttemptOwner {
   readonly #body: RequestBody;
   /** The name that the client sent, the default for a request without a name, or the name of a fallback. */
   #requested = '';
-  /** {@link #requested} with the key's alias replaced, or the id of the deployment that made the earlier response. */
+  /** {@link #requested} with the key's alias replaced, or the id that {@link deploymentOfResponse} returns. */
   #model = '';
   #routed: RoutedRequest = { session: null, streams: false };
   #attempt: Attempt | null = null;
@@ -46,7 +46,7 @@ export class Attempts implements AttemptOwner {
   #running: Deployment | null = null;
   /** Ends the wait for a retry. */
   #timer: NodeJS.Timeout | undefined;
-  /** By id, deployments of the current group that failed the request or cannot take it; null: no group has any. */
+  /** The current group's deployments that failed the request or cannot take it, by id. null: no group has had any. */
   #failed: Map<string, Failed> | null = null;
   #lastError: LastError | null = null;
   /** The last error of the group that the client requested; null: this group has not failed. */
@@ -112,7 +112,7 @@ export class Attempts implements AttemptOwner {
     if (this.#failed === null) return;
     // This success proves that the client did not cause these failures.
     for (const { selection: former, error } of this.#failed.values())
-      if (error !== null && isDoubtful(error.failure)) blame(exchange, this.#model, former, error);
+      if (error !== null && mayBeClientsFault(error.failure)) blame(exchange, this.#model, former, error);
   }
 
   onBreak(error: ProxyError): void {
@@ -205,7 +205,7 @@ export class Attempts implements AttemptOwner {
     const { id } = selection.deployment;
     const afterMs = retryAfterOf(error.headers, Date.now());
     (this.#failed ??= new Map()).set(id, { selection, isRepeatable: isRepeatable(failure), afterMs, error });
-    if (!isDoubtful(failure)) blame(exchange, this.#model, selection, error);
+    if (!mayBeClientsFault(failure)) blame(exchange, this.#model, selection, error);
     if (!this.#body.canBeRepeated) return false;
     const { retry } = proxy.settings;
     const maxRetries = maxRetriesOf(retry, selection, failure, exchange.requestedRetries);
@@ -216,8 +216,8 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Sends the request to a deployment that has not failed it. Prefers deployments whose last request did not fail: an
-   * attempt at another one uses the retry budget.
+   * Sends the request to a deployment that has not failed it. Prefers deployments whose last request did not fail. An
+   * attempt at a deployment whose last request failed uses the retry budget.
    * @param retries 0: no deployment of the model group has got the request, so this is no retry.
    * @returns false: there is no such deployment, or the budget is empty.
    */
