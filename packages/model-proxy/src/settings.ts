@@ -190,7 +190,7 @@ export interface ProxySettings {
   readonly adminOnlyRoutes: readonly string[];
   /** Whether model requests must contain `user` (`enforce_user_param`). */
   readonly enforceUserParam: boolean;
-  /** Keys with all rights (`master_key`), next to virtual keys; null accepts every client. */
+  /** The master key (`master_key`), which has all rights. null: the proxy accepts every client. */
   readonly clientKeys: ReadonlySet<string> | null;
 }
 

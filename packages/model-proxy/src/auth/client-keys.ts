@@ -1,4 +1,4 @@
-/** Authenticates clients: finds the key in a request, and compares it with the configured and the virtual keys. */
+/** Authenticates clients: finds the key in a request, and compares it with the master key and the virtual keys. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { noKeyPassed, wrongKeyPassed } from '../errors/access.js';
@@ -15,15 +15,15 @@ export type FindClient = (key: string) => Client | ProxyError | undefined;
 const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key', 'x-goog-api-key'];
 
 /**
- * Creates the authentication for the keys of a configuration.
- * @param keys at least one; no key is empty.
+ * Creates the authentication for a configuration with a master key.
+ * @param masterKeys at least one; no key is empty.
  * @param findClient finds the client of a virtual key; null: there are no virtual keys.
  */
-export function requireKeys(keys: ReadonlySet<string>, findClient: FindClient | null): Authenticate {
+export function requireKeys(masterKeys: ReadonlySet<string>, findClient: FindClient | null): Authenticate {
   // timingSafeEqual needs equal lengths, and all digests have the same length. The time of a
   // comparison reveals nothing about the key.
-  const keyDigests = [...keys].map(digestOf);
-  // Configured keys that were accepted before. A Set lookup takes the same time for every wrong key: V8 compares
+  const keyDigests = [...masterKeys].map(digestOf);
+  // Master keys that were accepted before. A Set lookup takes the same time for every wrong key: V8 compares
   // strings only if their hashes are equal, and clients cannot choose these hashes because V8 seeds
   // them.
   const accepted = new Set<string>();
@@ -34,9 +34,9 @@ export function requireKeys(keys: ReadonlySet<string>, findClient: FindClient | 
     const found = findClient?.(key);
     if (found !== undefined) return found;
     const presented = digestOf(key);
-    let isConfigured = false;
-    for (const digest of keyDigests) isConfigured = timingSafeEqual(digest, presented) || isConfigured;
-    if (!isConfigured) return wrongKeyPassed();
+    let isMasterKey = false;
+    for (const digest of keyDigests) isMasterKey = timingSafeEqual(digest, presented) || isMasterKey;
+    if (!isMasterKey) return wrongKeyPassed();
     accepted.add(key);
     return masterKeyClient;
   };

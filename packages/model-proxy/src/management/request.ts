@@ -9,7 +9,7 @@ export interface ManagementRequest {
   readonly query: URLSearchParams;
   /** The JSON object of a POST; empty for a GET, or if the POST has no body. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** The keys of the configuration. */
+  /** The master key; empty if the configuration has none. */
   readonly clientKeys: ReadonlySet<string>;
   /** The virtual key of the client; undefined: the master key. */
   readonly key: VirtualKey | undefined;
