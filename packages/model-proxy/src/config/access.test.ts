@@ -87,7 +87,7 @@ describe('settings that restrict access', () => {
   it.each([
     ...['/metrics/', '/health/liveness', '/fim/completions', '/models/a%2Fb', '/v1/batches', '/v1/chat/completions'],
     ...['/hosted_vllm/v1/files', '/openai/a%2520b', '/openai/v1/Fine%5ftuning/jobs', '/v1/responses/resp_1'],
-  ])('restrict the same routes in the printed configuration: %s', (entry) => {
+  ])('restrict the same routes after a reload of the printed configuration: %s', (entry) => {
     const loaded = load(general(`forwarded_paths: [fim/completions], admin_only_routes: ["${entry}"]`));
     const printed = renderEffectiveConfig(loaded);
     expect(printed).toContain(`  admin_only_routes: ["${entry}"]\n`);

@@ -35,7 +35,8 @@ function through(pieces: readonly string[], made = rewriter()): string {
   return Buffer.concat([...out, ...made.finish()]).toString();
 }
 
-function chunk(content: string, finish: string | null = null, model = 'gpt-oss-120b'): string {
+/** Returns one event with a chunk of a chat completion. */
+function chatEvent(content: string, finish: string | null = null, model = 'gpt-oss-120b'): string {
   const choice = { index: 0, delta: { content }, logprobs: null, finish_reason: finish };
   return `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model, choices: [choice] })}\n\n`;
 }
@@ -44,15 +45,15 @@ const renamed = (text: string) => text.replaceAll('"gpt-oss-120b"', '"hosted_vll
 
 const stream = [
   ': keep-alive\n\n',
-  chunk('Hel'),
-  chunk('lo "model":"gpt-oss-120b" \\ é 漢 \u{1f600}'),
+  chatEvent('Hel'),
+  chatEvent('lo "model":"gpt-oss-120b" \\ é 漢 \u{1f600}'),
   'event: note\nid: 7\nretry: 100\nunknown: x\nnonsense\ndata: {"model" : "gpt-oss-120b"}\n\n',
   'data:{"model":"gpt-oss-120b"}\n\n',
   'data: {"choices":[{"model":"gpt-oss-120b"}]}\n\n',
   'data: plain text\n\n',
   'data: {"a":1,\ndata:  "model":\ndata: "gpt-oss-120b"}\n\n',
   '\n\n\n',
-  chunk('', 'stop'),
+  chatEvent('', 'stop'),
   'data: [DONE]\n\n',
 ];
 /**
@@ -101,7 +102,7 @@ describe('a stream of events', () => {
 
   it('is forwarded event by event, each as soon as it is complete', () => {
     const made = rewriter();
-    const event = chunk('a');
+    const event = chatEvent('a');
     expect(made.push(Buffer.from(event.slice(0, -1)))).toEqual([]);
     expect(Buffer.concat(made.push(Buffer.from('\n'))).toString()).toBe(renamed(event));
     expect(made.push(Buffer.from(': half a comm'))).toEqual([]);
@@ -110,7 +111,7 @@ describe('a stream of events', () => {
 
   it('is forwarded in the buffers in which it arrived if nothing changes', () => {
     const made = rewriter((name) => name);
-    for (const text of [chunk('a'), chunk('b') + chunk('c'), ': comment\n\n', 'data: [DONE]\n\n']) {
+    for (const text of [chatEvent('a'), chatEvent('b') + chatEvent('c'), ': comment\n\n', 'data: [DONE]\n\n']) {
       const piece = Buffer.from(text);
       const out = made.push(piece);
       expect(out).toHaveLength(1);
@@ -120,12 +121,17 @@ describe('a stream of events', () => {
 
   it('is forwarded in one buffer for each chunk, also if the chunk has several events', () => {
     const made = rewriter();
-    const out = made.push(Buffer.from(chunk('a') + chunk('b') + chunk('c')));
-    expect(out.map(String)).toEqual([renamed(chunk('a') + chunk('b') + chunk('c'))]);
+    const out = made.push(Buffer.from(chatEvent('a') + chatEvent('b') + chatEvent('c')));
+    expect(out.map(String)).toEqual([renamed(chatEvent('a') + chatEvent('b') + chatEvent('c'))]);
   });
 
   it('has the model of each event renamed separately, even if the events begin with the same text', () => {
-    const events = [chunk('a'), chunk('b', null, 'gpt-oss-20b'), chunk('c', null, 'gpt-oss-120b'), chunk('d')];
+    const events = [
+      chatEvent('a'),
+      chatEvent('b', null, 'gpt-oss-20b'),
+      chatEvent('c', null, 'gpt-oss-120b'),
+      chatEvent('d'),
+    ];
     expect(through(events)).toBe(events.map((event) => event.replace('"gpt', '"hosted_vllm/gpt')).join(''));
   });
 
@@ -141,7 +147,7 @@ describe('a stream of events', () => {
     expect(through([garbage])).toBe(garbage);
   });
 
-  it('has the new name escaped, and the old name is read with its escapes', () => {
+  it('has the escapes in the old name decoded, and the new name escaped', () => {
     expect(
       through(
         ['data: {"model":"a\\"\\u0062"}\n\n'],
@@ -162,7 +168,7 @@ describe('a stream of events', () => {
       expect(read - out).toBeLessThanOrEqual(16 * 1024 * 1024);
     }
     expect(out).toBe(big.length);
-    expect(Buffer.concat(made.push(Buffer.from(chunk('a')))).toString()).toBe(renamed(chunk('a')));
+    expect(Buffer.concat(made.push(Buffer.from(chatEvent('a')))).toString()).toBe(renamed(chatEvent('a')));
     expect(made.finish()).toEqual([]);
   });
 
@@ -198,13 +204,16 @@ describe('a stream of events', () => {
     expect(median).toBeLessThan(4);
   });
 
-  it.each(['\n', '\r', '\r\n'])('has its leading empty lines counted as one event, and no later ones (%j)', (line) => {
-    const made = rewriter();
-    const lines = line.repeat(100_000);
-    const text = `${lines}${chunk('a')}${lines}${chunk('b')}`;
-    expect(Buffer.concat([...made.push(Buffer.from(text)), ...made.finish()]).toString()).toBe(renamed(text));
-    expect(made.eventCount).toBe(3);
-  });
+  it.each(['\n', '\r', '\r\n'])(
+    'has its empty lines counted as one event at its start, and not counted between events (%j)',
+    (line) => {
+      const made = rewriter();
+      const lines = line.repeat(100_000);
+      const text = `${lines}${chatEvent('a')}${lines}${chatEvent('b')}`;
+      expect(Buffer.concat([...made.push(Buffer.from(text)), ...made.finish()]).toString()).toBe(renamed(text));
+      expect(made.eventCount).toBe(3);
+    },
+  );
 
   it('has the model renamed even in an event of several MB in many chunks', () => {
     const made = rewriter();
@@ -225,27 +234,27 @@ describe('the end of a stream', () => {
 
   it('is complete with [DONE], with or without its empty line', () => {
     for (const done of ['data: [DONE]\n\n', 'data: [DONE]\n', 'data: [DONE]', 'data:[DONE]\r\n\r\n']) {
-      expect(endOf(chunk('a'), done)).toEqual({ text: renamed(chunk('a')) + done, interruption: null });
+      expect(endOf(chatEvent('a'), done)).toEqual({ text: renamed(chatEvent('a')) + done, interruption: null });
     }
   });
 
   it('is complete with a finish_reason, with or without usage after it', () => {
     for (const usage of ['', 'data: {"model":"gpt-oss-120b","choices":[],"usage":{"total_tokens":3}}\n\n'])
-      expect(endOf(chunk('a'), chunk('', 'length'), usage)).toEqual({
-        text: renamed(chunk('a') + chunk('', 'length') + usage),
+      expect(endOf(chatEvent('a'), chatEvent('', 'length'), usage)).toEqual({
+        text: renamed(chatEvent('a') + chatEvent('', 'length') + usage),
         interruption: null,
       });
   });
 
   it('is complete, with the model renamed, if the last event lacks only the empty line after it', () => {
-    const last = chunk('', 'stop').trimEnd();
+    const last = chatEvent('', 'stop').trimEnd();
     expect(endOf(last)).toEqual({ text: renamed(last), interruption: null });
   });
 
   it('is an interruption if an event is incomplete, and the client does not get this event', () => {
-    const half = chunk('b').slice(0, 60);
-    expect(endOf(chunk('a'), half)).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
-    expect(endOf(chunk('a'), 'data: [DO')).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
+    const half = chatEvent('b').slice(0, 60);
+    expect(endOf(chatEvent('a'), half)).toEqual({ text: renamed(chatEvent('a')), interruption: 'event' });
+    expect(endOf(chatEvent('a'), 'data: [DO')).toEqual({ text: renamed(chatEvent('a')), interruption: 'event' });
   });
 
   it("is not complete if Anthropic's last event is incomplete", () => {
@@ -261,15 +270,18 @@ describe('the end of a stream', () => {
   });
 
   it('is an interruption if the answer has no finish_reason', () => {
-    expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
+    expect(endOf(chatEvent('a'), chatEvent('b'))).toEqual({
+      text: renamed(chatEvent('a') + chatEvent('b')),
+      interruption: 'answer',
+    });
   });
 
   it.each([1, 7, 40, 100])('is found in chunks of %i bytes', (size) => {
     const inPieces = (text: string) => endOf(...(text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [])).interruption;
-    expect(inPieces(chunk('a') + chunk('b'))).toBe('answer');
+    expect(inPieces(chatEvent('a') + chatEvent('b'))).toBe('answer');
     const usage = 'data: {"model":"gpt-oss-120b","choices":[],"usage":{"total_tokens":3}}\n\n';
-    expect(inPieces(chunk('a') + chunk('', 'length') + usage)).toBe(null);
-    expect(inPieces(`${chunk('a')}data: {"error":{"message":"out of memory","code":500}}\n\n`)).toBe('error');
+    expect(inPieces(chatEvent('a') + chatEvent('', 'length') + usage)).toBe(null);
+    expect(inPieces(`${chatEvent('a')}data: {"error":{"message":"out of memory","code":500}}\n\n`)).toBe('error');
     expect(inPieces('event: message_delta\ndata: {"type":"message_delta"}\n\n')).toBe('answer');
     const made = rewriter();
     const last = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
@@ -280,8 +292,8 @@ describe('the end of a stream', () => {
   it('is an error of the upstream after an error event, with or without [DONE]', () => {
     const error = 'data: {"error":{"message":"out of memory","code":500}}\n\n';
     for (const end of ['', 'data: [DONE]\n\n'])
-      expect(endOf(chunk('a'), error + end)).toEqual({
-        text: renamed(chunk('a')) + error + end,
+      expect(endOf(chatEvent('a'), error + end)).toEqual({
+        text: renamed(chatEvent('a')) + error + end,
         interruption: 'error',
       });
   });
@@ -290,8 +302,10 @@ describe('the end of a stream', () => {
     const event = 'event: response.completed\ndata: {"type":"response.completed"}\n\n';
     expect(endOf(event)).toEqual({ text: event, interruption: null });
   });
+});
 
-  it('is an error event after a fault', () => {
+describe('the event of an error', () => {
+  it("has OpenAI's form in one line of data, with quotes and line ends escaped", () => {
     const error = new ProxyError({ status: 500, message: 'the "upstream"\nis gone', kind: 'connection' });
     expect(renderErrorEvent(error, 'openai', 'id').toString()).toBe(
       'data: {"error":{"message":"the \\"upstream\\"\\nis gone","type":"internal_server_error","param":null,"code":"500"}}\n\n',

@@ -1,6 +1,6 @@
 /**
- * Loads the configuration samples of LiteLLM's documentation, which are not part of the repository.
- * RACKLESS_LITELLM_SAMPLES names the file.
+ * Tests how `scripts/litellm-samples.js` classifies configuration samples. The samples of LiteLLM's documentation are
+ * not part of the repository: if RACKLESS_LITELLM_SAMPLES names their file, a test also measures them.
  */
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ describe("the measurement of LiteLLM's samples", () => {
 
   // CI must not skip a test, and the samples are not part of the repository. So the test exists only with their file.
   if (file !== undefined)
-    it('finds at most 5 % of the valid samples without a served model; the page lists these and refused ones', () => {
+    it('has no model for at most 5 % of the valid samples, and its page lists these and the refused samples', () => {
       const result = script.measure(loadConfig, script.readSamples(file));
       expect(result.valid).toBeGreaterThan(500);
       expect(result.unserved.length / result.valid).toBeLessThanOrEqual(0.05);

@@ -33,14 +33,14 @@ const stream = (...pieces: readonly string[]) => {
     response.end();
   };
 };
-const chunk = (content: string, rest = '') =>
+const chatEvent = (content: string, rest = '') =>
   `data: {"id":"c","model":"served/model","choices":[{"delta":{"content":"${content}"},"finish_reason":null}]${rest}}\n\n`;
 const last = 'data: {"model":"served/model","choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
 const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vllm/served/model"');
 
 describe('a stream', () => {
   it("has all bytes of the upstream, except for the model's name", async () => {
-    const text = `: OPENROUTER PROCESSING\n\nevent: x\nid: 7\n${chunk('é', ',"unknown":{"a":[1, 2]}')}${last}data: [DONE]\n\n`;
+    const text = `: OPENROUTER PROCESSING\n\nevent: x\nid: 7\n${chatEvent('é', ',"unknown":{"a":[1, 2]}')}${last}data: [DONE]\n\n`;
     stream(text);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([200, renamed(text)]);
@@ -70,8 +70,8 @@ describe('a stream', () => {
 
   it('does not contain the key of the deployment in its error events', async () => {
     const error = (key: string) => `event: error\ndata: {"type":"error","error":{"message":"wrong: ${key}"}}\n\n`;
-    stream(chunk('1'), error(KEY));
-    expect((await ask()).text).toBe(renamed(chunk('1')) + error('****'));
+    stream(chatEvent('1'), error(KEY));
+    expect((await ask()).text).toBe(renamed(chatEvent('1')) + error('****'));
   });
 
   it('reaches the client event by event', async () => {
@@ -79,15 +79,15 @@ describe('a stream', () => {
     const opening = begin();
     const { response } = await side;
     response.writeHead(200, events);
-    response.write(chunk('1'));
+    response.write(chatEvent('1'));
     const answer = await opening;
     await waitFor(
-      () => (answer.text === renamed(chunk('1')) ? true : undefined),
+      () => (answer.text === renamed(chatEvent('1')) ? true : undefined),
       () => `the first event did not come alone: ${answer.text}`,
     );
     response.end(`${last}data: [DONE]\n\n`);
     expect(await answer.ended).toBe('whole');
-    expect(answer.text).toBe(renamed(`${chunk('1')}${last}data: [DONE]\n\n`));
+    expect(answer.text).toBe(renamed(`${chatEvent('1')}${last}data: [DONE]\n\n`));
   });
 
   const WORDS = ['é', 'b', '漢', 'd'];
@@ -119,7 +119,7 @@ describe('a stream', () => {
         () => `${responses.length} of ${count} requests came to the upstream`,
       );
       for (const word of WORDS) {
-        response.write(chunk(word));
+        response.write(chatEvent(word));
         await came(`"content":"${word}"`, turn + 1);
       }
       // The next request of the connection waits until this answer has ended.
@@ -131,7 +131,7 @@ describe('a stream', () => {
     socket.destroy();
     return received;
   };
-  const content = WORDS.map((word) => renamed(chunk(word))).join('');
+  const content = WORDS.map((word) => renamed(chatEvent(word))).join('');
   const end = `${renamed(last)}data: [DONE]\n\n`;
 
   it('has no chunk sizes for a client of HTTP/1.0', async () => {
@@ -204,12 +204,12 @@ describe('a stream', () => {
   it('ends with an error event if it breaks off, and contains no incomplete event before it', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
-      response.write(chunk('1'));
+      response.write(chatEvent('1'));
       response.write('data: {"model":"served', () => response.destroy());
     };
     const { status, text } = await ask();
-    expect([status, text.startsWith(renamed(chunk('1')))]).toEqual([200, true]);
-    const rest = text.slice(renamed(chunk('1')).length);
+    expect([status, text.startsWith(renamed(chatEvent('1')))]).toEqual([200, true]);
+    const rest = text.slice(renamed(chatEvent('1')).length);
     expect(JSON.parse(/^data: (.*)\n\n$/.exec(rest)?.[1] ?? '')).toEqual({
       error: {
         message: expect.stringContaining('litellm.') as unknown,
@@ -230,7 +230,7 @@ describe('a stream', () => {
   });
 
   it('ends with an error event if the upstream ends it properly, but too early', async () => {
-    stream(chunk('1'));
+    stream(chatEvent('1'));
     const { text } = await ask();
     expect(text).toMatch(/^data: .*\n\ndata: \{"error":\{.*ended before the answer had finished.*\n\n$/);
   });
@@ -244,7 +244,7 @@ describe('a stream', () => {
 
   it('has the usage of its last events in the metrics', async () => {
     stream(
-      chunk('1'),
+      chatEvent('1'),
       last,
       `data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}\n\n`,
       'data: [DONE]\n\n',
@@ -292,7 +292,7 @@ describe('a client that closes its connection', () => {
     const opening = begin();
     const { asked, response } = await side;
     response.writeHead(200, events);
-    response.write(chunk('1'));
+    response.write(chatEvent('1'));
     const answer = await opening;
     const aborted = once(asked.request.socket, 'close');
     answer.leave();
@@ -312,7 +312,7 @@ describe('a client that does not read', () => {
     );
     const { response } = await side;
     response.writeHead(200, events);
-    const event = chunk('x'.repeat(100_000));
+    const event = chatEvent('x'.repeat(100_000));
     let sent = 0;
     // The upstream stops when its buffers are full. They never become full if the proxy reads everything.
     while (response.write(event) || sent < 3) {
@@ -345,7 +345,7 @@ describe('a stream with model_name_in_response: upstream', () => {
   };
 
   it('is unchanged', async () => {
-    const text = `: hi\r\n\r\n${chunk('1')}${last}data: [DONE]\n\n`;
+    const text = `: hi\r\n\r\n${chatEvent('1')}${last}data: [DONE]\n\n`;
     const answer = await askUnchanged((_asked, response) => {
       response.writeHead(200, events);
       response.end(text);
@@ -356,17 +356,17 @@ describe('a stream with model_name_in_response: upstream', () => {
   it('ends with an error event if it breaks off, and contains no incomplete event before it', async () => {
     const { text } = await askUnchanged((_asked, response) => {
       response.writeHead(200, events);
-      response.write(chunk('1'));
+      response.write(chatEvent('1'));
       response.write('data: {"model":"served', () => response.destroy());
     });
-    expect(text.slice(0, chunk('1').length)).toBe(chunk('1'));
-    expect(text.slice(chunk('1').length)).toMatch(/^data: \{"error":\{.*\}\}\n\n$/);
+    expect(text.slice(0, chatEvent('1').length)).toBe(chatEvent('1'));
+    expect(text.slice(chatEvent('1').length)).toMatch(/^data: \{"error":\{.*\}\}\n\n$/);
   });
 
   it('ends with an error event if it ends too early', async () => {
     const { text } = await askUnchanged((_asked, response) => {
       response.writeHead(200, events);
-      response.end(chunk('1'));
+      response.end(chatEvent('1'));
     });
     expect(text).toMatch(/\n\ndata: \{"error":\{.*ended before the answer had finished.*\}\}\n\n$/);
   });
