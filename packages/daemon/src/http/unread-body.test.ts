@@ -36,10 +36,10 @@ async function send(
   socket.on('error', () => undefined); // The server may reset the connection.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write('POST /first HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-  const chunks = (content: string) => `${content.length.toString(16)}\r\n${content}\r\n`;
-  if (first !== '') socket.write(chunks(first));
+  const encoded = (content: string) => `${content.length.toString(16)}\r\n${content}\r\n`;
+  if (first !== '') socket.write(encoded(first));
   while (!text.includes('/first')) await new Promise((resolve) => setImmediate(resolve));
-  socket.write(`${chunks(chunk).repeat(count)}0\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  socket.write(`${encoded(chunk).repeat(count)}0\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   await closed;
   while (read === 0) await new Promise((resolve) => setImmediate(resolve));
   return { text, read };

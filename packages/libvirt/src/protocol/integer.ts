@@ -18,7 +18,7 @@ export const uhyperNumber: Codec<number> = {
 };
 
 /**
- * A word of 32 flags. Accepts negative numbers, because `|` returns a negative number if bit 31 is
+ * Flags in 32 bits. Accepts negative numbers, because `|` returns a negative number if bit 31 is
  * set.
  */
 export const flags: Codec<number> = {

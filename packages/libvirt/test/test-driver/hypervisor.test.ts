@@ -92,7 +92,7 @@ describe('the host', () => {
     ]);
     const chosen = await hypervisor.domainListGetStats([await hypervisor.domainLookupByName('test')], STATE);
     expect(chosen).toEqual(states);
-    // With bit 31, `|` returns a negative number. libvirtd must receive the same word.
+    // If bit 31 is set, `|` returns a negative number. libvirtd must receive the same 32 bits.
     const enforced = ConnectGetAllDomainStatsFlags.ENFORCE_STATS | ConnectGetAllDomainStatsFlags.ACTIVE;
     const error: unknown = await hypervisor.getAllDomainStats(STATE | CPU_TOTAL, enforced).catch((e: unknown) => e);
     expect(error).toMatchObject({ code: 'ARGUMENT_UNSUPPORTED', procedure: 'connectGetAllDomainStats' });
