@@ -184,7 +184,8 @@ async function openStore({ settings: { sharedStore }, log }: DaemonOptions): Pro
 /**
  * Opens the driver, the features and Redfish, without a connection to the host.
  * @param options `settings` are the active settings.
- * @throws {StartError} @throws {StoreUnavailable}
+ * @throws {StartError}
+ * @throws {StoreUnavailable}
  */
 async function openService(
   { stateDir, store, tls }: Opening,

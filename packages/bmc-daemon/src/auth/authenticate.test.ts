@@ -95,8 +95,8 @@ async function nextRequest(): Promise<IncomingMessage> {
 }
 
 /**
- * Sends a request and resets the connection before the answer. @returns the server's socket, which
- * is closed.
+ * Sends a request and resets the connection before the answer.
+ * @returns the server's socket, which is closed.
  */
 async function askAndDisconnect(credentials: string): Promise<Socket> {
   if (server === undefined) throw new Error('nothing is served');

@@ -24,7 +24,8 @@ export function hasDetails<Name extends keyof SystemDetails>(
 /**
  * Reads a machine with the details of a resource.
  * @param resource path below the system, for the error, such as `Processors`.
- * @throws {RedfishError} 404 if the machine lacks a detail. @throws {DriverError} of the driver.
+ * @throws {RedfishError} 404 if the machine lacks a detail.
+ * @throws {DriverError} of the driver.
  */
 export async function readSystem<Name extends keyof SystemDetails>(
   id: string,

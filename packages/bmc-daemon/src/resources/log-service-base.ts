@@ -4,7 +4,8 @@ import { reference } from './reference.js';
 import { enabled } from './status.js';
 
 /**
- * Renders the shared properties. @param self URI of the LogService.
+ * Renders the shared properties.
+ * @param self URI of the LogService.
  * @see DSP2046, LogService
  */
 export function logServiceBase(self: string): JsonObject {

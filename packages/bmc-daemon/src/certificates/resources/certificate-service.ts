@@ -102,8 +102,9 @@ const certificateService = defineResource({
 });
 
 /**
- * Returns the UUID of the machine if a URI is the HTTPS certificate collection of its manager.
- * Returns null for any other URI and for an unknown machine. @throws the other errors of the driver.
+ * Returns the UUID of the machine if a URI is the HTTPS certificate collection of its manager. Returns null for any
+ * other URI and for an unknown machine.
+ * @throws the other errors of the driver.
  */
 async function machineOfHttpsCollection(uri: string, { driver }: Services): Promise<string | null> {
   const [, id] = /^\/redfish\/v1\/Managers\/([^/]+)\/NetworkProtocol\/HTTPS\/Certificates\/?$/.exec(uri) ?? [];

@@ -144,8 +144,10 @@ function lastReading(id: string, list: ServerList): Server | undefined {
 }
 
 /**
- * Reads a server. @throws {DriverError} notFound, if the daemon does not serve the server;
- * unavailable, if the cell of the server does not answer. @throws {CloudFailure}
+ * Reads a server.
+ * @throws {DriverError} notFound, if the daemon does not serve the server; unavailable, if the cell of the server
+ *   does not answer.
+ * @throws {CloudFailure}
  */
 export async function readServer(id: string, { api, list }: Pick<Parts, 'api' | 'list'>): Promise<Server> {
   const readAt = performance.now();
@@ -248,8 +250,8 @@ async function settle(id: string, goal: Goal, options: Settling): Promise<void> 
 }
 
 /**
- * Returns whether the server has reached the expected state. @throws {DriverError} if it will not
- * reach this state.
+ * Returns whether the server has reached the expected state.
+ * @throws {DriverError} if it will not reach this state.
  */
 async function isSettled(server: Server, goal: Goal, { doing, accepted, wasThere, api }: Settling): Promise<boolean> {
   if (server.task !== null) return false;

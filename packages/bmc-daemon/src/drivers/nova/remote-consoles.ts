@@ -30,7 +30,8 @@ export function createRemoteConsoles(api: Pick<ComputeApi, 'openConsole'>): Remo
   let nextProbeAt = -Infinity;
 
   /**
-   * Tries the kinds of consoles one after the other. @returns the access, or the last rejection.
+   * Tries the kinds of consoles one after the other.
+   * @returns the access, or the last rejection.
    */
   const tryKinds = async (id: string): Promise<GraphicalConsoleAccess | Rejected> => {
     const kinds = found === undefined ? consoleKinds : [found];

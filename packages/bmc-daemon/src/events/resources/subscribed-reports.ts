@@ -7,7 +7,8 @@ import type { Services } from './services.js';
 
 /**
  * Returns the canonical URIs of report definitions, which contain UUIDs instead of names.
- * @throws {RedfishError} 400 for an unknown definition. @throws {DriverError} unavailable.
+ * @throws {RedfishError} 400 for an unknown definition.
+ * @throws {DriverError} unavailable.
  */
 export async function canonicalDefinitions({ driver }: Services, uris: readonly string[]): Promise<string[]> {
   if (uris.length === 0) return [];

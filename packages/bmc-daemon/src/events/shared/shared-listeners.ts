@@ -20,8 +20,8 @@ export interface SharedListeners {
   /** Returns a function that posts only if no other replica may deliver. Otherwise, the function rejects. */
   checked(post: EventPost): EventPost;
   /**
-   * Begins to deliver when no other replica does. @returns subscriptions whose changes apply at all
-   * replicas.
+   * Begins to deliver when no other replica does.
+   * @returns subscriptions whose changes apply at all replicas.
    */
   share(subscriptions: OpenSubscriptions): Subscriptions;
   /** Stores the position of each listener, and lets another replica deliver. */

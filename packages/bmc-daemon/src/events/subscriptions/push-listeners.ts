@@ -93,7 +93,8 @@ export class PushListeners {
 
   /**
    * Changes a listener. Ignores an unknown id, as {@link suspend} and {@link resume} do.
-   * @throws {RedfishError} PayloadTooLarge. @throws {StateFileError}
+   * @throws {RedfishError} PayloadTooLarge.
+   * @throws {StateFileError}
    */
   change(id: string, change: PushChange): void {
     const push = this.#pushes.get(id);

@@ -52,8 +52,8 @@ export interface Subscriptions {
   /**
    * Creates a listener.
    * @param hasConfigureManager see {@link PlaceRequest}.
-   * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws
-   *   {StateFileError}
+   * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge.
+   * @throws {StateFileError}
    */
   create(record: NewSubscription, requester: { readonly hasConfigureManager: boolean }): Awaitable<PushSubscription>;
   /** Changes a listener; ignores an unknown id. @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */

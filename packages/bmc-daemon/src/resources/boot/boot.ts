@@ -177,7 +177,8 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
 }
 
 /**
- * Renders `Boot` with the allowable values of the machine. @param self URI of the system.
+ * Renders `Boot` with the allowable values of the machine.
+ * @param self URI of the system.
  * @see DSP2046, ComputerSystem, Boot
  */
 export function renderBoot({ boot, architecture }: Bootable, self: string): JsonObject {

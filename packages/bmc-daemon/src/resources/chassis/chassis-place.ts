@@ -85,8 +85,8 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
 /**
  * Changes a chassis. A machine's own chassis has the UUID of the machine, so the driver makes the
  * change. In a configured chassis, only the indicator can change, and the service stores it.
- * @throws {DriverError} of the driver. @throws {StateFileError} if the service cannot store the
- *   indicator.
+ * @throws {DriverError} of the driver.
+ * @throws {StateFileError} if the service cannot store the indicator.
  */
 export async function changeChassis(
   { uuid, system }: ChassisEntity,

@@ -69,7 +69,8 @@ function renderDrive(id: string, { system, storage, drive }: DriveEntity, { sett
 
 /**
  * Sets the indicator of a drive.
- * @throws {RedfishError} 400 for a configured drive. @throws {DriverError} of the driver.
+ * @throws {RedfishError} 400 for a configured drive.
+ * @throws {DriverError} of the driver.
  */
 async function applyIndicator(
   { system, drive: { id, disk } }: DriveEntity,

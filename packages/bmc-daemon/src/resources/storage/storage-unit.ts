@@ -164,7 +164,8 @@ function volumeOf(disk: DiskSnapshot): VolumeUnit {
 
 /**
  * Loads a storage, for Storage and the resources below it.
- * @throws {RedfishError} 404 for an unknown storage. @throws {DriverError} notFound, unavailable.
+ * @throws {RedfishError} 404 for an unknown storage.
+ * @throws {DriverError} notFound, unavailable.
  */
 export async function loadStorage({
   params,

@@ -23,7 +23,8 @@ const metricReportCollection = defineResource({
 /**
  * Loads the report of a machine, by UUID or name.
  * @param entity name of the resource type for the 404 message.
- * @throws {RedfishError} 404 as `findMachine`. @throws {DriverError} unavailable, if no earlier report exists.
+ * @throws {RedfishError} 404 as `findMachine`.
+ * @throws {DriverError} unavailable, if no earlier report exists.
  */
 export async function loadReport(services: Services, id: string, entity: string): Promise<Report> {
   const { telemetry } = services;

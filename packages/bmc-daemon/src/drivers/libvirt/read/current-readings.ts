@@ -25,8 +25,8 @@ export class CurrentReadings {
   #connections = 0;
 
   /**
-   * Begins a reading. @returns a function that stores the result, unless the machine or the connection changed
-   * meanwhile.
+   * Begins a reading.
+   * @returns a function that stores the result, unless the machine or the connection changed meanwhile.
    */
   begin(uuid: string): (reading: CurrentReading) => void {
     const [before, connection] = [this.#changes.get(uuid), this.#connections];

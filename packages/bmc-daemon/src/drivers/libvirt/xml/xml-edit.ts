@@ -224,8 +224,8 @@ export class XmlEdit {
   }
 
   /**
-   * Checks that an element belongs to this text, and returns it. @throws {RangeError} for an
-   * element of another text, and for a removed element.
+   * Checks that an element belongs to this text, and returns it.
+   * @throws {RangeError} for an element of another text, and for a removed element.
    */
   #own(element: XmlElement): EditedElement {
     if (!(element instanceof EditedElement)) throw new RangeError(`editing <${element.name}>: it is from another text`);

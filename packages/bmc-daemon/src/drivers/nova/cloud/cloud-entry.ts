@@ -105,8 +105,8 @@ function profileEntry(profile: YamlNode, context: CloudContext): YamlMapping {
 }
 
 /**
- * Returns the cloud that the `OS_*` variables describe. @throws {CloudError} if OS_AUTH_URL is missing or
- * empty.
+ * Returns the cloud that the `OS_*` variables describe.
+ * @throws {CloudError} if OS_AUTH_URL is missing or empty.
  */
 function environmentEntry({ environment }: CloudContext): YamlMapping {
   const file = 'environment';

@@ -79,8 +79,8 @@ export interface ComputeApi {
   /** Creates access to a console. */
   openConsole(id: string, kind: ConsoleKind): Promise<GraphicalConsoleAccess | Rejected>;
   /**
-   * Returns the statistics of a running server. @param run identifies the run of the guest since
-   * its last start.
+   * Returns the statistics of a running server.
+   * @param run identifies the run of the guest since its last start.
    */
   diagnostics(id: string, run: string): Promise<MachineStatistics | Rejected>;
   /** Returns whether Nova reports that an action failed. False also if Nova does not show the action. */
@@ -187,8 +187,8 @@ interface PageReader {
 }
 
 /**
- * Reads all pages of a list of servers. @returns undefined if Nova no longer knows the marker of a
- * page: the last server of the page before.
+ * Reads all pages of a list of servers.
+ * @returns undefined if Nova no longer knows the marker of a page: the last server of the page before.
  * @throws {CloudFailure} for any other error answer or unusable answer, and for too many or repeated pages.
  */
 async function listPages(

@@ -18,8 +18,8 @@ export interface CloudRequest {
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
   /**
-   * Maximum number of bytes of the answer to read. The text then has one character for each byte.
-   * Default: reads the whole answer as UTF-8.
+   * Maximum number of bytes of the answer to read, decoded as latin1. Default: the whole answer, decoded
+   * as UTF-8.
    */
   readonly headBytes?: number | undefined;
   /** The queue of the request. Default: one for each host and port. */

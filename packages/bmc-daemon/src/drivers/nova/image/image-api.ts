@@ -61,8 +61,8 @@ export interface ImageApi {
   /** Sends the content. @throws the failure of the stream; the signal's reason. */
   upload(id: string, body: Readable, signal: AbortSignal): Promise<void>;
   /**
-   * Returns the first bytes of the content, with one character for each byte. Shorter content is
-   * returned completely.
+   * Returns the first bytes of the content, decoded as latin1. Shorter content is returned
+   * completely.
    */
   readHead(id: string, bytes: number): Promise<string>;
   /** Lets Glance fetch the content. The fetch continues in the background. */

@@ -43,8 +43,8 @@ const volumeSchema = z.object({
 });
 
 /**
- * Returns a volume; undefined if the project cannot see the volume. @throws as {@link
- * CloudSession.request}.
+ * Returns a volume; undefined if the project cannot see the volume.
+ * @throws as {@link CloudSession.request}.
  */
 export async function readVolume(id: string, session: CloudSession): Promise<Volume | undefined> {
   const answer = await session.request({
