@@ -13,7 +13,8 @@ const NO_MODEL_LEFT = 'no entry of model_list can be served';
 /**
  * Compares a new configuration with the running one, and reads the new certificate.
  * @returns the certificate for new connections; null: plain HTTP.
- * @throws {ConfigError} if no model could be served anymore. @throws {TlsFilesError} if the certificate cannot be used.
+ * @throws {ConfigError} if no model could be served anymore.
+ * @throws {TlsFilesError} if the certificate cannot be used.
  */
 export function checkReplacement(next: LoadedConfig, current: LoadedConfig): TlsOptions | null {
   if (next.proxy.deployments.length === 0 && current.proxy.deployments.length > 0)

@@ -74,8 +74,8 @@ export function createTrace(log: Pick<Log, 'debug'>, { hidesBodies }: TraceOptio
 }
 
 /**
- * Formats a request as one shell command with masked keys. @param excerpt an empty excerpt; it
- * selects the part of the body that the line shows.
+ * Formats a request as one shell command with masked keys.
+ * @param excerpt an empty excerpt; it selects the part of the body that the line shows.
  */
 export function curlLine(request: TracedRequest, excerpt: BodyExcerpt = new Excerpt()): string {
   const { method, url, headers, body } = request;

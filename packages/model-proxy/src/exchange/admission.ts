@@ -73,7 +73,8 @@ function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
 
 /**
  * Checks that a key may use a model. Without a key, every model is allowed.
- * @param requested the name that the client sent. @param group the model group; undefined: there is none.
+ * @param requested the name that the client sent.
+ * @param group the model group; undefined: there is none.
  * @throws {ProxyError} 403: the key may not use the model.
  */
 export function requireModelAccess(key: VirtualKey | undefined, requested: string, group: string | undefined): void {

@@ -9,7 +9,8 @@ const MAX_LENGTH = 40;
 /**
  * Returns a name in ASCII. Requests have few different names, and a name that was decoded before costs a third of a
  * new text. V8 also compares such names faster.
- * @param start position after the opening quote. @param end position of the closing quote.
+ * @param start position after the opening quote.
+ * @param end position of the closing quote.
  * @returns undefined: the name is too long or not ASCII, or has an escape.
  */
 export function keyName(bytes: Buffer, start: number, end: number): string | undefined {

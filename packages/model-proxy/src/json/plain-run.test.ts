@@ -17,7 +17,8 @@ const plain = /(?:[ !#-[\]-\xff]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*/y;
 
 /**
  * Compares each run of a chunk with its definition: where it ends, and whether a backslash is in it or directly after
- * it. @throws {Error} if they differ.
+ * it.
+ * @throws {Error} if they differ.
  */
 function expectAgreement(found: (bytes: Buffer) => PlainRuns, bytes: Buffer): void {
   const text = bytes.toString('latin1');

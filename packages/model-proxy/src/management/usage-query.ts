@@ -18,7 +18,8 @@ export interface ReportDates {
 
 /**
  * Returns the dates of a query, by default the last {@link DEFAULT_DAYS} days until today. Each date has its own
- * default. @throws {ProxyError} 400: a date is invalid.
+ * default.
+ * @throws {ProxyError} 400: a date is invalid.
  */
 export function datesOf({ query, now }: Pick<ManagementRequest, 'query' | 'now'>): ReportDates {
   const to = dateIn(query, 'end_date') ?? dayOf(now);

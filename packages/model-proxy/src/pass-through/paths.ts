@@ -78,7 +78,8 @@ export function rawTarget(url: string): RawTarget | undefined {
 /**
  * Returns one name for all spellings of a raw path that the proxy or an upstream may treat as the same path: escapes
  * are decoded, and case, version, empty segments and parameters after `;` do not count.
- * @param path result of `plainPath`. @returns undefined if the path is not raw.
+ * @param path result of `plainPath`.
+ * @returns undefined if the path is not raw.
  */
 export function rawName(path: string): string | undefined {
   return acceptsPath(path) ? plainSpelling(path).replace(/\/v1(?=\/)/, '') : undefined;
@@ -109,7 +110,8 @@ export const closingNames = (path: string): readonly string[] => [rawName(path) 
 /**
  * Returns the names that an entry for a raw path adds to `masterKeyRoutes`. If the entry has no provider, or if it is
  * for files or batches, it closes the path at all providers: requests may reach the same upstream through each of them.
- * @param path result of `plainPath`. @returns empty if the path is not raw.
+ * @param path result of `plainPath`.
+ * @returns empty if the path is not raw.
  */
 export function closedNames(path: string): readonly string[] {
   const name = rawName(path);

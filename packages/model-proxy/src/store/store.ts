@@ -51,7 +51,8 @@ export interface Store {
   /**
    * Reads the rows of some days, one day after the other, the oldest first. The rows of all days may need more
    * memory than the proxy has.
-   * @param from first day: `2026-11-01`; @param to last day.
+   * @param from first day: `2026-11-01`.
+   * @param to last day.
    * @throws {StoreUnavailable} the rows cannot be read.
    */
   usageByDay(from: string, to: string): AsyncIterable<readonly UsageRow[]>;

@@ -89,8 +89,9 @@ export class Targets {
   }
 
   /**
-   * Resolves a deployment if the former targets used its origin with the same TLS settings. Then its
-   * connections stay open. @throws {Error} as {@link add}.
+   * Resolves a deployment if the former targets used its origin with the same TLS settings. Then its connections stay
+   * open.
+   * @throws {Error} as {@link add}.
    */
   addIfUsed(deployment: Deployment): void {
     const former = this.#former;

@@ -58,7 +58,7 @@ function divisible(total: number) {
 
 /** Reads the kinds of a usage object; all are 0 if the object is not complete JSON. */
 function reported(source: string): Reported {
-  // The text has one character for each byte.
+  // The text was decoded as latin1.
   const bytes = Buffer.from(source, 'latin1');
   const end = skipValue(bytes, 0, bytes.length);
   const usage = recordOf(end === -1 ? undefined : parseJson(bytes.toString('latin1', 0, end))) ?? {};

@@ -21,9 +21,9 @@ export function defaultModel(
 }
 
 /**
- * Returns the id of the deployment that made the earlier response, because only its upstream has
- * that response. Returns the model if there is no earlier response, if its id does not contain a deployment, or
- * if the deployment does not serve the model.
+ * Returns the id of the deployment that made the response of `previous_response_id`, because only its upstream has
+ * this response. Returns the model if the body has no such id, if the id does not contain a deployment, or if the
+ * deployment does not serve the model.
  */
 export function deploymentOfResponse(body: RequestBody, model: string, router: Router): string {
   if (!body.has(PREVIOUS_RESPONSE)) return model;

@@ -28,8 +28,9 @@ export function errorIn(value: unknown): UpstreamError | undefined {
 }
 
 /**
- * Reads an error of a stream, or of an answer with status 200, and adds the status of its type: 500 for an
- * unknown type. @returns undefined: another shape.
+ * Reads an error of a stream, or of an answer with status 200, and adds the status of its type: 500 for an unknown
+ * type.
+ * @returns undefined: another shape.
  */
 export function errorWithStatus(value: unknown): (UpstreamError & { readonly status: number }) | undefined {
   const error = errorIn(value);

@@ -106,8 +106,9 @@ function toolResult(message: JsonRecord): Block {
 }
 
 /**
- * Returns the id of a tool call with `_` for each character that Anthropic rejects. Ids of other
- * providers may contain such characters. @throws {ProxyError} 400: the id is missing.
+ * Returns the id of a tool call with `_` for each character that Anthropic rejects. Ids of other providers may
+ * contain such characters.
+ * @throws {ProxyError} 400: the id is missing.
  */
 function callId(id: unknown): string {
   const text = textOf(id);

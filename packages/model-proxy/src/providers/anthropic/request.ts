@@ -23,8 +23,9 @@ const translated: ReadonlySet<string> = new Set(['model', 'messages', 'system', 
 const unchanged: ReadonlySet<string> = new Set(['temperature', 'top_p', 'thinking']);
 
 /**
- * Translates a request. Members that OpenAI does not have, such as `top_k`, stay unchanged. Parameters of
- * OpenAI without a counterpart are omitted. @throws {ProxyError} 400: Anthropic's API cannot express the request.
+ * Translates a request. Members that OpenAI does not have, such as `top_k`, stay unchanged. Parameters of OpenAI
+ * without a counterpart are omitted.
+ * @throws {ProxyError} 400: Anthropic's API cannot express the request.
  */
 export function anthropicRequest(members: RequestMembers, { model, streams }: DialectCall): Map<string, Buffer> {
   const value = (name: string): unknown => memberValue(members, name);

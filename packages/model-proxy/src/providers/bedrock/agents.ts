@@ -50,7 +50,8 @@ class AgentStream implements DialectStream {
 
 /**
  * Returns the last message for an existing session, which stores its earlier messages. For a new session: all
- * messages. @throws {ProxyError} 400: there is no message, or a part of a message is not a text.
+ * messages.
+ * @throws {ProxyError} 400: there is no message, or a part of a message is not a text.
  */
 function inputOf(members: RequestMembers, sessionExists: boolean): string {
   const messages = recordsOf(memberValue(members, 'messages')).map(({ role, content }) => {

@@ -51,7 +51,8 @@ export class KeyTable {
 
   /**
    * Runs a change as `Store.changeKeys` does. Changes that wait at the same time share one write.
-   * @param write stores entries on the disk. @param now returns milliseconds since 1970.
+   * @param write stores entries on the disk.
+   * @param now returns milliseconds since 1970.
    */
   change<Result>(
     change: (keys: KeysInChange) => { readonly changes: KeyChanges; readonly result: Result },
