@@ -69,7 +69,7 @@ export const tinkerbell: EnrollmentFormat = {
     comment([
       'Each machine needs a secret with the login at its BMC, for example:',
       `  kubectl -n ${NAMESPACE} create secret generic NAME-bmc --from-literal=username=USER --from-literal=password="$(cat FILE)"`,
-      'Add IP addresses to the interfaces: the Redfish service does not report them.',
+      'Add IP addresses to the interfaces: Tinkerbell assigns them by DHCP, and this file has none.',
       ...notes,
     ]) +
     nodes
