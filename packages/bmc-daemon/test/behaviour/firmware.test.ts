@@ -14,7 +14,8 @@ describeSpec('Secure Boot', (spec) => {
     const { SecureBootEnable, SecureBootCurrentBoot, SecureBootMode } = await spec().get(path());
     return [SecureBootEnable, SecureBootCurrentBoot, SecureBootMode];
   };
-  const keys = (type: string) => spec().call('POST', `${path()}/Actions/SecureBoot.ResetKeys`, { ResetKeysType: type });
+  const resetKeys = (type: string) =>
+    spec().call('POST', `${path()}/Actions/SecureBoot.ResetKeys`, { ResetKeysType: type });
 
   it('shows a change at once, and applies it at the next start of the machine', async () => {
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}`)).toMatchObject({
@@ -35,14 +36,14 @@ describeSpec('Secure Boot', (spec) => {
   });
 
   it('gets the default keys or no keys by ResetKeys, which rejects DeletePK', async () => {
-    expect((await keys('ResetAllKeysToDefault')).status).toBe(204);
+    expect((await resetKeys('ResetAllKeysToDefault')).status).toBe(204);
     expect(await state()).toEqual([true, null, 'UserMode']);
-    expect((await keys('DeleteAllKeys')).status).toBe(204);
+    expect((await resetKeys('DeleteAllKeys')).status).toBe(204);
     expect(await state()).toEqual([false, null, 'SetupMode']);
     await spec().reset('On');
     expect(await state()).toEqual([false, 'Disabled', 'SetupMode']);
     // The service takes the keys from a template, with all keys or none, so it cannot remove only one key.
-    const refused = await keys('DeletePK');
+    const refused = await resetKeys('DeletePK');
     expect([refused.status, spec().messageIds(refused)]).toEqual([400, ['ActionParameterValueNotInList']]);
     expect(JSON.stringify(refused.body)).toContain('ResetAllKeysToDefault, DeleteAllKeys');
   });

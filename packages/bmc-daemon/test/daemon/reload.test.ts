@@ -19,13 +19,13 @@ async function ask(
 
 describe('reading the configuration again', () => {
   const { start, config } = daemonFixture();
-  const lines = (...more: readonly string[]): string =>
+  const configText = (...more: readonly string[]): string =>
     ['EMULATOR_FAKE_DRIVER = True', "EMULATOR_LISTEN_IP = '127.0.0.1'", 'EMULATOR_LISTEN_PORT = 0', ...more, ''].join(
       '\n',
     );
 
   it('applies changed settings that need no restart, after SIGHUP and after Manager.Reset', async () => {
-    const daemon = start(['--config', config(lines())]);
+    const daemon = start(['--config', config(configText())]);
     const address = await daemon.address();
     // The schema requires this property.
     const managers = (await ask(`${address}/redfish/v1/Managers`)).body['Members'] as readonly Record<string, string>[];
@@ -38,13 +38,13 @@ describe('reading the configuration again', () => {
     const started = await lastReset();
     expect(await forceOff()).toBe(204);
 
-    config(lines('EMULATOR_DISABLE_POWER_OFF = True', 'EMULATOR_DMTF_STRICT = True'));
+    config(configText('EMULATOR_DISABLE_POWER_OFF = True', 'EMULATOR_DMTF_STRICT = True'));
     daemon.signal('SIGHUP');
     await daemon.waitForLog(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/);
     await daemon.waitForLog(/^these changes need a restart of the daemon: EMULATOR_DMTF_STRICT$/);
     expect(await forceOff()).toBe(400);
 
-    config(lines());
+    config(configText());
     expect((await ask(`${manager}/Actions/Manager.Reset`, 'POST', { ResetType: 'GracefulRestart' })).status).toBe(204);
     await daemon.waitForLog(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/, 2);
     expect(await forceOff()).toBe(204);
@@ -52,7 +52,7 @@ describe('reading the configuration again', () => {
   });
 
   it('shows clients the active settings and their current origins', async () => {
-    const file = config(lines('EMULATOR_DISABLE_POWER_OFF = False'));
+    const file = config(configText('EMULATOR_DISABLE_POWER_OFF = False'));
     const daemon = start(['--config', file]);
     const id = 'RacklessServiceAttributeRegistry.v1_0_0';
     const registry = `${await daemon.address()}/redfish/v1/Registries/${id}/${id}.json`;
@@ -69,22 +69,22 @@ describe('reading the configuration again', () => {
     expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, originAt(4)]);
     expect(await shownSetting('EMULATOR_SSDP')).toEqual([false, null]);
 
-    config(lines('', 'EMULATOR_SSDP = True', 'EMULATOR_DISABLE_POWER_OFF = True'));
+    config(configText('', 'EMULATOR_SSDP = True', 'EMULATOR_DISABLE_POWER_OFF = True'));
     daemon.signal('SIGHUP');
     await daemon.waitForLog(/^these changes need a restart of the daemon: EMULATOR_SSDP$/);
     expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([true, originAt(6)]);
     expect(await shownSetting('EMULATOR_SSDP')).toEqual([false, null]);
 
-    config(lines());
+    config(configText());
     daemon.signal('SIGHUP');
     await daemon.waitForLog(/^configuration reloaded: EMULATOR_DISABLE_POWER_OFF$/, 2);
     expect(await shownSetting('EMULATOR_DISABLE_POWER_OFF')).toEqual([false, null]);
   });
 
   it('changes nothing if the configuration has a fault', async () => {
-    const daemon = start(['--config', config(lines('EMULATOR_DISABLE_POWER_OFF = False'))]);
+    const daemon = start(['--config', config(configText('EMULATOR_DISABLE_POWER_OFF = False'))]);
     const address = await daemon.address();
-    config(lines('EMULATOR_DISABLE_POWER_OFF = True', "EMULATOR_TASK_AFTER_SECONDS = 'soon'"));
+    config(configText('EMULATOR_DISABLE_POWER_OFF = True', "EMULATOR_TASK_AFTER_SECONDS = 'soon'"));
     daemon.signal('SIGHUP');
     await daemon.waitForLog(/EMULATOR_TASK_AFTER_SECONDS must be a number/);
     await daemon.waitForLog(/^reloading the configuration failed: the old one stays in use$/);

@@ -43,7 +43,8 @@ describe('several hosts', () => {
   let daemon: DaemonProcess;
   let url: string;
 
-  const lines = (...hosts: readonly LabHost[]): string =>
+  /** Writes the configuration with these hosts. @returns the path of the file. */
+  const writeConfig = (...hosts: readonly LabHost[]): string =>
     config(
       [
         `EMULATOR_LIBVIRT_URI = {${hosts.map(({ name, uri }) => `'${name}': '${uri}'`).join(', ')}}`,
@@ -85,7 +86,7 @@ describe('several hosts', () => {
     await Promise.all([left, right, other].map((host) => host.stop()));
   });
   beforeEach(async () => {
-    daemon = start(['--config', lines(left, right)]);
+    daemon = start(['--config', writeConfig(left, right)]);
     url = await daemon.address();
     await until('the machines of both hosts', async () => (await members()).length === 2);
   });
@@ -144,7 +145,7 @@ describe('several hosts', () => {
     // A restart of the daemon does not lose the machines of the host that does not answer.
     daemon.signal('SIGTERM');
     await daemon.waitForExit();
-    daemon = start(['--config', lines(left, right)]);
+    daemon = start(['--config', writeConfig(left, right)]);
     url = await daemon.address();
     await reaches(web, 'UnavailableOffline');
     expect(await members()).toEqual([web, db]);
@@ -177,7 +178,7 @@ describe('several hosts', () => {
     });
     left.relay.resume();
     expect(await nextEvent('ResourceStatusChangedOK', left)).toMatchObject({ MessageArgs: ['left', 'OK'] });
-    lines(left, other);
+    writeConfig(left, other);
     daemon.signal('SIGHUP');
     await nextEvent('ResourceRemoved', right);
     await nextEvent('ResourceCreated', other);
@@ -189,7 +190,7 @@ describe('several hosts', () => {
     expect((await reset(web, 'On')).status).toBe(204);
     await get(`${systems}/${web}`);
     const { accepted } = left.relay;
-    lines(left, other);
+    writeConfig(left, other);
     daemon.signal('SIGHUP');
     await daemon.waitForLog(/^configuration reloaded: EMULATOR_LIBVIRT_URI$/);
     await daemon.waitForLog(/^host other was added$/);
@@ -201,7 +202,7 @@ describe('several hosts', () => {
     expect((await reset(far, 'ForceOff')).status).toBe(204);
     expect((await reset(web, 'ForceOff')).status).toBe(204);
     expect(left.relay.accepted).toBe(accepted);
-    lines(left);
+    writeConfig(left);
     daemon.signal('SIGHUP');
     await daemon.waitForLog(/^host other was removed$/);
     expect(await members()).toEqual([web]);
