@@ -77,8 +77,8 @@ describe('a cloud', () => {
     const { findings } = await examine();
     expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
       'problem: The quota allows no metadata of servers, so the daemon cannot store boot overrides and images.',
-      'warning: The catalog of the cloud has no Glance, so clients cannot insert images.',
-      'note: The catalog of the cloud has no Cinder, so machines show no volumes.',
+      'warning: The catalog of the cloud has no usable endpoint of Glance, so clients cannot insert images.',
+      'note: The catalog of the cloud has no usable endpoint of Cinder, so machines show no volumes.',
     ]);
   });
 

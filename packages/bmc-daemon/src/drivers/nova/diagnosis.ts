@@ -99,7 +99,7 @@ async function examineCompute(session: CloudSession, run: Run): Promise<readonly
 
 /**
  * Examines a service that the daemon can do without.
- * @param path the path of a short list; null: checks only that the catalog has the service.
+ * @param path the path of a short list; null: checks only that there is an endpoint.
  * @throws as {@link CloudSession.request}.
  */
 async function examineService(
@@ -110,7 +110,7 @@ async function examineService(
 ): Promise<readonly Finding[]> {
   const { title } = cloudServices[name];
   if (!(await session.offers(name))) {
-    const message = `The catalog of the cloud has no ${title}, ${effects[name]}.`;
+    const message = `The catalog of the cloud has no usable endpoint of ${title}, ${effects[name]}.`;
     const command = run('catalog', 'list');
     return [name === 'volume' ? note(name, message, command) : warning(name, message, command)];
   }
