@@ -20,7 +20,7 @@ const geminiForm: UsageForm = { name: Buffer.from('"usageMetadata"'), find: last
 const LONGEST_NAME = geminiForm.name.length;
 
 /** The API whose answers a scanner reads. */
-export type ScannedApi = 'anthropic' | 'gemini' | 'other';
+type ScannedApi = 'anthropic' | 'gemini' | 'other';
 
 /**
  * Finds the usage of a text that comes in pieces, and stores only the end of the text. The last usage counts. Anthropic's
