@@ -150,8 +150,8 @@ export class Exchange {
   /** The usage that the upstream reported; null: none. */
   usage: Usage | null = null;
   /**
-   * Estimates the usage of an answer that is incomplete. The estimate counts for limits and budgets instead of
-   * {@link usage}. null: there is no estimate, or the answer is complete.
+   * Estimates the usage of a raw answer that is incomplete, or of a WebSocket with its complete answers. The estimate
+   * counts for limits and budgets instead of {@link usage}. null: there is no estimate.
    */
   estimateUsage: (() => Usage) | null = null;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
@@ -164,7 +164,7 @@ export class Exchange {
   tags: readonly string[] = [];
   /** Size of the request's body so far, in bytes. */
   requestBytes = 0;
-  /** Number of complete events of the answer. */
+  /** Number of complete events of the answer; for a raw request, of lines with data. */
   eventCount = 0;
   /** One request for each model of a list; empty: the request is for a single model. */
   parts: readonly Exchange[] = NO_PARTS;

@@ -13,7 +13,7 @@ import type { TracedCall } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
 import { sendHead } from './raw-answer.js';
-import type { UsageScanner } from './usage-scanner.js';
+import { UsageScanner, type ScannedApi } from './usage-scanner.js';
 
 /** The body of a raw request. */
 export type RawBody =
@@ -36,16 +36,16 @@ interface RawCallOptions {
   readonly request: Omit<UpstreamRequest, 'body' | 'isRaw'>;
   readonly body: RawBody;
   readonly traced: TracedCall | null;
-  /** Reads the tokens of the answer; null: they do not count. */
-  readonly scanner: UsageScanner | null;
+  /** The form in which the answer has its tokens; null: they do not count. */
+  readonly scanned: ScannedApi | null;
 }
 
 /** Sends a raw request, and the answer or an error to the client. */
-export function sendRaw({ exchange, request, body, traced, scanner }: RawCallOptions): void {
+export function sendRaw({ exchange, request, body, traced, scanned }: RawCallOptions): void {
   exchange.sentAt = performance.now();
   // A streamed body arrives while the upstream works, so the time of receiving ends here.
   exchange.receivedAt ||= exchange.sentAt;
-  const handler = new RawAnswerHandler(exchange, traced, scanner);
+  const handler = new RawAnswerHandler(exchange, traced, scanned);
   exchange.requestBytes =
     body.kind === 'buffered' ? body.chunks.reduce((sum, { length }) => sum + length, 0) : body.head.length;
   const bytes = body.kind === 'buffered' ? body.chunks : streamOf(exchange, body);
@@ -92,15 +92,17 @@ class RawAnswerHandler implements UpstreamHandler {
   call: UpstreamCall | undefined;
   readonly #exchange: Exchange;
   readonly #traced: TracedCall | null;
-  readonly #scanner: UsageScanner | null;
-  readonly #isAnthropic: boolean;
+  readonly #scanned: ScannedApi | null;
+  /** null: the tokens of the answer do not count. */
+  #scanner: UsageScanner | null = null;
   #answerBytes = 0;
+  /** Whether a stream has sent the event after which clients leave. */
+  #isDone = false;
 
-  constructor(exchange: Exchange, traced: TracedCall | null, scanner: UsageScanner | null) {
+  constructor(exchange: Exchange, traced: TracedCall | null, scanned: ScannedApi | null) {
     this.#exchange = exchange;
     this.#traced = traced;
-    this.#scanner = scanner;
-    this.#isAnthropic = scanner?.api === 'anthropic';
+    this.#scanned = scanned;
   }
 
   onHead(status: number, headers: readonly string[]): void {
@@ -110,9 +112,10 @@ class RawAnswerHandler implements UpstreamHandler {
       this.#traced?.head(status, headers);
       const type = mediaType(headerOf(headers, 'content-type') ?? '');
       exchange.streamed = type === 'text/event-stream';
-      const isText = type.startsWith('text/') || type.endsWith('json');
-      if (this.#scanner !== null && status < 300 && isText) exchange.estimateUsage = this.#estimate;
       sendHead(exchange, status, headers);
+      if (this.#scanned === null || status >= 300) return;
+      this.#scanner = new UsageScanner(exchange.streamed || this.#scanned === 'gemini' ? this.#scanned : 'other');
+      if (type.startsWith('text/') || type.endsWith('json')) exchange.estimateUsage = this.#estimate;
     });
   }
 
@@ -126,12 +129,12 @@ class RawAnswerHandler implements UpstreamHandler {
     });
   }
 
-  /** Estimates the usage of an answer that the client leaves before its end. */
+  /** Estimates the usage of an answer that the client leaves before its end, or that fails. */
   readonly #estimate = (): Usage => {
     const { streamed, eventCount, requestBytes } = this.#exchange;
     const reported = this.#scanner?.usage ?? null;
     // Other answers can have parts of the request that look like a usage.
-    const isTrusted = reported !== null && this.#isAnthropic;
+    const isTrusted = reported !== null && this.#scanner?.api === 'anthropic';
     const { inputTokens, outputTokens } = estimate(requestBytes, streamed ? eventCount : tokensOf(this.#answerBytes));
     const usage = {
       inputTokens: isTrusted ? reported.inputTokens : Math.max(inputTokens, reported?.inputTokens ?? 0),
@@ -142,16 +145,25 @@ class RawAnswerHandler implements UpstreamHandler {
 
   #count(chunk: Buffer): void {
     const exchange = this.#exchange;
-    if (this.#scanner === null) return;
-    this.#scanner.add(chunk);
+    const scanner = this.#scanner;
+    if (scanner === null) return;
+    scanner.add(chunk);
     this.#answerBytes += chunk.length;
-    if (exchange.streamed) exchange.eventCount += linesOfData(chunk);
+    if (!exchange.streamed) return;
+    exchange.eventCount += linesOfData(chunk);
+    this.#isDone ||= hasLastEvent(chunk);
+    if (this.#isDone) this.#complete();
+  }
+
+  /** Lets the reported usage count. */
+  #complete(): void {
+    this.#exchange.estimateUsage = null;
+    if (this.#scanner !== null) this.#exchange.usage = this.#scanner.usage;
   }
 
   onEnd(): void {
     this.#exchange.answeredAt = performance.now();
-    this.#exchange.estimateUsage = null;
-    if (this.#scanner !== null) this.#exchange.usage = this.#scanner.usage;
+    this.#complete();
     this.#guard(() => {
       this.#traced?.end();
       endAnswer(this.#exchange);
@@ -161,7 +173,7 @@ class RawAnswerHandler implements UpstreamHandler {
   onError(error: ProxyError): void {
     const exchange = this.#exchange;
     exchange.answeredAt = performance.now();
-    if (!exchange.streamed) exchange.estimateUsage = null;
+    if (this.#answerBytes === 0) exchange.estimateUsage = null;
     this.#guard(() => {
       this.#traced?.fail(error);
       const isBegun = exchange.response.headersSent;
@@ -187,7 +199,21 @@ class RawAnswerHandler implements UpstreamHandler {
 
 const dataLine = Buffer.from('\ndata:');
 
-/** Returns the number of lines with data in a part of a stream, which model servers send once for each token. */
+/**
+ * Matches the beginning of the event with which an answer is complete, for OpenAI's and Anthropic's APIs. A line break
+ * before it cannot be in a text of the answer, because JSON escapes it.
+ */
+const lastEvent = /(?:^|\n)(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))/;
+const lastNames = ['[DONE]', 'message_stop', 'response.'];
+
+function hasLastEvent(chunk: Buffer): boolean {
+  return lastNames.some((name) => chunk.includes(name)) && lastEvent.test(chunk.toString('latin1'));
+}
+
+/**
+ * Returns the number of lines with data in a chunk of a stream. Model servers send such a line for each token. Misses a
+ * line whose name is in two chunks.
+ */
 function linesOfData(chunk: Buffer): number {
   let count = chunk.toString('latin1', 0, 5) === 'data:' ? 1 : 0;
   for (let at = chunk.indexOf(dataLine); at !== -1; at = chunk.indexOf(dataLine, at + 1)) count += 1;

@@ -19,14 +19,14 @@ import { sendContinue } from './body-reader.js';
 import { decide, decideWebSocket, type Decision, type RawTask } from './decide.js';
 import type { CloseReason } from './web-socket/frames.js';
 import { flatHeaders, rawRequestHeaders } from './headers.js';
-import { rawMethods, rawTarget, upstreamUrl } from './paths.js';
+import { rawMethods, rawName, rawTarget, upstreamUrl } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
 import { queryText, withPairs, type QueryPair } from './query.js';
 import { queryWithoutKeys } from './query-key.js';
 import { sendRaw } from './raw-call.js';
 import { sendStored } from './stored-response.js';
 import type { UpgradePlan } from './web-socket/upgrade-request.js';
-import { UsageScanner } from './usage-scanner.js';
+import type { ScannedApi } from './usage-scanner.js';
 import { WebSocketCall } from './web-socket/web-socket-call.js';
 
 /** Forwards raw requests and WebSockets. */
@@ -152,14 +152,14 @@ function taskOf(exchange: Exchange): RawTask {
 function send(task: RawTask, { selection, query, body, streams }: Decision): void {
   const { exchange } = task;
   const method = exchange.request.method ?? 'GET';
-  const scanner = usageScannerOf(task, method);
-  const { url, headers } = headOf(task, selection, scanner?.api === 'gemini' ? query.filter(showsUsage) : query);
+  const scanned = scannedApiOf(task, method);
+  const { url, headers } = headOf(task, selection, scanned === 'gemini' ? query.filter(showsUsage) : query);
   admit(exchange, selection);
   exchange.receivedAt = performance.now();
   sendContinue(exchange);
   // The upstream client sets this header.
   delete headers.host;
-  if (scanner !== null) {
+  if (scanned !== null) {
     // The proxy could not read a compressed answer.
     headers['accept-encoding'] = 'identity';
     delete headers['x-goog-fieldmask'];
@@ -172,7 +172,7 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
     timeouts: timeoutsOf(exchange, selection, streams),
   };
   const tracedBody = body.kind === 'buffered' ? body.chunks : [body.head];
-  sendRaw({ exchange, request, body, scanner, traced: traceCall(exchange, { ...request, body: tracedBody }) });
+  sendRaw({ exchange, request, body, scanned, traced: traceCall(exchange, { ...request, body: tracedBody }) });
 }
 
 /**
@@ -183,17 +183,18 @@ const storedAnswer =
   /\/cancel$|(?:^|\/)batches(?:\/[^/]+)?$|\/chat\/completions\/chatcmpl-[^/]+$|\/threads\/[^/]+\/runs\/[^/]+$/;
 
 /**
- * Returns the reader of the tokens of an answer; null: they do not count.
+ * Returns the form in which the answer has its tokens; null: they do not count.
  * @throws {ProxyError} 415: Google's APIs would answer in a form without names.
  */
-function usageScannerOf({ target, exchange }: RawTask, method: string): UsageScanner | null {
+function scannedApiOf({ target, exchange }: RawTask, method: string): ScannedApi | null {
   if (target.kind !== 'provider' || method !== 'POST' || storedAnswer.test(target.rest)) return null;
+  const { headers, url = '/' } = exchange.request;
   if (target.family !== 'gemini')
-    return new UsageScanner(/(?:^|\/)messages$/.test(target.rest) ? 'anthropic' : 'other');
-  const type = exchange.request.headers['content-type'];
+    return rawName(plainPath(url))?.endsWith('/messages') === true ? 'anthropic' : 'other';
+  const type = headers['content-type'];
   if (type !== undefined && mediaType(type) !== 'application/json' && !target.rest.startsWith('upload/'))
     throw unsupportedContentType(type, 'application/json');
-  return new UsageScanner('gemini');
+  return 'gemini';
 }
 
 /**

@@ -16,11 +16,11 @@ interface UsageForm {
 /** OpenAI's and Anthropic's form. */
 const usualForm: UsageForm = { name: Buffer.from('"usage"'), find: usagesIn };
 /** The form of Gemini's own API. @see https://ai.google.dev/api/generate-content#UsageMetadata */
-const geminiForm: UsageForm = { name: Buffer.from('"usageMetadata"'), find: lastGeminiUsage };
+const geminiForm: UsageForm = { name: Buffer.from('"usageMetadata"'), find: geminiUsagesIn };
 const LONGEST_NAME = geminiForm.name.length;
 
-/** The API whose answers a scanner reads. */
-type ScannedApi = 'anthropic' | 'gemini' | 'other';
+/** The form of an answer: `anthropic` is a stream of Anthropic's API. */
+export type ScannedApi = 'anthropic' | 'gemini' | 'other';
 
 /**
  * Finds the usage of a text that comes in pieces, and stores only the end of the text. The last usage counts. Anthropic's
@@ -91,14 +91,18 @@ export class UsageScanner {
   }
 }
 
-/** Finds Gemini's last usage. Its number of candidate tokens does not contain the tokens of the thoughts. */
-function lastGeminiUsage(bytes: Buffer): readonly FoundUsage[] {
+/** Finds Gemini's usages. Their numbers of candidate tokens do not contain the tokens of the thoughts. */
+function* geminiUsagesIn(bytes: Buffer): Generator<FoundUsage> {
   const { name: key } = geminiForm;
-  const at = bytes.lastIndexOf(key);
-  const text = bytes.toString('latin1', at + key.length, at + MAX_USAGE_BYTES);
-  const count = (name: string) => Number(new RegExp(`"${name}"\\s*:\\s*(\\d{1,15})`).exec(text)?.[1] ?? 0);
-  const inputTokens = count('promptTokenCount') + count('toolUsePromptTokenCount');
-  const outputTokens = count('candidatesTokenCount') + count('thoughtsTokenCount');
-  const totalTokens = count('totalTokenCount') || inputTokens + outputTokens;
-  return [{ at, usage: { inputTokens, outputTokens, totalTokens } }];
+  for (let at = bytes.lastIndexOf(key); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(key, at - 1)) {
+    const text = bytes.toString('latin1', at + key.length, at + MAX_USAGE_BYTES);
+    if (!/^\s*:\s*\{/.test(text)) continue;
+    const count = (name: string) => Number(new RegExp(`"${name}"\\s*:\\s*(\\d{1,15})`).exec(text)?.[1] ?? 0);
+    const inputTokens = count('promptTokenCount') + count('toolUsePromptTokenCount');
+    const outputTokens = count('candidatesTokenCount') + count('thoughtsTokenCount');
+    const totalTokens = count('totalTokenCount') || inputTokens + outputTokens;
+    if (totalTokens === 0) continue;
+    yield { at, usage: { inputTokens, outputTokens, totalTokens } };
+    return;
+  }
 }

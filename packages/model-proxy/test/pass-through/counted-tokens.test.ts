@@ -138,6 +138,38 @@ describe('the tokens of a raw request', () => {
     expect(await spendOf(key)).toBe(0.006 + 2);
   });
 
+  it('are estimated if an answer that is no stream breaks off', async () => {
+    const key = await createKey();
+    answerWith((response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': 9000 });
+      response.write(' '.repeat(4000), () => response.destroy());
+    });
+    const left = await open(`${fixture().proxy.url}/vllm/v1/chat/completions`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: { model: 'oss-upstream' },
+    });
+    await left.ended;
+    expect(await spendOf(key)).toBe(0.006 + 2);
+  });
+
+  it('are those of the report if the client leaves a stream after its last event', async () => {
+    const key = await createKey();
+    answerWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\ndata: [DONE]\n\n');
+    });
+    const left = await open(`${fixture().proxy.url}/vllm/v1/chat/completions`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: { model: 'oss-upstream', picture: 'x'.repeat(4000) },
+    });
+    await waitFor(
+      () => (left.text.includes('[DONE]') ? true : undefined),
+      () => 'the last event has not arrived',
+    );
+    left.leave();
+    expect(await spendOf(key)).toBe(0.003);
+  });
+
   it('have the last usage, so a schema of the client that the upstream sends back changes nothing', async () => {
     const key = await createKey();
     const fake = { total_tokens: 1, input_tokens_details: { cached_tokens: 1e9 } };
@@ -216,8 +248,15 @@ describe('the tokens of a WebSocket', () => {
     const socket = new WebSocket(`ws://127.0.0.1:${fixture().proxy.port}/v1/realtime?model=oss`, options);
     await once(socket, 'open');
     const delta = { type: 'response.output_text.delta', delta: 'a' };
-    // A client can cause the second message.
-    for (const message of [delta, { type: 'session.updated', tools: [{ usage: { total_tokens: 1 } }] }, delta, delta]) {
+    const created = { type: 'response.created', response: { instructions: 'x.delta', metadata: { type: 'x.delta' } } };
+    // A client can cause the contents of the second and the third message.
+    for (const message of [
+      delta,
+      created,
+      { type: 'session.updated', tools: [{ usage: { total_tokens: 1 } }] },
+      delta,
+      delta,
+    ]) {
       socket.send(JSON.stringify(message));
       await once(socket, 'message');
     }

@@ -58,6 +58,12 @@ describe('findUsage', () => {
       expect(found(answerWith({ logprobs: 'x'.repeat(size + shift) }))).toMatchObject({ totalTokens: 7 });
   });
 
+  it('reads only the object of the usage', () => {
+    const metadata = { total_input_tokens: 'x', total_tokens: 0, cached_tokens: 9 };
+    const usage = { input_tokens: 3, cache_read_input_tokens: 2, output_tokens: 4 };
+    expect(found(JSON.stringify({ usage, metadata }))).toMatchObject({ inputTokens: 5, totalTokens: 9 });
+  });
+
   it.each([200, 20_000])('finds the usage before %d texts that are its name', (count) => {
     const logprobs = Array.from({ length: count }, () => ({ '5': { logprob: -1, decoded_token: 'usage' } }));
     expect(found(answerWith({ prompt_logprobs: logprobs }))).toMatchObject({ totalTokens: 7 });

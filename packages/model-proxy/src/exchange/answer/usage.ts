@@ -1,6 +1,7 @@
 /**
  * Reads the number of tokens that the upstream counted, for metrics, limits and the cost of an answer.
  */
+import { skipValue } from '../../json/navigate.js';
 
 /** Tokens of a request and its answer. */
 export interface Usage {
@@ -20,9 +21,9 @@ const USAGE_KEY = '"usage"';
 const usageKey = Buffer.from(USAGE_KEY);
 /** Maximum size of `usage` with its name, in bytes. */
 export const MAX_USAGE_BYTES = 2048;
-/** The number of bytes at the end of an answer in which most answers have their usage. */
+/** The search begins with at least this number of last bytes. Most answers have their usage there. */
 const TAIL_BYTES = 8192;
-/** The number of bytes that the search then adds each time. */
+/** Then the search adds at least this number of bytes each time. */
 const WINDOW_BYTES = 65_536;
 
 /**
@@ -94,7 +95,7 @@ export function findUsageInChunks(chunks: readonly Buffer[]): Usage | null {
 }
 
 /**
- * Finds the first `usage` in events.
+ * Reads the first `usage` in events.
  * @returns the usage, and the bytes after the name `usage`; null: as {@link findUsage}.
  */
 export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonly rest: Buffer } | null {
@@ -147,23 +148,24 @@ function usageIn(text: string): Usage | null {
 function anyUsageIn(text: string): Usage | null {
   const [prefix] = /^\s*:\s*(?=\{)/.exec(text) ?? [];
   if (prefix === undefined) return null;
-  // OpenAI's older names, and the names in `responses` and in Anthropic's `messages`.
-  const input = numberOf(/"(?:prompt|(?:total_)?input)_tokens"\s*:\s*(\d{1,15})/.exec(text));
-  const output = numberOf(/"(?:completion|(?:total_)?output)_tokens"\s*:\s*(\d{1,15})/.exec(text));
-  const total = numberOf(/"total_tokens"\s*:\s*(\d{1,15})/.exec(text));
-  // Gemini's Interactions API has its own names, and counts thoughts only in the total.
-  if (total !== null && input !== null && text.includes('"total_input_tokens"'))
-    return { inputTokens: input, outputTokens: Math.max(output ?? 0, total - input), totalTokens: total };
+  const object = objectIn(text.slice(prefix.length));
+  // OpenAI's older names, the names in `responses` and in Anthropic's `messages`, and those of Gemini's Interactions.
+  const input = numberOf(/"(?:prompt|(?:total_)?input)_tokens"\s*:\s*(\d{1,15})/.exec(object));
+  const output = numberOf(/"(?:completion|(?:total_)?output)_tokens"\s*:\s*(\d{1,15})/.exec(object));
+  const thoughts = numberOf(/"total_thought_tokens"\s*:\s*(\d{1,15})/.exec(object)) ?? 0;
+  const total = numberOf(/"total_tokens"\s*:\s*(\d{1,15})/.exec(object));
   if (input === null && output === null && total === null) return null;
   // Only Anthropic's form has no total. Its `input_tokens` do not contain those of the cache.
-  const inputTokens = (input ?? 0) + (total === null ? cachedTokens(text) : 0);
-  const outputTokens = output ?? 0;
-  return {
-    inputTokens,
-    outputTokens,
-    totalTokens: total ?? inputTokens + outputTokens,
-    sources: [text.slice(prefix.length)],
-  };
+  const inputTokens = (input ?? 0) + (total === null ? cachedTokens(object) : 0);
+  const outputTokens = (output ?? 0) + thoughts;
+  return { inputTokens, outputTokens, totalTokens: total ?? inputTokens + outputTokens, sources: [object] };
+}
+
+/** Returns the object at the beginning of a text. The whole text, if the object is incomplete. */
+function objectIn(text: string): string {
+  const bytes = Buffer.from(text, 'latin1');
+  const end = skipValue(bytes, 0, bytes.length);
+  return end === -1 ? text : text.slice(0, end);
 }
 
 function cachedTokens(usage: string): number {

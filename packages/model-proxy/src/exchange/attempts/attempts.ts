@@ -216,8 +216,8 @@ export class Attempts implements AttemptOwner {
   }
 
   /**
-   * Sends the request to a deployment that has not failed it. Prefers deployments whose last request did not fail. An
-   * attempt at a deployment whose last request failed uses the retry budget.
+   * Sends the request to a deployment that has not failed it. Prefers deployments whose last request did not fail. A
+   * retry at a deployment whose last request failed uses the retry budget.
    * @param retries 0: no deployment of the model group has got the request, so this is no retry.
    * @returns false: there is no such deployment, or the budget is empty.
    */

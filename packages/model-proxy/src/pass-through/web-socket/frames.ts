@@ -21,7 +21,7 @@ export interface TextListener {
   onEnd(): void;
 }
 
-/** Follows the bytes of one direction of a WebSocket, to find the ends of frames. */
+/** Follows the bytes of one direction of a WebSocket, to find the ends of frames and the text messages. */
 export class FrameCursor {
   readonly #texts: TextListener | undefined;
   /** Whether the message in progress is a text that is not compressed. */

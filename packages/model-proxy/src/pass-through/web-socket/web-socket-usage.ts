@@ -6,9 +6,11 @@ import { UsageScanner } from '../usage-scanner.js';
 import type { TextListener } from './frames.js';
 
 /** Number of bytes at the beginning of a message in which its type is. */
-const TYPE_BYTES = 256;
+const TYPE_BYTES = 512;
 /** Matches types of messages that only send back what the client has configured. A client could put a usage there. */
-const repeated = /"type"\s*:\s*"[\w.]*(?:created|updated|added|retrieved|queued|in_progress)"/;
+const repeated = /(?:created|updated|added|retrieved|queued|in_progress)$/;
+/** Matches types of messages that end an answer. */
+const answerEnd = /^response\.(?:done|completed|incomplete|failed)$/;
 
 /**
  * Adds up the usage in the messages of a WebSocket's upstream, such as `response.done`. Estimates the output of an answer
@@ -17,10 +19,11 @@ const repeated = /"type"\s*:\s*"[\w.]*(?:created|updated|added|retrieved|queued|
 export class WebSocketUsage implements TextListener {
   readonly #exchange: Exchange;
   readonly #scanner = new UsageScanner();
-  #type = '';
+  /** The beginning of the message in progress. */
+  #beginning = '';
   /** The sum of the reported usages. */
   #reported: Usage | null = null;
-  /** Number of messages with a part of an answer since the last usage. */
+  /** Number of messages with a part of an answer since the last complete answer. */
   #parts = 0;
 
   constructor(exchange: Exchange) {
@@ -30,19 +33,21 @@ export class WebSocketUsage implements TextListener {
   }
 
   onPiece(piece: Buffer): void {
-    if (this.#type.length < TYPE_BYTES) this.#type += piece.toString('latin1', 0, TYPE_BYTES - this.#type.length);
+    const missing = TYPE_BYTES - this.#beginning.length;
+    if (missing > 0) this.#beginning += piece.toString('latin1', 0, missing);
     this.#scanner.add(piece);
   }
 
   onEnd(): void {
     const usage = this.#scanner.take();
-    if (this.#type.includes('.delta"')) this.#parts += 1;
-    else if (usage !== null && !repeated.test(this.#type)) {
-      this.#parts = 0;
+    const type = /"type"\s*:\s*"([\w.]*)"/.exec(this.#beginning)?.[1] ?? '';
+    this.#beginning = '';
+    if (type.endsWith('.delta')) this.#parts += 1;
+    else if (usage !== null && !repeated.test(type)) {
+      if (answerEnd.test(type)) this.#parts = 0;
       this.#reported = this.#sumWith(usage);
       this.#exchange.usage = this.#reported;
     }
-    this.#type = '';
   }
 
   /**
