@@ -20,7 +20,7 @@ export interface ConsoleControl {
    *   `open` to check a silent stream: if the call succeeds, the hypervisor has lost the stream. The error
    *   does not occur with {@link acceptsSecondClient};
    *   consoleNotReady: the machine is starting or stopping;
-   *   consoleUnreachable: the proxy of the console does not answer.
+   *   consoleUnreachable: the connection to the proxy of the console failed.
    */
   open(id: string, options?: OperationOptions): Promise<Duplex>;
   /**

@@ -350,6 +350,8 @@ describe('a connection to a proxy', () => {
     const failure = await connect(url, { ...long, connectMs: 20 }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ kind: 'consoleUnreachable' });
     const { message, cause } = failure as Error;
+    const reason = 'Opening handshake has timed out';
+    expect(message).toBe(`connecting: the connection to the proxy of Nova's serial consoles failed: ${reason}`);
     expect(`${message} ${String(cause)}`).not.toContain('secret');
     expect(await isProxyThere(url, tls, 20)).toBe(false);
   });

@@ -66,15 +66,21 @@ export async function connectToProxy(url: URL, doing: string, options: ProxyOpti
     });
   } catch (error) {
     stream.destroy();
-    const known = connectionReasons[errorCode(error) ?? ''];
-    const why = known === undefined ? '' : ` (${known})`;
-    const message = `${doing}: the proxy of Nova's serial consoles does not answer${why}`;
+    const message = `${doing}: the connection to the proxy of Nova's serial consoles failed: ${reasonOf(error)}`;
     throw new DriverError('consoleUnreachable', message, { cause: error });
   } finally {
     signal?.removeEventListener('abort', onAbort);
   }
   watch(socket, times.pingMs);
   return stream;
+}
+
+/** Returns why a connection failed. The text of a system error contains an address, so only its code is returned. */
+function reasonOf(error: unknown): string {
+  const code = errorCode(error) ?? '';
+  const text = error instanceof Error ? error.message : String(error);
+  const isSystem = error instanceof Error && 'syscall' in error;
+  return connectionReasons[code] ?? (isSystem && code !== '' ? code : text);
 }
 
 /** Ends a connection whose proxy no longer answers. TCP alone would notice this only after input. */
