@@ -44,7 +44,7 @@ describe('the network of the host', () => {
     const full = hostname();
     expect(
       readHostNetwork({
-        addresses: ['127.0.0.1', '192.0.2.8', '192.0.2.9'].map((address) => `https://${address}:8000`),
+        listenUrls: ['127.0.0.1', '192.0.2.8', '192.0.2.9'].map((address) => `https://${address}:8000`),
         interfaces,
         read,
       }),
@@ -73,7 +73,7 @@ describe('the network of the host', () => {
   });
 
   it('has null for values that the kernel does not report, and no interfaces if they cannot be read', () => {
-    expect(readHostNetwork({ addresses: ['http://localhost:1'], interfaces, read }).interfaces).toEqual([
+    expect(readHostNetwork({ listenUrls: ['http://localhost:1'], interfaces, read }).interfaces).toEqual([
       {
         name: 'lo',
         mac: null,
@@ -90,6 +90,6 @@ describe('the network of the host', () => {
     const forbidden = (): never => {
       throw new Error('uv_interface_addresses returned Unknown system error');
     };
-    expect(readHostNetwork({ addresses: ['http://[::1]:1'], interfaces: forbidden, read }).interfaces).toEqual([]);
+    expect(readHostNetwork({ listenUrls: ['http://[::1]:1'], interfaces: forbidden, read }).interfaces).toEqual([]);
   });
 });

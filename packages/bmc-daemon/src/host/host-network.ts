@@ -1,6 +1,6 @@
 /**
- * Reads the network of this host from the kernel. Redfish shows it as the Ethernet interfaces of the
- * managers.
+ * Reads the network of this host from the kernel and from /etc/resolv.conf. Redfish shows it as the
+ * Ethernet interfaces of the managers.
  * @see proc(5), https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
  */
 import { readFileSync } from 'node:fs';
@@ -52,19 +52,19 @@ export interface HostNetwork {
  */
 export const managerLabel = ':bmc';
 
-/** The interfaces to show. The functions replace the kernel in tests. */
+/** The interfaces to show. The functions replace the real host in tests. */
 interface HostNetworkOptions {
   /** URLs at which the service listens. The result omits interfaces that have none of the addresses in these URLs. */
-  readonly addresses: readonly string[];
+  readonly listenUrls: readonly string[];
   /** Default: the interfaces that Node reports. */
   readonly interfaces?: () => NetworkInterfaces;
-  /** Reads a file of the kernel; null if it is not readable. Default: reads the real file. */
+  /** Reads a file of /proc, /sys or /etc; null if it is not readable. Default: reads the real file. */
   readonly read?: (path: string) => string | null;
 }
 
 /** Reads the network, in less than a millisecond. Values that a sandbox hides are null, or missing in lists. */
-export function readHostNetwork({ addresses, interfaces, read = readKernelFile }: HostNetworkOptions): HostNetwork {
-  const listened = new Set(addresses.map(hostOf));
+export function readHostNetwork({ listenUrls, interfaces, read = readSystemFile }: HostNetworkOptions): HostNetwork {
+  const listened = new Set(listenUrls.map(hostOf));
   const fullName = hostname();
   const routes4 = defaultRoutes4(read('/proc/net/route') ?? '');
   const routes6 = defaultRoutes6(read('/proc/net/ipv6_route') ?? '');
@@ -107,7 +107,7 @@ export function readHostNetwork({ addresses, interfaces, read = readKernelFile }
   };
 }
 
-function readKernelFile(path: string): string | null {
+function readSystemFile(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch {

@@ -70,7 +70,7 @@ function openNetwork(
   });
   return createManagerNetwork({
     state,
-    hostNetwork: () => readHostNetwork({ addresses: services().controller.addresses }),
+    hostNetwork: () => readHostNetwork({ listenUrls: services().controller.addresses }),
     host: hostAddresses(),
     listenAt,
     useNameServers: nameServers.use,

@@ -47,8 +47,8 @@ export function managerView(
     ...shownNames(own, network),
     nameServers: nameServers.length > 0 ? nameServers : network.nameServers,
     ownNameServers: nameServers,
-    interfaces: hostAlone(network, state).interfaces.map((port): ManagerInterface => {
-      const mine = own.addresses.filter(({ device }) => device === port.name);
+    interfaces: hostAlone(network, state).interfaces.map((nic): ManagerInterface => {
+      const mine = own.addresses.filter(({ device }) => device === nic.name);
       const family = (six: boolean): readonly IpNetwork[] =>
         mine.filter(({ address }) => address.includes(':') === six).map(({ address, prefix }) => ({ address, prefix }));
       const inUse = (list: readonly IpNetwork[], shared: readonly IpNetwork[]): readonly ManagerAddress[] => {
@@ -56,7 +56,7 @@ export function managerView(
         return (set.length > 0 ? set : shared).map((one) => ({ ...one, isOwn: set.length > 0 }));
       };
       const [ownIpv4, ownIpv6] = [family(false), family(true)];
-      return { ...port, ipv4: inUse(ownIpv4, port.ipv4), ipv6: inUse(ownIpv6, port.ipv6), ownIpv4, ownIpv6 };
+      return { ...nic, ipv4: inUse(ownIpv4, nic.ipv4), ipv6: inUse(ownIpv6, nic.ipv6), ownIpv4, ownIpv6 };
     }),
   };
 }
@@ -69,9 +69,9 @@ export function hostAlone(network: HostNetwork, state: ManagerNetworkState): Hos
   const managers = new Set(managerAddresses(state).map(({ address }) => address));
   if (managers.size === 0) return network;
   const isHosts = ({ address }: IpNetwork): boolean => !managers.has(canonicalIp(address) ?? address);
-  const interfaces = network.interfaces.flatMap((port) => {
-    const hostPort = { ...port, ipv4: port.ipv4.filter(isHosts), ipv6: port.ipv6.filter(isHosts) };
-    return hostPort.ipv4.length + hostPort.ipv6.length === 0 ? [] : [hostPort];
+  const interfaces = network.interfaces.flatMap((nic) => {
+    const hostNic = { ...nic, ipv4: nic.ipv4.filter(isHosts), ipv6: nic.ipv6.filter(isHosts) };
+    return hostNic.ipv4.length + hostNic.ipv6.length === 0 ? [] : [hostNic];
   });
   return { ...network, interfaces };
 }

@@ -1,7 +1,7 @@
 /**
  * The Ethernet interfaces of a manager: the host's interfaces at which the service listens. A
- * manager can get its own names and addresses (docs/guides/manager-network.md). Those of the host
- * never change.
+ * manager can get its own names and addresses (docs/guides/manager-network.md). A PATCH does not change
+ * those of the host.
  */
 import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-view.js';
 import { NetworkChangeError } from '../network-plan.js';
@@ -29,33 +29,33 @@ const managerInterfaceCollection = defineResource({
     ),
 });
 
-interface PortEntity {
+interface InterfaceEntity {
   readonly uuid: string;
   readonly network: ManagerView;
-  readonly port: ManagerInterface;
+  readonly nic: ManagerInterface;
 }
 
 const managerInterface = defineResource({
   entity: 'EthernetInterface',
   odataType: '#EthernetInterface.v1_12_4.EthernetInterface',
   uri: '/redfish/v1/Managers/{managerId}/EthernetInterfaces/{interfaceId}',
-  load: async ({ params, services }): Promise<PortEntity> => {
+  load: async ({ params, services }): Promise<InterfaceEntity> => {
     const { uuid } = await services.driver.getSystem(params.managerId);
     const network = services.managerNetwork.viewOf(uuid);
-    const port = network.interfaces.find(({ name }) => name === params.interfaceId);
-    if (port === undefined) throw redfishError('ResourceNotFound', 'EthernetInterface', params.interfaceId);
-    return { uuid, network, port };
+    const nic = network.interfaces.find(({ name }) => name === params.interfaceId);
+    if (nic === undefined) throw redfishError('ResourceNotFound', 'EthernetInterface', params.interfaceId);
+    return { uuid, network, nic };
   },
-  canonicalParams: ({ uuid, port }) => ({ managerId: uuid, interfaceId: port.name }),
-  render: ({ network, port }): JsonObject => ({
-    Id: port.name,
-    Name: `Manager Ethernet Interface ${port.name}`,
-    Description: `Interface ${port.name} of the host, which the management controllers of all its machines share`,
-    MACAddress: port.mac,
+  canonicalParams: ({ uuid, nic }) => ({ managerId: uuid, interfaceId: nic.name }),
+  render: ({ network, nic }): JsonObject => ({
+    Id: nic.name,
+    Name: `Manager Ethernet Interface ${nic.name}`,
+    Description: `Interface ${nic.name} of the host, which the management controllers of all its machines share`,
+    MACAddress: nic.mac,
     InterfaceEnabled: true,
-    LinkStatus: port.linkUp ? 'LinkUp' : 'LinkDown',
-    SpeedMbps: port.speedMbps,
-    ...(port.mtu === null ? {} : { MTUSize: port.mtu }),
+    LinkStatus: nic.linkUp ? 'LinkUp' : 'LinkDown',
+    SpeedMbps: nic.speedMbps,
+    ...(nic.mtu === null ? {} : { MTUSize: nic.mtu }),
     HostName: network.hostName,
     FQDN: network.fqdn,
     NameServers: network.nameServers,
@@ -63,23 +63,23 @@ const managerInterface = defineResource({
     // of its servers are static.
     StaticNameServers: network.ownNameServers,
     // 0 means no VLAN (802.1Q). Null would mean an error.
-    VLAN: { VLANEnable: port.vlan !== null, VLANId: port.vlan ?? 0 },
-    IPv4Addresses: port.ipv4.map((address, index) => renderIpv4(address, index === 0 ? port.ipv4Gateway : undefined)),
-    IPv4StaticAddresses: port.ownIpv4.map(({ address, prefix }) => ({
+    VLAN: { VLANEnable: nic.vlan !== null, VLANId: nic.vlan ?? 0 },
+    IPv4Addresses: nic.ipv4.map((address, index) => renderIpv4(address, index === 0 ? nic.ipv4Gateway : undefined)),
+    IPv4StaticAddresses: nic.ownIpv4.map(({ address, prefix }) => ({
       Address: address,
       SubnetMask: subnetMask(prefix),
     })),
-    IPv6Addresses: port.ipv6.map(renderIpv6),
-    IPv6StaticAddresses: port.ownIpv6.map(({ address, prefix }) => ({ Address: address, PrefixLength: prefix })),
-    IPv6DefaultGateway: port.ipv6Gateway,
+    IPv6Addresses: nic.ipv6.map(renderIpv6),
+    IPv6StaticAddresses: nic.ownIpv6.map(({ address, prefix }) => ({ Address: address, PrefixLength: prefix })),
+    IPv6DefaultGateway: nic.ipv6Gateway,
     IPv6StaticDefaultGateways: [],
     Status: enabled,
   }),
   patch: {
     body: networkBody,
     loggedValues: ['HostName', 'FQDN'],
-    apply: async ({ uuid, network, port }, body, { services }) => {
-      const requested = requestedNetwork(body, network, port);
+    apply: async ({ uuid, network, nic }, body, { services }) => {
+      const requested = requestedNetwork(body, network, nic);
       try {
         await services.managerNetwork.change(uuid, requested.change);
       } catch (error) {

@@ -7,8 +7,11 @@ const shared = { address: '192.0.2.1', prefix: 24, isOwn: false };
 const first = { address: '192.0.2.8', prefix: 24 };
 const second = { address: '192.0.2.9', prefix: 24 };
 
-/** Returns an interface with the addresses of the host, or with its own addresses. */
-function portWith(own: readonly (typeof first)[]): ManagerInterface {
+/**
+ * Returns an interface with the host's IPv4 address, or with the addresses in `own` instead. Its own IPv6 address is
+ * not active.
+ */
+function interfaceWith(own: readonly (typeof first)[]): ManagerInterface {
   return {
     name: 'eth0',
     mac: null,
@@ -33,9 +36,9 @@ const view = (ownNameServers: readonly string[]): Omit<ManagerView, 'interfaces'
 });
 
 const ask = (body: NetworkBody, own: readonly (typeof first)[] = [], servers: readonly string[] = []): unknown => {
-  const port = portWith(own);
+  const nic = interfaceWith(own);
   try {
-    return requestedNetwork(networkBody.parse(body), { ...view(servers), interfaces: [port] }, port).change;
+    return requestedNetwork(networkBody.parse(body), { ...view(servers), interfaces: [nic] }, nic).change;
   } catch (error) {
     if (!(error instanceof RedfishError)) throw error;
     return error.messages.map(({ key, related }) => [key, ...related].join(' '));
@@ -167,7 +170,7 @@ describe("a PATCH of a manager's interface", () => {
     [{ NameServers: [{}, '192.0.2.55'] }, ['192.0.2.60'], ['192.0.2.60', '192.0.2.55']],
     [{ StaticNameServers: [null] }, ['192.0.2.60'], []],
     [{ NameServers: [] }, ['192.0.2.60'], []],
-  ])('changes by %j the name servers %j to %j', (body, own, nameServers) => {
+  ])('applies %j: own name servers %j become %j', (body, own, nameServers) => {
     expect(ask(body, [], own)).toEqual({ nameServers });
   });
 

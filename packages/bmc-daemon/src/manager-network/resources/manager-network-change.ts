@@ -92,19 +92,19 @@ interface RequestedNetwork {
 }
 
 /** Returns the change for a body. @throws {RedfishError} 400 with all errors that need no access to the host. */
-export function requestedNetwork(body: NetworkBody, view: ManagerView, port: ManagerInterface): RequestedNetwork {
+export function requestedNetwork(body: NetworkBody, view: ManagerView, nic: ManagerInterface): RequestedNetwork {
   const faults: Message[] = [];
   const { HostName, FQDN, IPv4Addresses, IPv4StaticAddresses, IPv6StaticAddresses } = body;
   const ipv4In = (property: AddressProperty, list: NetworkBody['IPv4Addresses'], shown: readonly ShownAddress[]) =>
     list === undefined
       ? undefined
-      : requestedList(property, list.map(ipv4Item), shown, faults, (at) => gatewayFault(property, list, at, port));
-  const inUse = ipv4In('IPv4Addresses', IPv4Addresses, port.ipv4);
-  const staticList = ipv4In('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
+      : requestedList(property, list.map(ipv4Item), shown, faults, (at) => gatewayFault(property, list, at, nic));
+  const inUse = ipv4In('IPv4Addresses', IPv4Addresses, nic.ipv4);
+  const staticList = ipv4In('IPv4StaticAddresses', IPv4StaticAddresses, nic.ownIpv4.map(owned));
   const ipv6Wanted =
     IPv6StaticAddresses === undefined
       ? undefined
-      : requestedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), port.ownIpv6.map(owned), faults);
+      : requestedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), nic.ownIpv6.map(owned), faults);
   if (inUse !== undefined && staticList !== undefined && !sameNetworks(inUse, staticList))
     faults.push(contradiction('IPv4Addresses', 'IPv4StaticAddresses'));
   const nameServers = requestedServers(body, view, faults);
@@ -122,7 +122,7 @@ export function requestedNetwork(body: NetworkBody, view: ManagerView, port: Man
         ? {}
         : {
             addresses: {
-              device: port.name,
+              device: nic.name,
               ...(ipv4 === undefined ? {} : { ipv4: networks(ipv4) }),
               ...(ipv6Wanted === undefined ? {} : { ipv6: networks(ipv6Wanted) }),
             },
