@@ -30,7 +30,7 @@ export interface AttemptLimits {
   /** Maximum number of waiting attempts from one address. */
   readonly maxWaitingOfAddress: number;
   /** Maximum number of addresses in memory; the same maximum for pairs and for accounts. */
-  readonly keys: number;
+  readonly maxKeys: number;
   /**
    * After this time without attempts, the queue resets the counts of an address, pair or account;
    * milliseconds.
@@ -48,7 +48,7 @@ export const attemptLimits: AttemptLimits = {
   waitMs: 8000,
   maxWaiting: 4096,
   maxWaitingOfAddress: 1024,
-  keys: 10_000,
+  maxKeys: 10_000,
   forgetAfterMs: 900_000,
 };
 
@@ -91,9 +91,9 @@ export class AttemptQueue {
   constructor(limits: AttemptLimits, clock: AttemptClock) {
     this.#limits = limits;
     this.#clock = clock;
-    this.#addresses = new RecentMap(limits.keys);
-    this.#pairs = new RecentMap(limits.keys);
-    this.#accounts = new RecentMap(limits.keys);
+    this.#addresses = new RecentMap(limits.maxKeys);
+    this.#pairs = new RecentMap(limits.maxKeys);
+    this.#accounts = new RecentMap(limits.maxKeys);
   }
 
   /**

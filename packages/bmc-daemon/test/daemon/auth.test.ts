@@ -29,7 +29,7 @@ function startWithUsers(...args: string[]): DaemonProcess {
 const withUser = (address: string, user: string) => address.replace('://', `://${user}@`);
 
 describe('a daemon with a password file', () => {
-  it("accepts users of Debian's htpasswd -cB, with credentials in the URL", async () => {
+  it("accepts a user that Debian's htpasswd -cB has added, and rejects a wrong or missing password", async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers();
     const address = await daemon.address();

@@ -1,4 +1,4 @@
-/** Groups machines by the texts that they share, for example a chassis. */
+/** Groups items by keys, for example machines by their names. */
 
 /**
  * Groups items by their keys, in the order of the items. An item can have several keys.

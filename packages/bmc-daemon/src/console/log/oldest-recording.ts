@@ -1,4 +1,4 @@
-/** Finds the console log that can free space. */
+/** Finds the console log whose oldest boot the daemon removes next, to free space. */
 import type { ConsoleRecording } from './console-log-recording.js';
 
 /**

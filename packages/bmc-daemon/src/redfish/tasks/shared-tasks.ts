@@ -160,7 +160,7 @@ class SharedTasks implements TaskStore {
     }
     for (const id of [...this.#stored]) {
       if (ownIds.has(id)) continue;
-      // Another replica removed the task. If Redis lost a running task, the task stays: `remove` ignores it.
+      // Another replica removed the task, or Redis lost it. `remove` of the local store ignores a running task.
       this.#stored.delete(id);
       this.#local.remove(id);
     }

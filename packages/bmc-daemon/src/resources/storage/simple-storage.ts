@@ -1,4 +1,4 @@
-/** SimpleStorage: the disks of a machine by bus. Ironic's inspection reads it first. */
+/** SimpleStorage: the disks of a machine by bus. Ironic's inspection reads it before Storage. */
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem, type SystemWith } from '../details.js';
 import { machineCollection } from '../machine-collection.js';

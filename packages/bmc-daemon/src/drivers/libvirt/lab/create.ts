@@ -37,7 +37,7 @@ export interface CreateRequest {
 export async function createMachines(host: LabHost, request: CreateRequest): Promise<void> {
   const { naming, spec, onReport } = request;
   const found = await survey(host, naming);
-  const blueprints =
+  const plannedMachines =
     found.missing.length === 0
       ? new Map<string, Planned>()
       : await withOtherUuids(host, request, (readOthers) => plan(host, request, found, readOthers));
@@ -49,7 +49,7 @@ export async function createMachines(host: LabHost, request: CreateRequest): Pro
       onReport(reportOf(existing, differences.length === 0 ? 'unchanged' : 'differs', differences));
       continue;
     }
-    const planned = blueprints.get(name);
+    const planned = plannedMachines.get(name);
     if (planned === undefined || request.signal?.aborted === true) return;
     const report = await build(host, planned);
     onReport(report);
@@ -110,15 +110,15 @@ async function plan(
     const volumes = spec.diskBytes.map((bytes, index) => plannedDisk(pool, { machine: name, index, bytes }));
     const { uuid, macs } = addresses.get(name) ?? { uuid: '', macs: [] }; // The map has every name.
     const record = recordOf(host, naming, name, { uuid, volumes });
-    return { plan: { name, uuid, spec, platform, firmware, macs, record }, volumes };
+    return { definition: { name, uuid, spec, platform, firmware, macs, record }, volumes };
   });
   const taken = takenVolumes(
     pool,
     plans.flatMap(({ volumes }) => volumes),
   );
   if (taken.length > 0) throw new LabError(taken);
-  if (spec.firmware === 'secure-boot') await checkSecureBoot(host, plans[0]?.plan);
-  return new Map(plans.map(({ plan, volumes }) => [plan.name, planned(plan, volumes)]));
+  if (spec.firmware === 'secure-boot') await checkSecureBoot(host, plans[0]?.definition);
+  return new Map(plans.map(({ definition, volumes }) => [definition.name, plannedMachine(definition, volumes)]));
 }
 
 /** Returns the record that a new machine has when it is complete. `clonedFrom` is the UUID of its source. */
@@ -138,9 +138,10 @@ export function recordOf(
   };
 }
 
-function planned(plan: DefinitionPlan, volumes: readonly PlannedVolume[]): Planned {
-  const { name, uuid, macs, record } = plan;
-  const xml: Blueprint['xml'] = (disks, complete) => machineXml({ ...plan, record: { ...record, complete } }, disks);
+function plannedMachine(definition: DefinitionPlan, volumes: readonly PlannedVolume[]): Planned {
+  const { name, uuid, macs, record } = definition;
+  const xml: Blueprint['xml'] = (disks, complete) =>
+    machineXml({ ...definition, record: { ...record, complete } }, disks);
   const { volumes: places, serialLog } = record;
   return {
     blueprint: { name, volumes, xml },

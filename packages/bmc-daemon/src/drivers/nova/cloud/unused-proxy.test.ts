@@ -15,7 +15,7 @@ it.each([
   ['an exception for everything', { https_proxy: proxy, no_proxy: '*' }, undefined],
   ['an exception for a similar name', { https_proxy: proxy, no_proxy: 'oud.example' }, 'https_proxy'],
 ])(
-  'unusedProxy returns the variable whose proxy other clients of OpenStack use, or undefined, for %s',
+  "unusedProxy returns the variable, if any, with the proxy that only OpenStack's other clients use, for %s",
   (_, environment, expected) => {
     expect(unusedProxy('https://cloud.example:5000/v3', environment)).toBe(expected);
   },

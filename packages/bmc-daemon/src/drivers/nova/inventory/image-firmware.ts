@@ -20,6 +20,7 @@ export function firmwareTypeOf(properties: ImageProperties | undefined): Firmwar
 
 /**
  * Returns the firmware, completed by the properties of the image, and the machine type if the image names one.
+ * The flavor's setting of Secure Boot overrides that of the image.
  * @param properties undefined: the image is unknown, so the firmware stays as it is.
  */
 export function imageFirmware(
