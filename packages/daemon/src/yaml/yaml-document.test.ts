@@ -59,9 +59,9 @@ describe('parsing YAML like LiteLLM', () => {
     expect(lineOf(text, 'two')).toBe(6);
   });
 
-  it('adds the text of each number if keepsNumbers is set, also in merged mappings and aliases', () => {
+  it('adds the text of each number if keepsNumberText is set, also in merged mappings and aliases', () => {
     const text = 'x: &x {a: 0777, b: "08", c: !!int "0x10"}\ny: {<<: *x}\nz: *x\n';
-    const { root } = parseYaml(text, 'config.yaml', { keepsNumbers: true });
+    const { root } = parseYaml(text, 'config.yaml', { keepsNumberText: true });
     const sources = ['x', 'y', 'z'].map((name) =>
       ['a', 'b', 'c'].map((key) => {
         const node = root === undefined ? undefined : nodeAt(root, [name, key]);

@@ -1,7 +1,8 @@
 /**
  * Parses a YAML file as PyYAML does, because LiteLLM and OpenStack's clients use PyYAML (YAML 1.1:
- * `yes` and `off` are booleans, `010` is 8, `<<` merges). Records the line of each value. Dates
- * stay strings: no setting is a date, and values such as `api_version: 2024-06-01` are common.
+ * `yes` and `off` are booleans, `010` is 8, `<<` merges). Records the line of each value. Unlike
+ * PyYAML, rejects a mapping in which a key occurs twice. Dates stay strings: no setting is a date,
+ * and values such as `api_version: 2024-06-01` are common.
  */
 import {
   EVENT_ID,
@@ -33,8 +34,9 @@ export interface YamlDocument {
 }
 
 /**
- * Maximum number of values, with a count for each use of an alias. Aliases of aliases in a small
- * text could otherwise fill the memory, and their merges could block the process for minutes.
+ * Maximum number of values. Each use of an alias counts all values of its anchor again. Without this
+ * limit, aliases of aliases in a small text could fill the memory, and their merges could block the
+ * process for minutes.
  */
 const MAX_VALUES = 200_000;
 /** A value has three events at most: its key, and the beginning and the end of a collection. */
@@ -42,12 +44,12 @@ const MAX_EVENTS = 3 * MAX_VALUES + 2;
 
 /** Options of {@link parseYaml}. */
 interface ParseOptions {
-  /** Whether numbers also have their text in the file. Default: false. */
-  readonly keepsNumbers?: boolean;
+  /** Whether the node of a number also has its text from the file. Default: false. */
+  readonly keepsNumberText?: boolean;
 }
 
 /** Parses a file with one document that is a mapping. @param file name for messages. */
-export function parseYaml(source: string, file: string, { keepsNumbers = false }: ParseOptions = {}): YamlDocument {
+export function parseYaml(source: string, file: string, { keepsNumberText = false }: ParseOptions = {}): YamlDocument {
   const fail = (message: string, line?: number): YamlDocument => ({
     faults: [line === undefined ? { message } : { line, message }],
   });
@@ -56,7 +58,7 @@ export function parseYaml(source: string, file: string, { keepsNumbers = false }
     if (events.length > MAX_EVENTS) throw tooManyValues();
     const documents = events.filter(({ type }) => type === EVENT_ID.DOCUMENT).length;
     if (documents > 1) return fail('there is more than one YAML document (---) in the file', secondDocument(text));
-    const reader = new Reader(text, file, { events, keepsNumbers });
+    const reader = new Reader(text, file, { events, keepsNumberText });
     const root = reader.read();
     if (root === undefined || (root.kind === 'scalar' && root.value === null)) {
       return { ...fail('the file is empty'), isEmpty: true };
@@ -102,7 +104,7 @@ class Reader {
   readonly faults: YamlFault[] = [];
   readonly #text: string;
   readonly #file: string;
-  readonly #keepsNumbers: boolean;
+  readonly #keepsNumberText: boolean;
   readonly #events: readonly Event[];
   readonly #anchors = new Map<string, Sized>();
   readonly #lineStarts: readonly number[];
@@ -116,11 +118,11 @@ class Reader {
   constructor(
     text: string,
     file: string,
-    { events, keepsNumbers }: { readonly events: readonly Event[]; readonly keepsNumbers: boolean },
+    { events, keepsNumberText }: { readonly events: readonly Event[]; readonly keepsNumberText: boolean },
   ) {
     this.#text = text;
     this.#file = file;
-    this.#keepsNumbers = keepsNumbers;
+    this.#keepsNumberText = keepsNumberText;
     this.#events = events;
     this.#scalars = scalarValues(text, file, events);
     this.#lineStarts = [0, ...[...text.matchAll(/\r\n|\r|\n/g)].map((match) => match.index + match[0].length)];
@@ -186,7 +188,7 @@ class Reader {
     this.#nextScalar += 1;
     const plain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
     const source =
-      this.#keepsNumbers && typeof plain === 'number'
+      this.#keepsNumberText && typeof plain === 'number'
         ? { source: this.#text.slice(event.valueStart, event.valueEnd) }
         : {};
     return { node: { kind: 'scalar', file: this.#file, line, value: plain, ...source }, size: 1 };

@@ -13,7 +13,7 @@ interface Place {
 interface YamlScalar extends Place {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
-  /** The text of a number in the file, such as `0x1f`, if `parseYaml` has the option `keepsNumbers`. */
+  /** The text of a number in the file, such as `0x1f`, if `parseYaml` has the option `keepsNumberText`. */
   readonly source?: string;
   /**
    * The environment variable that the value comes from. Such a value may be a secret and is never

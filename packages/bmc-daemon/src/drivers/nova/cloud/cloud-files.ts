@@ -69,7 +69,7 @@ function readYaml(kind: keyof typeof kinds, file: string, source: string): YamlM
   } catch (error) {
     throw new CloudError([`${source}${file} cannot be read: ${fileReason(error)}`], { cause: error });
   }
-  const { root, faults, isEmpty } = parseYaml(text, file, { keepsNumbers: true });
+  const { root, faults, isEmpty } = parseYaml(text, file, { keepsNumberText: true });
   if (root !== undefined) return root;
   // openstacksdk accepts empty files. But without a cloud, the daemon cannot start, so an empty clouds.yaml
   // is a fault.
