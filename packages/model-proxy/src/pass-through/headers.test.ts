@@ -10,7 +10,7 @@ const ours = {
   host: 'host:8443',
 };
 
-function up(head: IncomingHttpHeaders, extraHeaders: Readonly<Record<string, string>> = {}) {
+function headersFor(head: IncomingHttpHeaders, extraHeaders: Readonly<Record<string, string>> = {}) {
   const deployment = deploymentAt('https://host:8443/v1', { extraHeaders });
   return rawRequestHeaders({ head, deployment, version: '1.2.3', id: 'id-1', host: 'host:8443' });
 }
@@ -26,7 +26,7 @@ describe('the headers of a raw request', () => {
       range: 'bytes=0-9',
       traceparent: '00-1-2-01',
     };
-    expect(up(head)).toEqual({ ...head, ...ours });
+    expect(headersFor(head)).toEqual({ ...head, ...ours });
   });
 
   it('are not forwarded if they are about the client, its key or the connection', () => {
@@ -65,22 +65,22 @@ describe('the headers of a raw request', () => {
       upgrade: 'h2c',
       'http2-settings': 'x',
     };
-    expect(up(dropped)).toEqual(ours);
+    expect(headersFor(dropped)).toEqual(ours);
   });
 
   it('are replaced by extra_headers of the deployment', () => {
     const extra = { 'openai-organization': 'org-ours', 'openai-beta': 'ours' };
-    expect(up({ 'openai-beta': 'client' }, extra)).toEqual({ ...ours, ...extra });
+    expect(headersFor({ 'openai-beta': 'client' }, extra)).toEqual({ ...ours, ...extra });
   });
 
   it('contain the subprotocols without the key', () => {
     const head = { 'sec-websocket-protocol': 'realtime, openai-insecure-api-key.client,openai-beta.realtime-v1' };
-    expect(up({ ...head, 'sec-websocket-key': 'abc' })).toEqual({
+    expect(headersFor({ ...head, 'sec-websocket-key': 'abc' })).toEqual({
       ...ours,
       'sec-websocket-key': 'abc',
       'sec-websocket-protocol': 'realtime, openai-beta.realtime-v1',
     });
-    expect(up({ 'sec-websocket-protocol': 'openai-insecure-api-key.client' })).toEqual(ours);
+    expect(headersFor({ 'sec-websocket-protocol': 'openai-insecure-api-key.client' })).toEqual(ours);
   });
 });
 

@@ -6,7 +6,7 @@
 
 /** The budget of the process. */
 export interface RetryBudget {
-  /** Adds the retries that a request allows. @param share the part of a retry, for example 0.2. */
+  /** Adds the retries that one request allows. @param share for example 0.2: five requests allow one retry. */
   add(share: number): void;
   /** Takes a retry from the budget. @returns false if the budget is empty. */
   take(): boolean;

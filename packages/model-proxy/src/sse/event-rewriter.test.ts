@@ -205,7 +205,7 @@ describe('a stream of events', () => {
   });
 
   it.each(['\n', '\r', '\r\n'])(
-    'has its empty lines counted as one event at its start, and not counted between events (%j)',
+    'has all empty lines before its first event counted as one event, and those between events not counted (%j)',
     (line) => {
       const made = rewriter();
       const lines = line.repeat(100_000);

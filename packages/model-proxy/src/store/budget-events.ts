@@ -24,9 +24,9 @@ const thresholds = [
 ] as const;
 
 /**
- * Returns an event for each threshold that the spend of a key crosses. Within a period, a spend shrinks only if
- * an administrator sets it. So without such a change, each threshold is crossed once. If the spend crosses several
- * parts of `maxBudget` at once, returns only the event of the largest part.
+ * Returns the events for thresholds that the spend of a key crosses: at most one for `maxBudget`, of the largest
+ * crossed part, and at most one for `softBudget`. Within a period, a spend shrinks only if an administrator sets it.
+ * So without such a change, each threshold is crossed at most once.
  */
 export function budgetEvents(digest: string, key: StoredKey, before: Period, after: Period): readonly BudgetEvent[] {
   const { maxBudget, softBudget } = key;

@@ -19,7 +19,10 @@ import { UnsendableError, wireRequest } from './connection/wire-request.js';
 
 /** Options of {@link createUpstream}. */
 interface UpstreamOptions {
-  /** Deployments whose certificates are read now, to log faults before the first request. */
+  /**
+   * The configured deployments. The creation reads their certificates, to log faults before the first request, and
+   * requests their first access tokens.
+   */
   readonly deployments: readonly Deployment[];
   /** `process.env` in the daemon. Contains SSL_CERT_FILE and the forward proxies. */
   readonly environment: Environment;
@@ -38,14 +41,14 @@ export interface PooledUpstream extends Upstream {
    * {@link Upstream.send}.
    * @param url absolute.
    * @returns an error if the deployment cannot be used now: a file cannot be read, the forward proxy
-   *   is invalid, there is no valid access token, or the client is closed.
+   *   is invalid, there is no valid access token, or {@link Upstream.close} was called.
    */
   connectorFor(deployment: Deployment, url: string): Connector | ProxyError;
 }
 
 /**
- * Makes the client for all upstreams. Connects only to the servers of access tokens, to get the first tokens. The
- * caller closes the client.
+ * Creates the {@link PooledUpstream} for all deployments. The creation connects only to token servers, to get the first
+ * tokens. The caller closes the result.
  */
 export function createUpstream(options: UpstreamOptions): PooledUpstream {
   return new Upstreams(options);

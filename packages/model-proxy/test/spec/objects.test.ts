@@ -1,6 +1,6 @@
 /**
- * The objects of the contract, `chat.completion` and `text_completion`: a test for each field, plain and streamed,
- * over real HTTPS.
+ * The objects of docs/reference/contract.md, `chat.completion` and `text_completion`: a test for each field, plain and
+ * streamed. The connection to the upstream uses real HTTPS.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { done, event } from '../harness/script.js';

@@ -1,5 +1,5 @@
 /**
- * Finds the ends of WebSocket frames, to insert a close frame between two of them, and the text messages in frames.
+ * Finds the text messages in WebSocket frames, and the ends of frames, where a close frame can be inserted.
  * @see RFC 6455 §5.2
  */
 import { randomBytes } from 'node:crypto';
@@ -33,7 +33,10 @@ export class FrameCursor {
   #payloadLeft = 0;
   #closed = false;
 
-  /** @param texts gets the text messages, without removing a mask: only those of a server can be read. */
+  /**
+   * @param texts receives the text messages. Only for frames from a server: frames from a client are masked, and this
+   *   class does not unmask them.
+   */
   constructor(texts?: TextListener) {
     this.#texts = texts;
   }

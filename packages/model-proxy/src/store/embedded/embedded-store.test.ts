@@ -66,13 +66,13 @@ describe('keys', () => {
       });
     const results = await Promise.allSettled([create('1'), create('2'), put(store, '3', keyOf()), create('4')]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
-    const count = (n: number) =>
+    const addMember = (n: number) =>
       store.changeKeys((keys) => {
         const key = keys.get('3') ?? keyOf();
         const next = keyOf({ metadata: { ...key.metadata, [`n${n}`]: n } });
         return { changes: new Map([['3', next]]), result: undefined };
       });
-    await Promise.all(Array.from({ length: 100 }, (_, n) => count(n)));
+    await Promise.all(Array.from({ length: 100 }, (_, n) => addMember(n)));
     expect(Object.keys(store.keys.get('3')?.metadata ?? {})).toHaveLength(100);
   });
 
@@ -96,7 +96,7 @@ describe('keys', () => {
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 describe('the spend of a key', () => {
-  it('does not return with a new key of the same digest, although it was written after the deletion', async () => {
+  it('does not apply to a new key with the same digest, even if the spend is written after the deletion', async () => {
     const store = await open();
     await put(store, 'k', keyOf());
     store.addUsage(usage());

@@ -22,7 +22,7 @@ export class KeyTable {
   readonly keys = new Map<string, StoredKey>();
   /** Grows with each change. */
   revision = 0;
-  readonly #digests = new Map<string, string>();
+  readonly #digestByAlias = new Map<string, string>();
   readonly #spends = new Map<string, Period>();
   readonly #changedSpends = new Set<string>();
   readonly #waiting: WaitingChange[] = [];
@@ -80,7 +80,8 @@ export class KeyTable {
       try {
         if (changes.size > 0) await write([...changes].map(([digest, key]): Entry => [KEY, digest, key]));
         this.apply(changes);
-        // Stores the end of the period now. Otherwise, the end would move until the next request.
+        // Sets the end of the period now, and the next flush stores it. Without this, the end would move until the
+        // next request.
         for (const [digest, key] of changes)
           if (key?.budgetDuration !== null) this.setSpend(digest, this.spendOf(digest, now()));
         for (const { done } of accepted) done();
@@ -110,7 +111,7 @@ export class KeyTable {
       get,
       withAlias: (alias) => {
         for (const [digest, key] of changes) if (key?.alias === alias) return digest;
-        const digest = this.#digests.get(alias);
+        const digest = this.#digestByAlias.get(alias);
         return digest !== undefined && get(digest)?.alias === alias ? digest : undefined;
       },
     };
@@ -121,7 +122,7 @@ export class KeyTable {
     this.revision += 1;
     for (const [digest, key] of changes) {
       const alias = this.keys.get(digest)?.alias ?? null;
-      if (alias !== null && this.#digests.get(alias) === digest) this.#digests.delete(alias);
+      if (alias !== null && this.#digestByAlias.get(alias) === digest) this.#digestByAlias.delete(alias);
       if (key?.createdAt !== this.keys.get(digest)?.createdAt) {
         this.#spends.delete(digest);
         this.#changedSpends.delete(digest);
@@ -131,7 +132,7 @@ export class KeyTable {
         continue;
       }
       this.keys.set(digest, key);
-      if (key.alias !== null) this.#digests.set(key.alias, digest);
+      if (key.alias !== null) this.#digestByAlias.set(key.alias, digest);
     }
   }
 
