@@ -51,7 +51,7 @@ export function conditionOf(error: unknown): readonly [Condition, boolean] {
     case 'consoleNotReady':
       return [{ state: 'closed', why: 'the machine is starting or stopping' }, true];
     case 'consoleUnreachable':
-      return [{ state: 'closed', why: 'the proxy of its console does not answer' }, true];
+      return [{ state: 'closed', why: 'the connection to the proxy of its console failed' }, true];
     case 'unavailable':
       return [{ state: 'closed', why: 'its hypervisor does not answer' }, true];
     default:

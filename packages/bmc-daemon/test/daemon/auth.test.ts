@@ -255,7 +255,7 @@ while True:
     if not data:
         break
     screen += data
-    while asked < len(answers) and asked < screen.count(b'assword: ') + screen.count(b'again: '):
+    while asked < len(answers) and asked < screen.count(b'assword: '):
         os.write(fd, answers[asked].encode() + (b'' if answers[asked] == '\\x03' else b'\\r'))
         asked += 1
 _, status = os.waitpid(pid, 0)

@@ -191,7 +191,7 @@ describe('a viewer of a server', () => {
     await proxy.close();
     await start();
     openViewer();
-    await untilSeen('closed: the proxy of its console does not answer');
+    await untilSeen('closed: the connection to the proxy of its console failed');
     proxy = await startProxy(Number(port));
     proxy.onClient = (client) => client.send('here');
     await untilSeen('here');
