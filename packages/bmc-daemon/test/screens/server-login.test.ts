@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -38,10 +37,22 @@ async function start(vnc: string, ...args: readonly string[]): Promise<void> {
   qemu = started;
   let errors = '';
   started.stderr.on('data', (text: Buffer) => (errors += text.toString()));
-  while (!existsSync(socket)) {
+  while (!(await accepts(socket))) {
     if (started.exitCode !== null) throw new Error(errors);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** Returns whether a server accepts connections. QEMU makes the file of its socket before it listens. */
+function accepts(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    connection.once('error', () => resolve(false));
+    connection.once('connect', () => {
+      connection.destroy();
+      resolve(true);
+    });
+  });
 }
 
 /** Logs in, and returns the length of the picture's name from ServerInit. */
