@@ -12,7 +12,7 @@ import { sendHeaders } from './header-sink.js';
 import { endAnswer } from './refusal.js';
 import { withClientIds, withClientIdsInText } from './response-ids.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
-import { findUsageInChunks, findUsageInText } from './usage.js';
+import { findUsage, findUsageInChunks } from './usage.js';
 
 /** Answers up to this size are read as a text, and sent in one write with their head. */
 const JOINED_BYTES = 16_384;
@@ -73,7 +73,7 @@ export class JsonAnswer implements Answer {
       this.fail(notJsonFault(status, bytesBetween(chunks, this.#length, 0, MAX_REPORTED_BYTES), selection));
       return;
     }
-    exchange.usage = text === null ? findUsageInChunks(chunks) : findUsageInText(text);
+    exchange.usage = text === null ? findUsageInChunks(chunks) : findUsage(text);
     if (bytes !== null && text !== null && exchange.request.complete) this.#sendText(bytes, text, found);
     else this.#sendChunks();
   }

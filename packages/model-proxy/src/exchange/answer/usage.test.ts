@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { findUsage, findUsageInChunks, findUsageInText } from './usage.js';
+import { findUsage, findUsageInChunks } from './usage.js';
 
-/** Returns what `findUsage` finds, and expects the same from the functions for texts and for chunks. */
+/** Returns what `findUsage` finds in bytes, and expects the same for their text and for chunks. */
 function found(text: string) {
   const bytes = Buffer.from(text);
   const usage = findUsage(bytes);
-  expect(findUsageInText(bytes.toString('latin1'))).toEqual(usage);
+  expect(findUsage(bytes.toString('latin1'))).toEqual(usage);
   for (const size of [7, 4096, 65_536]) {
     const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
       bytes.subarray(index * size, (index + 1) * size),

@@ -18,7 +18,6 @@ export interface Usage {
 }
 
 const USAGE_KEY = '"usage"';
-const usageKey = Buffer.from(USAGE_KEY);
 /** Maximum size of `usage` with its name, in bytes. */
 export const MAX_USAGE_BYTES = 2048;
 /** The search begins with at least this number of last bytes. Most answers have their usage there. */
@@ -30,11 +29,11 @@ const WINDOW_BYTES = 65_536;
  * Finds the last `usage` of an answer, without parsing the rest. The search cannot match inside a longer JSON string,
  * because quotes are escaped there. It passes over names without a usage: clients can cause such names after the usage,
  * for example in `metadata`.
- * @param bytes the whole answer, or the last event of a stream.
+ * @param content the whole answer, or the last event of a stream: bytes, or their latin1 text.
  * @returns null if there is no `usage`, or its members have unknown names.
  */
-export function findUsage(bytes: Buffer): Usage | null {
-  for (const { usage } of usagesIn(bytes)) return usage;
+export function findUsage(content: Buffer | string): Usage | null {
+  for (const { usage } of usagesIn(content)) return usage;
   return null;
 }
 
@@ -44,34 +43,22 @@ export interface FoundUsage {
   readonly usage: Usage;
 }
 
-/** Finds all usages in bytes, the last one first. */
-export function* usagesIn(bytes: Buffer): Generator<FoundUsage> {
-  let end = bytes.length;
-  for (let at = lastIndexBefore(bytes, end); at !== -1; at = lastIndexBefore(bytes, end)) {
+/** Finds all usages, the last one first. @param content bytes, or their latin1 text. */
+export function* usagesIn(content: Buffer | string): Generator<FoundUsage> {
+  let end = content.length;
+  for (let at = lastIndexBefore(content, end); at !== -1; at = lastIndexBefore(content, end)) {
+    const from = at + USAGE_KEY.length;
     // No usage contains another one. The next name as the limit makes the time proportional to the bytes.
-    const limit = Math.min(end, at + MAX_USAGE_BYTES);
-    const usage = usageIn(bytes.toString('latin1', at + usageKey.length, limit));
+    const to = Math.min(end, at + MAX_USAGE_BYTES);
+    const usage = usageIn(typeof content === 'string' ? content.slice(from, to) : content.toString('latin1', from, to));
     if (usage !== null) yield { at, usage };
     end = at;
   }
 }
 
 /** Returns the offset of the last name `usage` that begins before an offset; -1: none. */
-function lastIndexBefore(bytes: Buffer, end: number): number {
-  return end === 0 ? -1 : bytes.lastIndexOf(usageKey, end - 1);
-}
-
-/** Finds `usage` as {@link findUsage}. @param text the whole answer as latin1. */
-export function findUsageInText(text: string): Usage | null {
-  let end = text.length;
-  while (end > 0) {
-    const at = text.lastIndexOf(USAGE_KEY, end - 1);
-    if (at === -1) return null;
-    const usage = usageIn(text.slice(at + USAGE_KEY.length, Math.min(end, at + MAX_USAGE_BYTES)));
-    if (usage !== null) return usage;
-    end = at;
-  }
-  return null;
+function lastIndexBefore(content: Buffer | string, end: number): number {
+  return end === 0 ? -1 : content.lastIndexOf(USAGE_KEY, end - 1);
 }
 
 /**
@@ -99,9 +86,11 @@ export function findUsageInChunks(chunks: readonly Buffer[]): Usage | null {
  * @returns the usage, and the bytes after the name `usage`; null: as {@link findUsage}.
  */
 export function takeFirstUsage(events: Buffer): { readonly usage: Usage; readonly rest: Buffer } | null {
-  const at = events.indexOf(usageKey);
-  const usage = usageAt(events, at);
-  return usage && { usage, rest: events.subarray(at + usageKey.length) };
+  const at = events.indexOf(USAGE_KEY);
+  if (at === -1) return null;
+  const from = at + USAGE_KEY.length;
+  const usage = usageIn(events.toString('latin1', from, at + MAX_USAGE_BYTES));
+  return usage && { usage, rest: events.subarray(from) };
 }
 
 /**
@@ -114,11 +103,6 @@ export function joinUsage(first: Usage, last: Usage | null, eventCount: number):
   const outputTokens = Math.max(first.outputTokens, last?.outputTokens ?? eventCount);
   const sources = [...(first.sources ?? []), ...(last?.sources ?? [])];
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, sources };
-}
-
-/** Reads the usage whose name is at the offset `at`; -1: there is none. @returns as {@link usageIn}. */
-function usageAt(bytes: Buffer, at: number): Usage | null {
-  return at === -1 ? null : usageIn(bytes.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES));
 }
 
 /**
