@@ -10,6 +10,7 @@ import { mediaType } from '../exchange/request/request-head.js';
 import { watchUpload } from '../exchange/stalled-uploads.js';
 import { toProxyError, type ProxyError } from '../errors/proxy-error.js';
 import type { TracedCall } from '../trace.js';
+import { hasLastEvent } from '../sse/stream-end.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
 import { sendHead } from './raw-answer.js';
@@ -198,17 +199,6 @@ class RawAnswerHandler implements UpstreamHandler {
 }
 
 const dataLine = Buffer.from('\ndata:');
-
-/**
- * Matches the beginning of the event with which an answer is complete, for OpenAI's and Anthropic's APIs. A line break
- * before it cannot be in a text of the answer, because JSON escapes it.
- */
-const lastEvent = /(?:^|\n)(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))/;
-const lastNames = ['[DONE]', 'message_stop', 'response.'];
-
-function hasLastEvent(chunk: Buffer): boolean {
-  return lastNames.some((name) => chunk.includes(name)) && lastEvent.test(chunk.toString('latin1'));
-}
 
 /**
  * Returns the number of lines with data in a chunk of a stream. Model servers send such a line for each token. Misses a

@@ -16,7 +16,7 @@ describe('a scanner of usage', () => {
     expect(scanned(answer, size)).toMatchObject({ inputTokens: 123, outputTokens: 456, totalTokens: 579 });
   });
 
-  it("has the first and the last usage of Anthropic's streams, and none of the text before", () => {
+  it("takes the input from the first usage of Anthropic's streams, and forgets the text before", () => {
     const scanner = new UsageScanner('anthropic');
     const event = (tokens: number | null) =>
       `data: {"usage":${tokens === null ? 'null' : `{"completion_tokens":${tokens}}`}}\n\n`;

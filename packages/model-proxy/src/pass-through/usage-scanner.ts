@@ -16,7 +16,7 @@ interface UsageForm {
 /** OpenAI's and Anthropic's form. */
 const usualForm: UsageForm = { name: Buffer.from('"usage"'), find: usagesIn };
 /** The form of Gemini's own API. @see https://ai.google.dev/api/generate-content#UsageMetadata */
-const geminiForm: UsageForm = { name: Buffer.from('"usageMetadata"'), find: geminiUsagesIn };
+const geminiForm: UsageForm = { name: Buffer.from('"usageMetadata"'), find: lastGeminiUsage };
 const LONGEST_NAME = geminiForm.name.length;
 
 /** The form of an answer: `anthropic` is a stream of Anthropic's API. */
@@ -91,8 +91,8 @@ export class UsageScanner {
   }
 }
 
-/** Finds Gemini's usages. Their numbers of candidate tokens do not contain the tokens of the thoughts. */
-function* geminiUsagesIn(bytes: Buffer): Generator<FoundUsage> {
+/** Finds Gemini's last usage. Its number of candidate tokens does not contain the tokens of the thoughts. */
+function lastGeminiUsage(bytes: Buffer): readonly FoundUsage[] {
   const { name: key } = geminiForm;
   for (let at = bytes.lastIndexOf(key); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(key, at - 1)) {
     const text = bytes.toString('latin1', at + key.length, at + MAX_USAGE_BYTES);
@@ -101,8 +101,7 @@ function* geminiUsagesIn(bytes: Buffer): Generator<FoundUsage> {
     const inputTokens = count('promptTokenCount') + count('toolUsePromptTokenCount');
     const outputTokens = count('candidatesTokenCount') + count('thoughtsTokenCount');
     const totalTokens = count('totalTokenCount') || inputTokens + outputTokens;
-    if (totalTokens === 0) continue;
-    yield { at, usage: { inputTokens, outputTokens, totalTokens } };
-    return;
+    if (totalTokens > 0) return [{ at, usage: { inputTokens, outputTokens, totalTokens } }];
   }
+  return [];
 }

@@ -85,3 +85,15 @@ export function isComplete(event: Buffer): boolean {
   // Incomplete JSON is a usual case and no error: the result is undefined.
   return valueWithinLimits(data) !== undefined;
 }
+
+/**
+ * Matches the beginning of the event with which an answer is complete, for OpenAI's and Anthropic's APIs. A line break
+ * before it cannot be in a text of the answer, because JSON escapes it.
+ */
+const lastEvent = /(?:^|\n)(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))/;
+const lastNames = ['[DONE]', 'message_stop', 'response.'];
+
+/** Returns whether the last event of an answer begins in a chunk. */
+export function hasLastEvent(chunk: Buffer): boolean {
+  return lastNames.some((name) => chunk.includes(name)) && lastEvent.test(chunk.toString('latin1'));
+}

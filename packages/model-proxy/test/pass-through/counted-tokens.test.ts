@@ -49,6 +49,20 @@ const spendOf = (key: string) =>
 const ask = (key: string, path: string, body: object = { model: 'oss', messages: [] }) =>
   call(fixture().proxy.url + path, { headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' }, body });
 
+/** Sends a request to vLLM, and leaves when the answer has come so far. */
+async function leave(key: string, path: string, body: object, isReached: (text: string) => boolean): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await open(`${fixture().proxy.url}/vllm/v1/${path}`, {
+    headers,
+    body: { model: 'oss-upstream', ...body },
+  });
+  await waitFor(
+    () => (isReached(answer.text) ? true : undefined),
+    () => `only this has come: ${answer.text}`,
+  );
+  answer.leave();
+}
+
 const answerWith = (answer: (response: ServerResponse) => void) => {
   fixture().upstream.intercept = (request, response) => {
     request.resume().on('end', () => answer(response));
@@ -97,15 +111,7 @@ describe('the tokens of a raw request', () => {
         response.write('data: {"usage":{"input_tokens":2,"output_tokens":0}}\n\n');
         response.write('data: {"tools":[{"usage":{"total_tokens":0}}]}\n\n'.repeat(9));
       });
-      const left = await open(`${fixture().proxy.url}/vllm/v1/${path}`, {
-        headers: { authorization: `Bearer ${key}` },
-        body: { model: 'oss-upstream', input: 'x'.repeat(3997) },
-      });
-      await waitFor(
-        () => (left.text.split('tools').length === 10 ? true : undefined),
-        () => 'the events have not arrived',
-      );
-      left.leave();
+      await leave(key, path, { input: 'x'.repeat(3997) }, (text) => text.split('tools').length === 10);
       expect(await spendOf(key)).toBe(spend);
     },
   );
@@ -126,15 +132,7 @@ describe('the tokens of a raw request', () => {
   it('are estimated if the client leaves an answer that is no stream', async () => {
     const key = await createKey();
     answerWith((response) => response.writeHead(200, { 'content-type': 'application/json' }).write(' '.repeat(4000)));
-    const left = await open(`${fixture().proxy.url}/vllm/v1/chat/completions`, {
-      headers: { authorization: `Bearer ${key}` },
-      body: { model: 'oss-upstream' },
-    });
-    await waitFor(
-      () => (left.text.length === 4000 ? true : undefined),
-      () => 'the beginning of the answer has not arrived',
-    );
-    left.leave();
+    await leave(key, 'chat/completions', {}, ({ length }) => length === 4000);
     expect(await spendOf(key)).toBe(0.006 + 2);
   });
 
@@ -144,11 +142,11 @@ describe('the tokens of a raw request', () => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 9000 });
       response.write(' '.repeat(4000), () => response.destroy());
     });
-    const left = await open(`${fixture().proxy.url}/vllm/v1/chat/completions`, {
+    const broken = await open(`${fixture().proxy.url}/vllm/v1/chat/completions`, {
       headers: { authorization: `Bearer ${key}` },
       body: { model: 'oss-upstream' },
     });
-    await left.ended;
+    await broken.ended;
     expect(await spendOf(key)).toBe(0.006 + 2);
   });
 
@@ -158,15 +156,7 @@ describe('the tokens of a raw request', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: {"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\ndata: [DONE]\n\n');
     });
-    const left = await open(`${fixture().proxy.url}/vllm/v1/chat/completions`, {
-      headers: { authorization: `Bearer ${key}` },
-      body: { model: 'oss-upstream', picture: 'x'.repeat(4000) },
-    });
-    await waitFor(
-      () => (left.text.includes('[DONE]') ? true : undefined),
-      () => 'the last event has not arrived',
-    );
-    left.leave();
+    await leave(key, 'chat/completions', { picture: 'x'.repeat(4000) }, (text) => text.includes('[DONE]'));
     expect(await spendOf(key)).toBe(0.003);
   });
 
