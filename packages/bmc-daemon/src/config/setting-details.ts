@@ -107,7 +107,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
       'Clients can read the output of the last boots as a log ([consoles](../guides/consoles.md)).',
     'False: the daemon connects to a serial port only while a client uses its console. ' +
       "With another `EMULATOR_FEATURE_SET` than `'full'`, the same applies to True. " +
-      'If the configuration sets True, this causes a warning.',
+      'With such a feature set, an explicit True causes a warning.',
     '**A serial port has only one connection.** While the daemon records, `virsh console NAME` fails. ' +
       '`virsh console --force NAME` disconnects the daemon, which continues when the port is free again.',
   ],

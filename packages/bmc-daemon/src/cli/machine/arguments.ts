@@ -71,8 +71,8 @@ export function parseMacPrefix(text: string): string {
 
 /** Parses a boot order, `network,disk`. @throws {InvalidArgumentError} */
 export function parseSteps(text: string): readonly LabBootDevice[] {
-  const steps = text.split(',').flatMap((name) => BOOT_DEVICES.find((step) => step === name.trim()) ?? []);
-  if (steps.length === text.split(',').length && new Set(steps).size === steps.length) return steps;
+  const devices = text.split(',').flatMap((name) => BOOT_DEVICES.find((device) => device === name.trim()) ?? []);
+  if (devices.length === text.split(',').length && new Set(devices).size === devices.length) return devices;
   throw new InvalidArgumentError(`Use each of ${BOOT_DEVICES.join(', ')} at most once, separated by commas.`);
 }
 

@@ -37,7 +37,7 @@ interface SerialConsolesOptions {
   readonly times?: ProxyTimes;
 }
 
-/** What the driver knows about the console of a server. */
+/** The result of the last probe of a server's console. */
 interface Known {
   /** Address of the proxy, without the token; undefined: the server has no console, or a probe has no result yet. */
   readonly proxy: URL | undefined;
