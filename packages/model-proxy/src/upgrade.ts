@@ -8,7 +8,7 @@ import { plainPath } from './endpoints/paths.js';
 import { userParamUncheckable } from './errors/access.js';
 import { noSuchPath } from './errors/path.js';
 import { ProxyError, toProxyError } from './errors/proxy-error.js';
-import { admitClient, closedFault } from './exchange/admission.js';
+import { admitClient, budgetFault, closedFault } from './exchange/admission.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import type { Exchange, ProxyState } from './exchange/exchange.js';
 import { handshakeFault } from './pass-through/web-socket/handshake.js';
@@ -23,7 +23,7 @@ interface UpgradeOptions {
   readonly begin: Begin;
   readonly passThrough: PassThrough | undefined;
   /** Returns the state of the current configuration. */
-  readonly current: () => Pick<ProxyState, 'authenticate' | 'gate'>;
+  readonly current: () => Pick<ProxyState, 'authenticate' | 'gate' | 'keys'>;
 }
 
 /**
@@ -59,13 +59,16 @@ export function createUpgrade({ begin, passThrough, current }: UpgradeOptions) {
   };
 }
 
+/** Returns the error if the client of an open WebSocket may no longer use the proxy. */
 function accessFault(
   request: IncomingMessage,
   path: string,
-  { authenticate, gate }: ReturnType<UpgradeOptions['current']>,
+  { authenticate, gate, keys }: ReturnType<UpgradeOptions['current']>,
 ): ProxyError | undefined {
   const client = authenticate(request, keyBeside(request, path));
-  return client instanceof ProxyError ? client : gate?.(request, path);
+  if (client instanceof ProxyError) return client;
+  const spent = client.key === undefined || keys === null ? undefined : budgetFault(client.key, keys.store);
+  return gate?.(request, path) ?? spent;
 }
 
 /** Returns the key of a client that cannot set headers, such as a browser; undefined: none. */

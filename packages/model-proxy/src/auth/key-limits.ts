@@ -20,7 +20,9 @@ export interface KeyLimits {
    * @param done gets an error with status 429 if the key is at a limit. The request is not counted then.
    */
   admit(key: VirtualKey, done: (refused: ProxyError | undefined) => void): void;
-  /** Ends a request that was admitted. @param tokens its tokens. */
+  /** Counts tokens of an admitted request that has not ended. */
+  use(key: VirtualKey, tokens: number): void;
+  /** Ends a request that was admitted. @param tokens its tokens without those of {@link KeyLimits.use}. */
   release(key: VirtualKey, tokens: number): void;
   /** Returns the requests and tokens left in the present minute. */
   remaining(key: VirtualKey): Remaining;
@@ -85,6 +87,9 @@ export function createKeyLimits(now: () => number = () => performance.now()): Ke
       used.requests += 1;
       used.max_parallel_requests += 1;
       done(undefined);
+    },
+    use(key, tokens) {
+      if (isLimited(key)) windowOf(key.digest).used.tokens += tokens;
     },
     release(key, tokens) {
       if (!isLimited(key)) return;

@@ -48,6 +48,17 @@ describe('a share of limits', () => {
     expect(share.used).toEqual({ requests: 0, tokens: 7, max_parallel_requests: 1 });
   });
 
+  it('is used by tokens of a request that has not ended', () => {
+    const share = granted();
+    share.begin();
+    share.use(150);
+    share.use(50);
+    expect([share.used, share.usedUp('share')]).toEqual([
+      { requests: 1, tokens: 200, max_parallel_requests: 1 },
+      'tokens',
+    ]);
+  });
+
   it('begins each minute without use, except for the requests in progress', () => {
     const share = granted();
     share.begin();

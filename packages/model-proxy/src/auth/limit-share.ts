@@ -93,9 +93,14 @@ export class LimitShare {
     recent.max_parallel_requests = Math.max(recent.max_parallel_requests, used.max_parallel_requests);
   }
 
-  /** Counts the end of a request. */
+  /** Counts the end of a request, and its tokens. */
   end(tokens: number): void {
     this.used.max_parallel_requests = Math.max(0, this.used.max_parallel_requests - 1);
+    this.use(tokens);
+  }
+
+  /** Counts tokens. */
+  use(tokens: number): void {
     this.used.tokens += tokens;
     this.#sinceHeartbeat.tokens += tokens;
   }

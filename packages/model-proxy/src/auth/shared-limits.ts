@@ -71,10 +71,18 @@ class SharedLimits implements KeyLimits {
     else this.#admit(this.#keyInUse(key), { key, done });
   }
 
+  use(key: VirtualKey, tokens: number): void {
+    this.#count(key, (share) => share.use(tokens));
+  }
+
   release(key: VirtualKey, tokens: number): void {
+    this.#count(key, (share) => share.end(tokens));
+  }
+
+  #count(key: VirtualKey, count: (share: LimitShare) => void): void {
     if (!isLimited(key)) return;
     const keyInUse = this.#keyInUse(key);
-    keyInUse.share.end(tokens);
+    count(keyInUse.share);
     if (keyInUse.share.mustReport) this.#reportSoon(keyInUse);
   }
 

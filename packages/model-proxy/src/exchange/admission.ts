@@ -62,7 +62,8 @@ export function closedFault(
   return adminOnly(plainPath(request.url ?? '/'));
 }
 
-function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
+/** Returns the error if a key has spent its budget. */
+export function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
   const { maxBudget, alias, name } = key.stored;
   if (maxBudget === null) return undefined;
   const { spend, resetAt } = store.spendOf(key.digest);

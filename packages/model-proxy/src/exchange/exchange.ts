@@ -57,6 +57,7 @@ export interface ProxyState extends RoutingState {
 
 /** Most requests have no failed attempts. */
 const NO_ATTEMPTS: readonly FailedAttempt[] = [];
+const NOTHING_SETTLED = { inputTokens: 0, outputTokens: 0, totalTokens: 0, cost: 0 };
 const NO_PARTS: readonly Exchange[] = [];
 
 /** Maximum length of a client's request id, in characters. */
@@ -154,6 +155,8 @@ export class Exchange {
    * counts for limits and budgets instead of {@link usage}. null: there is no estimate.
    */
   estimateUsage: (() => Usage) | null = null;
+  /** The usage that is counted while the request still runs: only of WebSockets. */
+  settled: Readonly<Record<'inputTokens' | 'outputTokens' | 'totalTokens' | 'cost', number>> = NOTHING_SETTLED;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
   hidesUsage = false;
   /** Whether the client wants the embeddings of a translated answer in base64. */

@@ -1,4 +1,7 @@
-/** Counts a finished request for its virtual key and for the reports of usage. */
+/** Counts the usage of requests for their virtual keys and for the reports. */
+import type { Store } from '../store/store.js';
+import { costOf } from './answer/response-cost.js';
+import type { Usage } from './answer/usage.js';
 import { countedUsage } from './counted-usage.js';
 import type { Exchange } from './exchange.js';
 
@@ -13,21 +16,51 @@ const MAX_TAG_LENGTH = 100;
  * @param costUsd result of `countedCost`.
  */
 export function settle(exchange: Exchange, costUsd: number): void {
-  const { selection, admittedKey, proxy, error, response, client } = exchange;
+  const { admittedKey, proxy, error, response, settled } = exchange;
   const { keys } = proxy;
   if (keys === null) return;
   const usage = countedUsage(exchange);
-  if (admittedKey !== null) keys.limits.release(admittedKey, usage.totalTokens);
+  if (admittedKey !== null) keys.limits.release(admittedKey, usage.totalTokens - settled.totalTokens);
+  const failed = error !== null || response.statusCode >= 400;
+  addUsage(exchange, keys.store, usage, { cost: costUsd, requests: 1, failed });
+}
+
+/**
+ * Counts the tokens and the cost that the upstream of an open WebSocket has reported since the last call. At the end,
+ * {@link settle} counts the rest. Does nothing without a store.
+ */
+export function settleOpen(exchange: Exchange): void {
+  const { selection, admittedKey, proxy, usage, settled } = exchange;
+  const { keys } = proxy;
+  if (keys === null || selection === null || usage === null) return;
+  const tokens = usage.totalTokens - settled.totalTokens;
+  if (tokens === 0) return;
+  if (admittedKey !== null) keys.limits.use(admittedKey, tokens);
+  const cost = costOf(selection.deployment, usage) ?? 0;
+  addUsage(exchange, keys.store, usage, { cost, requests: 0, failed: false });
+  const { inputTokens, outputTokens, totalTokens } = usage;
+  exchange.settled = { inputTokens, outputTokens, totalTokens, cost };
+}
+
+/** Adds what is new since the last call to the store. @param usage the tokens since the start of the request. */
+function addUsage(
+  exchange: Exchange,
+  store: Store,
+  usage: Usage,
+  { cost, requests, failed }: { readonly cost: number; readonly requests: 0 | 1; readonly failed: boolean },
+): void {
+  const { selection, client, settled } = exchange;
   if (selection === null) return;
-  keys.store.addUsage({
+  store.addUsage({
     key: client?.key?.digest ?? null,
     model: selection.modelGroup,
     tags: tagsOf(exchange),
-    failed: error !== null || response.statusCode >= 400,
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    totalTokens: usage.totalTokens,
-    cost: costUsd,
+    requests,
+    failed,
+    inputTokens: usage.inputTokens - settled.inputTokens,
+    outputTokens: usage.outputTokens - settled.outputTokens,
+    totalTokens: usage.totalTokens - settled.totalTokens,
+    cost: cost - settled.cost,
   });
 }
 

@@ -6,6 +6,7 @@ import { plainPath } from '../endpoints/paths.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { checkTransferCoding, mediaType } from '../exchange/request/request-head.js';
 import { refuse } from '../exchange/answer/refusal.js';
+import { settleOpen } from '../exchange/settle.js';
 import { requestTimeouts, clientTimeoutsOf, shownTimeout } from '../exchange/request-timeouts.js';
 import { unsupportedContentType } from '../errors/body.js';
 import { methodNotAllowed, noSuchPath, webSocketOnly } from '../errors/path.js';
@@ -90,7 +91,10 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
               timeouts: timeoutsOf(exchange, decision.selection, true),
               traced: traceCall(exchange, request),
             });
-            webSockets.add(webSocket, recheck);
+            webSockets.add(webSocket, () => {
+              settleOpen(exchange);
+              return recheck();
+            });
             socket.once('close', () => webSockets.delete(webSocket));
           },
           (error: unknown) => refuse(exchange, toProxyError(error)),
@@ -105,7 +109,7 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
   };
 }
 
-/** The open WebSockets. Ends those whose clients may no longer use the proxy. */
+/** The open WebSockets. Counts their usage, and ends those whose clients may no longer use the proxy. */
 class OpenWebSockets {
   readonly #open = new Map<WebSocketCall, WebSocketClient['recheck']>();
   #timer: NodeJS.Timeout | undefined;

@@ -30,12 +30,14 @@ export interface UsageRow extends Readonly<UsageNumbers> {
 /** Stands for the master key, and for clients without a key. */
 export const NO_KEY = '';
 
-/** The usage of a finished request. */
+/** The usage of a finished request, or a part of the usage of a request that still runs. */
 export interface RequestUsage {
   /** Digest of the virtual key; null: the request had none. */
   readonly key: string | null;
   readonly model: string;
   readonly tags: readonly string[];
+  /** 1; 0: a part of a request. The last part has 1. */
+  readonly requests: 0 | 1;
   readonly failed: boolean;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -49,9 +51,9 @@ export function emptyUsage(): UsageNumbers {
   return { requests: 0, failed: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, cost: 0 };
 }
 
-/** Adds a request to a row. */
+/** Adds the usage of a request, or of a part of it, to a row. */
 export function addRequest(row: UsageNumbers, request: RequestUsage): void {
-  row.requests += 1;
+  row.requests += request.requests;
   if (request.failed) row.failed += 1;
   row.inputTokens += request.inputTokens;
   row.outputTokens += request.outputTokens;

@@ -1,9 +1,11 @@
 /** The tokens of raw requests and WebSockets, which count for the limits and the budget of their key. */
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { call, open } from '../harness/call.js';
+import { passTime, stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
 import { useRawProxy } from './fixture.js';
 import { RAW_KEY } from './raw-upstream.js';
@@ -203,6 +205,14 @@ describe('the tokens of a raw request', () => {
   });
 });
 
+/** Opens a WebSocket. The upstream sends all messages back. */
+async function openRealtime(key: string): Promise<WebSocket> {
+  const options = { headers: { authorization: `Bearer ${key}` } };
+  const socket = new WebSocket(`ws://127.0.0.1:${fixture().proxy.port}/v1/realtime?model=oss`, options);
+  await once(socket, 'open');
+  return socket;
+}
+
 describe('the tokens of a WebSocket', () => {
   it('are the sum of its responses, each with its own prices', async () => {
     const key = await createKey();
@@ -218,11 +228,8 @@ describe('the tokens of a WebSocket', () => {
         metadata: { usage: 'x' },
       },
     });
-    const options = { headers: { authorization: `Bearer ${key}` } };
-    const socket = new WebSocket(`ws://127.0.0.1:${fixture().proxy.port}/v1/realtime?model=oss`, options);
-    await once(socket, 'open');
+    const socket = await openRealtime(key);
     expect([socket.extensions, fixture().upstream.last.headers['sec-websocket-extensions']]).toEqual(['', undefined]);
-    // The upstream sends all messages back.
     for (const message of [{ type: 'session.updated', usage: null }, response(4, 2), response(1, 3)]) {
       socket.send(JSON.stringify(message));
       await once(socket, 'message');
@@ -234,9 +241,7 @@ describe('the tokens of a WebSocket', () => {
 
   it('are estimated if a side closes it before the usage of an answer arrives', async () => {
     const key = await createKey();
-    const options = { headers: { authorization: `Bearer ${key}` } };
-    const socket = new WebSocket(`ws://127.0.0.1:${fixture().proxy.port}/v1/realtime?model=oss`, options);
-    await once(socket, 'open');
+    const socket = await openRealtime(key);
     const delta = { type: 'response.output_text.delta', delta: 'a' };
     const created = { type: 'response.created', response: { instructions: 'x.delta', metadata: { type: 'x.delta' } } };
     // A client can cause the contents of the second and the third message.
@@ -252,5 +257,57 @@ describe('the tokens of a WebSocket', () => {
     }
     socket.terminate();
     expect(await spendOf(key)).toBe(0.006);
+  });
+});
+
+describe('an open WebSocket', () => {
+  stopTime();
+  /** Longer than the proxy waits between two checks of the open WebSockets. */
+  const CHECKED_MS = 6000;
+  const answer = JSON.stringify({
+    type: 'response.done',
+    response: { usage: { total_tokens: 10, input_tokens: 4, output_tokens: 6 } },
+  });
+  const usageOf = async (key: string) => {
+    const rows = (await asMaster('GET', '/spend/logs?summarize=false')) as readonly Record<string, unknown>[]; // a list
+    return rows.filter(({ api_key: digest }) => digest === createHash('sha256').update(key).digest('hex'));
+  };
+  const exchange = async (socket: WebSocket, message: string): Promise<void> => {
+    socket.send(message);
+    await once(socket, 'message');
+  };
+
+  it('counts its answers while it is open, once each, also for tpm_limit', async () => {
+    const key = await createKey({ tpm_limit: 20 });
+    const socket = await openRealtime(key);
+    for (const spend of [0.016, 0.032]) {
+      await exchange(socket, answer);
+      await passTime(CHECKED_MS);
+      expect(await spendOf(key)).toBe(spend);
+    }
+    const refused = await ask(key, '/v1/chat/completions');
+    expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('tokens')]);
+    await exchange(socket, answer);
+    socket.close();
+    await once(socket, 'close');
+    await waitFor(
+      async () => ((await spendOf(key)) === 0.048 ? true : undefined),
+      () => 'the last answer has no cost',
+    );
+    const counted = { requests: 1, prompt_tokens: 12, completion_tokens: 18, total_tokens: 30 };
+    expect(await usageOf(key)).toEqual([expect.objectContaining(counted)]);
+  });
+
+  it('is closed with 1008 soon after its answers have spent the budget of its key', async () => {
+    const key = await createKey({ max_budget: 0.03 });
+    const socket = await openRealtime(key);
+    const ended = once(socket, 'close');
+    await exchange(socket, answer);
+    await passTime(CHECKED_MS);
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    await exchange(socket, answer);
+    await passTime(CHECKED_MS);
+    expect((await ended).map(String)).toEqual(['1008', 'the client may no longer use the proxy']);
+    expect(await spendOf(key)).toBe(0.032);
   });
 });

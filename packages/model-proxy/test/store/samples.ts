@@ -17,7 +17,7 @@ export function put(store: Store, digest: string, key: StoredKey | null): Promis
 /** Returns a request of the key `k`. @param more replaces members. */
 export function requestOf(more: Partial<RequestUsage> = {}): RequestUsage {
   const tokens = { inputTokens: 10, outputTokens: 2, totalTokens: 12 };
-  return { key: 'k', model: 'm', tags: [], failed: false, cost: 0.5, ...tokens, ...more };
+  return { key: 'k', model: 'm', tags: [], requests: 1, failed: false, cost: 0.5, ...tokens, ...more };
 }
 
 /** Returns the rows of some days in one list. @param from first day: `2026-11-01`; @param to last day. */

@@ -10,7 +10,15 @@ import type { OwnerLink } from './owner-link.js';
 import { WorkerStore } from './worker-store.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const request = { model: 'm', tags: [], failed: false, inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+const request = {
+  model: 'm',
+  tags: [],
+  requests: 1 as const,
+  failed: false,
+  inputTokens: 1,
+  outputTokens: 1,
+  totalTokens: 2,
+};
 
 let folder: string;
 let files: OwnedStore;
