@@ -82,6 +82,23 @@ describe('a cloud', () => {
     ]);
   });
 
+  it('has a warning with the URL if the URL of Glance or Cinder in the catalog is invalid', async () => {
+    cloud.keystone = (request, response) => {
+      request.resume();
+      const catalog = [
+        ['compute', `${cloud.url}/compute`],
+        ['image', 'ftp://glance'],
+        ['volumev3', 'cinder'],
+      ].map(([type, url]) => ({ type, endpoints: [{ interface: 'public', region_id: 'R1', url }] }));
+      sendJson(response, 201, { token: { catalog } }, { 'x-subject-token': 'token' });
+    };
+    const { findings } = await examine();
+    expect(findings.map(({ severity, message }) => [severity, message])).toEqual([
+      ['warning', expect.stringMatching(/image_endpoint_override must .* 'ftp:\/\/glance' .*cannot insert images\.$/)],
+      ['warning', expect.stringMatching(/block_storage_endpoint_override must .* 'cinder' .*show no volumes\.$/)],
+    ]);
+  });
+
   it('is a problem if the SSH port for the consoles of its servers is in use', async () => {
     makeUsers(path.join(folder, 'users'));
     const { port } = new URL(cloud.url);

@@ -100,7 +100,7 @@ async function examineCompute(session: CloudSession, run: Run): Promise<readonly
 /**
  * Examines a service that the daemon can do without.
  * @param path the path of a short list; null: checks only that there is an endpoint.
- * @throws as {@link CloudSession.request}.
+ * @throws as {@link CloudSession.request}, but an invalid URL is a finding.
  */
 async function examineService(
   session: CloudSession,
@@ -109,12 +109,27 @@ async function examineService(
   run: Run,
 ): Promise<readonly Finding[]> {
   const { title } = cloudServices[name];
-  if (!(await session.offers(name))) {
+  try {
+    if (await session.offers(name)) return path === null ? [] : await examineList(session, name, path, run);
     const message = `The catalog of the cloud has no usable endpoint of ${title}, ${effects[name]}.`;
     const command = run('catalog', 'list');
     return [name === 'volume' ? note(name, message, command) : warning(name, message, command)];
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error;
+    // The URL in the catalog is invalid. Unlike an invalid URL of Nova, it does not stop the daemon.
+    const command = editCommand(error.message) ?? run('catalog', 'list');
+    return [warning(name, `${error.message}, ${effects[name]}.`, command)];
   }
-  if (path === null) return [];
+}
+
+/** Reads a short list of a service. @throws as {@link CloudSession.request}. */
+async function examineList(
+  session: CloudSession,
+  name: CloudService,
+  path: string,
+  run: Run,
+): Promise<readonly Finding[]> {
+  const { title } = cloudServices[name];
   const answer = await session.request({ method: 'GET', service: name, path });
   if (answer.status === 200) return [];
   return [warning(name, `${title} answers ${session.reason(answer)}, ${effects[name]}.`, run(name, 'list'))];

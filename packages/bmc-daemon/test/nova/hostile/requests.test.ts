@@ -144,3 +144,25 @@ it('the service shows the servers even if the catalog has endpoints of an unexpe
   const refused = await insert(served, 1);
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('no image service')]);
 });
+
+it('the service warns about an invalid URL of Glance in the catalog at its start, and rejects inserts with 503', async () => {
+  const endpointsOf = (url: string) => [{ interface: 'public', region_id: 'R1', url }];
+  cloud.api.keystone = (request, response) => {
+    request.resume();
+    const catalog = [
+      { type: 'image', endpoints: endpointsOf('ftp://glance') },
+      { type: 'compute', endpoints: endpointsOf(`${cloud.api.url}/compute`) },
+    ];
+    sendJson(response, 201, { token: { catalog } }, { 'x-subject-token': 'token' });
+  };
+  const served = await cloud.serve();
+  const fault =
+    'image_endpoint_override must be set to a URL with http or https: ' + "the catalog has 'ftp://glance' for image";
+  const logged = (): string => JSON.stringify(cloud.logged);
+  await waitFor(
+    () => (logged().includes(`clients cannot insert images: clouds.yaml:3: ${fault}`) ? true : undefined),
+    () => `the log lacks the fault: ${logged()}`,
+  );
+  expect((await insert(served, 1)).status).toBe(503);
+  expect((await served.send('GET', systemOf(1))).status).toBe(200);
+});

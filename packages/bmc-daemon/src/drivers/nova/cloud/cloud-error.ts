@@ -14,3 +14,6 @@ export class CloudError extends Error {
     this.faults = faults;
   }
 }
+
+/** The fault of a cloud that offers a service not at all, or not in the region or at the interface of the settings. */
+export class NoEndpointError extends CloudError {}

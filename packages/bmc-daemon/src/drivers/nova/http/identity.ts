@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { retryAfterMs } from '@rackless/daemon/http/retry-after.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
-import { CloudError } from '../cloud/cloud-error.js';
+import { CloudError, NoEndpointError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import { listOf } from './answer-forms.js';
@@ -89,8 +89,9 @@ function parseToken(answer: CloudAnswer): CloudToken | undefined {
 /**
  * Returns the URL of a service, without a slash at the end: the URL in the settings, or the one in
  * the catalog.
- * @throws {CloudError} if the catalog has no endpoint of the service for the region and the interface of the
- *   settings, or if its URL is invalid.
+ * @throws {NoEndpointError} if the catalog has no endpoint of the service for the region and the interface of the
+ *   settings.
+ * @throws {CloudError} if the URL in the catalog is invalid. The fault names the URL.
  */
 export function endpointOf(service: CloudService, { catalog }: CloudToken, settings: CloudSettings): string {
   const override = settings.endpoints[service];
@@ -101,18 +102,19 @@ export function endpointOf(service: CloudService, { catalog }: CloudToken, setti
   const type = types.find((name) => catalog.some((entry) => entry.type === name)) ?? types.join(' or ');
   const offered = catalog.filter((entry) => entry.type === type).flatMap(({ endpoints }) => endpoints);
   if (offered.length === 0) {
-    throw new CloudError([`${place('auth')}: the catalog of the project has no service of the type ${type}`]);
+    throw new NoEndpointError([`${place('auth')}: the catalog of the project has no service of the type ${type}`]);
   }
   const regionOf = (endpoint: (typeof offered)[number]) => endpoint.region_id ?? endpoint.region ?? '';
   const nearby = region === undefined ? offered : offered.filter((endpoint) => regionOf(endpoint) === region);
   if (nearby.length === 0) {
     const regions = [...new Set(offered.map(regionOf))].join(', ');
-    throw new CloudError([`${place('region_name')}: the catalog has no region '${region ?? ''}'; it has ${regions}`]);
+    const fault = `${place('region_name')}: the catalog has no region '${region ?? ''}'; it has ${regions}`;
+    throw new NoEndpointError([fault]);
   }
   const found = nearby.find((endpoint) => endpoint.interface === settings.interface);
   if (found === undefined) {
     const offers = [...new Set(nearby.map((endpoint) => endpoint.interface))].join(', ');
-    throw new CloudError([
+    throw new NoEndpointError([
       `${place('interface')}: the service ${type} has no ${settings.interface} endpoint; it has ${offers}`,
     ]);
   }

@@ -195,6 +195,18 @@ describe('tokens', () => {
     expect(await open({ region: 'R9' }).offers('compute')).toBe(false);
   });
 
+  it('cause a fault of the settings if their catalog has an invalid URL, also for `offers`', async () => {
+    cloud.keystone = (request, response) => {
+      request.resume();
+      const catalog = [{ type: 'image', endpoints: [{ interface: 'public', region_id: 'R1', url: 'ftp://glance' }] }];
+      sendJson(response, 201, { token: { catalog } }, { 'x-subject-token': 'token' });
+    };
+    const message =
+      'clouds.yaml:3: image_endpoint_override must be set to a URL with http or https: ' +
+      "the catalog has 'ftp://glance' for image";
+    await expect(open().offers('image')).rejects.toEqual(new CloudError([message]));
+  });
+
   it('are valid for Glance at a URL with and without its version', async () => {
     cloud.others.set('image', (_request, response) => answerOk(response));
     for (const url of [`${cloud.url}/image/v2`, `${cloud.url}/image`]) {

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import { withDeadline } from '@rackless/daemon/deadline.js';
-import { CloudError } from '../cloud/cloud-error.js';
+import { NoEndpointError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import { jsonOf, reasonOf } from './answer-text.js';
@@ -57,7 +57,10 @@ export interface CloudSession {
    * @throws as {@link request}.
    */
   projectId(): Promise<string | undefined>;
-  /** Returns whether the settings or the catalog have a usable endpoint of the service. @throws as {@link request}. */
+  /**
+   * Returns whether the settings or the catalog have an endpoint of the service.
+   * @throws as {@link request}; {CloudError} if its URL is invalid.
+   */
   offers(service: CloudService): Promise<boolean>;
   /** Notices that Nova is silent: watches the waiting requests to Nova, except those that Nova relays to others. */
   readonly silence: Silence;
@@ -166,7 +169,7 @@ function hasEndpoint(service: CloudService, token: CloudToken, settings: CloudSe
     endpointOf(service, token, settings);
     return true;
   } catch (error) {
-    if (error instanceof CloudError) return false;
+    if (error instanceof NoEndpointError) return false;
     throw error;
   }
 }

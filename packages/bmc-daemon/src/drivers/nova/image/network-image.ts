@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../../driver-error.js';
+import { CloudError } from '../cloud/cloud-error.js';
 import { listOf } from '../http/answer-forms.js';
 import { bodyOf, type CloudSession } from '../http/session.js';
 
@@ -71,7 +72,8 @@ export function createNetworkImage(session: CloudSession, wanted: string | null)
       try {
         await find();
       } catch (error) {
-        if (error instanceof DriverError) log.warn(`servers cannot boot from the network: ${error.message}`);
+        if (error instanceof DriverError || error instanceof CloudError)
+          log.warn(`servers cannot boot from the network: ${error.message}`);
         else log.debug('the image for boots from the network is not known yet', { error });
       }
     },

@@ -4,6 +4,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../../media/image-client.js';
 import type { HypervisorDriver } from '../../driver.js';
 import { MachineQueue, type SharedQueues } from '../../queue/machine-queue.js';
+import { CloudError } from '../cloud/cloud-error.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import type { ComputeApi } from '../compute/compute-api.js';
 import type { ServerList } from '../compute/server-list.js';
@@ -113,7 +114,13 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   };
 
   const begin = async (): Promise<void> => {
-    await sweep();
+    try {
+      await sweep();
+    } catch (error) {
+      if (!(error instanceof CloudError)) throw error;
+      // A retry does not help, and the unfinished operations need no images.
+      log.warn(`clients cannot insert images: ${error.message}`);
+    }
     await network.check(log);
   };
   const completeUnfinished = createCompletion({
