@@ -24,6 +24,8 @@ export const gone: Condition = { state: 'absent', why: 'there is no such machine
 export const unusable: Condition = { state: 'closed', why: 'its console closes as soon as it is open' };
 /** Connecting failed for an unexpected reason. */
 export const failed: Condition = { state: 'closed', why: 'its console cannot be opened' };
+/** The proxy of the console cannot be reached. */
+export const unreachable: Condition = { state: 'closed', why: 'the connection to the proxy of its console failed' };
 
 /**
  * Returns the condition of a console whose lost stream was replaced.
@@ -51,7 +53,7 @@ export function conditionOf(error: unknown): readonly [Condition, boolean] {
     case 'consoleNotReady':
       return [{ state: 'closed', why: 'the machine is starting or stopping' }, true];
     case 'consoleUnreachable':
-      return [{ state: 'closed', why: 'the connection to the proxy of its console failed' }, true];
+      return [unreachable, true];
     case 'unavailable':
       return [{ state: 'closed', why: 'its hypervisor does not answer' }, true];
     default:

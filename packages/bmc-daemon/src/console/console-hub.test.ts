@@ -233,6 +233,46 @@ describe('the console hub', () => {
     expect(warnings).toEqual([broken]);
   });
 
+  it('warns once about a proxy that cannot be reached, and again after the console was open', async () => {
+    const stream = new PassThrough();
+    const [first, later] = ['ECONNREFUSED', 'ETIMEDOUT'].map(
+      (why) => new DriverError('consoleUnreachable', `connecting to the console of server x: ${why}`),
+    ) as [DriverError, DriverError];
+    const { listener, warnings } = attachedTo([first, first, stream], later);
+    const closed = 'closed: the connection to the proxy of its console failed';
+    await listener.reaches(closed, connected);
+    stream.destroy();
+    await listener.reaches(closed);
+    expect(warnings).toEqual([first, later]);
+  });
+
+  it('does not warn if the last client leaves during an attempt', async () => {
+    const warnings: unknown[] = [];
+    const aborted = new EventEmitter();
+    const hub = createConsoleHub({
+      driver: {
+        onChange: () => () => undefined,
+        console: {
+          open: (_id, { signal } = {}) =>
+            new Promise((_resolve, reject) => {
+              signal?.addEventListener('abort', () => {
+                reject(new DriverError('consoleUnreachable', 'connecting to the console of server x: it was aborted'));
+                setImmediate(() => aborted.emit('done'));
+              });
+            }),
+          sendBreak: () => Promise.resolve(),
+        },
+      },
+      log: { ...log, warn: (message) => warnings.push(message) },
+    });
+    hubs.push(hub);
+    const attachment = hub.attach('5ac4fa6e-0000-4000-8000-000000000001', new RecordingListener());
+    const done = once(aborted, 'done');
+    attachment.detach();
+    await done;
+    expect(warnings).toEqual([]);
+  });
+
   it('does not warn about a port that disappears just before its machine is off', async () => {
     const stream = new PassThrough();
     const off = new DriverError('conflict', 'connecting to the console of machine x: it is off');

@@ -9,6 +9,7 @@ import {
   off,
   open,
   openAgain,
+  unreachable,
   unusable,
   type Condition,
   type ConsoleState,
@@ -34,7 +35,7 @@ interface ConsoleLineOptions {
   readonly open: (signal: AbortSignal) => Promise<Duplex>;
   /** The pause before the first retry; it grows to five times this value. */
   readonly retryMs: number;
-  /** Called for an unexpected error, once until the console opens again. */
+  /** Called for an unexpected error or an unreachable proxy, once until the console opens again. */
   readonly warn: (error: unknown) => void;
   readonly silence: SilencePace;
   /** False: a check is not possible, so the line replaces a suspect stream. */
@@ -165,7 +166,7 @@ export class ConsoleLine {
       // A machine that stops loses its port before libvirt reports it as off. The first failure
       // changes nothing, because the next attempt gets the true reason.
       if (condition === failed && this.#pace.isFirst && this.#condition !== undefined) condition = this.#condition;
-      else if (condition === failed) this.#warn(error);
+      else if (condition === failed || condition === unreachable) this.#warn(error);
     }
     this.#opening = undefined;
     if (this.#closed) {
@@ -182,8 +183,7 @@ export class ConsoleLine {
       void this.#attempt();
       return;
     }
-    if (!retry) return;
-    this.#attemptIn(this.#pace.onFailed());
+    if (retry) this.#attemptIn(this.#pace.onFailed());
   }
 
   #attemptIn(milliseconds: number): void {
@@ -224,10 +224,7 @@ export class ConsoleLine {
     }
   }
 
-  /**
-   * Replaces the lost stream by the stream of a check. The new stream must be used, because it may
-   * have read output of the port already.
-   */
+  /** Replaces the lost stream by the stream of a check, which may have read output of the port already. */
   #replaceBy(stream: Duplex): void {
     const lost = this.#stream;
     if (lost === undefined) {
@@ -294,7 +291,8 @@ export class ConsoleLine {
   }
 
   #warn(error: unknown): void {
-    if (!this.#warned) this.#options.warn(error);
+    // The error of an attempt that close() aborted means nothing.
+    if (!this.#warned && !this.#closed) this.#options.warn(error);
     this.#warned = true;
   }
 }
