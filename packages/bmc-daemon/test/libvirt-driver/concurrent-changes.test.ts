@@ -55,7 +55,7 @@ describe('a definition that another program changes', () => {
     runBefore(machine, 'qemuMonitorCommand', () =>
       host.virsh('change-media', guest.name, 'sda', '--eject', '--config'),
     );
-    const boot = new BootControl({ host: parts, bootLoaderMap: {} });
+    const boot = new BootControl({ host: parts });
     await boot.reconcile(machine, await readDefinition(machine, 30_000));
     const definition = await host.inactiveXml(guest);
     expect(readMetadata(definition).boot?.enabled).toBe('disabled');
@@ -70,7 +70,7 @@ describe('a machine that a client switches off while it starts', () => {
    * start.
    */
   async function switchedOffAtStart(parts: Host, machine: Machine): Promise<unknown> {
-    const [boot, coldStart] = [new BootControl({ host: parts, bootLoaderMap: {} }), new ColdStart(parts)];
+    const [boot, coldStart] = [new BootControl({ host: parts }), new ColdStart(parts)];
     const power = new PowerControl({ host: parts, boot, coldStart, gracefulRestartWaitMs: 600_000 });
     const { domain } = machine;
     const [start, getState] = [domain.createWithFlags.bind(domain), domain.getState.bind(domain)];
@@ -316,7 +316,7 @@ describe('a drive that was hot-plugged into a running machine', () => {
       limits: imageLimits,
       warn: () => undefined,
     });
-    const boot = new BootControl({ host: parts, bootLoaderMap: {} });
+    const boot = new BootControl({ host: parts });
     const media = new LibvirtMedia({
       host: parts,
       boot,

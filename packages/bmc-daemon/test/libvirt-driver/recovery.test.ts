@@ -85,7 +85,7 @@ describe('a restarted daemon', () => {
   it('ends a one-time boot only after its use, even if a restart event arrives before the first read of the machine', async () => {
     const guest = await armedAndLeft();
     const parts = host.parts();
-    const boot = new BootControl({ host: parts, bootLoaderMap: {} });
+    const boot = new BootControl({ host: parts });
     try {
       // The driver makes the same calls. Here they come in the critical order, and before the firmware reads the
       // drive.

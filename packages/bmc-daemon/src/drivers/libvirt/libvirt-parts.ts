@@ -96,12 +96,11 @@ function openStorage(host: Host, options: LibvirtDriverOptions) {
 type Opened = ReturnType<typeof openHost> & ReturnType<typeof openStorage>;
 
 /** Creates the parts for boot overrides, UEFI variables and power. */
-function createPower({ host, firmware, templates, store }: Opened, options: LibvirtDriverOptions) {
-  const boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap, variables: templates.disabled });
+function createPower({ host, firmware, store }: Opened, options: LibvirtDriverOptions) {
+  const boot = new BootControl({ host });
   const pending = new PendingSettings({
     host,
     firmware,
-    firmwareFiles: (type, architecture) => boot.firmwareFiles(type, architecture),
     now: () => new Date(),
   });
   const variables = new Variables({ host, uri: options.uri, catalog: () => firmware.catalog() });

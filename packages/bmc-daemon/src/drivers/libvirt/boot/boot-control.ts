@@ -11,7 +11,6 @@
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
 import { isDriverError } from '../../driver-error.js';
-import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import {
   readDefinition,
   readInactiveXml,
@@ -19,7 +18,6 @@ import {
   saveProcess,
   type Definition,
 } from '../machine/definition.js';
-import { chooseFirmware, type BootLoaderMap } from '../firmware/firmware-choice.js';
 import type { Host } from '../machine/host.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
@@ -38,21 +36,11 @@ import {
   isSameOrder,
   orderWithFirst,
 } from '../xml/os/boot-order.js';
-import type { FirmwareChoice } from '../xml/os/firmware.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
-
-/** Dependencies of {@link BootControl}. */
-interface BootControlOptions {
-  readonly host: Host;
-  readonly bootLoaderMap: BootLoaderMap;
-  /** Template of UEFI variables for a firmware image. Default, also for null: the template next to the image. */
-  readonly variables?: string | null;
-}
 
 /** Boot overrides of the machines of one host. Close it with the driver. */
 export class BootControl {
   readonly #host: Host;
-  readonly #options: BootControlOptions;
   /** Machines of which this daemon knows that their QEMU has a one-time order. */
   readonly #armed = new Set<string>();
   /** Machines that {@link reconcile} has read: the daemon knows the order of their QEMU. */
@@ -63,9 +51,8 @@ export class BootControl {
   readonly #closing = new AbortController();
   #hasReportedMonitor = false;
 
-  constructor(options: BootControlOptions) {
-    this.#options = options;
-    this.#host = options.host;
+  constructor({ host }: { readonly host: Host }) {
+    this.#host = host;
   }
 
   /**
@@ -193,15 +180,6 @@ export class BootControl {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
     if (instance === null || !machine.persistent) return false;
     return needsNewProcess(readValues(xml), instance, options);
-  }
-
-  /**
-   * Returns the firmware files of a boot mode on this host.
-   * @throws {DriverError} invalid, if the file of the boot loader map does not exist.
-   */
-  async firmwareFiles(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
-    const { bootLoaderMap, variables = null } = this.#options;
-    return await chooseFirmware(bootLoaderMap, firmware, architecture, variables, this.#host.files);
   }
 
   /**

@@ -125,7 +125,7 @@ export class SystemChanges {
     if (boot?.firmware === undefined && secureBoot === undefined && settings?.secureBoot !== true) {
       return noFiles;
     }
-    const { reader, firmware: chooser, boot: control } = this.#options;
+    const { reader, firmware: chooser } = this.#options;
     const { system, inactiveXml } = await reader.recent(machine);
     checkFirmware(system, change);
     if (settings?.secureBoot === true || (secureBoot !== undefined && secureBoot !== 'off')) {
@@ -135,7 +135,7 @@ export class SystemChanges {
     const loader = os.firmware === null ? (os.loader?.path ?? null) : null;
     const type = boot?.firmware;
     return {
-      firmware: type === undefined ? null : { type, choice: await control.firmwareFiles(type, os.architecture) },
+      firmware: type === undefined ? null : { type, choice: await chooser.bootModeFiles(type, os.architecture) },
       secureBoot: secureBoot === undefined ? null : await chooser.secureBootFiles(os.architecture, secureBoot, loader),
     };
   }

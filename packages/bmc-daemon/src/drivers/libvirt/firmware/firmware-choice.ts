@@ -10,13 +10,12 @@ import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { attempt } from '../failure.js';
 import {
   firmwareCatalog,
-  catalogOfFileNames,
   readFirmwareImages,
   type FirmwareCatalog,
   type SecureBootTemplates,
 } from '../firmware-catalog.js';
 import { readGuestCapabilities } from '../guest-capabilities.js';
-import { localFiles, type HostFiles } from '../host-files.js';
+import type { HostFiles } from '../host-files.js';
 import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
 import type { SecureBootMode } from '../../system-change.js';
@@ -27,39 +26,6 @@ import type { SecureBootFiles } from '../xml/os/secure-boot.js';
  * or absent: libvirt selects the firmware.
  */
 export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Record<string, string | null>>>>>;
-
-/**
- * Returns the firmware files of a firmware type on the libvirt host. If the map has no image for the architecture,
- * both paths are null, and libvirt selects the files.
- * @param template the template of the variables for a UEFI image of the map; null: the file next to
- *   the image.
- * @param files the files of the host. A file is rejected only if it is known to be missing.
- * @throws {DriverError} invalid, with the architecture and the path, if the mapped file does not
- *   exist.
- */
-export async function chooseFirmware(
-  map: BootLoaderMap,
-  firmware: FirmwareType,
-  architecture: string,
-  template: string | null = null,
-  files: Pick<HostFiles, 'exists'> = localFiles,
-): Promise<FirmwareChoice> {
-  const loaderPath = map[firmware]?.[architecture] ?? null;
-  if (loaderPath === null) return { loaderPath, nvramTemplate: null };
-  if ((await files.exists(loaderPath)) === false) {
-    throw new DriverError(
-      'invalid',
-      `setting the firmware to ${firmware}: the boot loader of ${architecture}, ${loaderPath}, does not exist`,
-      { field: 'firmware' },
-    );
-  }
-  if (firmware === 'bios') return { loaderPath, nvramTemplate: null };
-  return {
-    loaderPath,
-    nvramTemplate: template ?? (await templateNextTo(loaderPath, files)),
-    ...(catalogOfFileNames.requiresSmm(loaderPath) ? { requiresSmm: true } : {}),
-  };
-}
 
 /**
  * Returns the template of the variables that is next to a UEFI image. Distributions give both files
@@ -120,6 +86,38 @@ export class FirmwareChooser {
   }
 
   /**
+   * Returns the firmware files of a boot mode. If the map has no image for the architecture, both paths are null, and
+   * libvirt selects the files. The template is that of the settings for variables without keys, or else the file next
+   * to the image.
+   * @throws {DriverError} invalid, if the mapped file does not exist.
+   */
+  async bootModeFiles(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
+    const loaderPath = await this.#mappedImage(firmware, architecture);
+    if (loaderPath === null || firmware === 'bios') return { loaderPath, nvramTemplate: null };
+    const { templates, files } = this.#options;
+    return {
+      loaderPath,
+      nvramTemplate: templates.disabled ?? (await templateNextTo(loaderPath, files)),
+      ...((await this.catalog()).requiresSmm(loaderPath) ? { requiresSmm: true } : {}),
+    };
+  }
+
+  /**
+   * Returns the image of the map; null if it has none. An image is rejected only if it is known to be missing.
+   * @throws {DriverError} invalid, with the architecture and the path, if the image does not exist.
+   */
+  async #mappedImage(firmware: FirmwareType, architecture: string): Promise<string | null> {
+    const { bootLoaderMap, files } = this.#options;
+    const path = bootLoaderMap[firmware]?.[architecture] ?? null;
+    if (path === null || (await files.exists(path)) !== false) return path;
+    throw new DriverError(
+      'invalid',
+      `setting the firmware to ${firmware}: the boot loader of ${architecture}, ${path}, does not exist`,
+      { field: 'firmware' },
+    );
+  }
+
+  /**
    * Checks that the host has firmware with Secure Boot for the machine. If the host has descriptors
    * for the machine, one of them must have Secure Boot and enrolled keys, unless the settings name
    * a template with keys. On x86, and on a host without such descriptors, libvirt's capabilities
@@ -175,8 +173,8 @@ export class FirmwareChooser {
     mode: SecureBootMode,
     currentLoader: string | null,
   ): Promise<SecureBootFiles | null> {
-    const { bootLoaderMap, templates, files } = this.#options;
-    const mapped = (await chooseFirmware(bootLoaderMap, 'efi', architecture, null, files)).loaderPath;
+    const { templates, files } = this.#options;
+    const mapped = await this.#mappedImage('efi', architecture);
     const withKeys = mode === 'on';
     const configuredTemplate = withKeys ? templates.enabled : templates.disabled;
     // If the settings name the template, a definition with its own image keeps that image.

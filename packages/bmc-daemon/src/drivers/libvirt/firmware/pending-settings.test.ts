@@ -35,7 +35,6 @@ async function apply(errorFor: (xml: string) => Error | null): Promise<readonly 
   const settings = new PendingSettings({
     host: { hypervisor: { domainDefineXml }, timeoutMs: 1000, log } as unknown as Host, // these members suffice
     firmware: {} as unknown as FirmwareChooser, // no setting needs firmware files
-    firmwareFiles: () => Promise.reject(new Error('no setting needs firmware files')),
     now: () => new Date(0),
   });
   expect(await settings.apply(machine, definition)).toBe(true);

@@ -12,7 +12,7 @@ import { powerIntent, withIntent } from '../xml/metadata/intent-record.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from '../xml/metadata/settings-record.js';
-import { setFirmware, type FirmwareChoice } from '../xml/os/firmware.js';
+import { setFirmware } from '../xml/os/firmware.js';
 import { setHardware } from '../xml/os/machine-settings.js';
 import { setSecureBoot } from '../xml/os/secure-boot.js';
 
@@ -20,8 +20,6 @@ import { setSecureBoot } from '../xml/os/secure-boot.js';
 interface PendingSettingsOptions {
   readonly host: Host;
   readonly firmware: FirmwareChooser;
-  /** Returns the files of a boot mode on this host. @see chooseFirmware */
-  readonly firmwareFiles: (type: 'bios' | 'efi', architecture: string) => Promise<FirmwareChoice>;
   readonly now: () => Date;
 }
 
@@ -158,7 +156,7 @@ export class PendingSettings {
     const { architecture } = edit.domain.os;
     const { firmware: type } = change;
     if (type !== undefined) {
-      const choice = await this.#options.firmwareFiles(type, architecture);
+      const choice = await this.#options.firmware.bootModeFiles(type, architecture);
       changeFirmware(edit, () => setFirmware(edit, type, choice));
     }
     const { firmware, os } = edit.domain;

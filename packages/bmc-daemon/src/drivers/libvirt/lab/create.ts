@@ -1,6 +1,5 @@
 /** Creates lab machines: the machines of `bmc-daemon machine`. */
 import { attempt } from '../failure.js';
-import { chooseFirmware } from '../firmware/firmware-choice.js';
 import { chooseAddresses, type Addresses } from './addresses.js';
 import { buildMachine, type Blueprint } from './build.js';
 import { differencesOf } from './compare.js';
@@ -174,14 +173,12 @@ function expectedMacs(
 }
 
 async function firmwareFiles(
-  host: LabHost,
+  { firmware }: LabHost,
   spec: MachineSpec,
   { architecture }: GuestPlatform,
 ): Promise<FirmwareFiles> {
-  const { bootLoaderMap, files, firmware } = host;
-  const template = host.secureBootTemplates.disabled;
   return {
-    choice: await chooseFirmware(bootLoaderMap, 'efi', architecture, template, files),
+    choice: await firmware.bootModeFiles('efi', architecture),
     secureBoot: spec.firmware === 'secure-boot' ? await firmware.secureBootFiles(architecture, 'on', null) : null,
   };
 }
