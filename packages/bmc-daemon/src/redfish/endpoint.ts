@@ -49,8 +49,6 @@ export interface Endpoint {
    */
   readonly load?: (exchange: Exchange, params: Params) => Awaitable<LoadedResource>;
   readonly isCollection: boolean;
-  /** Maximum number of members in one answer; a link leads to the rest. Absent: no maximum. */
-  readonly pageSize?: number;
   /** Query parameters with `$` that the operations read themselves. */
   readonly ownQuery?: readonly string[];
 }
@@ -92,7 +90,6 @@ export function resourceEndpoints<Services>(
     // A resource that chooses its status (a task monitor) does not support queries.
     ...(resource.status === undefined ? { load: loadOperation(resource, renderer, options) } : {}),
     isCollection: resource.odataType.endsWith('Collection'),
-    ...(resource.pageSize === undefined ? {} : { pageSize: resource.pageSize }),
   };
   const actions = Object.entries(resource.actions ?? {}).map(([name, action]) => ({
     name,

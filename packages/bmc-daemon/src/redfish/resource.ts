@@ -197,8 +197,6 @@ interface ResourceBase<Services, Uri extends string, Params, Entity> {
    * comparison of its values.
    */
   volatile?(services: Services): Readonly<Record<string, string>>;
-  /** For a collection: maximum number of members in one answer; a link leads to the rest. Default: all. */
-  readonly pageSize?: number;
   /** Returns the status of a GET. Default: 200. */
   status?(entity: Entity): GetStatus;
   /**

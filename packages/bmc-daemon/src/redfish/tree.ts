@@ -14,7 +14,7 @@ import {
 } from './endpoint.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import { redfishError } from './messages/errors.js';
-import { answerQuery, checkQuery, emptyQuery, pageOf, type QueryReading } from './query/answer.js';
+import { answerQuery, checkQuery, type QueryReading } from './query/answer.js';
 import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.js';
 import { parseQuery } from './query/parse.js';
 import type { View } from './rendering.js';
@@ -131,11 +131,9 @@ function operate(matched: MatchedPath | undefined, exchange: Exchange, reading: 
   }
   const admitted = admit(matched, exchange, method);
   const query = exchange.query === undefined ? undefined : parseQuery(exchange.query, target.ownQuery);
-  if (query !== undefined) checkQuery(target, query, method);
-  // A paged collection goes through the query code, even without a query.
-  else if (target.pageSize === undefined || operation !== target.operations.get('GET'))
-    return operation(admitted, params);
-  return answerQuery(target, params, query ?? emptyQuery, admitted, reading());
+  if (query === undefined) return operation(admitted, params);
+  checkQuery(target, query, method);
+  return answerQuery(target, params, query, admitted, reading());
 }
 
 /** Returns the access of a query to other resources. Each read checks the privileges, as a separate request does. */
@@ -148,8 +146,7 @@ function readingOf(exchange: Exchange, match: Tree['match'], budget: ExpansionBu
     read: async (uri) => {
       const matched = match(uri, 'GET');
       if (matched?.target.load === undefined) return undefined;
-      const { body } = await matched.target.load(admit(matched, exchange, 'GET'), matched.params);
-      return pageOf(body, emptyQuery, matched.target.pageSize);
+      return (await matched.target.load(admit(matched, exchange, 'GET'), matched.params)).body;
     },
     budget,
   };

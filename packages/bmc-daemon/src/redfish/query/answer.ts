@@ -39,12 +39,12 @@ export function checkQuery({ load, isCollection }: Endpoint, query: Query, metho
 }
 
 /**
- * Answers a GET or HEAD with a query that has passed {@link checkQuery}, or without a query.
+ * Answers a GET or HEAD with a query that has passed {@link checkQuery}.
  * @throws {RedfishError} 507 if the answer becomes too large, 503 as {@link ExpansionBudget.run}.
  * @throws {RedfishError} {DriverError} if a necessary resource cannot be read.
  */
 export async function answerQuery(
-  { load, pageSize }: Endpoint,
+  { load }: Endpoint,
   params: Params,
   query: Query,
   exchange: Exchange,
@@ -58,7 +58,7 @@ export async function answerQuery(
     if (typeof uri === 'string' && otherMembers.length === 0) return get(uri);
   }
   if (query.filter === undefined && query.expand === undefined) {
-    const page = pageOf(loaded.body, query, pageSize);
+    const page = pageOf(loaded.body, query);
     const text = stringify(query.select === undefined ? page : selectFrom(page, query.select));
     const etag = loaded.etag();
     return notModified(exchange, etag) ?? jsonAnswer(200, text, { ...loaded.headers, ETag: etag });
@@ -70,7 +70,7 @@ export async function answerQuery(
   return budget.run(client, signal, async () => {
     const reader = new LinkReader(read, signal, budget);
     const filtered = query.filter === undefined ? loaded.body : await filterMembers(loaded.body, query.filter, reader);
-    const page = pageOf(filtered, query, pageSize);
+    const page = pageOf(filtered, query);
     const unexpanded = { body: page, composite: new Set<Json>() };
     const { body, composite } = query.expand === undefined ? unexpanded : await expandLinks(page, query.expand, reader);
     const text = await serialize(body, query.select, composite, reader);
@@ -127,27 +127,20 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
 }
 
 /**
- * Returns one page: the members after `$skip`, limited by `$top` and the page size, and a link to the
- * next page if more members follow. `Members@odata.count` stays the number of all members.
+ * Returns one page: the members after `$skip`, limited by `$top`, and a link to the next page if more members
+ * follow. `Members@odata.count` stays the number of all members.
  */
-export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, pageSize = Infinity): JsonObject {
+function pageOf(body: JsonObject, { skip = 0, top = Infinity, parameters }: Query): JsonObject {
   const members = membersOf(body);
-  const size = Math.min(top ?? Infinity, pageSize);
-  if (skip === 0 && members.length <= size) return body;
-  const pageEnd = Math.min(skip + size, members.length);
+  if (skip === 0 && members.length <= top) return body;
+  const pageEnd = Math.min(skip + top, members.length);
   const { '@odata.id': self } = body;
   const page: JsonObject = { ...body, Members: members.slice(skip, pageEnd) };
   // No link if the page is empty on request (`$top=0`): a client would follow such links endlessly.
-  if (pageEnd >= members.length || size === 0 || typeof self !== 'string') return page;
-  // If the page size cut the page, the next page's `$top` is the rest of this page's `$top`.
-  // If `$top` cut the page, the next page has the same `$top`.
-  const nextTop = top === undefined ? [] : [['$top', String(top > size ? top - size : top)] as const];
+  if (pageEnd >= members.length || top === 0 || typeof self !== 'string') return page;
   const otherParameters = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
-  const query = [...otherParameters, ['$skip', String(pageEnd)] as const, ...nextTop]
+  const query = [...otherParameters, ['$skip', String(pageEnd)] as const, ['$top', String(top)] as const]
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
   return { ...page, 'Members@odata.nextLink': `${self}?${query}` };
 }
-
-/** The empty query of a plain GET. */
-export const emptyQuery: Query = { only: false, parameters: [] };
