@@ -66,8 +66,12 @@ describe('renderMachines', () => {
     expect(cells(render({ ...sample, boot }))[4]).toBe('usual order');
   });
 
-  it('explains an empty list', () => {
-    expect(render()).toContain('There is no machine on this host yet');
+  it('explains an empty list, and names the settings that can exclude machines', () => {
+    const text = render()
+      .replaceAll(/<[^>]+>|\s+/g, ' ')
+      .replaceAll(/ +/g, ' ');
+    expect(text).toContain('This service has no machines. After you create a machine on a host or in the cloud');
+    expect(text).toContain('EMULATOR_ALLOWED_INSTANCES or EMULATOR_OS_FILTER may exclude it');
   });
 });
 

@@ -66,7 +66,9 @@ export function renderUnavailable({
 }
 
 const empty = html`<p class="empty">
-  There is no machine on this host yet. Every machine that is defined appears here.
+  This service has no machines. After you create a machine on a host or in the cloud of this service, load this page
+  again. If the machine is still missing, <code>EMULATOR_ALLOWED_INSTANCES</code> or <code>EMULATOR_OS_FILTER</code> may
+  exclude it.
 </p>`;
 
 function renderTable(machines: readonly MachineRow[], showsHost: boolean): Html {
