@@ -64,7 +64,7 @@ function openHost(options: LibvirtDriverOptions) {
     current,
   });
   const hosts = new HostReader({ name: hostName, uri, host });
-  return { host, hosts, firmware, streams, reader, templates };
+  return { host, hosts, firmware, streams, reader };
 }
 
 /** Creates the stores of images and disks. They open their pools when they need them. */

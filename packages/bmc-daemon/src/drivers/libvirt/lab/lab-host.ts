@@ -3,7 +3,7 @@ import { ConnectListAllDomainsFlags, Hypervisor, isLibvirtError } from '@rackles
 import { attempt, driverError, oneLine } from '../failure.js';
 import { FirmwareChooser, type BootLoaderMap } from '../firmware/firmware-choice.js';
 import type { SecureBootTemplates } from '../firmware-catalog.js';
-import { localFiles, remoteFiles, type HostFiles } from '../host-files.js';
+import { localFiles, remoteFiles } from '../host-files.js';
 import { isOnThisHost } from '../connection-uri.js';
 import { readInactiveXml } from '../machine/definition.js';
 import type { Machine } from '../machine/inventory.js';
@@ -31,7 +31,6 @@ export interface LabSettings {
 export interface LabHost extends LabSettings {
   readonly hypervisor: Hypervisor;
   readonly firmware: FirmwareChooser;
-  readonly files: HostFiles;
   /** Timeout of a call that does no long work on the host. */
   readonly timeoutMs: number;
 }
@@ -58,7 +57,7 @@ export async function openLabHost(settings: LabSettings, signal?: AbortSignal): 
   const files = isOnThisHost(settings.uri) ? localFiles : remoteFiles(hypervisor, timeoutMs);
   const { bootLoaderMap, secureBootTemplates: templates } = settings;
   const firmware = new FirmwareChooser({ bootLoaderMap, templates, hypervisor, timeoutMs, files });
-  return { ...settings, hypervisor, firmware, files, timeoutMs };
+  return { ...settings, hypervisor, firmware, timeoutMs };
 }
 
 /** Converts the error of a connection. The text of NOT_CONNECTED already says `connecting to` and the URI. */
