@@ -14,6 +14,11 @@ import { imageRequest, type ImageBody } from './insert-media.js';
 interface Origin {
   readonly requester: Requester;
   readonly context: Pick<LongOperation['context'], 'action' | 'path'>;
+  /**
+   * Runs after the insert or the eject, within the same operation, and only if it succeeds. So a failed PATCH changes
+   * no other property.
+   */
+  readonly finish?: () => Promise<void>;
 }
 
 /**
@@ -48,7 +53,7 @@ export function insertImage(
   { system, id, drive }: MediaDriveEntity,
   body: ImageBody,
   services: Services,
-  { requester, context }: Origin,
+  { requester, context, finish }: Origin,
   prepare: () => Promise<void> = () => Promise.resolve(),
 ): Promise<WriteResult | undefined> {
   const { driver, settings, operations } = services;
@@ -65,6 +70,7 @@ export function insertImage(
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
         await mediaOf(services).insert(system.uuid, drive.device, image, { onProgress, signal });
+        await finish?.();
         const { WriteProtected: requested } = body;
         if (requested === undefined) return undefined;
         // A CD is always write-protected. If that differs from the request, a 200 with a message
@@ -88,7 +94,7 @@ export function insertImage(
 export function ejectImage(
   { system, id, drive }: MediaDriveEntity,
   services: Services,
-  { requester, context }: Origin,
+  { requester, context, finish }: Origin,
 ): Promise<WriteResult | undefined> {
   return runLongOperation(
     {
@@ -97,6 +103,7 @@ export function ejectImage(
       context,
       run: async () => {
         await mediaOf(services).eject(system.uuid, drive.device);
+        await finish?.();
         return undefined;
       },
     },

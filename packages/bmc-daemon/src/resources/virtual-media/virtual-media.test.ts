@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { certificatePem } from '../../../test/fixtures/certificate.js';
 import { serveResources, type Body, type Served } from '../../../test/support/served-resources.js';
 import type { TestServices } from '../../../test/support/services.js';
+import { DriverError } from '../../drivers/driver-error.js';
 import { FakeDriver } from '../../drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../drivers/fake/sample-machines.js';
 import type { ImageRequest } from '../../media/image.js';
@@ -12,6 +13,8 @@ const driveUri = (tree: 'Systems' | 'Managers', id: string): string =>
   `/redfish/v1/${tree}/${off.uuid}/VirtualMedia/${id}`;
 const usb = driveUri('Systems', 'Usb');
 const configDrive = 'http://images.test/redfish/configdrive-5ac4fa6e';
+/** An image that its server does not have. */
+const lostImage = 'http://images.test/lost.img';
 
 let driver: FakeDriver;
 let served: Served | undefined;
@@ -28,7 +31,9 @@ async function serve(parts: TestServices = {}, machines = sampleMachines(1)): Pr
     machines,
     fetchImage: (image) => {
       fetched.push(image);
-      return Promise.resolve();
+      return image.url.href === lostImage
+        ? Promise.reject(new DriverError('mediaNotFound', 'reading the image: the server does not have it'))
+        : Promise.resolve();
     },
   });
   served = await serveResources(driver, parts);
@@ -185,6 +190,22 @@ describe('a PATCH of virtual media', () => {
       expect(await readStick(all)).toEqual(emptyStick);
     }
     expect((await get(driveUri('Managers', 'Usb')))['Inserted']).toBe(false);
+  });
+
+  it('changes VerifyCertificate together with the image, and not if the insert fails', async () => {
+    const { send, get } = await serve();
+    const floppy = driveUri('Systems', 'Floppy');
+    const verifies = async (path: string) => (await get(path))['VerifyCertificate'];
+    const unsupported = { VerifyCertificate: true, Image: configDrive, TransferMethod: 'Stream' };
+    expect((await send('PATCH', floppy, unsupported)).status).toBe(400);
+    expect(await verifies(floppy)).toBe(false);
+    expect((await send('PATCH', usb, { VerifyCertificate: true, Image: lostImage })).status).toBe(400);
+    expect(await verifies(usb)).toBe(false);
+    const changed = await send('PATCH', usb, { VerifyCertificate: true, Image: configDrive });
+    expect(changed.body).toMatchObject({ VerifyCertificate: true, Image: configDrive });
+    expect(fetched.map(({ verifyCertificate }) => verifyCertificate)).toEqual([true, true]);
+    const ejected = await send('PATCH', usb, { VerifyCertificate: false, Image: null });
+    expect(ejected.body).toMatchObject({ VerifyCertificate: false, Image: null });
   });
 
   it('accepts values that GET returned for an empty drive', async () => {

@@ -83,16 +83,19 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
       async apply(entity, body, { services, requester }) {
         const { system, drive } = entity;
         const { VerifyCertificate: verifyCertificate } = body;
-        if (verifyCertificate !== undefined) {
+        const finish = async (): Promise<void> => {
+          if (verifyCertificate === undefined) return;
           await mediaOf(services).set(system.uuid, drive.device, (current) => ({ ...current, verifyCertificate }));
-        }
+        };
         const change = driveChange(body);
-        if (change === null) return undefined;
-        const context = { path: pathOf(entity) };
-        if (change.kind === 'eject') return await ejectImage(entity, services, { requester, context });
-        const isCurrent = verifyCertificate === undefined;
-        const current = isCurrent ? entity : await loadMediaDrive({ systemId: system.uuid, mediaId: entity.id }, services); // prettier-ignore
-        return await replaceImage(current, change.body, services, { requester, context });
+        if (change === null) {
+          await finish();
+          return undefined;
+        }
+        const origin = { requester, context: { path: pathOf(entity) }, finish };
+        if (change.kind === 'eject') return await ejectImage(entity, services, origin);
+        const trusting = verifyCertificate === undefined ? drive : { ...drive, verifyCertificate };
+        return await replaceImage({ ...entity, drive: trusting }, change.body, services, origin);
       },
     },
     actions: {
