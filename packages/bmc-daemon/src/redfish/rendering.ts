@@ -262,3 +262,12 @@ export function encodeSegment(value: string): string {
   if (plainSegment.test(value)) return value;
   return encodeURIComponent(value).replace(/%(3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent);
 }
+
+/** Decodes one segment of a path. An invalid percent escape is literal text. */
+export function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

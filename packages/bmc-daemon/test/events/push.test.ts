@@ -214,6 +214,14 @@ describe('push subscriptions', () => {
     await subscribe();
   });
 
+  it('show the UUIDs of machines in OriginResources, and unknown names unchanged', async () => {
+    const links = ['Systems/node-2/Processors', 'Managers/node-2', 'Systems/node-9', 'Chassis/node-2'];
+    const sent = links.map((path) => ({ '@odata.id': `/redfish/v1/${path}` }));
+    const { OriginResources } = await lab.get(await subscribe({ OriginResources: sent }));
+    const shown = [`Systems/${uuid}/Processors`, `Managers/${uuid}`, 'Systems/node-9', 'Chassis/node-2'];
+    expect(OriginResources).toEqual(shown.map((path) => ({ '@odata.id': `/redfish/v1/${path}` })));
+  });
+
   it('receive only what their filters select', async () => {
     const system = `/redfish/v1/Systems/${uuid}`;
     const filters: Readonly<Record<string, object>> = {
@@ -227,6 +235,8 @@ describe('push subscriptions', () => {
       none: { ExcludeRegistryPrefixes: ['ResourceEvent'] },
       type: { ResourceTypes: ['EventDestination'] },
       origin: { OriginResources: [{ '@odata.id': system }] },
+      named: { OriginResources: [{ '@odata.id': '/redfish/v1/Systems/node%2D2/' }] },
+      upperCase: { OriginResources: [{ '@odata.id': `/redfish/v1/Systems/${uuid.toUpperCase()}` }] },
       below: { OriginResources: [{ '@odata.id': '/redfish/v1/Systems' }], SubordinateResources: true },
       notBelow: { OriginResources: [{ '@odata.id': '/redfish/v1/Systems' }] },
       severe: { Severities: ['Critical'] },
@@ -259,6 +269,8 @@ describe('push subscriptions', () => {
       none: [],
       type: ['ResourceCreated', 'ResourceRemoved'],
       origin: ['ResourcePoweredOff'],
+      named: ['ResourcePoweredOff'],
+      upperCase: ['ResourcePoweredOff'],
       below: ['ResourcePoweredOff', 'ResourceStatusChangedCritical'],
       notBelow: [],
       severe: ['ResourceStatusChangedCritical'],

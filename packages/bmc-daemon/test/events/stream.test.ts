@@ -145,6 +145,7 @@ describe('the stream of events', () => {
     ["$filter=ResourceType eq 'ComputerSystem' or ResourceType eq 'EventDestination'", ['ResourceCreated', 'ResourcePaused', 'ResourcePoweredOff']], // prettier-ignore
     ["$filter=OriginResource eq '/redfish/v1/Systems'", []],
     ["$filter=OriginResource eq '/redfish/v1/Systems' and SubordinateResources eq true", ['ResourcePaused', 'ResourcePoweredOff']], // prettier-ignore
+    ["$filter=OriginResource eq '/redfish/v1/Systems/node-2'", ['ResourcePaused', 'ResourcePoweredOff']],
     ["$filter=SubordinateResources eq true and not (OriginResource eq '/redfish/v1/Systems')", ['ResourceCreated']],
     ['$filter=EventFormatType eq Event and EventType eq StatusChange', ['ResourcePaused', 'ResourcePoweredOff']],
   ])('sends what its filter selects: %s', async (filter, expected) => {

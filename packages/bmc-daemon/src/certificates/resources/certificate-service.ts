@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { annotationOf, withPointers, message, withDetail } from '../../redfish/messages/messages.js';
+import { decodeSegment } from '../../redfish/rendering.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { actionInfo } from '../../resources/action-info.js';
@@ -109,17 +110,8 @@ const certificateService = defineResource({
 async function machineOfHttpsCollection(uri: string, { driver }: Services): Promise<string | null> {
   const [, id] = /^\/redfish\/v1\/Managers\/([^/]+)\/NetworkProtocol\/HTTPS\/Certificates\/?$/.exec(uri) ?? [];
   if (id === undefined) return null;
-  const machine = await ifExists(driver.getSystem(unescaped(id)));
+  const machine = await ifExists(driver.getSystem(decodeSegment(id)));
   return machine?.uuid ?? null;
-}
-
-function unescaped(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    // An invalid percent escape is literal text.
-    return segment;
-  }
 }
 
 const certificateLocations = defineResource({

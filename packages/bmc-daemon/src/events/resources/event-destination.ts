@@ -5,6 +5,7 @@ import { redfishError } from '../../redfish/messages/errors.js';
 import type { ResourceRequest } from '../../redfish/resource.js';
 import { renderCollection } from '../../resources/reference.js';
 import { subscriptionUri, type Subscription } from '../subscriptions/subscription.js';
+import { withUuids } from './machine-uris.js';
 import { defineResource, type Services } from './services.js';
 import { canonicalDefinitions } from './subscribed-reports.js';
 import { changeable, formatOf, newSubscription } from './subscription-body.js';
@@ -35,6 +36,7 @@ const subscriptions = defineResource({
       const format = formatOf(body, services);
       const definitionUris = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);
       const reportDefinitions = await canonicalDefinitions(services, definitionUris);
+      const originResources = await withUuids((body.OriginResources ?? []).map(canonical), services);
       const requested = {
         context: body.Context ?? null,
         destination: body.Destination,
@@ -50,7 +52,7 @@ const subscriptions = defineResource({
           excludeRegistryPrefixes: body.ExcludeRegistryPrefixes ?? [],
           excludeMessageIds: body.ExcludeMessageIds ?? [],
           resourceTypes: body.ResourceTypes ?? [],
-          originResources: (body.OriginResources ?? []).map(canonical),
+          originResources,
           subordinateResources: body.SubordinateResources ?? false,
           severities: body.Severities ?? [],
           eventTypes: body.EventTypes ?? [],

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
 import { parseStreamFilter, streamFilterProperties, type StreamSelection } from '../stream-filter.js';
 import { eventFormats, eventTypes } from '../event-filter.js';
-import { matching } from '../../drivers/by-machine.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import { FilterSyntaxError } from '../../redfish/query/filter.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { streamDefiner } from '../../redfish/stream.js';
 import { reference } from '../../resources/reference.js';
+import { withUuids } from './machine-uris.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
 
@@ -92,8 +92,8 @@ const eventService = defineResource({
       }),
       // Subscribers and the log receive the test event itself, so the action needs no event of its own.
       summary: () => null,
-      run: (_entity, body, { services, requester: { user, address } }) => {
-        const origin = body.OriginOfCondition ?? '/redfish/v1/EventService';
+      run: async (_entity, body, { services, requester: { user, address } }) => {
+        const [origin = ''] = await withUuids([body.OriginOfCondition ?? '/redfish/v1/EventService'], services);
         const isServiceMessage = eventRegistryPrefixes.includes(prefixOf(body.MessageId));
         const text = body.Message ?? (isServiceMessage ? undefined : 'A client requested this test event.');
         services.events.publish({
@@ -114,19 +114,6 @@ const eventService = defineResource({
     },
   },
 });
-
-/**
- * Replaces machine names in the URIs of report definitions by UUIDs. Leaves unknown and ambiguous
- * names unchanged.
- */
-async function withUuids(text: string | null, services: Services): Promise<string | null> {
-  if (text?.includes('/MetricReportDefinitions/') !== true) return text;
-  const machines = await services.driver.listSystems();
-  return text.replace(/(\/MetricReportDefinitions\/)([^'/]+)/g, (whole, path: string, name: string) => {
-    const [machine, ...others] = matching(machines, name);
-    return machine === undefined || others.length > 0 ? whole : `${path}${machine.uuid}`;
-  });
-}
 
 /** Parses `$filter`; null without one. @throws {RedfishError} 400 for a syntax error. */
 function filterOf(text: string | null): StreamSelection | null {
@@ -151,7 +138,8 @@ export const eventStream = streamDefiner<Services>()({
     // when the account can no longer open it with the same password. Without this check, a client
     // with an old password could read events indefinitely.
     const currentIdentity = services.access?.watchIdentity({ user: requester.user, session: null });
-    const selection = filterOf(await withUuids(query.get('$filter'), services));
+    const [filter = null] = await withUuids(query.getAll('$filter'), services);
+    const selection = filterOf(filter);
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
       selection,
