@@ -6,9 +6,10 @@
  */
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
+import type { JsonObject } from '../redfish/json.js';
 import { metricValues } from './metric-values.js';
 import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitions.js';
-import type { ReportMessage, ReportSource, ReportSubscriber } from '../offers/report-source.js';
+import type { ReportSource, ReportSubscriber } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSubscriptions } from './report-subscriptions.js';
 import { waitForSample, type Measurement, type Sample, type Samplers } from './sampler.js';
@@ -113,9 +114,9 @@ export class ReportSchedule implements ReportSource {
     return () => this.#subscriptions.remove(subscription);
   }
 
-  /** Sends a test message to all subscribers that did not select definitions. */
-  sendTest(message: ReportMessage): void {
-    this.#subscriptions.sendTest(message);
+  /** Sends a test report to all subscribers that did not select definitions. */
+  sendTest(body: JsonObject): void {
+    this.#subscriptions.sendTest(body);
   }
 
   /** Returns the latest report of a machine, however old; undefined if there is none. */

@@ -1,5 +1,6 @@
 /** Sends reports to the subscribers of metric reports. */
 import { definitionUri, type ReportMessage, type ReportSubscriber } from '../offers/report-source.js';
+import type { JsonObject } from '../redfish/json.js';
 import { reportMessage, type Report } from './report.js';
 
 /** A subscriber with its own record of empty reports. */
@@ -9,9 +10,17 @@ interface Subscription {
   readonly empty: Set<string>;
 }
 
+/**
+ * Maximum number of test reports that wait for one subscriber. A client can send any number of them, with up to 1 MiB
+ * each, while a listener is suspended.
+ */
+const MAX_WAITING_TESTS = 10;
+
 /** The subscriptions to the reports of all machines. */
 export class ReportSubscriptions {
   readonly #subscriptions = new Set<Subscription>();
+  /** The number of test reports that were sent. */
+  #tests = 0;
 
   /** The number of subscriptions. */
   get size(): number {
@@ -54,8 +63,10 @@ export class ReportSubscriptions {
     }
   }
 
-  /** Sends a test message to all subscribers that did not select definitions. */
-  sendTest(message: ReportMessage): void {
+  /** Sends a test report to all subscribers that did not select definitions. */
+  sendTest(body: JsonObject): void {
+    const message = { key: `test ${this.#tests % MAX_WAITING_TESTS}`, body };
+    this.#tests += 1;
     for (const { subscriber } of this.#subscriptions) if (subscriber.wants(null)) subscriber.deliver(message);
   }
 

@@ -4,7 +4,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../drivers/driver-error.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
-import type { Awaitable } from '../redfish/resource.js';
+import type { Awaitable, JsonObject } from '../redfish/resource.js';
 import { openStateFile } from '../state-file.js';
 import {
   initialTelemetry,
@@ -14,7 +14,7 @@ import {
   type ReportDefinition,
   type ReportDefinitions,
 } from './report-definitions.js';
-import type { ReportMessage, ReportSource } from '../offers/report-source.js';
+import type { ReportSource } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSchedule } from './report-schedule.js';
 import { Samplers } from './sampler.js';
@@ -37,8 +37,11 @@ export interface Telemetry extends ReportSource {
   report(machine: SystemRef): Promise<Report>;
   /** Returns the latest report of a machine by its UUID, for a machine that cannot be looked up; undefined: none. */
   storedReport(uuid: string): Report | undefined;
-  /** Sends a test message to the subscribers that did not select definitions. */
-  sendTest(message: ReportMessage): void;
+  /**
+   * Sends a test report to the subscribers that did not select definitions. If many test reports wait for a subscriber,
+   * it gets only the newest ones.
+   */
+  sendTest(body: JsonObject): void;
   /** Ends the schedule and all subscriptions. */
   close(): void;
 }
@@ -143,7 +146,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly definitio
     report: (machine) => schedule.read(machine),
     storedReport: (uuid) => schedule.storedReport(uuid),
     subscribe: (subscriber) => schedule.subscribe(subscriber),
-    sendTest: (message) => schedule.sendTest(message),
+    sendTest: (body) => schedule.sendTest(body),
     close() {
       unsubscribe();
       schedule.close();

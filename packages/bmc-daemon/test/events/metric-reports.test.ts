@@ -297,6 +297,22 @@ describe('metric reports of a subscription', () => {
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(1_500);
   });
 
+  it('wait for a suspended listener, but not more than ten test reports', async () => {
+    const listener = await listen();
+    const body = { Destination: listener.url, Protocol: 'Redfish', EventFormatType: 'MetricReport' };
+    const uri = (await lab.post(subscriptions, body)).headers.location ?? '';
+    await lab.post(`${uri}/Actions/EventDestination.SuspendSubscription`, {});
+    const names = Array.from({ length: 13 }, (_, index) => `Test ${index}`);
+    for (const MetricReportName of names) {
+      const test = { MetricReportName, GeneratedMetricReportValues: [] };
+      await lab.post(`${telemetry}/Actions/TelemetryService.SubmitTestMetricReport`, test);
+    }
+    await lab.post(`${uri}/Actions/EventDestination.ResumeSubscription`, {});
+    const received = () => listener.payloads.map(({ Id }) => Id).filter((id) => String(id).startsWith('Test'));
+    await until('all waiting test reports', () => received().length >= 10);
+    expect(received().sort()).toEqual(names.slice(3).sort());
+  });
+
   it('are sent only to subscriptions without selected definitions if they are test reports', async () => {
     const stream = await open("EventFormatType eq 'MetricReport'");
     const one = await open(`MetricReportDefinition eq '${definition(off)}'`);

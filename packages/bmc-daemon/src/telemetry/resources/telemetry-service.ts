@@ -61,15 +61,14 @@ const telemetryService = defineResource({
       run: ({ isEnabled }, { MetricReportName: name, GeneratedMetricReportValues: values }, { services }) => {
         if (!isEnabled) throw redfishError('ServiceDisabled', telemetryUri);
         const now = services.now().toISOString();
-        services.telemetry.sendTest({
-          key: `test ${name}`,
-          body: payloadOf(`${telemetryUri}/MetricReports/${encodeSegment(name)}`, {
+        services.telemetry.sendTest(
+          payloadOf(`${telemetryUri}/MetricReports/${encodeSegment(name)}`, {
             Id: name,
             Name: name,
             Timestamp: now,
             MetricValues: values,
           }),
-        });
+        );
         return undefined;
       },
     },
