@@ -6,6 +6,7 @@ import { reference } from '../reference.js';
 import { defineResource } from '../services.js';
 import { enabled, enabledWithParts, waiting } from '../status.js';
 import { busName, diskBuses, findBus, type DiskBus } from './disk-bus.js';
+import { storageUnits } from './storage-unit.js';
 
 const simpleStorageCollection = machineCollection({
   memberType: 'SimpleStorage',
@@ -36,7 +37,10 @@ const simpleStorage = defineResource({
     Status: enabledWithParts,
     Links: {
       Chassis: chassisReference(system.uuid, services.settings),
-      Storage: reference(`/redfish/v1/Systems/${system.uuid}/Storage/${bus.id}`),
+      // The storages of EMULATOR_STORAGE replace those of the buses.
+      ...(storageUnits(system, services).some(({ id }) => id === bus.id)
+        ? { Storage: reference(`/redfish/v1/Systems/${system.uuid}/Storage/${bus.id}`) }
+        : {}),
     },
   }),
 });

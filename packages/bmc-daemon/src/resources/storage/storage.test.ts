@@ -297,6 +297,14 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     expect(other['Members@odata.count']).toBe(2);
   });
 
+  it('remove the link from the SimpleStorage of the configured machine, whose bus has no Storage', async () => {
+    const { get } = await serve({ settings });
+    const linksOf = async (uuid: string) => (await get(`/redfish/v1/Systems/${uuid}/SimpleStorage/virtio`))['Links'];
+    expect(await linksOf(off.uuid)).toEqual({ Chassis: link(`/redfish/v1/Chassis/${off.uuid}`) });
+    const storage = link(`/redfish/v1/Systems/${running.uuid}/Storage/virtio`);
+    expect(await linksOf(running.uuid)).toMatchObject({ Storage: storage });
+  });
+
   it('create missing libvirt volumes, show failures, and log a failure once', async () => {
     const warnings: string[] = [];
     const { get } = await serve({ settings, log: { warn: (text) => void warnings.push(text) } });
