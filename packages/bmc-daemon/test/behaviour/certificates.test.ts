@@ -406,6 +406,9 @@ describe('the certificate of a drive', () => {
       location: `${own}/1`,
       body: { CertificateString: next.certificate, Id: '1' },
     });
+    const byName = own.replace(uuid, (await driver.getSystem(uuid)).name.replaceAll('-', '%2D'));
+    const named = await post(replace, body(`${byName}/1`, certificatePem));
+    expect(named).toMatchObject({ status: 200, location: `${own}/1` });
     for (const uri of [`${own}/2`, own, '/redfish/v1', `/redfish/v1/Managers/nobody${collection.slice(0, 3)}`]) {
       const answer = await post(replace, body(uri, next.certificate));
       expect([uri, answer.status, JSON.stringify(answer.body).includes('"#/CertificateUri"')]).toEqual([

@@ -48,6 +48,17 @@ describeSpec('the update service', (spec) => {
     await expect(bios()).resolves.toBe('2.3.5');
   });
 
+  it('accepts the name of a machine in a target, with and without percent escapes', async () => {
+    const name = String((await spec().get(system()))['Name']);
+    const escaped = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
+    for (const id of [name, escaped]) {
+      for (const target of [`/redfish/v1/Systems/${id}`, `${service}/FirmwareInventory/BIOS-${id}`]) {
+        const task = await endedTask(await update({ ImageURI: 'http://192.0.2.1/bios', Targets: [target] }));
+        expect([target, task['TaskState']]).toEqual([target, 'Completed']);
+      }
+    }
+  });
+
   it('rejects an update without a target, with an invalid target, and with an unsupported URL or protocol', async () => {
     const ImageURI = 'http://192.0.2.1/bios.bin';
     for (const [body, key] of [

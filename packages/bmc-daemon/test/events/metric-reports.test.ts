@@ -259,7 +259,7 @@ describe('metric reports of a subscription', () => {
       Protocol: 'Redfish',
       Context: 'mine',
       EventFormatType: 'MetricReport',
-      MetricReportDefinitions: [{ '@odata.id': `${definition('node-2')}/` }],
+      MetricReportDefinitions: [{ '@odata.id': `${definition('node%2D2')}/` }],
     };
     const created = await lab.post(subscriptions, body);
     expect([created.status, created.json]).toMatchObject([

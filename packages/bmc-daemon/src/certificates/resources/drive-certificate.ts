@@ -10,6 +10,7 @@ import { withPointers, message, withDetail } from '../../redfish/messages/messag
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
+import { decodeSegment } from '../../redfish/rendering.js';
 import { mediaOf } from '../../resources/details.js';
 import { loadMediaDrive } from '../../resources/virtual-media/virtual-media.js';
 
@@ -120,9 +121,10 @@ export async function replaceDriveCertificate(
   action: string,
 ): Promise<string | null> {
   const [, systemId = '', mediaId = '', certificateId = ''] =
-    /^\/redfish\/v1\/Systems\/([^/%]+)\/VirtualMedia\/([^/%]+)\/Certificates\/(\d+)$/.exec(uri) ?? [];
+    /^\/redfish\/v1\/Systems\/([^/]+)\/VirtualMedia\/([^/]+)\/Certificates\/(\d+)$/.exec(uri) ?? [];
   if (certificateId === '') return null;
-  const { system, id, drive } = await loadMediaDrive({ systemId, mediaId }, services);
+  const ids = { systemId: decodeSegment(systemId), mediaId: decodeSegment(mediaId) };
+  const { system, id, drive } = await loadMediaDrive(ids, services);
   if (!drive.certificates.some((known) => known.id === certificateId)) return null;
   if (CertificateString.length > MAX_PEM_LENGTH)
     throw new RedfishError(400, [withPointers(tooLong, '#/CertificateString')]);

@@ -1,13 +1,15 @@
 /** The metric report definitions of a subscription. */
 import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
+import { matching } from '../../drivers/by-machine.js';
 import { definitionUri } from '../../offers/report-source.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
+import { decodeSegment } from '../../redfish/rendering.js';
 import type { Services } from './services.js';
 
 /**
  * Returns the canonical URIs of report definitions, which contain UUIDs instead of names.
- * @throws {RedfishError} 400 for an unknown definition.
+ * @throws {RedfishError} 400 for an unknown definition, and for a name that several machines have.
  * @throws {DriverError} unavailable.
  */
 export async function canonicalDefinitions({ driver }: Services, uris: readonly string[]): Promise<string[]> {
@@ -15,8 +17,8 @@ export async function canonicalDefinitions({ driver }: Services, uris: readonly 
   const machines = await driver.listSystems();
   return uris.map((uri) => {
     const id = withoutTrailingSlashes(uri).slice(definitionUri('').length);
-    const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
-    if (found !== undefined) return definitionUri(found.uuid);
+    const [found, ...others] = matching(machines, decodeSegment(id));
+    if (found !== undefined && others.length === 0) return definitionUri(found.uuid);
     const fault = withPointers(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');
     throw new RedfishError(400, [withDetail(fault, `${uri} does not exist.`)]);
   });

@@ -10,6 +10,7 @@ import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { toRedfishError } from '../../redfish/messages/driver-errors.js';
 import { withPointers, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { JsonObject, WriteResult } from '../../redfish/resource.js';
+import { decodeSegment } from '../../redfish/rendering.js';
 import { taskMonitorUri, taskUri } from '../../redfish/tasks/task-store.js';
 import { firmwareUri, firmwareVersion } from './firmware-inventory.js';
 import { inOrder } from '../members.js';
@@ -90,7 +91,7 @@ function machineOf(uri: string): string {
     /^\/redfish\/v1\/UpdateService\/FirmwareInventory\/BIOS-([^/]+)\/?$/.exec(uri)?.[1] ??
     /^\/redfish\/v1\/Systems\/([^/]+)(?:\/(?:Bios|BIOS))?\/?$/.exec(uri)?.[1];
   if (found === undefined) throw notATargetError(uri);
-  return found;
+  return decodeSegment(found);
 }
 
 /**
