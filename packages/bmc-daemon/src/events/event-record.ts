@@ -32,14 +32,15 @@ interface Text {
   readonly resolution: string;
 }
 
-const registries: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
-  [resourceEventRegistry]: resourceEventTable,
-  [taskEventRegistry]: taskEventTable,
-  [baseRegistry]: messageTable,
-};
+/** The messages by the prefix of their registry. */
+const tables: ReadonlyMap<string, Readonly<Record<string, Text>>> = new Map<string, Readonly<Record<string, Text>>>([
+  [prefixOf(resourceEventRegistry), resourceEventTable],
+  [prefixOf(taskEventRegistry), taskEventTable],
+  [prefixOf(baseRegistry), messageTable],
+]);
 
 /** Prefixes of the registries whose messages the service sends as events. */
-export const eventRegistryPrefixes = [resourceEventRegistry, taskEventRegistry, baseRegistry].map(prefixOf);
+export const eventRegistryPrefixes: readonly string[] = [...tables.keys()];
 
 /** Returns `ResourceEvent` for `ResourceEvent.1.4.ResourceChanged`. */
 export function prefixOf(messageId: string): string {
@@ -51,14 +52,24 @@ export function withoutVersion(messageId: string): string {
   return messageId.replace(/(?:\.\d+)+(?=\.)/, '');
 }
 
+/** Returns whether the service has the text of a message. */
+export function hasText(messageId: string): boolean {
+  return textOf(messageId) !== undefined;
+}
+
+/** Returns the text of a message in the service's version of the registry, whatever version the id names. */
+function textOf(messageId: string): Text | undefined {
+  const table = tables.get(prefixOf(messageId)) ?? {};
+  const key = messageId.slice(messageId.lastIndexOf('.') + 1);
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 /** Returns the message with its arguments, and the resolution. */
 export function eventText({ messageId, messageArgs, message }: ServiceEvent): {
   readonly message: string;
   readonly resolution: string;
 } {
-  const end = messageId.lastIndexOf('.');
-  const table = registries[messageId.slice(0, Math.max(0, end))] ?? {};
-  const found = Object.hasOwn(table, messageId.slice(end + 1)) ? table[messageId.slice(end + 1)] : undefined;
+  const found = textOf(messageId);
   const text = (found?.text ?? '').replace(/%(\d)/g, (_, index) => messageArgs[Number(index) - 1] ?? '');
   return { message: message ?? text, resolution: found?.resolution ?? 'None.' };
 }

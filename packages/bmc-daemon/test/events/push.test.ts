@@ -337,7 +337,7 @@ describe('push subscriptions', () => {
         MessageId: 'ResourceEvent.1.0.TestMessage',
         MessageArgs: ['one'],
         MessageSeverity: 'Warning',
-        Resolution: 'None.',
+        Resolution: 'No action is needed.',
         OriginOfCondition: { '@odata.id': `/redfish/v1/Managers/${uuid}` },
         OriginAddress: 'http://127.0.0.1',
       },
@@ -347,6 +347,24 @@ describe('push subscriptions', () => {
       400,
       expect.arrayContaining(['ActionParameterMissing', 'ActionParameterValueNotInList']),
     ]);
+  });
+
+  it('have the text of the registry if a test event has no Message, whatever version its MessageId has', async () => {
+    await subscribe();
+    const action = '/redfish/v1/EventService/Actions/EventService.SubmitTestEvent';
+    const fallback = 'A client requested this test event.';
+    const texts: Readonly<Record<string, string>> = {
+      'ResourceEvent.1.0.ResourceChanged': 'A resource was changed.',
+      'ResourceEvent.1.0.3.ResourceRemoved': 'A resource was removed.',
+      'ResourceEvent.1.4.ResourcePoweredOn': "'node-1' was powered on.",
+      'ResourceEvent.1.0.NoSuchMessage': fallback,
+      'constructor.name': fallback,
+      'Other.1.0.ResourceChanged': fallback,
+    };
+    for (const MessageId of Object.keys(texts)) await lab.post(action, { MessageId, MessageArgs: ['node-1'] });
+    const tests = () => listener.records().filter(({ MessageArgs }) => (MessageArgs as string[]).length > 0);
+    await until('all test events', () => tests().length === Object.keys(texts).length);
+    expect(Object.fromEntries(tests().map(({ MessageId, Message }) => [MessageId, Message]))).toEqual(texts);
   });
 
   describe('with a listener that fails or misbehaves', () => {

@@ -1,6 +1,6 @@
 /** The event service: subscription options, test events, and the event stream. */
 import { z } from 'zod';
-import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
+import { eventRegistryPrefixes, hasText } from '../event-record.js';
 import { parseStreamFilter, streamFilterProperties, type StreamSelection } from '../stream-filter.js';
 import { eventFormats, eventTypes } from '../event-filter.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
@@ -94,8 +94,7 @@ const eventService = defineResource({
       summary: () => null,
       run: async (_entity, body, { services, requester: { user, address } }) => {
         const [origin = ''] = await withUuids([body.OriginOfCondition ?? '/redfish/v1/EventService'], services);
-        const isServiceMessage = eventRegistryPrefixes.includes(prefixOf(body.MessageId));
-        const text = body.Message ?? (isServiceMessage ? undefined : 'A client requested this test event.');
+        const text = body.Message ?? (hasText(body.MessageId) ? undefined : 'A client requested this test event.');
         services.events.publish({
           messageId: body.MessageId,
           messageArgs: body.MessageArgs ?? [],
